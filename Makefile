@@ -1,0 +1,48 @@
+# Two commands do everything on a machine that has nothing but Python:
+#   make demo   measures the embedded loan data
+#   make test   checks style, types and behaviour
+# Each builds its own environment in .venv and a second run reuses it.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+INPUTS := pyproject.toml constraints.txt
+# Where the tests that use real data find it; the four public data sets are not part of the project.
+export LIKEFORLIKE_DATA ?= $(abspath ../shared/data)
+
+.PHONY: demo test check bench clean
+
+demo: $(VENV)/.runtime
+	$(BIN)/likeforlike demo
+
+test: check $(VENV)/.bench
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks --json benchmarks/results.json
+
+clean:
+	rm -rf $(VENV)
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.runtime: $(BIN)/python $(INPUTS)
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.runtime
+	$(PIP) --editable '.[dev]'
+	@touch $@
+
+# torch goes first and alone: everything that depends on it must find the pinned build in place.
+$(VENV)/.bench: $(VENV)/.dev
+	$(PIP) torch
+	$(PIP) --editable '.[bench]'
+	@touch $@

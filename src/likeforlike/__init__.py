@@ -1,0 +1,36 @@
+"""likeforlike: audit and enforce conditional fairness by exact optimal transport.
+
+Do two groups get the same scores *among equals*? Scores lie on a line, so transport between them
+is exact by sorting, and every figure here is exact and fast.
+
+>>> import likeforlike as lfl
+>>> float(lfl.cdd_lp([0, 1, 1, 1], ["f", "f", "m", "m"], ["low", "high", "low", "high"]))
+0.5
+"""
+
+from likeforlike.cells import Cells as Cells
+from likeforlike.disparity import Disparity as Disparity
+from likeforlike.disparity import LevelTable as LevelTable
+from likeforlike.disparity import cdd_lp as cdd_lp
+from likeforlike.disparity import dd as dd
+from likeforlike.disparity import tv_overlap as tv_overlap
+from likeforlike.errors import InputError as InputError
+from likeforlike.errors import LevelCostWarning as LevelCostWarning
+from likeforlike.nested_disparity import NestedDisparity as NestedDisparity
+from likeforlike.nested_disparity import cdd_wass as cdd_wass
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Cells",
+    "Disparity",
+    "InputError",
+    "LevelCostWarning",
+    "LevelTable",
+    "NestedDisparity",
+    "__version__",
+    "cdd_lp",
+    "cdd_wass",
+    "dd",
+    "tv_overlap",
+]

@@ -1,0 +1,192 @@
+"""Columns: one-dimensional input of any kind, checked, as plain arrays.
+
+Numpy arrays, lists, and whatever series narwhals knows (pandas, polars, pyarrow, ...) come in;
+floats or codes come out. Every complaint names the argument and the first offending row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from likeforlike.errors import InputError
+from likeforlike.transport.atoms import FloatArray, IntArray
+
+__all__ = ["Codes", "Column", "encode", "numbers", "same_length", "weights"]
+
+Column = Sequence[Any] | npt.NDArray[Any] | Any
+"""A one-dimensional column: numpy array, list, or a series narwhals accepts."""
+
+
+class Codes(NamedTuple):
+    """A categorical column: `labels[codes[i]]` is the value of row i.
+
+    Attributes
+    ----------
+    codes : (n,) integers.
+    labels : the distinct values that occur, in order.
+    """
+
+    codes: IntArray
+    labels: tuple[Hashable, ...]
+
+
+def _array(column: Column, name: str) -> npt.NDArray[Any]:
+    """Turn any one-dimensional column into a numpy array."""
+    if isinstance(column, np.ndarray):
+        array = column
+    else:
+        native = nw.from_native(column, series_only=True, pass_through=True)
+        array = native.to_numpy() if isinstance(native, nw.Series) else _listed(column, name)
+    if array.ndim != 1:
+        raise InputError(
+            f"{name} must be one-dimensional, but its shape is {array.shape}; pass one column."
+        )
+    if array.size == 0:
+        raise InputError(f"{name} is empty; there is nothing to measure.")
+    return array
+
+
+def _listed(column: Column, name: str) -> npt.NDArray[Any]:
+    if isinstance(column, str | bytes) or not hasattr(column, "__len__"):
+        raise InputError(
+            f"{name} must be a one-dimensional array, list or series, not {type(column).__name__}."
+        )
+    items = list(column)
+    # Left to itself numpy turns [1, "a"] into strings; mixed values must stay what they are.
+    if len({type(item) for item in items}) > 1 and any(isinstance(item, str) for item in items):
+        mixed = np.empty(len(items), dtype=object)
+        mixed[:] = items
+        return mixed
+    return np.asarray(items)
+
+
+def numbers(column: Column, name: str) -> FloatArray:
+    """Check that a column holds finite numbers and return it as contiguous floats, shape (n,).
+
+    Examples
+    --------
+    >>> from likeforlike.columns import numbers
+    >>> numbers([1, 2], "scores")
+    array([1., 2.])
+    """
+    array = _array(column, name)
+    if array.dtype.kind not in "fiub":
+        array = _parsed(array, name)
+    floats = np.ascontiguousarray(array, dtype=np.float64)
+    finite = np.isfinite(floats)
+    if not finite.all():
+        bad = np.flatnonzero(~finite)
+        raise InputError(
+            f"{name} has {bad.size} value(s) that are not finite, the first at row {bad[0]} "
+            f"({floats[bad[0]]}); remove those rows or fill them."
+        )
+    return floats
+
+
+def _parsed(array: npt.NDArray[Any], name: str) -> FloatArray:
+    """Floats from an object array of numbers; text is refused rather than guessed at."""
+    if array.dtype == object and not any(isinstance(item, str) for item in array):
+        try:
+            return array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{name} must hold numbers: {error}.") from error
+    raise InputError(f"{name} must hold numbers, but its type is {array.dtype}; convert it first.")
+
+
+def weights(column: Column, name: str, size: int) -> FloatArray:
+    """Check sample weights: finite, not negative, not all zero, one for each of `size` rows.
+
+    Examples
+    --------
+    >>> from likeforlike.columns import weights
+    >>> weights([1.0, 0.0], "sample_weight", 2)
+    array([1., 0.])
+    """
+    floats = numbers(column, name)
+    same_length(size, floats.size, name)
+    negative = np.flatnonzero(floats < 0.0)
+    if negative.size:
+        raise InputError(
+            f"{name} has {negative.size} negative value(s), the first at row {negative[0]} "
+            f"({floats[negative[0]]}); weights must be 0 or more."
+        )
+    if not floats.any():
+        raise InputError(f"{name} is 0 for every row; at least one row must count.")
+    return floats
+
+
+def same_length(expected: int, found: int, name: str) -> None:
+    """Raise unless a column has as many rows as the scores.
+
+    Examples
+    --------
+    >>> from likeforlike.columns import same_length
+    >>> same_length(3, 3, "groups")
+    """
+    if expected != found:
+        raise InputError(f"{name} has {found} row(s), but scores have {expected}.")
+
+
+def encode(column: Column, name: str) -> Codes:
+    """Number the distinct values of a column, in sorted order (by text where types are mixed).
+
+    Examples
+    --------
+    >>> from likeforlike.columns import encode
+    >>> encode(["b", "a", "b"], "groups")
+    Codes(codes=array([1, 0, 1]), labels=('a', 'b'))
+    """
+    array = _array(column, name)
+    if array.dtype.kind in "biu":
+        return _encode_integers(array)
+    if array.dtype.kind in "fmM":
+        _refuse_missing(np.isnan(array) if array.dtype.kind == "f" else np.isnat(array), name)
+        labels, codes = np.unique(array, return_inverse=True)
+        return Codes(codes.astype(np.int64), tuple(labels.tolist()))
+    return _encode_objects(array.tolist(), name)
+
+
+def _encode_integers(array: npt.NDArray[Any]) -> Codes:
+    """Codes of integers, by table look-up where their range is not much wider than the data."""
+    low, high = int(array.min()), int(array.max())
+    if high - low > 4 * array.size + 1024:
+        labels, codes = np.unique(array, return_inverse=True)
+        return Codes(codes.astype(np.int64), tuple(labels.tolist()))
+    shifted = array.astype(np.int64) - low if low else array.astype(np.int64)
+    present = np.bincount(shifted, minlength=high - low + 1) > 0
+    values = np.flatnonzero(present) + low
+    labels_out = tuple(values.astype(array.dtype).tolist())
+    if present.all():
+        return Codes(shifted, labels_out)
+    return Codes((np.cumsum(present) - 1)[shifted], labels_out)
+
+
+def _encode_objects(items: list[Any], name: str) -> Codes:
+    """Codes of strings and other hashable values, by hashing."""
+    try:
+        distinct = list(dict.fromkeys(items))
+    except TypeError as error:
+        raise InputError(f"{name} holds values that cannot be told apart: {error}.") from error
+    missing = {label for label in distinct if label is None or label != label}  # noqa: PLR0124
+    if missing:
+        _refuse_missing(np.array([item in missing for item in items]), name)
+    try:
+        labels = sorted(distinct)
+    except TypeError:
+        labels = sorted(distinct, key=lambda label: (type(label).__name__, str(label)))
+    code_of = {label: code for code, label in enumerate(labels)}
+    codes = np.fromiter(map(code_of.__getitem__, items), np.int64, len(items))
+    return Codes(codes, tuple(labels))
+
+
+def _refuse_missing(missing: npt.NDArray[np.bool_], name: str) -> None:
+    if missing.any():
+        raise InputError(
+            f"{name} has {int(missing.sum())} missing value(s), the first at row "
+            f"{int(np.argmax(missing))}; remove those rows or give them a value of their own."
+        )

@@ -1,0 +1,33 @@
+"""The one error of the library: input that cannot be measured."""
+
+from __future__ import annotations
+
+__all__ = ["InputError", "LevelCostWarning"]
+
+
+class InputError(ValueError):
+    """Bad input. The message names the argument, what is wrong with it and what to do.
+
+    It is a `ValueError`, so callers that know nothing of this library can catch it.
+
+    Examples
+    --------
+    >>> from likeforlike import InputError
+    >>> issubclass(InputError, ValueError)
+    True
+    """
+
+
+class LevelCostWarning(UserWarning):
+    """The level cost is too small to keep like compared with like.
+
+    Below the bound of `likeforlike.transport.nested.safe_level_cost` the cheapest plan may move
+    people to another level although their own could take them, and the nested distance then no
+    longer measures how differently equals are scored.
+
+    Examples
+    --------
+    >>> from likeforlike import LevelCostWarning
+    >>> issubclass(LevelCostWarning, UserWarning)
+    True
+    """
