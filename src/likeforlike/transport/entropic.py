@@ -21,14 +21,16 @@ from likeforlike.transport.atoms import Atoms, FloatArray, IntArray
 
 __all__ = ["nested_sinkhorn"]
 
+_STEPS = 100_000
+
 
 def _sinkhorn_cost(
-    source: FloatArray, target: FloatArray, cost: FloatArray, reg: float, max_steps: int
+    source: FloatArray, target: FloatArray, cost: FloatArray, reg: float, tolerance: float
 ) -> float:
     """⟨γ, M⟩ of the entropic plan, iterated on logarithms so that a small `reg` cannot overflow."""
     from ot.bregman import sinkhorn_log
 
-    plan = sinkhorn_log(source, target, cost, reg, numItermax=max_steps, stopThr=1e-9)
+    plan = sinkhorn_log(source, target, cost, reg, numItermax=_STEPS, stopThr=tolerance)
     return float((plan * cost).sum())
 
 
@@ -41,7 +43,7 @@ def nested_sinkhorn(
     order: float,
     level_cost: float,
     reg: float,
-    max_steps: int = 100_000,
+    tolerance: float = 1e-9,
 ) -> float:
     """Nested Sinkhorn estimate of the nested transport cost V.
 
@@ -49,7 +51,8 @@ def nested_sinkhorn(
     ----------
     atoms, left, right, ground, order, level_cost : as for `nested.nested_transport`.
     reg : strength of the entropic term, in the units of the cost; the paper's 1/λ.
-    max_steps : limit on the iterations of each Sinkhorn loop; POT warns when it is reached.
+    tolerance : largest error of the marginals at which a Sinkhorn loop may stop; POT warns when
+        100,000 steps do not get there.
 
     Examples
     --------
@@ -78,11 +81,11 @@ def nested_sinkhorn(
             (u, a), (v, b) = sources[k], targets[m]
             # The paper adds the level distance to every inner cost; a constant moves no plan.
             inner = np.abs(u[:, None] - v[None, :]) ** order + level_cost * ground[k, m]
-            cost[i, j] = _sinkhorn_cost(a / a.sum(), b / b.sum(), inner, reg, max_steps)
+            cost[i, j] = _sinkhorn_cost(a / a.sum(), b / b.sum(), inner, reg, tolerance)
     source_share = np.array([sources[k][1].sum() for k in present])
     target_share = np.array([targets[m][1].sum() for m in reached])
     return _sinkhorn_cost(
-        source_share / source_share.sum(), target_share / target_share.sum(), cost, reg, max_steps
+        source_share / source_share.sum(), target_share / target_share.sum(), cost, reg, tolerance
     )
 
 

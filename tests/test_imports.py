@@ -1,0 +1,151 @@
+"""The layering, the public surface and the cost of importing."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import likeforlike
+
+PACKAGE = Path(likeforlike.__file__).parent
+
+# Each room imports only from rooms above it. A package is one room for those outside it, and its
+# own modules are listed in their order.
+ROOMS = [
+    "errors",
+    "transport.compiled",
+    "transport.atoms",
+    "transport.line",
+    "transport.nested",
+    "transport.entropic",
+    "columns",
+    "cells",
+    "contrasts",
+    "distances",
+    "measures",
+    "disparity",
+    "nested_disparity",
+    "datasets.dataset",
+    "datasets.loans",
+    "datasets",
+    "cli",
+]
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__")
+
+
+def imported_rooms(path: Path) -> set[str]:
+    """Modules of the package that a file imports, wherever in the file it does so."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports relative to itself"
+            module = node.module or ""
+            for alias in node.names:
+                inner = f"{module}.{alias.name}"
+                found.add(inner if is_module(inner) else module)
+        elif isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+    prefix = "likeforlike."
+    return {name.removeprefix(prefix) for name in found if name.startswith(prefix)}
+
+
+def is_module(name: str) -> bool:
+    path = PACKAGE.parent / Path(*name.split("."))
+    return path.with_suffix(".py").exists() or (path / "__init__.py").exists()
+
+
+def modules() -> list[Path]:
+    inits_without_code = {PACKAGE / "__init__.py", PACKAGE / "transport" / "__init__.py"}
+    return [path for path in sorted(PACKAGE.rglob("*.py")) if path not in inits_without_code]
+
+
+def test_every_module_has_its_place() -> None:
+    assert sorted(module_name(path) for path in modules()) == sorted(ROOMS)
+
+
+@pytest.mark.parametrize("path", modules(), ids=module_name)
+def test_imports_flow_one_way(path: Path) -> None:
+    above = ROOMS[: ROOMS.index(module_name(path))]
+    assert imported_rooms(path) <= set(above)
+
+
+def test_the_layering_test_sees_a_violation(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.py"
+    bad.write_text("def late() -> None:\n    from likeforlike.disparity import dd\n    dd\n")
+    assert imported_rooms(bad) == {"disparity"}
+
+
+def test_numba_has_one_home() -> None:
+    users = {
+        module_name(path) for path in PACKAGE.rglob("*.py") if "import numba" in path.read_text()
+    }
+    assert users == {"transport.compiled"}
+
+
+def run(code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_public_names_need_neither_torch_nor_scikit_learn() -> None:
+    code = """
+import sys
+heavy = ("torch", "sklearn", "ot", "scipy", "pandas", "matplotlib")
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in heavy[:2]:
+            raise ImportError(f"{name} must not be needed")
+sys.meta_path.insert(0, Refuse())
+import likeforlike
+for name in likeforlike.__all__:
+    getattr(likeforlike, name)
+assert float(likeforlike.cdd_lp([0, 1], ["f", "m"])) == 1.0
+assert likeforlike.cdd_wass([0, 1], ["f", "m"]).value == 1.0
+"""
+    run(code)
+
+
+def test_importing_loads_nothing_heavy_and_compiles_nothing() -> None:
+    code = """
+import sys
+import likeforlike, likeforlike.datasets, likeforlike.transport.entropic
+heavy = {"torch", "sklearn", "ot", "scipy.optimize", "pandas", "matplotlib", "pyarrow"}
+assert not heavy & set(sys.modules), heavy & set(sys.modules)
+from numba.core.dispatcher import Dispatcher
+kernels = [
+    thing
+    for name, module in list(sys.modules.items()) if name.startswith("likeforlike")
+    for thing in vars(module).values() if isinstance(thing, Dispatcher)
+]
+assert kernels
+assert not any(kernel.signatures for kernel in kernels)
+"""
+    run(code)
+
+
+def test_our_own_part_of_the_import_is_small() -> None:
+    """What likeforlike adds on top of the libraries it stands on, the best of three."""
+    code = """
+import numba, narwhals, numpy, polars, time
+begin = time.process_time()
+import likeforlike
+print(time.process_time() - begin)
+"""
+    assert min(float(run(code)) for _ in range(3)) < 0.5
+
+
+def test_all_is_sorted_and_complete() -> None:
+    assert set(likeforlike.__all__) == {
+        name
+        for name, value in vars(likeforlike).items()
+        if name == "__version__" or (not name.startswith("_") and not isinstance(value, type(sys)))
+    }

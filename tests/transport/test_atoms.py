@@ -1,0 +1,66 @@
+import numpy as np
+import pytest
+
+from likeforlike.transport.atoms import atoms_of_rows, segment_means, sort_rows
+
+SIZES = [1, 2, 47, 48, 49, 50, 1000, 20_000]
+
+
+def draw(rng: np.random.Generator, kind: str, size: int) -> np.ndarray:
+    if kind == "ties":
+        return rng.integers(-3, 4, size).astype(float)
+    if kind == "signs":
+        return rng.standard_normal(size) * 10.0 ** rng.integers(-300, 300, size)
+    return rng.random(size)
+
+
+@pytest.mark.parametrize("kind", ["unit", "ties", "signs"])
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("n_segments", [1, 7])
+def test_sorting_equals_lexsort(kind: str, size: int, n_segments: int) -> None:
+    rng = np.random.default_rng(size)
+    values = draw(rng, kind, size)
+    segments = rng.integers(0, n_segments, size)
+    ordered = sort_rows(values, segments, n_segments)
+    expected = np.lexsort((np.arange(size), values, segments))
+    np.testing.assert_array_equal(ordered.rows, expected)
+    np.testing.assert_array_equal(ordered.values, values[expected])
+    np.testing.assert_array_equal(
+        np.diff(ordered.offsets), np.bincount(segments, minlength=n_segments)
+    )
+    without = sort_rows(values, segments, n_segments, with_rows=False)
+    assert without.rows.size == 0
+    np.testing.assert_array_equal(without.values, ordered.values)
+    np.testing.assert_array_equal(without.offsets, ordered.offsets)
+
+
+def test_both_zeros_are_one_atom() -> None:
+    ordered = sort_rows(np.array([0.0, -0.0, 0.0]), np.zeros(3, np.int64), 1)
+    atoms, _ = atoms_of_rows(ordered)
+    assert atoms.values.tolist() == [0.0]
+    assert atoms.counts.tolist() == [3]
+
+
+def test_atoms_merge_ties_inside_a_segment_only() -> None:
+    values = np.array([1.0, 1.0, 1.0, 2.0])
+    segments = np.array([0, 0, 2, 2])
+    mass = np.array([0.25, 0.5, 3.0, 1.0])
+    ordered = sort_rows(values, segments, 3)
+    atoms, atom_of = atoms_of_rows(ordered, mass)
+    assert atoms.values.tolist() == [1.0, 1.0, 2.0]
+    assert atoms.mass.tolist() == [0.75, 3.0, 1.0]
+    assert atoms.counts.tolist() == [2, 1, 1]
+    assert atoms.offsets.tolist() == [0, 1, 1, 3]
+    assert atom_of.tolist() == [0, 0, 1, 2]
+    np.testing.assert_allclose(segment_means(atoms), [1.0, np.nan, 1.25])
+
+
+def test_the_interpreted_kernel_agrees_with_the_compiled_one() -> None:
+    from likeforlike.transport import line
+
+    atoms = np.array([0.0, 1.0, 3.0]), np.array([1.0, 2.0, 1.0])
+    others = np.array([0.5, 1.0]), np.array([1.0, 3.0])
+    none = np.empty(0)
+    arguments = (*atoms, *others, 1.5, 0.0, none, none)
+    kernel = line._sweep
+    assert kernel(*arguments) == kernel.py_func(*arguments)  # type: ignore[attr-defined]

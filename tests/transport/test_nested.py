@@ -1,0 +1,204 @@
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from likeforlike.errors import LevelCostWarning
+from likeforlike.transport import nested
+from likeforlike.transport.atoms import FloatArray, IntArray, atoms_of_rows, sort_rows
+from tests import oracles
+
+ORDERS = [1.0, 1.5, 2.0, 3.0]
+
+
+class Rows(NamedTuple):
+    scores: FloatArray
+    sides: IntArray
+    levels: IntArray
+    mass: FloatArray
+    n_levels: int
+
+    def solve(self, ground: FloatArray, order: float, level_cost: float) -> nested.Nested:
+        segments = 2 * self.levels + self.sides
+        ordered = sort_rows(self.scores, segments, 2 * self.n_levels)
+        atoms, _ = atoms_of_rows(ordered, self.mass)
+        left = 2 * np.arange(self.n_levels)
+        return nested.nested_transport(
+            atoms, left, left + 1, ground, order=order, level_cost=level_cost
+        )
+
+
+def draw_rows(
+    seed: int, size: int, n_levels: int, *, ties: bool = False, weighted: bool = True
+) -> Rows:
+    """Random rows; levels may be missing on one side, or on both."""
+    rng = np.random.default_rng(seed)
+    scores = rng.random(size)
+    if ties:
+        scores = np.round(scores * 5) / 5
+    sides = rng.integers(0, 2, size)
+    sides[:2] = [0, 1]
+    mass = rng.random(size) + 0.05 if weighted else np.ones(size)
+    return Rows(scores, sides, rng.integers(0, n_levels, size), mass, n_levels)
+
+
+def grounds(n_levels: int, order: float) -> list[FloatArray]:
+    rng = np.random.default_rng(n_levels)
+    points = rng.random((n_levels, 2))
+    euclidean = np.linalg.norm(points[:, None] - points[None, :], axis=2)
+    steps = np.abs(np.subtract.outer(np.arange(n_levels), np.arange(n_levels))).astype(float)
+    return [
+        nested.discrete_ground(n_levels),
+        nested.metric_ground(steps, order),
+        nested.metric_ground(euclidean, order),
+    ]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("ties", [False, True])
+def test_value_is_the_nested_network_simplex_value(order: float, ties: bool) -> None:
+    for seed in range(8):
+        rows = draw_rows(seed, 60, 5, ties=ties)
+        for ground in grounds(5, order):
+            for level_cost in (0.0, 0.05, 1.0):
+                expected = oracles.nested_cost(*rows[:3], ground, order, level_cost, rows.mass)
+                np.testing.assert_allclose(
+                    rows.solve(ground, order, level_cost).value, expected, rtol=1e-12, atol=1e-15
+                )
+
+
+@pytest.mark.parametrize("order", [1.0, 2.0])
+def test_value_solves_the_bicausal_linear_program(order: float) -> None:
+    for seed in range(12):
+        rows = draw_rows(seed, 14, 3, ties=seed % 2 == 0)
+        for ground in grounds(3, order):
+            for level_cost in (0.02, 1.0):
+                expected = oracles.bicausal_program(*rows[:3], ground, order, level_cost, rows.mass)
+                np.testing.assert_allclose(
+                    rows.solve(ground, order, level_cost).value, expected, rtol=1e-10, atol=1e-12
+                )
+
+
+def test_plan_split_and_levels_on_one_side_only() -> None:
+    scores = np.array([0.1, 0.4, 0.9, 0.2, 0.3])
+    sides, levels = np.array([0, 0, 1, 1, 1]), np.array([0, 1, 1, 2, 2])
+    rows = Rows(scores, sides, levels, np.ones(5), 4)
+    solved = rows.solve(nested.discrete_ground(4), 2.0, 2.0)
+    np.testing.assert_allclose(solved.plan.mass.sum(), 1.0)
+    assert set(solved.plan.source.tolist()) == {0, 1}
+    assert set(solved.plan.target.tolist()) == {1, 2}
+    np.testing.assert_allclose(solved.diagonal_mass, 1 / 3)
+    np.testing.assert_allclose(solved.diagonal, 0.25 / 3)
+    np.testing.assert_allclose(solved.level_transport, 2 * 2 / 3)
+    np.testing.assert_allclose(
+        solved.value, solved.diagonal + solved.off_diagonal + solved.level_transport, rtol=1e-15
+    )
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("root", [False, True])
+def test_gradient_is_the_finite_difference(order: float, root: bool) -> None:
+    for seed in range(4):
+        rows = draw_rows(seed, 30, 4)
+        for ground in grounds(4, order):
+
+            def at(
+                scores: FloatArray, rows: Rows = rows, ground: FloatArray = ground
+            ) -> tuple[float, FloatArray]:
+                value, gradient = nested.cost_and_gradient(
+                    scores,
+                    rows.sides,
+                    rows.levels,
+                    ground,
+                    order=order,
+                    level_cost=0.1,
+                    mass=rows.mass,
+                )
+                return nested.rooted(value, gradient, order) if root else (value, gradient)
+
+            gradient = at(rows.scores)[1]
+            expected = oracles.slopes(lambda s: at(s)[0], rows.scores, 1e-6)
+            np.testing.assert_allclose(
+                gradient, expected, rtol=1e-6, atol=1e-6 * np.abs(gradient).max()
+            )
+
+
+def test_the_root_has_gradient_zero_where_the_value_is_zero() -> None:
+    root, gradient = nested.rooted(0.0, np.zeros(3), 2.0)
+    assert root == 0.0
+    assert not gradient.any()
+
+
+def test_a_thousand_levels() -> None:
+    rows = draw_rows(1, 20_000, 1000, weighted=False)
+    ground = nested.discrete_ground(1000)
+    solved = rows.solve(ground, 2.0, 2.01)
+    shares = [
+        np.bincount(rows.levels[rows.sides == side], minlength=1000) / (rows.sides == side).sum()
+        for side in (0, 1)
+    ]
+    kept = np.minimum(*shares)
+    np.testing.assert_allclose(solved.diagonal_mass, kept.sum(), rtol=1e-9)
+    expected = 0.0
+    for level in np.flatnonzero(kept):
+        first, second = (
+            rows.scores[(rows.sides == side) & (rows.levels == level)] for side in (0, 1)
+        )
+        expected += kept[level] * oracles.transport_cost(
+            first, np.ones(first.size), second, np.ones(second.size), 2.0
+        )
+    np.testing.assert_allclose(solved.diagonal, expected, rtol=1e-9)
+
+
+def test_above_the_bound_no_mass_leaves_its_level_needlessly() -> None:
+    """The bound for the discrete metric, and for a metric whose detours have a price."""
+    rng = np.random.default_rng(0)
+    for seed in range(60):
+        rows = draw_rows(seed, 40, 6, weighted=True)
+        detours = 1.0 + rng.random((6, 6)) * 0.5
+        detours = np.triu(detours, 1) + np.triu(detours, 1).T
+        for ground in (nested.discrete_ground(6), detours):
+            shares = np.array(
+                [
+                    np.bincount(rows.levels[rows.sides == side], rows.mass[rows.sides == side], 6)
+                    for side in (0, 1)
+                ]
+            )
+            source, target = shares / shares.sum(axis=1, keepdims=True)
+            reach = np.ptp(rows.scores) ** 2
+            bound = nested.safe_level_cost(ground, source, target, reach)
+            solved = rows.solve(ground, 2.0, bound * 1.001)
+            np.testing.assert_allclose(
+                solved.diagonal_mass, np.minimum(source, target).sum(), rtol=1e-9
+            )
+
+
+def test_bound_of_a_metric_along_a_line_does_not_exist() -> None:
+    ground = nested.metric_ground(np.abs(np.subtract.outer(np.arange(3.0), np.arange(3.0))), 2.0)
+    source, target = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
+    assert nested.safe_level_cost(ground, source, target, 1.0) == np.inf
+    assert nested.safe_level_cost(ground, source, source, 1.0) == 1.0
+    assert nested.choose_level_cost(None, ground, source, target, 1.0) == 1.005
+
+
+def test_a_level_cost_below_the_bound_warns_and_is_kept() -> None:
+    ground, share = nested.discrete_ground(2), np.array([0.5, 0.5])
+    other = np.array([0.4, 0.6])
+    with pytest.warns(LevelCostWarning, match="at least 2 is needed"):
+        assert nested.choose_level_cost(0.5, ground, share, other, 1.0) == 0.5
+    line = np.abs(np.subtract.outer(np.arange(3.0), np.arange(3.0)))
+    with pytest.warns(LevelCostWarning, match="no value is enough"):
+        nested.choose_level_cost(
+            9.0, line, np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5]), 1.0
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert nested.choose_level_cost(2.5, ground, share, other, 1.0) == 2.5
+
+
+def test_a_single_level_and_a_constant_score_have_a_level_cost() -> None:
+    one = np.ones(1)
+    assert nested.choose_level_cost(None, np.zeros((1, 1)), one, one, 1.0) == 1.0
+    share, other = np.array([0.5, 0.5]), np.array([0.4, 0.6])
+    assert nested.choose_level_cost(None, nested.discrete_ground(2), share, other, 0.0) == 1.0
