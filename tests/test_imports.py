@@ -16,6 +16,7 @@ PACKAGE = Path(likeforlike.__file__).parent
 ROOMS = [
     "errors",
     "transport.compiled",
+    "transport.threads",
     "transport.atoms",
     "transport.line",
     "transport.nested",

@@ -200,8 +200,8 @@ class Cells:
         kept = np.array([name in names for name in self.groups])[group.codes]
         renamed = encode([names.get(name, name) for name in self.groups], "groups")
         return _collect(
-            Codes(level.codes[kept], level.labels),
-            Codes(renamed.codes[group.codes[kept]], renamed.labels),
+            _used(Codes(level.codes[kept], level.labels)),
+            _used(Codes(renamed.codes[group.codes[kept]], renamed.labels)),
             self.atoms.values[kept],
             self.atoms.mass[kept],
             self.atoms.counts[kept],
@@ -275,10 +275,10 @@ def _collect(
         group = Codes(group.codes[kept], group.labels)
         values, mass = values[kept], mass[kept]
         counts = None if counts is None else counts[kept]
-    level, group = _used(level), _used(group)
+        level, group = _used(level), _used(group)
     n_groups = len(group.labels)
     segments = level.codes * n_groups + group.codes
     n_segments = len(level.labels) * n_groups
     ordered = sort_rows(values, segments, n_segments, with_rows=mass is not None)
-    atoms, _ = atoms_of_rows(ordered, mass, counts)
+    atoms = atoms_of_rows(ordered, mass, counts)
     return Cells(level.labels, group.labels, atoms, resolution)

@@ -157,7 +157,9 @@ def _encode_integers(array: npt.NDArray[Any]) -> Codes:
     if high - low > 4 * array.size + 1024:
         labels, codes = np.unique(array, return_inverse=True)
         return Codes(codes.astype(np.int64), tuple(labels.tolist()))
-    shifted = array.astype(np.int64) - low if low else array.astype(np.int64)
+    shifted: IntArray = array.astype(np.int64, copy=False)
+    if low:
+        shifted = shifted - low
     present = np.bincount(shifted, minlength=high - low + 1) > 0
     values = np.flatnonzero(present) + low
     labels_out = tuple(values.astype(array.dtype).tolist())

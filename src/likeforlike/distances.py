@@ -10,6 +10,7 @@ With F_0, F_1 the cumulative distribution functions of the scores of the two gro
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
@@ -18,7 +19,8 @@ from likeforlike.cells import Cells
 from likeforlike.errors import InputError
 from likeforlike.transport.atoms import Atoms, FloatArray, IntArray
 from likeforlike.transport.compiled import compiled
-from likeforlike.transport.line import pair_costs
+from likeforlike.transport.line import pair_costs, pair_sizes
+from likeforlike.transport.threads import in_parts
 
 __all__ = ["Distance", "barycentre_spread", "check_distance", "level_distances"]
 
@@ -48,34 +50,46 @@ def check_distance(distance: str, order: float) -> Distance:
 
 @compiled
 def _pair_contrasts(
-    values: FloatArray, mass: FloatArray, offsets: IntArray, left: IntArray, right: IntArray
-) -> tuple[FloatArray, FloatArray]:
+    values: FloatArray,
+    mass: FloatArray,
+    offsets: IntArray,
+    left: IntArray,
+    right: IntArray,
+    ks: FloatArray,
+    tv: FloatArray,
+    first: int,
+    last: int,
+) -> None:
     """Largest gap of the distribution functions, and half the sum of gaps of the masses."""
-    ks = np.zeros(left.size)
-    tv = np.zeros(left.size)
-    for k in range(left.size):
+    for k in range(first, last):
         i, last_i = offsets[left[k]], offsets[left[k] + 1]
         j, last_j = offsets[right[k]], offsets[right[k] + 1]
         total_i, total_j = mass[i:last_i].sum(), mass[j:last_j].sum()
-        sum_i, sum_j = 0.0, 0.0
-        while i < last_i or j < last_j:
-            here_i, here_j = 0.0, 0.0
-            take_i = j >= last_j or (i < last_i and values[i] <= values[j])
-            take_j = i >= last_i or (j < last_j and values[j] <= values[i])
-            if take_i:
-                here_i = mass[i]
+        sum_i, sum_j, widest, apart = 0.0, 0.0, 0.0, 0.0
+        at_i, at_j = values[i], values[j]
+        while i < last_i and j < last_j:
+            # Scaled by the other side's total: whole numbers stay exact, parity gives 0.
+            here_i, here_j = mass[i] * total_j, mass[j] * total_i
+            if at_i < at_j:
+                here_j = 0.0
                 i += 1
-            if take_j:
-                here_j = mass[j]
+            elif at_j < at_i:
+                here_i = 0.0
                 j += 1
+            else:
+                i += 1
+                j += 1
+            at_i = values[min(i, last_i - 1)]
+            at_j = values[min(j, last_j - 1)]
             sum_i += here_i
             sum_j += here_j
-            # Scaled by the other side's total: whole numbers stay exact, parity gives 0.
-            ks[k] = max(ks[k], abs(sum_i * total_j - sum_j * total_i))
-            tv[k] += abs(here_i * total_j - here_j * total_i)
-        ks[k] /= total_i * total_j
-        tv[k] /= 2.0 * total_i * total_j
-    return ks, tv
+            widest = max(widest, abs(sum_i - sum_j))
+            apart += abs(here_i - here_j)
+        # Past the end of one side the distribution functions only come together again.
+        whole = total_i * total_j
+        rest = (whole - sum_i if i < last_i else 0.0) + (whole - sum_j if j < last_j else 0.0)
+        ks[k] = widest / whole
+        tv[k] = 0.5 * (apart + rest) / whole
 
 
 def level_distances(
@@ -107,7 +121,9 @@ def level_distances(
     if distance == "wasserstein":
         costs: FloatArray = pair_costs(atoms, left, right, order) ** (1.0 / order)
         return costs
-    ks, tv = _pair_contrasts(atoms.values, atoms.mass, atoms.offsets, left, right)
+    ks, tv = np.empty(left.size), np.empty(left.size)
+    sweeps = partial(_pair_contrasts, *atoms.line, left, right, ks, tv)
+    in_parts(sweeps, pair_sizes(atoms, left, right))
     return ks if distance == "ks" else tv
 
 
@@ -194,7 +210,5 @@ def barycentre_spread(atoms: Atoms, members: IntArray, order: float) -> FloatArr
     """
     if order not in (1, 2):
         raise InputError(f"the barycentre has order 1 or 2, not {order!r}.")
-    spreads: FloatArray = _spreads(
-        atoms.values, atoms.mass, atoms.offsets, members, float(order)
-    ) ** (1.0 / order)
+    spreads: FloatArray = _spreads(*atoms.line, members, float(order)) ** (1.0 / order)
     return spreads

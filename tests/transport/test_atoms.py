@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from likeforlike.transport.atoms import atoms_of_rows, segment_means, sort_rows
+from likeforlike.transport.atoms import atom_of_rows, atoms_of_rows, segment_means, sort_rows
 
 SIZES = [1, 2, 47, 48, 49, 50, 1000, 20_000]
 
@@ -36,7 +36,7 @@ def test_sorting_equals_lexsort(kind: str, size: int, n_segments: int) -> None:
 
 def test_both_zeros_are_one_atom() -> None:
     ordered = sort_rows(np.array([0.0, -0.0, 0.0]), np.zeros(3, np.int64), 1)
-    atoms, _ = atoms_of_rows(ordered)
+    atoms = atoms_of_rows(ordered)
     assert atoms.values.tolist() == [0.0]
     assert atoms.counts.tolist() == [3]
 
@@ -46,12 +46,12 @@ def test_atoms_merge_ties_inside_a_segment_only() -> None:
     segments = np.array([0, 0, 2, 2])
     mass = np.array([0.25, 0.5, 3.0, 1.0])
     ordered = sort_rows(values, segments, 3)
-    atoms, atom_of = atoms_of_rows(ordered, mass)
+    atoms = atoms_of_rows(ordered, mass)
     assert atoms.values.tolist() == [1.0, 1.0, 2.0]
     assert atoms.mass.tolist() == [0.75, 3.0, 1.0]
     assert atoms.counts.tolist() == [2, 1, 1]
     assert atoms.offsets.tolist() == [0, 1, 1, 3]
-    assert atom_of.tolist() == [0, 0, 1, 2]
+    assert atom_of_rows(ordered).tolist() == [0, 0, 1, 2]
     np.testing.assert_allclose(segment_means(atoms), [1.0, np.nan, 1.25])
 
 

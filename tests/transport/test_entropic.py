@@ -11,7 +11,7 @@ def test_algorithm_1_converges_to_the_exact_value_from_above() -> None:
     rng = np.random.default_rng(2)
     scores, sides, levels = rng.random(24), np.arange(24) % 2, rng.integers(0, 3, 24)
     ground = nested.metric_ground(np.abs(np.subtract.outer(np.arange(3.0), np.arange(3.0))), 2.0)
-    atoms, _ = atoms_of_rows(sort_rows(scores, 2 * levels + sides, 6))
+    atoms = atoms_of_rows(sort_rows(scores, 2 * levels + sides, 6))
     left = 2 * np.arange(3)
     exact = nested.nested_transport(atoms, left, left + 1, ground, order=2.0, level_cost=0.05).value
     errors = []
@@ -29,7 +29,7 @@ def test_algorithm_1_converges_to_the_exact_value_from_above() -> None:
 def test_levels_missing_on_one_side_are_no_obstacle() -> None:
     scores = np.array([0.0, 1.0, 0.5])
     sides, levels = np.array([0, 1, 0]), np.array([0, 1, 2])
-    atoms, _ = atoms_of_rows(sort_rows(scores, 2 * levels + sides, 6))
+    atoms = atoms_of_rows(sort_rows(scores, 2 * levels + sides, 6))
     left = 2 * np.arange(3)
     value = nested_sinkhorn(
         atoms, left, left + 1, nested.discrete_ground(3), order=1.0, level_cost=2.0, reg=0.01

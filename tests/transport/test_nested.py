@@ -22,7 +22,7 @@ class Rows(NamedTuple):
     def solve(self, ground: FloatArray, order: float, level_cost: float) -> nested.Nested:
         segments = 2 * self.levels + self.sides
         ordered = sort_rows(self.scores, segments, 2 * self.n_levels)
-        atoms, _ = atoms_of_rows(ordered, self.mass)
+        atoms = atoms_of_rows(ordered, self.mass)
         left = 2 * np.arange(self.n_levels)
         return nested.nested_transport(
             atoms, left, left + 1, ground, order=order, level_cost=level_cost

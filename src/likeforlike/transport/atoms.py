@@ -7,18 +7,21 @@ carries their mass. From then on transport between any two segments is a single 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from likeforlike.transport.compiled import compiled
+from likeforlike.transport.threads import in_parts
 
 __all__ = [
     "Atoms",
     "FloatArray",
     "IntArray",
     "SortedRows",
+    "atom_of_rows",
     "atoms_of_rows",
     "segment_counts",
     "segment_mass",
@@ -52,6 +55,11 @@ class Atoms(NamedTuple):
     counts: IntArray
     offsets: IntArray
 
+    @property
+    def line(self) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Values, mass and offsets: all that transport looks at."""
+        return self.values, self.mass, self.offsets
+
 
 class SortedRows(NamedTuple):
     """Rows in order of (segment, value).
@@ -76,6 +84,15 @@ def _sortable(bits: np.uint64) -> np.uint64:
     if bits & sign:
         return ~bits
     return bits | sign
+
+
+@compiled
+def _float_bits(key: np.uint64) -> np.uint64:
+    """Undo `_sortable`."""
+    sign = np.uint64(1) << np.uint64(63)
+    if key & sign:
+        return key ^ sign
+    return ~key
 
 
 @compiled
@@ -138,49 +155,50 @@ def _radix_sort(
 
 
 @compiled
-def _sort_rows(
+def _deal(
     values: FloatArray, segments: IntArray, n_segments: int, with_rows: bool
-) -> tuple[IntArray, FloatArray, IntArray]:
-    size = values.size
+) -> tuple[_KeyArray, IntArray, IntArray]:
+    """Counting sort: keys and rows segment after segment, and where each segment begins."""
     offsets = np.zeros(n_segments + 1, np.int64)
     for segment in segments:
         offsets[segment + 1] += 1
-    largest = 0
     for s in range(n_segments):
-        largest = max(largest, offsets[s + 1])
         offsets[s + 1] += offsets[s]
-
-    keys = np.empty(size, np.uint64)
-    rows = np.empty(size if with_rows else 0, np.int64)
+    keys = np.empty(values.size, np.uint64)
+    rows = np.empty(values.size if with_rows else 0, np.int64)
     places = offsets[:-1].copy()
     bits = values.view(np.uint64)
-    for row in range(size):
+    for row in range(values.size):
         place = places[segments[row]]
+        places[segments[row]] = place + 1
         keys[place] = _sortable(bits[row])
         if with_rows:
             rows[place] = row
-        places[segments[row]] = place + 1
+    return keys, rows, offsets
 
+
+@compiled
+def _sort_segments(
+    keys: _KeyArray, rows: IntArray, offsets: IntArray, first: int, last: int
+) -> None:
+    """Sort the segments first, ..., last - 1 in place, and turn their keys back into floats."""
+    largest = 0
+    for s in range(first, last):
+        largest = max(largest, offsets[s + 1] - offsets[s])
     spare_keys = np.empty(largest, np.uint64)
-    spare_rows = np.empty(largest if with_rows else 0, np.int64)
+    spare_rows = np.empty(largest if rows.size else 0, np.int64)
     counts = np.empty((_DIGITS, _BUCKETS), np.int64)
-    for s in range(n_segments):
+    for s in range(first, last):
         low, high = offsets[s], offsets[s + 1]
-        if high - low <= _SMALL:
+        size = high - low
+        if size <= _SMALL:
             _insertion_sort(keys, rows, low, high)
-        else:
-            spare = high - low
+        else:  # slices of empty rows stay empty
             _radix_sort(
-                keys[low:high], rows[low:high], spare_keys[:spare], spare_rows[:spare], counts
-            )  # slices of empty rows stay empty
-
-    ordered = np.empty(size, np.float64)
-    ordered_bits = ordered.view(np.uint64)
-    sign = np.uint64(1) << np.uint64(63)
-    for i in range(size):
-        key = keys[i]
-        ordered_bits[i] = key ^ sign if key & sign else ~key
-    return rows, ordered, offsets
+                keys[low:high], rows[low:high], spare_keys[:size], spare_rows[:size], counts
+            )
+        for i in range(low, high):
+            keys[i] = _float_bits(keys[i])
 
 
 def sort_rows(
@@ -202,45 +220,70 @@ def sort_rows(
     >>> sort_rows(np.array([3.0, 1.0, 2.0]), np.array([0, 1, 0]), 2).rows
     array([2, 0, 1])
     """
-    return SortedRows(*_sort_rows(values, segments, n_segments, with_rows))
+    keys, rows, offsets = _deal(values, segments, n_segments, with_rows)
+    in_parts(partial(_sort_segments, keys, rows, offsets), np.diff(offsets))
+    return SortedRows(rows, keys.view(np.float64), offsets)
+
+
+@compiled
+def _atom_offsets(values: FloatArray, offsets: IntArray) -> IntArray:
+    """Where the atoms of each segment begin: how many distinct values come before."""
+    begins = np.zeros(offsets.size, np.int64)
+    for s in range(offsets.size - 1):
+        low, high = offsets[s], offsets[s + 1]
+        distinct = int(high > low)
+        for i in range(low + 1, high):
+            distinct += int(values[i] != values[i - 1])
+        begins[s + 1] = begins[s] + distinct
+    return begins
+
+
+@compiled
+def _atom_of_rows(values: FloatArray, offsets: IntArray) -> IntArray:
+    atom_of = np.empty(values.size, np.int64)
+    last = -1
+    for s in range(offsets.size - 1):
+        for i in range(offsets[s], offsets[s + 1]):
+            last += int(i == offsets[s] or values[i] != values[i - 1])
+            atom_of[i] = last
+    return atom_of
+
+
+def atom_of_rows(ordered: SortedRows) -> IntArray:
+    """The atom that each sorted position belongs to, shape (n,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likeforlike.transport.atoms import atom_of_rows, sort_rows
+    >>> atom_of_rows(sort_rows(np.array([2.0, 1.0, 2.0]), np.zeros(3, np.int64), 1))
+    array([0, 1, 1])
+    """
+    return _atom_of_rows(ordered.values, ordered.offsets)
 
 
 @compiled
 def _merge_ties(
-    values: FloatArray, offsets: IntArray, mass: FloatArray, counts: IntArray
-) -> tuple[FloatArray, FloatArray, IntArray, IntArray, IntArray]:
-    """Join equal neighbours of a segment. Empty `mass` or `counts` mean one for every row."""
-    size = values.size
-    n_segments = offsets.size - 1
-    atoms = np.empty(size, np.float64)
-    atom_mass = np.zeros(size, np.float64)
-    atom_counts = np.zeros(size, np.int64)
-    atom_of = np.empty(size, np.int64)
-    atom_offsets = np.zeros(n_segments + 1, np.int64)
+    values: FloatArray, offsets: IntArray, mass: FloatArray, counts: IntArray, n_atoms: int
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Value, mass and count of each atom. Empty `mass` or `counts` mean one for every row."""
+    atoms = np.empty(n_atoms, np.float64)
+    atom_mass = np.zeros(n_atoms, np.float64)
+    atom_counts = np.zeros(n_atoms, np.int64)
     last = -1
-    for s in range(n_segments):
+    for s in range(offsets.size - 1):
         for i in range(offsets[s], offsets[s + 1]):
-            if i == offsets[s] or values[i] != atoms[last]:
-                last += 1
-                atoms[last] = values[i]
+            last += int(i == offsets[s] or values[i] != values[i - 1])
+            atoms[last] = values[i]
             atom_mass[last] += mass[i] if mass.size else 1.0
             atom_counts[last] += counts[i] if counts.size else 1
-            atom_of[i] = last
-        atom_offsets[s + 1] = last + 1
-    kept = last + 1
-    return (
-        atoms[:kept].copy(),
-        atom_mass[:kept].copy(),
-        atom_counts[:kept].copy(),
-        atom_offsets,
-        atom_of,
-    )
+    return atoms, atom_mass, atom_counts
 
 
 def atoms_of_rows(
     ordered: SortedRows, mass: FloatArray | None = None, counts: IntArray | None = None
-) -> tuple[Atoms, IntArray]:
-    """Merge sorted rows into atoms.
+) -> Atoms:
+    """Merge sorted rows into atoms, m <= n of them.
 
     Parameters
     ----------
@@ -249,34 +292,38 @@ def atoms_of_rows(
         means one each.
     counts : (n,) integers likewise, how many rows each row already stands for.
 
-    Returns
-    -------
-    atoms : the packed distributions, m <= n atoms in all.
-    atom_of : (n,) integers, the atom of each *sorted* position.
-
     Examples
     --------
     >>> import numpy as np
     >>> from likeforlike.transport.atoms import atoms_of_rows, sort_rows
     >>> ordered = sort_rows(np.array([2.0, 1.0, 2.0]), np.zeros(3, np.int64), 1)
-    >>> atoms, atom_of = atoms_of_rows(ordered)
-    >>> atoms.values, atoms.mass, atom_of
-    (array([1., 2.]), array([1., 2.]), array([0, 1, 1]))
+    >>> atoms = atoms_of_rows(ordered)
+    >>> atoms.values, atoms.mass
+    (array([1., 2.]), array([1., 2.]))
     """
+    values = ordered.values
     sorted_mass = np.empty(0) if mass is None else mass[ordered.rows]
     sorted_counts = np.empty(0, np.int64) if counts is None else counts[ordered.rows]
-    values, atom_mass, atom_counts, offsets, atom_of = _merge_ties(
-        ordered.values, ordered.offsets, sorted_mass, sorted_counts
-    )
-    return Atoms(values, atom_mass, atom_counts, offsets), atom_of
+    offsets = _atom_offsets(values, ordered.offsets)
+    n_atoms = int(offsets[-1])
+    if n_atoms == values.size:  # no ties: every row is an atom, and nothing need be copied
+        return Atoms(
+            values,
+            np.ones(n_atoms) if mass is None else sorted_mass,
+            np.ones(n_atoms, np.int64) if counts is None else sorted_counts,
+            offsets,
+        )
+    merged = _merge_ties(values, ordered.offsets, sorted_mass, sorted_counts, n_atoms)
+    return Atoms(*merged, offsets)
 
 
 @compiled
-def _segment_sums(amounts: FloatArray, offsets: IntArray) -> FloatArray:
+def _segment_sums(mass: FloatArray, values: FloatArray, offsets: IntArray) -> FloatArray:
+    """Σ mass * value of each segment; empty `values` mean one each."""
     sums = np.zeros(offsets.size - 1)
     for s in range(sums.size):
         for i in range(offsets[s], offsets[s + 1]):
-            sums[s] += amounts[i]
+            sums[s] += mass[i] * values[i] if values.size else mass[i]
     return sums
 
 
@@ -290,7 +337,7 @@ def segment_mass(atoms: Atoms) -> FloatArray:
     >>> segment_mass(Atoms(np.zeros(1), np.array([2.5]), np.ones(1, np.int64), np.array([0, 0, 1])))
     array([0. , 2.5])
     """
-    return _segment_sums(atoms.mass, atoms.offsets)
+    return _segment_sums(atoms.mass, np.empty(0), atoms.offsets)
 
 
 def segment_counts(atoms: Atoms) -> IntArray:
@@ -319,8 +366,7 @@ def segment_means(atoms: Atoms) -> FloatArray:
     ... )
     array([1.25])
     """
+    sums = _segment_sums(atoms.mass, atoms.values, atoms.offsets)
     with np.errstate(invalid="ignore"):
-        means: FloatArray = _segment_sums(atoms.values * atoms.mass, atoms.offsets) / segment_mass(
-            atoms
-        )
+        means: FloatArray = sums / segment_mass(atoms)
     return means

@@ -18,6 +18,7 @@ Reference: Santambrogio (2015), *Optimal Transport for Applied Mathematicians*, 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -26,10 +27,13 @@ from likeforlike.transport.atoms import (
     Atoms,
     FloatArray,
     IntArray,
+    SortedRows,
+    atom_of_rows,
     atoms_of_rows,
     sort_rows,
 )
 from likeforlike.transport.compiled import compiled
+from likeforlike.transport.threads import in_parts
 
 __all__ = [
     "Plan",
@@ -37,6 +41,7 @@ __all__ = [
     "cost_and_gradient",
     "pair_costs",
     "pair_gradient",
+    "pair_sizes",
     "plan",
     "row_gradient",
 ]
@@ -166,16 +171,17 @@ def _pair_costs(
     left: IntArray,
     right: IntArray,
     order: float,
-) -> FloatArray:
-    costs = np.empty(left.size)
+    costs: FloatArray,
+    first: int,
+    last: int,
+) -> None:
     none = np.empty(0)
-    for k in range(left.size):
+    for k in range(first, last):
         u0, u1 = offsets[left[k]], offsets[left[k] + 1]
         v0, v1 = offsets[right[k]], offsets[right[k] + 1]
         costs[k] = _sweep(
             values[u0:u1], mass[u0:u1], values[v0:v1], mass[v0:v1], order, 0.0, none, none
         )
-    return costs
 
 
 @compiled
@@ -225,7 +231,26 @@ def pair_costs(atoms: Atoms, left: IntArray, right: IntArray, order: float) -> F
     >>> pair_costs(atoms, np.array([0]), np.array([1]), 2.0)
     array([9.])
     """
-    return _pair_costs(atoms.values, atoms.mass, atoms.offsets, left, right, float(order))
+    costs = np.empty(left.size)
+    sweeps = partial(_pair_costs, *atoms.line, left, right, float(order), costs)
+    in_parts(sweeps, pair_sizes(atoms, left, right))
+    return costs
+
+
+def pair_sizes(atoms: Atoms, left: IntArray, right: IntArray) -> IntArray:
+    """How many atoms a sweep of each pair of segments passes, shape (k,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likeforlike.transport.atoms import Atoms
+    >>> from likeforlike.transport.line import pair_sizes
+    >>> atoms = Atoms(np.zeros(3), np.ones(3), np.ones(3, np.int64), np.array([0, 1, 3]))
+    >>> pair_sizes(atoms, np.array([0]), np.array([1]))
+    array([3])
+    """
+    sizes = np.diff(atoms.offsets)
+    return sizes[left] + sizes[right]
 
 
 def pair_gradient(
@@ -275,19 +300,15 @@ def _row_gradient(
 
 
 def row_gradient(
-    gradient: FloatArray,
-    atoms: Atoms,
-    atom_of: IntArray,
-    rows: IntArray,
-    mass: FloatArray | None = None,
+    gradient: FloatArray, atoms: Atoms, ordered: SortedRows, mass: FloatArray | None = None
 ) -> FloatArray:
     """Hand the gradient of each atom to its rows, in proportion to their mass.
 
     Parameters
     ----------
     gradient : (m,) floats, one for each atom.
-    atoms, atom_of : from `atoms_of_rows`.
-    rows : (n,) integers, the original row at each sorted position.
+    atoms : made of the rows by `atoms_of_rows`.
+    ordered : the n sorted rows.
     mass : (n,) floats in the original order, or `None` for one each.
 
     Returns
@@ -297,14 +318,14 @@ def row_gradient(
     Examples
     --------
     >>> import numpy as np
-    >>> from likeforlike.transport.atoms import Atoms
+    >>> from likeforlike.transport.atoms import atoms_of_rows, sort_rows
     >>> from likeforlike.transport.line import row_gradient
-    >>> atoms = Atoms(np.array([5.0]), np.array([2.0]), np.array([2]), np.array([0, 1]))
-    >>> row_gradient(np.array([1.0]), atoms, np.array([0, 0]), np.array([1, 0]))
+    >>> ordered = sort_rows(np.array([5.0, 5.0]), np.array([0, 0]), 1)
+    >>> row_gradient(np.array([1.0]), atoms_of_rows(ordered), ordered)
     array([0.5, 0.5])
     """
     own = np.empty(0) if mass is None else mass
-    return _row_gradient(gradient, atoms.mass, atom_of, rows, own)
+    return _row_gradient(gradient, atoms.mass, atom_of_rows(ordered), ordered.rows, own)
 
 
 def _two_samples(
@@ -347,7 +368,7 @@ def cost(
     4.0
     """
     values, segments, mass = _two_samples(x, y, x_mass, y_mass)
-    atoms, _ = atoms_of_rows(sort_rows(values, segments, 2), mass)
+    atoms = atoms_of_rows(sort_rows(values, segments, 2), mass)
     return float(pair_costs(atoms, _LEFT, _RIGHT, order)[0])
 
 
@@ -382,10 +403,10 @@ def cost_and_gradient(
     """
     values, segments, mass = _two_samples(x, y, x_mass, y_mass)
     ordered = sort_rows(values, segments, 2)
-    atoms, atom_of = atoms_of_rows(ordered, mass)
+    atoms = atoms_of_rows(ordered, mass)
     value = float(pair_costs(atoms, _LEFT, _RIGHT, order)[0])
     by_atom = pair_gradient(atoms, _LEFT, _RIGHT, np.ones(1), order)
-    by_row = row_gradient(by_atom, atoms, atom_of, ordered.rows, mass)
+    by_row = row_gradient(by_atom, atoms, ordered, mass)
     return value, by_row[: x.size], by_row[x.size :]
 
 

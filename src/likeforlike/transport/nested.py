@@ -388,12 +388,12 @@ def cost_and_gradient(
     """
     n_levels = ground.shape[0]
     ordered = sort_rows(values, 2 * levels + sides, 2 * n_levels)
-    atoms, atom_of = atoms_of_rows(ordered, mass)
+    atoms = atoms_of_rows(ordered, mass)
     left = 2 * np.arange(n_levels)
     solved = nested_transport(atoms, left, left + 1, ground, order=order, level_cost=level_cost)
     plan = solved.plan
     by_atom = pair_gradient(atoms, left[plan.source], left[plan.target] + 1, plan.mass, order)
-    return solved.value, row_gradient(by_atom, atoms, atom_of, ordered.rows, mass)
+    return solved.value, row_gradient(by_atom, atoms, ordered, mass)
 
 
 def rooted(

@@ -1,0 +1,63 @@
+"""Run a kernel over many items in threads, when there is enough to do.
+
+Kernels release the interpreter lock, so plain threads use all cores. Each item is worked on by
+one thread and written to its own place: results do not depend on how many threads there are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["in_parts", "n_threads"]
+
+# Below this much work, in atoms, starting threads costs more than they save.
+_WORTH_IT = 1 << 17
+
+
+def n_threads() -> int:
+    """Threads to use: the environment variable `LIKEFORLIKE_THREADS`, or the cores we may use.
+
+    Examples
+    --------
+    >>> from likeforlike.transport.threads import n_threads
+    >>> n_threads() >= 1
+    True
+    """
+    given = os.environ.get("LIKEFORLIKE_THREADS")
+    if given is not None and given.isdecimal() and int(given) > 0:
+        return int(given)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def in_parts(work: Callable[[int, int], None], sizes: npt.NDArray[np.int64]) -> None:
+    """Call `work(first, last)` on consecutive ranges of items that together cover all of them.
+
+    Parameters
+    ----------
+    work : a kernel call on the items first, ..., last - 1.
+    sizes : (k,) integers, how much work each item is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likeforlike.transport.threads import in_parts
+    >>> in_parts(lambda first, last: print(first, last), np.array([5, 5]))
+    0 2
+    """
+    if sizes.size < 2 or int(sizes.sum()) < _WORTH_IT:
+        work(0, sizes.size)
+        return
+    threads = n_threads()
+    done = np.cumsum(sizes)
+    shares = done[-1] * np.arange(1, threads) / threads
+    edges = [0, *np.searchsorted(done, shares).tolist(), sizes.size]
+    with ThreadPoolExecutor(threads) as pool:
+        for part in [pool.submit(work, *edges[k : k + 2]) for k in range(threads)]:
+            part.result()
