@@ -28,6 +28,8 @@ ROOMS = [
     "measures",
     "disparity",
     "nested_disparity",
+    "draws",
+    "resampling",
     "datasets.dataset",
     "datasets.loans",
     "datasets",

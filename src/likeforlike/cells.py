@@ -277,7 +277,8 @@ def _collect(
         counts = None if counts is None else counts[kept]
         level, group = _used(level), _used(group)
     n_groups = len(group.labels)
-    segments = level.codes * n_groups + group.codes
+    segments = level.codes * n_groups
+    segments += group.codes
     n_segments = len(level.labels) * n_groups
     ordered = sort_rows(values, segments, n_segments, with_rows=mass is not None)
     atoms = atoms_of_rows(ordered, mass, counts)

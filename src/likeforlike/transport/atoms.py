@@ -154,27 +154,24 @@ def _radix_sort(
         spare_rows[:] = rows
 
 
+# Arrays as long as the data are made by numpy and handed to the kernels: numpy asks the system for
+# huge pages, which arrays made inside a kernel do not get, and fresh small pages cost more than
+# the work on them.
+
+
 @compiled
 def _deal(
-    values: FloatArray, segments: IntArray, n_segments: int, with_rows: bool
-) -> tuple[_KeyArray, IntArray, IntArray]:
-    """Counting sort: keys and rows segment after segment, and where each segment begins."""
-    offsets = np.zeros(n_segments + 1, np.int64)
-    for segment in segments:
-        offsets[segment + 1] += 1
-    for s in range(n_segments):
-        offsets[s + 1] += offsets[s]
-    keys = np.empty(values.size, np.uint64)
-    rows = np.empty(values.size if with_rows else 0, np.int64)
+    values: FloatArray, segments: IntArray, offsets: IntArray, keys: _KeyArray, rows: IntArray
+) -> None:
+    """Counting sort: fill in keys and rows (unless empty) segment after segment."""
     places = offsets[:-1].copy()
     bits = values.view(np.uint64)
     for row in range(values.size):
         place = places[segments[row]]
         places[segments[row]] = place + 1
         keys[place] = _sortable(bits[row])
-        if with_rows:
+        if rows.size:
             rows[place] = row
-    return keys, rows, offsets
 
 
 @compiled
@@ -220,7 +217,11 @@ def sort_rows(
     >>> sort_rows(np.array([3.0, 1.0, 2.0]), np.array([0, 1, 0]), 2).rows
     array([2, 0, 1])
     """
-    keys, rows, offsets = _deal(values, segments, n_segments, with_rows)
+    offsets = np.zeros(n_segments + 1, np.int64)
+    np.cumsum(np.bincount(segments, minlength=n_segments), out=offsets[1:])
+    keys = np.empty(values.size, np.uint64)
+    rows = np.empty(values.size if with_rows else 0, np.int64)
+    _deal(values, segments, offsets, keys, rows)
     in_parts(partial(_sort_segments, keys, rows, offsets), np.diff(offsets))
     return SortedRows(rows, keys.view(np.float64), offsets)
 
@@ -239,14 +240,12 @@ def _atom_offsets(values: FloatArray, offsets: IntArray) -> IntArray:
 
 
 @compiled
-def _atom_of_rows(values: FloatArray, offsets: IntArray) -> IntArray:
-    atom_of = np.empty(values.size, np.int64)
+def _atom_of_rows(values: FloatArray, offsets: IntArray, atom_of: IntArray) -> None:
     last = -1
     for s in range(offsets.size - 1):
         for i in range(offsets[s], offsets[s + 1]):
             last += int(i == offsets[s] or values[i] != values[i - 1])
             atom_of[i] = last
-    return atom_of
 
 
 def atom_of_rows(ordered: SortedRows) -> IntArray:
@@ -259,17 +258,22 @@ def atom_of_rows(ordered: SortedRows) -> IntArray:
     >>> atom_of_rows(sort_rows(np.array([2.0, 1.0, 2.0]), np.zeros(3, np.int64), 1))
     array([0, 1, 1])
     """
-    return _atom_of_rows(ordered.values, ordered.offsets)
+    atom_of = np.empty(ordered.values.size, np.int64)
+    _atom_of_rows(ordered.values, ordered.offsets, atom_of)
+    return atom_of
 
 
 @compiled
 def _merge_ties(
-    values: FloatArray, offsets: IntArray, mass: FloatArray, counts: IntArray, n_atoms: int
-) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Value, mass and count of each atom. Empty `mass` or `counts` mean one for every row."""
-    atoms = np.empty(n_atoms, np.float64)
-    atom_mass = np.zeros(n_atoms, np.float64)
-    atom_counts = np.zeros(n_atoms, np.int64)
+    values: FloatArray,
+    offsets: IntArray,
+    mass: FloatArray,
+    counts: IntArray,
+    atoms: FloatArray,
+    atom_mass: FloatArray,
+    atom_counts: IntArray,
+) -> None:
+    """Fill in the atoms and add up mass and counts; empty ones mean one for every row."""
     last = -1
     for s in range(offsets.size - 1):
         for i in range(offsets[s], offsets[s + 1]):
@@ -277,7 +281,6 @@ def _merge_ties(
             atoms[last] = values[i]
             atom_mass[last] += mass[i] if mass.size else 1.0
             atom_counts[last] += counts[i] if counts.size else 1
-    return atoms, atom_mass, atom_counts
 
 
 def atoms_of_rows(
@@ -313,7 +316,8 @@ def atoms_of_rows(
             np.ones(n_atoms, np.int64) if counts is None else sorted_counts,
             offsets,
         )
-    merged = _merge_ties(values, ordered.offsets, sorted_mass, sorted_counts, n_atoms)
+    merged = np.empty(n_atoms), np.zeros(n_atoms), np.zeros(n_atoms, np.int64)
+    _merge_ties(values, ordered.offsets, sorted_mass, sorted_counts, *merged)
     return Atoms(*merged, offsets)
 
 
@@ -340,6 +344,15 @@ def segment_mass(atoms: Atoms) -> FloatArray:
     return _segment_sums(atoms.mass, np.empty(0), atoms.offsets)
 
 
+@compiled
+def _segment_totals(counts: IntArray, offsets: IntArray) -> IntArray:
+    totals = np.zeros(offsets.size - 1, np.int64)
+    for s in range(totals.size):
+        for i in range(offsets[s], offsets[s + 1]):
+            totals[s] += counts[i]
+    return totals
+
+
 def segment_counts(atoms: Atoms) -> IntArray:
     """How many rows each of the S segments stands for; 0 for an empty one.
 
@@ -350,8 +363,7 @@ def segment_counts(atoms: Atoms) -> IntArray:
     >>> segment_counts(Atoms(np.zeros(1), np.ones(1), np.array([3]), np.array([0, 0, 1])))
     array([0, 3])
     """
-    cumulative = np.concatenate([np.zeros(1, np.int64), np.cumsum(atoms.counts)])
-    return np.diff(cumulative[atoms.offsets])
+    return _segment_totals(atoms.counts, atoms.offsets)
 
 
 def segment_means(atoms: Atoms) -> FloatArray:

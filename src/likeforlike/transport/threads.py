@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["in_parts", "n_threads"]
+__all__ = ["in_blocks", "in_parts", "n_threads"]
+
+T = TypeVar("T")
 
 # Below this much work, in atoms, starting threads costs more than they save.
 _WORTH_IT = 1 << 17
@@ -61,3 +64,40 @@ def in_parts(work: Callable[[int, int], None], sizes: npt.NDArray[np.int64]) -> 
     with ThreadPoolExecutor(threads) as pool:
         for part in [pool.submit(work, *edges[k : k + 2]) for k in range(threads)]:
             part.result()
+
+
+def in_blocks(
+    work: Callable[[int, int], T],
+    n_items: int,
+    block: int,
+    progress: Callable[[int], None] | None = None,
+) -> list[T]:
+    """Call `work(first, last)` on blocks of a fixed size; results come back in order.
+
+    Blocks do not depend on the number of threads, so neither does a sum over them. An interrupt
+    drops the blocks that have not begun and is passed on once those under way are done.
+
+    Parameters
+    ----------
+    work : called with the first item of a block and the one after its last.
+    n_items : how many items there are.
+    block : how many items make a block.
+    progress : called with the number of items done, block after block.
+
+    Examples
+    --------
+    >>> from likeforlike.transport.threads import in_blocks
+    >>> in_blocks(lambda first, last: (first, last), 5, 2)
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    edges = [(first, min(first + block, n_items)) for first in range(0, n_items, block)]
+    results = []
+    pool = ThreadPoolExecutor(n_threads())
+    try:
+        for (first, last), part in [(edge, pool.submit(work, *edge)) for edge in edges]:
+            results.append(part.result())
+            if progress is not None:
+                progress(last - first)
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return results

@@ -1,0 +1,123 @@
+"""The comparisons as a table to read and as JSON to keep."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+import likeforlike
+from benchmarks.timing import Comparison
+
+__all__ = ["as_json", "as_table", "source_digest"]
+
+_LIBRARIES = ("numpy", "numba", "scipy", "torch", "POT", "pnot")
+
+
+def as_table(comparisons: Sequence[Comparison]) -> Table:
+    """One line for each comparison."""
+    table = Table(title="likeforlike and its peers, run alternately", show_lines=True)
+    for heading in ("comparison", "ours", "peer", "ratio", "required", "met"):
+        table.add_column(
+            heading,
+            justify="left" if heading == "comparison" else "right",
+            no_wrap=heading != "comparison",
+        )
+    for comparison in comparisons:
+        measured = comparison.measured
+        table.add_row(
+            _described(comparison),
+            _duration(measured.ours_seconds),
+            _duration(measured.peer_seconds),
+            _times(comparison.ratio),
+            _required(comparison),
+            {True: "yes", False: "[bold red]no[/]", None: ""}[comparison.met],
+        )
+    return table
+
+
+def as_json(comparisons: Sequence[Comparison], *, quick: bool) -> dict[str, Any]:
+    """Machine, date and comparisons, ready for `json.dump`."""
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "quick": quick,
+        "source": source_digest(),
+        "machine": _machine(),
+        "comparisons": [_entry(comparison) for comparison in comparisons],
+    }
+
+
+def source_digest() -> str:
+    """Fingerprint of the library that is measured."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(likeforlike.__path__[0]).rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _described(comparison: Comparison) -> str:
+    measured = comparison.measured
+    notes = [measured.note] if measured.note else []
+    if measured.difference is not None:
+        notes.append(f"values differ by {measured.difference:.1g}")
+    return "\n".join([comparison.name, *(f"[dim]{note}[/]" for note in notes)])
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-6:.3g} µs"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f}" if ratio >= 100.0 else f"{ratio:.3g}"
+
+
+def _required(comparison: Comparison) -> str:
+    if comparison.required is None:
+        return ""
+    sense = "at least" if comparison.ratio_of == "peer / ours" else "at most"
+    return f"{sense} {comparison.required:,g}"
+
+
+def _entry(comparison: Comparison) -> dict[str, Any]:
+    measured = comparison.measured
+    return {
+        "name": comparison.name,
+        "ours_seconds": measured.ours_seconds,
+        "peer_seconds": measured.peer_seconds,
+        "ratio": comparison.ratio,
+        "ratio_of": comparison.ratio_of,
+        "required": comparison.required,
+        "met": comparison.met,
+        "difference": measured.difference,
+        "tolerance": None if measured.difference is None else measured.tolerance,
+        "note": measured.note,
+    }
+
+
+def _machine() -> dict[str, Any]:
+    return {
+        "cpu": _cpu(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "versions": {library: version(library) for library in _LIBRARIES},
+    }
+
+
+def _cpu() -> str:
+    """Model of the processor; only Linux says more than the architecture."""
+    described = Path("/proc/cpuinfo")
+    if described.exists():
+        for line in described.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

@@ -1,0 +1,108 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from likeforlike.draws import binomial, hypergeometric, start, uniform
+from likeforlike.transport.atoms import IntArray
+from likeforlike.transport.compiled import compiled
+
+DRAWS = 40_000
+
+
+@compiled
+def many_hypergeometric(good: int, bad: int, taken: int, size: int) -> IntArray:
+    found = np.empty(size, np.int64)
+    state = start(7, 3)
+    for i in range(size):
+        found[i] = hypergeometric(state, good, bad, taken)
+    return found
+
+
+@compiled
+def many_binomial(trials: int, chance: float, size: int) -> IntArray:
+    found = np.empty(size, np.int64)
+    state = start(8, 1)
+    for i in range(size):
+        found[i] = binomial(state, trials, chance)
+    return found
+
+
+def follows(found: IntArray, law: stats.rv_discrete) -> bool:
+    """Goodness of fit: chi-squared over common values, Kolmogorov-Smirnov where none is common."""
+    if law.std() > 200:
+        return bool(stats.kstest(found, law.cdf).pvalue > 1e-4)
+    values = np.arange(found.min(), found.max() + 1)
+    expected = law.pmf(values) * found.size
+    common = expected >= 10
+    observed = np.bincount(found - values[0])[common].astype(float)
+    kept = expected[common]
+    rest = [found.size - observed.sum()], [found.size - kept.sum()]
+    if rest[1][0] > 5:
+        observed, kept = np.concatenate([observed, rest[0]]), np.concatenate([kept, rest[1]])
+    elif kept.size < 2:
+        return bool((found == values[common][0]).mean() > 0.999)
+    return bool(stats.chisquare(observed, kept * observed.sum() / kept.sum()).pvalue > 1e-4)
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "taken"),
+    [
+        (3, 4, 1),
+        (3, 4, 5),
+        (3, 2, 1),
+        (40, 2, 30),
+        (500, 300, 20),
+        (500, 300, 400),
+        (60_000, 40_000, 3_000),
+        (10**9, 3 * 10**9, 10**7),
+        (30, 10**9, 10**8),
+    ],
+)
+def test_hypergeometric_draws_follow_their_law(good: int, bad: int, taken: int) -> None:
+    found = many_hypergeometric(good, bad, taken, DRAWS)
+    law = stats.hypergeom(good + bad, good, taken)
+    assert follows(found, law)
+    assert abs(found.mean() - law.mean()) < 5 * law.std() / np.sqrt(DRAWS) + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("trials", "chance"),
+    [(1, 0.3), (7, 0.9), (50, 0.02), (500, 0.4), (1_000_000, 1e-6), (10**9, 0.25), (400, 0.97)],
+)
+def test_binomial_draws_follow_their_law(trials: int, chance: float) -> None:
+    found = many_binomial(trials, chance, DRAWS)
+    law = stats.binom(trials, chance)
+    assert follows(found, law)
+    assert abs(found.mean() - law.mean()) < 5 * law.std() / np.sqrt(DRAWS)
+
+
+def test_draws_without_a_choice() -> None:
+    state = start(0, 0)
+    assert hypergeometric(state, 5, 0, 3) == 3
+    assert hypergeometric(state, 0, 5, 3) == 0
+    assert hypergeometric(state, 2, 3, 5) == 2
+    assert binomial(state, 4, 0.0) == 0
+    assert binomial(state, 4, 1.0) == 4
+    assert binomial(state, 0, 0.5) == 0
+
+
+def test_streams_are_repeatable_and_differ_between_replicates() -> None:
+    def stream(seed: int, replicate: int) -> list[float]:
+        state = start(seed, replicate)
+        return [uniform(state) for _ in range(5)]
+
+    assert stream(1, 2) == stream(1, 2)
+    assert (
+        len({tuple(stream(seed, replicate)) for seed in range(4) for replicate in range(4)}) == 16
+    )
+
+
+def test_uniform_draws_are_uniform() -> None:
+    found = []
+    for replicate in range(2000):
+        state = start(0, replicate)
+        found.append([uniform(state), uniform(state)])
+    pairs = np.array(found)
+    assert stats.kstest(pairs[:, 0], "uniform").pvalue > 1e-4
+    assert abs(np.corrcoef(pairs.T)[0, 1]) < 0.1
+    assert abs(np.corrcoef(pairs[:-1, 0], pairs[1:, 0])[0, 1]) < 0.1
