@@ -16,7 +16,7 @@ export LIKEFORLIKE_DATA ?= $(abspath ../shared/data)
 demo: $(VENV)/.runtime
 	$(BIN)/likeforlike demo
 
-test: check $(VENV)/.bench
+test: check
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 check: $(VENV)/.dev
@@ -24,7 +24,7 @@ check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.bench
+bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --json benchmarks/results.json
 
 clean:
@@ -37,12 +37,8 @@ $(VENV)/.runtime: $(BIN)/python $(INPUTS)
 	$(PIP) --editable .
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.runtime
-	$(PIP) --editable '.[dev]'
-	@touch $@
-
 # torch goes first and alone: everything that depends on it must find the pinned build in place.
-$(VENV)/.bench: $(VENV)/.dev
+$(VENV)/.dev: $(VENV)/.runtime
 	$(PIP) torch
-	$(PIP) --editable '.[bench]'
+	$(PIP) --editable '.[train,bench,dev]'
 	@touch $@

@@ -11,6 +11,21 @@ def rows(seed: int, size: int = 200) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return scores, groups, rng.integers(0, 4, size), rng.integers(0, 3, size).astype(float)
 
 
+def test_without_weights_ties_are_merged() -> None:
+    scores, groups, levels, _ = rows(0)
+    cells = Cells.from_rows(scores, groups, levels)
+    atoms = cells.atoms
+    for k, level in enumerate(cells.levels):
+        for g, group in enumerate(cells.groups):
+            values, counts = np.unique(
+                scores[(levels == level) & (groups == group)], return_counts=True
+            )
+            segment = slice(*atoms.offsets[[k * 3 + g, k * 3 + g + 1]])
+            np.testing.assert_array_equal(atoms.values[segment], values)
+            np.testing.assert_array_equal(atoms.counts[segment], counts)
+            np.testing.assert_array_equal(atoms.mass[segment], counts)
+
+
 def test_each_cell_holds_its_sorted_rows() -> None:
     scores, groups, levels, weight = rows(0)
     cells = Cells.from_rows(scores, groups, levels, sample_weight=weight)
@@ -19,12 +34,10 @@ def test_each_cell_holds_its_sorted_rows() -> None:
         for g, group in enumerate(cells.groups):
             inside = (levels == level) & (groups == group) & (weight > 0)
             segment = slice(*atoms.offsets[[k * 3 + g, k * 3 + g + 1]])
-            values, inverse = np.unique(scores[inside], return_inverse=True)
-            np.testing.assert_array_equal(atoms.values[segment], values)
-            np.testing.assert_allclose(
-                atoms.mass[segment], np.bincount(inverse, weight[inside], values.size)
-            )
-            np.testing.assert_array_equal(atoms.counts[segment], np.bincount(inverse))
+            order = np.lexsort((weight[inside], scores[inside]))
+            np.testing.assert_array_equal(atoms.values[segment], scores[inside][order])
+            np.testing.assert_array_equal(atoms.mass[segment], weight[inside][order])
+            assert (atoms.counts[segment] == 1).all()
             assert cells.counts[k, g] == inside.sum()
             np.testing.assert_allclose(cells.mass[k, g], weight[inside].sum())
             np.testing.assert_allclose(

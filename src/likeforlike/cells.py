@@ -31,7 +31,7 @@ __all__ = ["Cells"]
 
 @dataclass(frozen=True)
 class Cells:
-    """Sorted, weighted scores of each (level, group), with ties merged.
+    """Sorted scores of each (level, group), with ties merged unless rows have weights.
 
     Attributes
     ----------
@@ -40,6 +40,7 @@ class Cells:
     atoms : K x G packed distributions; level k and group g is segment k * G + g. Some may be
         empty.
     resolution : width of the bins the scores were rounded to; 0 means exact.
+    weighted : whether each row has a weight of its own; tied rows then stay apart.
 
     Examples
     --------
@@ -56,6 +57,7 @@ class Cells:
     groups: tuple[Hashable, ...]
     atoms: Atoms
     resolution: float = 0.0
+    weighted: bool = False
 
     @classmethod
     def from_rows(
@@ -81,9 +83,9 @@ class Cells:
         level = _one_level(values.size) if levels is None else encode(levels, "levels")
         same_length(values.size, level.codes.size, "levels")
         if sample_weight is None:
-            return _collect(level, group, values, None, None, 0.0)
+            return _collect(level, group, values)
         mass = weights(sample_weight, "sample_weight", values.size)
-        return _collect(level, group, values, mass, None, 0.0)
+        return _collect(level, group, values, mass, weighted=True)
 
     @classmethod
     def from_counts(
@@ -125,7 +127,9 @@ class Cells:
         if not (np.isfinite(resolution) and resolution >= 0.0):
             raise InputError(f"resolution must be 0 or more, not {resolution}.")
         amount = count if mass is None else weights(mass, "mass", value.size)
-        return _collect(level, group, value, amount, count.astype(np.int64), float(resolution))
+        return _collect(
+            level, group, value, amount, count.astype(np.int64), resolution=float(resolution)
+        )
 
     @cached_property
     def counts(self) -> IntArray:
@@ -180,7 +184,8 @@ class Cells:
             np.concatenate([atoms.values, others.values]),
             np.concatenate([atoms.mass, others.mass]),
             np.concatenate([atoms.counts, others.counts]),
-            self.resolution,
+            resolution=self.resolution,
+            weighted=self.weighted or other.weighted,
         )
 
     def regroup(self, names: dict[Hashable, Hashable]) -> Cells:
@@ -205,7 +210,8 @@ class Cells:
             self.atoms.values[kept],
             self.atoms.mass[kept],
             self.atoms.counts[kept],
-            self.resolution,
+            resolution=self.resolution,
+            weighted=self.weighted,
         )
 
     def pool_levels(self) -> Cells:
@@ -226,7 +232,8 @@ class Cells:
             atoms.values,
             atoms.mass,
             atoms.counts,
-            self.resolution,
+            resolution=self.resolution,
+            weighted=self.weighted,
         )
 
     def _lines(self) -> tuple[Codes, Codes]:
@@ -264,13 +271,18 @@ def _collect(
     level: Codes,
     group: Codes,
     values: FloatArray,
-    mass: FloatArray | None,
-    counts: IntArray | None,
-    resolution: float,
+    mass: FloatArray | None = None,
+    counts: IntArray | None = None,
+    *,
+    resolution: float = 0.0,
+    weighted: bool = False,
 ) -> Cells:
     """Sort lines into cells. No mass means one each; no counts means a row each."""
-    if mass is not None and not mass.all():
-        kept = mass > 0.0
+    if mass is not None and (weighted or not mass.all()):
+        kept = np.flatnonzero(mass)
+        if weighted:
+            # Tied rows in order of weight: no sum may depend on the order rows come in.
+            kept = kept[np.argsort(mass[kept], kind="stable")]
         level = Codes(level.codes[kept], level.labels)
         group = Codes(group.codes[kept], group.labels)
         values, mass = values[kept], mass[kept]
@@ -281,5 +293,5 @@ def _collect(
     segments += group.codes
     n_segments = len(level.labels) * n_groups
     ordered = sort_rows(values, segments, n_segments, with_rows=mass is not None)
-    atoms = atoms_of_rows(ordered, mass, counts)
-    return Cells(level.labels, group.labels, atoms, resolution)
+    atoms = atoms_of_rows(ordered, mass, counts, merge=not weighted)
+    return Cells(level.labels, group.labels, atoms, resolution, weighted)

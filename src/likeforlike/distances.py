@@ -66,21 +66,18 @@ def _pair_contrasts(
         j, last_j = offsets[right[k]], offsets[right[k] + 1]
         total_i, total_j = mass[i:last_i].sum(), mass[j:last_j].sum()
         sum_i, sum_j, widest, apart = 0.0, 0.0, 0.0, 0.0
-        at_i, at_j = values[i], values[j]
         while i < last_i and j < last_j:
+            at = min(values[i], values[j])
+            here_i, here_j = 0.0, 0.0
+            while i < last_i and values[i] == at:
+                here_i += mass[i]
+                i += 1
+            while j < last_j and values[j] == at:
+                here_j += mass[j]
+                j += 1
             # Scaled by the other side's total: whole numbers stay exact, parity gives 0.
-            here_i, here_j = mass[i] * total_j, mass[j] * total_i
-            if at_i < at_j:
-                here_j = 0.0
-                i += 1
-            elif at_j < at_i:
-                here_i = 0.0
-                j += 1
-            else:
-                i += 1
-                j += 1
-            at_i = values[min(i, last_i - 1)]
-            at_j = values[min(j, last_j - 1)]
+            here_i *= total_j
+            here_j *= total_i
             sum_i += here_i
             sum_j += here_j
             widest = max(widest, abs(sum_i - sum_j))

@@ -44,7 +44,8 @@ class Atoms(NamedTuple):
 
     Attributes
     ----------
-    values : (m,) floats, strictly increasing inside each segment.
+    values : (m,) floats, increasing inside each segment; where every row keeps a weight of its
+        own, equal values may follow each other.
     mass : (m,) positive floats; a segment need not sum to one.
     counts : (m,) integers, how many rows each atom stands for.
     offsets : (S + 1,) integers, where each of the S segments begins.
@@ -284,7 +285,11 @@ def _merge_ties(
 
 
 def atoms_of_rows(
-    ordered: SortedRows, mass: FloatArray | None = None, counts: IntArray | None = None
+    ordered: SortedRows,
+    mass: FloatArray | None = None,
+    counts: IntArray | None = None,
+    *,
+    merge: bool = True,
 ) -> Atoms:
     """Merge sorted rows into atoms, m <= n of them.
 
@@ -294,6 +299,7 @@ def atoms_of_rows(
     mass : (n,) positive floats in the original row order, which needs `ordered.rows`; `None`
         means one each.
     counts : (n,) integers likewise, how many rows each row already stands for.
+    merge : whether rows of equal value become one atom; otherwise each is its own.
 
     Examples
     --------
@@ -307,9 +313,9 @@ def atoms_of_rows(
     values = ordered.values
     sorted_mass = np.empty(0) if mass is None else mass[ordered.rows]
     sorted_counts = np.empty(0, np.int64) if counts is None else counts[ordered.rows]
-    offsets = _atom_offsets(values, ordered.offsets)
+    offsets = _atom_offsets(values, ordered.offsets) if merge else ordered.offsets
     n_atoms = int(offsets[-1])
-    if n_atoms == values.size:  # no ties: every row is an atom, and nothing need be copied
+    if n_atoms == values.size:  # every row is an atom, and nothing need be copied
         return Atoms(
             values,
             np.ones(n_atoms) if mass is None else sorted_mass,
