@@ -8,12 +8,15 @@ is exact by sorting, and every figure here is exact and fast.
 0.5
 """
 
+from likeforlike.audit import Audit as Audit
+from likeforlike.audit import audit as audit
 from likeforlike.cells import Cells as Cells
 from likeforlike.disparity import Disparity as Disparity
 from likeforlike.disparity import LevelTable as LevelTable
 from likeforlike.disparity import cdd_lp as cdd_lp
 from likeforlike.disparity import dd as dd
 from likeforlike.disparity import tv_overlap as tv_overlap
+from likeforlike.errors import BinnedLevelWarning as BinnedLevelWarning
 from likeforlike.errors import InputError as InputError
 from likeforlike.errors import LevelCostWarning as LevelCostWarning
 from likeforlike.nested_disparity import NestedDisparity as NestedDisparity
@@ -22,6 +25,8 @@ from likeforlike.nested_disparity import cdd_wass as cdd_wass
 __version__ = "0.1.0"
 
 __all__ = [
+    "Audit",
+    "BinnedLevelWarning",
     "Cells",
     "Disparity",
     "InputError",
@@ -29,6 +34,7 @@ __all__ = [
     "LevelTable",
     "NestedDisparity",
     "__version__",
+    "audit",
     "cdd_lp",
     "cdd_wass",
     "dd",

@@ -131,6 +131,36 @@ class Cells:
             level, group, value, amount, count.astype(np.int64), resolution=float(resolution)
         )
 
+    @classmethod
+    def from_codes(
+        cls,
+        level: Codes | None,
+        group: Codes,
+        values: FloatArray,
+        *,
+        sample_weight: Column | None = None,
+        counts: IntArray | None = None,
+        resolution: float = 0.0,
+    ) -> Cells:
+        """Cells of lines whose levels and groups are numbered already.
+
+        Parameters
+        ----------
+        level, group : codes and labels; `level=None` means one level. Labels keep their order.
+        values : (m,) finite floats.
+        sample_weight : (m,) numbers >= 0, for lines that are rows.
+        counts : (m,) integers, for lines that stand for several rows.
+        resolution : as for `from_counts`.
+        """
+        level = _one_level(values.size) if level is None else level
+        if sample_weight is not None:
+            mass = weights(sample_weight, "sample_weight", values.size)
+            return _collect(level, group, values, mass, weighted=True)
+        if counts is None:
+            return _collect(level, group, values)
+        mass = counts.astype(np.float64)
+        return _collect(level, group, values, mass, counts, resolution=resolution)
+
     @cached_property
     def counts(self) -> IntArray:
         """Rows in each cell, shape (K, G)."""

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from likeforlike.audit import Audit, audit
 from likeforlike.datasets import load_loans
-from likeforlike.disparity import Disparity, cdd_lp, dd
-from likeforlike.nested_disparity import NestedDisparity, cdd_wass
+from likeforlike.errors import BinnedLevelWarning, InputError
+from likeforlike.files import Engine, check_writable, open_file
+from likeforlike.inference.estimation import BOOTSTRAPS, SPLITS
+from likeforlike.terminal import level_table, summary_text
 
 __all__ = ["app", "main"]
 
@@ -16,51 +27,166 @@ app = typer.Typer(
     help="Audit conditional fairness: do groups get the same scores among equals?",
     no_args_is_help=True,
     add_completion=False,
+    pretty_exceptions_enable=False,
 )
+_EXIT = {"pass": 0, "fail": 1, "investigate": 3}
+_BAD_INPUT, _INTERRUPTED = 2, 130
 
 
-@app.callback()
-def _root() -> None:
-    """Keep `demo` a subcommand although it is the only one."""
+@app.command("audit")
+def audit_command(
+    file: Annotated[Path, typer.Argument(help="A .csv or .parquet file, one row a person.")],
+    score: Annotated[str, typer.Option(help="Column of scores or decisions.")],
+    sensitive: Annotated[str, typer.Option(help="Column whose values are the groups.")],
+    legitimate: Annotated[
+        list[str] | None, typer.Option(help="Column that makes people equal; may be repeated.")
+    ] = None,
+    weight: Annotated[str | None, typer.Option(help="Column of sample weights.")] = None,
+    bins: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=N: cut a legitimate column at N-quantiles.")
+    ] = None,
+    engine: Annotated[str, typer.Option(help="auto, polars, duckdb or spark.")] = "auto",
+    resolution: Annotated[
+        float | None, typer.Option(help="Round scores to bins of this width, in the engine.")
+    ] = None,
+    permutations: Annotated[int, typer.Option(help="Permutations of the test.")] = 999,
+    min_cell: Annotated[int, typer.Option(help="Mark levels with fewer rows of a group.")] = 20,
+    reference: Annotated[
+        str | None, typer.Option(help="Compare all groups with this one only.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the permutations.")] = 0,
+    threshold: Annotated[
+        float | None, typer.Option(help="Largest disparity allowed; sets the exit code.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML page here.")] = None,
+    json: Annotated[str | None, typer.Option(help="Write JSON here; - prints it.")] = None,
+) -> None:
+    """Audit the scores in a file.
+
+    Exit code with --threshold: 0 pass, 1 fail, 3 investigate (the evidence does not settle it).
+    2 means wrong input or usage.
+    """
+    with _one_line_errors():
+        for path in (report, None if json == "-" else json):
+            check_writable(path)
+        data = open_file(file, _engine(engine))
+        with _progress(permutations) as advance:
+            found = audit(
+                data,
+                score=score,
+                sensitive=sensitive,
+                legitimate=legitimate or (),
+                weight=weight,
+                bins=_bins(bins or []),
+                resolution=resolution,
+                permutations=permutations,
+                min_cell=min_cell,
+                reference=reference,
+                random_state=seed,
+                progress=advance,
+            )
+        verdict = None if threshold is None else found.gate(threshold)
+        _deliver(found, report, json, verdict, threshold)
+    if verdict is not None:
+        raise typer.Exit(_EXIT[verdict])
 
 
 @app.command()
-def demo() -> None:
-    """Measure the embedded loan data: parity overall, none among equals."""
-    loans = load_loans().frame
-    columns = loans["approved"], loans["sex"], loans["income"]
-    console = Console()
-    console.print(_demo_table(dd(*columns[:2]), cdd_lp(*columns)))
-    console.print(_demo_split(cdd_wass(*columns)))
+def demo(
+    report: Annotated[Path, typer.Option(help="Where the page goes.")] = Path("loans.html"),
+) -> None:
+    """Audit the embedded loan data: parity overall, none among equals."""
+    with _one_line_errors():
+        check_writable(report)
+        loans = load_loans(2000)
+        with _progress(999) as advance:
+            found = audit(
+                loans.frame,
+                score=loans.target,
+                sensitive=loans.sensitive,
+                legitimate=loans.legitimate,
+                progress=advance,
+            )
+        _deliver(found, report, None, None, None)
 
 
-def _demo_table(overall: Disparity, among_equals: Disparity) -> Table:
-    table = Table(title="Approvals of the embedded loan data (Wasserstein distance of order 1)")
-    first, second = among_equals.groups
-    for heading in ("compared", f"{first}, rows", f"{second}, rows", "distance", "gap of means"):
-        table.add_column(heading, justify="left" if heading == "compared" else "right")
-    for row in among_equals.by_level:
-        table.add_row(
-            f"income {row['level']}",
-            str(row[f"rows {first}"]),
-            str(row[f"rows {second}"]),
-            f"{row['distance']:.3f}",
-            f"{row['gap']:+.3f}",
-        )
-    table.add_section()
-    for name, found in (("among equals", among_equals), ("everybody", overall)):
-        rows = [str(count) for count in found.by_level.counts.sum(axis=0)]
-        table.add_row(name, *rows, f"{found.value:.3f}", f"{found.gap:+.3f}")
-    return table
+def _deliver(
+    found: Audit,
+    report: Path | None,
+    json: str | None,
+    verdict: str | None,
+    threshold: float | None,
+) -> None:
+    """Write the page and the JSON, then say what was found."""
+    if report is not None:
+        found.to_html(report)
+    # Standard output belongs to the JSON when it goes there; people read on the other stream.
+    console = Console(stderr=json == "-")
+    console.print(summary_text(found.to_dict(), verdict, threshold))
+    console.print(level_table(found.to_dict()))
+    if json == "-":
+        sys.stdout.write(found.to_json())
+    elif json is not None:
+        found.to_json(json)
+    for path in (report, None if json == "-" else json):
+        if path is not None:
+            console.print(f"Written: {path}", highlight=False)
 
 
-def _demo_split(found: NestedDisparity) -> str:
-    return (
-        f"Bi-causal distance {found.value:.3f} = {found.diagonal:.3f} among equals + "
-        f"{found.off_diagonal:.3f} across levels + {found.level_transport:.3f} for changing level "
-        f"(level cost {found.level_cost:.3g}; {found.diagonal_mass:.0%} of the mass stays in its "
-        "level)."
-    )
+def _engine(name: str) -> Engine:
+    for engine in ("auto", "polars", "duckdb", "spark"):
+        if name == engine:
+            found: Engine = engine
+            return found
+    raise InputError(f"--engine must be auto, polars, duckdb or spark, not {name!r}.")
+
+
+def _bins(given: list[str]) -> dict[str, int]:
+    bins = {}
+    for text in given:
+        column, separator, how_many = text.rpartition("=")
+        if not separator or not how_many.isdecimal():
+            raise InputError(f"--bins must look like COLUMN=10, not {text!r}.")
+        bins[column] = int(how_many)
+    return bins
+
+
+@contextmanager
+def _one_line_errors() -> Iterator[None]:
+    """One clear message and an exit code instead of a traceback."""
+    try:
+        with warnings.catch_warnings():
+            # The finding says it too, in its cautions.
+            warnings.simplefilter("ignore", BinnedLevelWarning)
+            yield
+    except InputError as error:
+        Console(stderr=True).print(f"likeforlike: {error}", style="red", highlight=False)
+        raise typer.Exit(_BAD_INPUT) from error
+    except KeyboardInterrupt as interrupt:
+        Console(stderr=True).print("likeforlike: interrupted; nothing more was written.")
+        # Threads that are still busy must not hold up somebody who wants to leave.
+        sys.stderr.flush()
+        raise typer.Exit(_INTERRUPTED) from interrupt
+
+
+@contextmanager
+def _progress(permutations: int) -> Iterator[Callable[[int], None] | None]:
+    """A bar on the terminal; silence when nobody watches."""
+    console = Console(stderr=True)
+    if not console.is_terminal or os.environ.get("TERM") == "dumb":
+        yield None
+        return
+    columns = TextColumn("resampling"), BarColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=console, transient=True) as bar:
+        one_contrast = permutations + SPLITS + BOOTSTRAPS
+        task = bar.add_task("resampling", total=one_contrast)
+
+        def advance(done: int) -> None:
+            bar.update(task, advance=done)
+            if bar.tasks[0].completed > (bar.tasks[0].total or 0):
+                bar.update(task, total=(bar.tasks[0].total or 0) + one_contrast)
+
+        yield advance
 
 
 def main() -> None:

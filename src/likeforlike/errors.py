@@ -1,8 +1,8 @@
-"""The one error of the library: input that cannot be measured."""
+"""The error of the library, input that cannot be measured, and its warnings."""
 
 from __future__ import annotations
 
-__all__ = ["InputError", "LevelCostWarning"]
+__all__ = ["BinnedLevelWarning", "InputError", "LevelCostWarning"]
 
 
 class InputError(ValueError):
@@ -29,5 +29,19 @@ class LevelCostWarning(UserWarning):
     --------
     >>> from likeforlike import LevelCostWarning
     >>> issubclass(LevelCostWarning, UserWarning)
+    True
+    """
+
+
+class BinnedLevelWarning(UserWarning):
+    """Levels are bins of a continuous feature, so people in one level are not quite equal.
+
+    If the score depends on the feature and the groups are spread differently inside a bin, their
+    scores differ there without anybody having been treated differently.
+
+    Examples
+    --------
+    >>> from likeforlike import BinnedLevelWarning
+    >>> issubclass(BinnedLevelWarning, UserWarning)
     True
     """

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from likeforlike.draws import binomial, hypergeometric, start, uniform
+from likeforlike.inference.draws import binomial, hypergeometric, start, uniform
 from likeforlike.transport.atoms import IntArray
 from likeforlike.transport.compiled import compiled
 

@@ -1,0 +1,49 @@
+"""What all resampling shares: how it is cut into blocks, and what cannot be resampled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from likeforlike.contrasts import Contrast
+from likeforlike.errors import InputError
+
+__all__ = ["Progress", "block_size", "refuse_weighted_counts"]
+
+Progress = Callable[[int], None]
+"""Called with the number of replicates done since the last call."""
+
+# A block of replicates should take well under a second, so that an interrupt is obeyed at once.
+_ATOMS_A_BLOCK = 4_000_000
+_LARGEST_BLOCK = 32
+
+
+def block_size(n_atoms: int) -> int:
+    """How many replicates make a block; depends on the data only, never on the machine.
+
+    Examples
+    --------
+    >>> from likeforlike.inference.replicates import block_size
+    >>> block_size(100), block_size(1_000_000), block_size(10**9)
+    (32, 4, 1)
+    """
+    return max(1, min(_LARGEST_BLOCK, _ATOMS_A_BLOCK // n_atoms))
+
+
+def refuse_weighted_counts(contrast: Contrast) -> None:
+    """Raise for histograms with weights, which do not say which row has which weight.
+
+    Examples
+    --------
+    >>> from likeforlike import Cells
+    >>> from likeforlike.contrasts import contrasts
+    >>> from likeforlike.inference.replicates import refuse_weighted_counts
+    >>> refuse_weighted_counts(contrasts(Cells.from_rows([0, 1], ["f", "m"]), "pairwise")[0])
+    """
+    atoms = contrast.cells.atoms
+    if not contrast.cells.weighted and not np.array_equal(atoms.mass, atoms.counts):
+        raise InputError(
+            "weighted counts do not say which row has which weight, so they cannot be resampled; "
+            "use rows (no resolution) or no weights."
+        )

@@ -1,0 +1,127 @@
+"""The page and the summary: the document, its charts and tables, poured into templates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from likeforlike.report import format as formats
+from likeforlike.report.comparison import comparison_chart
+from likeforlike.report.coverage import coverage_chart
+from likeforlike.report.distributions import distribution_charts
+from likeforlike.report.figures import key_figures
+from likeforlike.report.gaps import DRAWN, NARROW, WIDE, gap_chart, key
+from likeforlike.report.split import split_chart
+from likeforlike.report.tables import contrast_rows, excluded_rows, level_rows, settings_rows
+
+__all__ = ["page", "summary"]
+
+
+def page(document: Mapping[str, Any]) -> str:
+    """One self-contained page of HTML that says what was found and shows the evidence.
+
+    It needs no network and no script, prints well, and follows the light or dark mode of its
+    reader. Names from the data are escaped.
+
+    Parameters
+    ----------
+    document : as made by `Audit.to_dict`, or read back from its JSON.
+
+    Returns
+    -------
+    the page as text.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> from likeforlike.datasets import load_loans
+    >>> from likeforlike.report import page
+    >>> loans = load_loans().frame
+    >>> audit = lfl.audit(loans, score="approved", sensitive="sex", legitimate="income")
+    >>> page(audit.to_dict()).startswith("<!doctype html>")
+    True
+    """
+    contrast = document["contrasts"][0]
+    equals = bool(document["roles"]["legitimate"])
+    nested = contrast["nested"] if equals else None
+    return (
+        _templates()
+        .get_template("page.html.j2")
+        .render(
+            **_finding(document),
+            key_figures=key_figures(document),
+            wide_gaps=gap_chart(document, WIDE),
+            narrow_gaps=gap_chart(document, NARROW),
+            comparison=comparison_chart(document),
+            distributions=distribution_charts(contrast),
+            coverage=coverage_chart(contrast),
+            excluded=excluded_rows(contrast),
+            nested=nested,
+            split=None if nested is None else split_chart(nested),
+            level_rows=level_rows(contrast),
+            contrast_rows=contrast_rows(document) if len(document["contrasts"]) > 1 else [],
+            settings=settings_rows(document),
+        )
+    )
+
+
+def summary(document: Mapping[str, Any]) -> str:
+    """A short fragment of HTML for notebooks: the finding and the gap of each level.
+
+    Its styles hold inside it only, so it can stand on any page, next to others of its kind.
+
+    Parameters
+    ----------
+    document : as made by `Audit.to_dict`.
+
+    Returns
+    -------
+    the fragment as text.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> from likeforlike.datasets import load_loans
+    >>> from likeforlike.report import summary
+    >>> loans = load_loans().frame
+    >>> audit = lfl.audit(loans, score="approved", sensitive="sex", legitimate="income")
+    >>> "approved differs between female and male" in summary(audit.to_dict())
+    True
+    """
+    template = _templates().get_template("summary.html.j2")
+    return template.render(**_finding(document), wide_gaps=gap_chart(document, WIDE))
+
+
+def _finding(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What both templates speak of."""
+    contrast = document["contrasts"][0]
+    return {
+        "document": document,
+        "roles": document["roles"],
+        "finding": document["finding"],
+        "contrast": contrast,
+        "first": contrast["groups"][0],
+        "second": contrast["groups"][1],
+        "equals": bool(document["roles"]["legitimate"]),
+        "drawn": min(DRAWN, len(contrast["levels"])),
+        "levels": len(contrast["levels"]),
+    }
+
+
+@cache
+def _templates() -> Environment:
+    found = Environment(
+        loader=PackageLoader("likeforlike.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters.update({name: getattr(formats, name) for name in formats.__all__})
+    keys: dict[str, Markup] = {kind: key(kind) for kind in ("full", "hollow", "dashed")}
+    found.globals["keys"] = keys
+    return found
