@@ -1,5 +1,5 @@
 # Two commands do everything on a machine that has nothing but Python:
-#   make demo   measures the embedded loan data
+#   make demo   audits the embedded loan data and writes a page, loans.html
 #   make test   checks style, types and behaviour
 # Each builds its own environment in .venv and a second run reuses it.
 
@@ -40,5 +40,5 @@ $(VENV)/.runtime: $(BIN)/python $(INPUTS)
 # torch goes first and alone: everything that depends on it must find the pinned build in place.
 $(VENV)/.dev: $(VENV)/.runtime
 	$(PIP) torch
-	$(PIP) --editable '.[train,bench,dev]'
+	$(PIP) --editable '.[train,duckdb,spark,bench,dev]'
 	@touch $@

@@ -1,14 +1,201 @@
-from typer.testing import CliRunner
+"""The command line, run as users run it: in a process of its own."""
 
-from likeforlike.cli import app
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from likeforlike.datasets import load_loans, make_loans
+
+COMMAND = [sys.executable, "-m", "likeforlike.cli"]
 
 
-def test_demo_measures_the_loan_data() -> None:
-    result = CliRunner().invoke(app, ["demo"])
-    assert result.exit_code == 0, result.output
-    assert "among equals" in result.output
-    rows = {line.split("│")[1].strip(): line for line in result.output.splitlines() if "│" in line}
-    assert "0.200" in rows["among equals"]
-    assert "+0.200" in rows["among equals"]
-    assert "0.000" in rows["everybody"]
-    assert "50% of the mass" in " ".join(result.output.split())
+def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        cwd=cwd,
+    )
+
+
+@pytest.fixture
+def loans(tmp_path: Path) -> Path:
+    path = tmp_path / "loans.csv"
+    load_loans(1000).frame.write_csv(path)
+    return path
+
+
+ROLES = ("--score", "approved", "--sensitive", "sex", "--legitimate", "income")
+
+
+def test_demo_audits_the_loan_data_and_writes_a_page(tmp_path: Path) -> None:
+    done = run("demo", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (
+        "Among people with equal income, approved differs between female and male." in done.stdout
+    )
+    assert "Simpson's paradox" in " ".join(done.stdout.split())
+    assert done.stderr == ""
+    assert "<html" in (tmp_path / "loans.html").read_text()
+
+
+@pytest.mark.parametrize(("threshold", "code"), [(0.5, 0), (0.05, 1), (0.2, 3)])
+def test_exit_codes_for_pipelines(loans: Path, threshold: float, code: int) -> None:
+    done = run("audit", loans, *ROLES, "--threshold", threshold)
+    assert done.returncode == code, done.stderr
+    assert f"Threshold {threshold:g}" in done.stdout
+
+
+def test_json_to_standard_output_is_only_json(loans: Path) -> None:
+    done = run("audit", loans, *ROLES, "--permutations", 99, "--json", "-")
+    assert done.returncode == 0
+    document = json.loads(done.stdout)
+    assert document["contrasts"][0]["groups"] == ["female", "male"]
+    assert "Among people with equal income" in done.stderr
+
+
+def test_page_and_json_are_written(loans: Path, tmp_path: Path) -> None:
+    page, data = tmp_path / "page.html", tmp_path / "audit.json"
+    done = run("audit", loans, *ROLES, "--permutations", 99, "--report", page, "--json", data)
+    assert done.returncode == 0
+    assert json.loads(data.read_text())["finding"]["headline"] in page.read_text()
+    assert str(page) in done.stdout.replace("\n", "")
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "spark"])
+def test_every_engine_reads_the_file(engine: str, tmp_path: Path) -> None:
+    path = tmp_path / "loans.parquet"
+    make_loans(2000).frame.write_parquet(path)
+    roles = ("--score", "score", "--sensitive", "sex", "--legitimate", "income")
+    settings = ("--permutations", 49, "--resolution", 0.01, "--json", "-", "--engine", engine)
+    done = run("audit", path, *roles, *settings)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["data"]["used"] == 2000
+    assert document["contrasts"][0]["conditional"]["value"] == pytest.approx(0.1, abs=0.02)
+
+
+def test_bins_are_taken_from_the_command_line(tmp_path: Path) -> None:
+    path = tmp_path / "loans.csv"
+    make_loans(2000).frame.write_csv(path)
+    done = run(
+        *("audit", path, "--score", "score", "--sensitive", "sex", "--legitimate", "debt"),
+        *("--bins", "debt=4", "--permutations", 49, "--json", "-"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["data"]["edges"]["debt"]) == 3
+
+
+BAD_CALLS: list[tuple[tuple[str, ...], str]] = [
+    (("--score", "nothing"), "no column 'nothing'; the table has"),
+    (("--score", "income", "--legitimate", "approved"), "column 'income' must hold numbers"),
+    (("--sensitive", "constant"), "has the single value"),
+    (("--sensitive", "id"), "different values in 1000 rows"),
+    (("--engine", "pandas"), "--engine must be auto, polars, duckdb or spark"),
+    (("--bins", "income"), "--bins must look like COLUMN=10"),
+    (("--report", "/nowhere/page.html"), "cannot be written: no folder /nowhere"),
+    (("--json", "/nowhere/a.json"), "cannot be written: no folder /nowhere"),
+    (("--threshold", "-1"), "threshold must be a finite number of 0 or more"),
+    (("--permutations", "-5"), "permutations must be 0 or more"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), BAD_CALLS)
+def test_bad_input_is_one_clear_line_and_exit_code_2(
+    change: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    frame = load_loans(1000).frame.with_columns(
+        pl.lit("x").alias("constant"), pl.int_range(pl.len()).alias("id")
+    )
+    path = tmp_path / "loans.csv"
+    frame.write_csv(path)
+    given = dict(zip(change[::2], change[1::2], strict=True))
+    options = {
+        "--score": "approved",
+        "--sensitive": "sex",
+        "--legitimate": "income",
+        "--permutations": "99",
+        **given,
+    }
+    done = run("audit", path, *(part for option in options.items() for part in option))
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_unreadable_files_are_one_clear_line(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.parquet"
+    broken.write_bytes(b"PAR1 and then nothing")
+    for path, message in (
+        (broken, "cannot be read"),
+        (tmp_path / "absent.csv", "does not exist"),
+        (tmp_path / "loans.xlsx", "must end in .csv or .parquet"),
+    ):
+        done = run("audit", path, *ROLES)
+        assert done.returncode == 2
+        assert message in " ".join(done.stderr.split())
+        assert "Traceback" not in done.stderr
+
+
+def test_an_interrupt_stops_a_permutation_run_within_a_second(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    path = tmp_path / "many.parquet"
+    pl.DataFrame(
+        {"f": rng.random(500_000), "a": np.arange(500_000) % 2, "l": rng.integers(0, 20, 500_000)}
+    ).write_parquet(path)
+    page = tmp_path / "page.html"
+    arguments = [
+        *(*COMMAND, "audit", str(path), "--score", "f", "--sensitive", "a", "--legitimate", "l"),
+        *("--permutations", "1000000", "--report", str(page)),
+    ]
+    with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        # Long enough to be among the permutations, which alone would take hours.
+        time.sleep(15)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        begin = time.monotonic()
+        _, said = process.communicate(timeout=60)
+        assert time.monotonic() - begin < 1.5
+    assert process.returncode == 130
+    assert said.decode().strip() == "likeforlike: interrupted; nothing more was written."
+    assert not page.exists()
+
+
+def test_a_terminal_gets_a_progress_bar_and_a_pipe_gets_none(loans: Path) -> None:
+    import pty
+
+    master, slave = pty.openpty()
+    with subprocess.Popen(
+        [*COMMAND, "audit", str(loans), *ROLES, "--permutations", "3000"],
+        stdout=subprocess.PIPE,
+        stderr=slave,
+        env={**os.environ, "TERM": "xterm"},
+    ) as process:
+        os.close(slave)
+        seen = b""
+        while chunk := _read(master):
+            seen += chunk
+    assert process.returncode == 0
+    assert b"resampling" in seen
+    assert run("audit", loans, *ROLES, "--permutations", 99).stderr == ""
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 1024)
+    except OSError:  # the other side has gone
+        return b""

@@ -18,7 +18,8 @@ from likeforlike.audit import Audit, audit
 from likeforlike.datasets import load_loans
 from likeforlike.errors import BinnedLevelWarning, InputError
 from likeforlike.files import Engine, check_writable, open_file
-from likeforlike.inference.estimation import BOOTSTRAPS, SPLITS
+from likeforlike.inference.estimation import BOOTSTRAPS
+from likeforlike.inference.halves import SPLITS
 from likeforlike.terminal import level_table, summary_text
 
 __all__ = ["app", "main"]
@@ -178,7 +179,7 @@ def _progress(permutations: int) -> Iterator[Callable[[int], None] | None]:
         return
     columns = TextColumn("resampling"), BarColumn(), TimeRemainingColumn()
     with Progress(*columns, console=console, transient=True) as bar:
-        one_contrast = permutations + SPLITS + BOOTSTRAPS
+        one_contrast = permutations + 2 * SPLITS + BOOTSTRAPS
         task = bar.add_task("resampling", total=one_contrast)
 
         def advance(done: int) -> None:
@@ -192,3 +193,7 @@ def _progress(permutations: int) -> Iterator[Callable[[int], None] | None]:
 def main() -> None:
     """Run the command line."""
     app()
+
+
+if __name__ == "__main__":
+    main()

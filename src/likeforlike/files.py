@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import polars as pl
+from narwhals.exceptions import NarwhalsError
 
 from likeforlike.errors import InputError
 
@@ -66,6 +66,8 @@ def open_file(path: str | Path, engine: Engine = "auto") -> Any:  # noqa: ANN401
             if kind == ".csv":
                 return session.read.csv(str(file), header=True, inferSchema=True)
             return session.read.parquet(str(file))
+        import polars as pl
+
         if kind == ".csv":
             return pl.scan_csv(file, infer_schema_length=10_000)
         return pl.scan_parquet(file)
@@ -99,7 +101,9 @@ def readable(data: object) -> Iterator[None]:
 
 def _engine_errors() -> tuple[type[Exception], ...]:
     """What engines raise; only those that have been imported can have raised anything."""
-    errors: list[type[Exception]] = [OSError, pl.exceptions.PolarsError]
+    errors: list[type[Exception]] = [OSError, NarwhalsError]
+    if "polars" in sys.modules:
+        errors.append(sys.modules["polars"].exceptions.PolarsError)
     if "duckdb" in sys.modules:
         errors.append(sys.modules["duckdb"].Error)
     if "pyspark.errors" in sys.modules:

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -8,8 +10,8 @@ from likeforlike.inference.spread import squared_distance, steps_of
 from likeforlike.transport import line
 
 
-def contrast_of(*columns: object, **settings: object) -> Contrast:
-    return contrasts(Cells.from_rows(*columns, **settings), "pairwise")[0]  # type: ignore[arg-type]
+def contrast_of(*columns: Any, **settings: Any) -> Contrast:
+    return contrasts(Cells.from_rows(*columns, **settings), "pairwise")[0]
 
 
 @pytest.mark.parametrize("weighted", [False, True])

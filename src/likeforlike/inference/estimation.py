@@ -6,8 +6,8 @@ The target is the root mean square over levels of a distance D_l between the gro
 
 where D_l is W_2 between the scores, spread over the steps of their scale (`spread`), or the gap of
 the rates where scores are decisions with two values. A plug-in lies above its target, the more so
-the smaller the cells. Its bias is ¼ Σ_a E D²(half of group a, other half), estimated by cutting
-each group in random halves; the interval adds the spread of the bootstrap.
+the smaller the cells; its bias is estimated by cutting each group in random halves (`halves`), and
+the interval adds the spread of the bootstrap.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ import numpy.typing as npt
 
 from likeforlike.contrasts import Contrast
 from likeforlike.errors import InputError
-from likeforlike.inference.draws import State, binomial, hypergeometric, start
+from likeforlike.inference.draws import State, binomial, start
+from likeforlike.inference.halves import between, biases, left_over, push
+from likeforlike.inference.pooling import pool_levels, single_rows
 from likeforlike.inference.replicates import Progress, block_size, refuse_weighted_counts
-from likeforlike.inference.spread import Steps, squared_distance, steps_of
+from likeforlike.inference.spread import Steps, steps_of
 from likeforlike.transport.atoms import Atoms, FloatArray, IntArray
 from likeforlike.transport.compiled import compiled
 from likeforlike.transport.threads import in_blocks
 
-__all__ = ["BOOTSTRAPS", "SPLITS", "Estimate", "estimate"]
+__all__ = ["BOOTSTRAPS", "Estimate", "estimate"]
 
-SPLITS = 100
-"""How often each group is cut in halves."""
 BOOTSTRAPS = 300
 """How often the rows are drawn again."""
 
@@ -78,33 +78,8 @@ def _drawn_again(
         left -= counts[k]
         draws -= drawn
         if drawn:
-            size = _push(sample, size, low[k], high[k], drawn * (mass[k] / counts[k]))
+            size = push(sample, size, low[k], high[k], drawn * (mass[k] / counts[k]))
     return size
-
-
-@compiled
-def _push(sample: FloatArray, size: int, low: float, high: float, mass: float) -> int:
-    """Add mass to a sample (rows: low, high, mass); equal scores share a column."""
-    if size and sample[0, size - 1] == low:
-        sample[2, size - 1] += mass
-        return size
-    sample[0, size], sample[1, size], sample[2, size] = low, high, mass
-    return size + 1
-
-
-@compiled
-def _between(
-    sample: FloatArray, size: int, other: FloatArray, rest: int, two_valued: bool
-) -> float:
-    return squared_distance(
-        sample[0, :size],
-        sample[1, :size],
-        sample[2, :size],
-        other[0, :rest],
-        other[1, :rest],
-        other[2, :rest],
-        two_valued,
-    )
 
 
 @compiled
@@ -132,70 +107,9 @@ def _bootstrap(
             right = slice(offsets[pairs[k, 1]], offsets[pairs[k, 1] + 1])
             size = _drawn_again(state, low[left], high[left], counts[left], mass[left], sample)
             rest = _drawn_again(state, low[right], high[right], counts[right], mass[right], other)
-            squared = _between(sample, size, other, rest, two_valued)
+            squared = between(sample, size, other, rest, two_valued)
             totals[replicate - begin] += measure[k] * squared
     return totals
-
-
-@compiled
-def _halved(
-    state: State,
-    low: FloatArray,
-    high: FloatArray,
-    counts: IntArray,
-    mass: FloatArray,
-    sample: FloatArray,
-    other: FloatArray,
-    two_valued: bool,
-) -> float:
-    """Squared distance of two random halves of a cell, scaled to the bias of the whole."""
-    rows = 0
-    for count in counts:
-        rows += count
-    if rows < 2:
-        return 0.0
-    half = rows // 2
-    left, left_half, size, rest = rows, half, 0, 0
-    for k in range(low.size):
-        drawn = hypergeometric(state, left_half, left - left_half, counts[k])
-        left -= counts[k]
-        left_half -= drawn
-        own = mass[k] / counts[k]
-        if drawn:
-            size = _push(sample, size, low[k], high[k], drawn * own)
-        if drawn < counts[k]:
-            rest = _push(other, rest, low[k], high[k], (counts[k] - drawn) * own)
-    # Halves of n rows differ by 1 / m + 1 / (n - m) of what one row does; a sample of n rows
-    # differs from its law by 1 / n of it.
-    share = (half / rows) * ((rows - half) / rows)
-    return share * _between(sample, size, other, rest, two_valued)
-
-
-@compiled
-def _split_halves(
-    low: FloatArray,
-    high: FloatArray,
-    counts: IntArray,
-    mass: FloatArray,
-    offsets: IntArray,
-    segments: IntArray,
-    two_valued: bool,
-    seed: int,
-    begin: int,
-    end: int,
-) -> FloatArray:
-    """Sum over replicates of the bias of each segment."""
-    largest = np.diff(offsets).max()
-    sample, other = np.empty((3, largest)), np.empty((3, largest))
-    sums = np.zeros(segments.size)
-    for replicate in range(begin, end):
-        state = start(seed, replicate)
-        for k in range(segments.size):
-            at = slice(offsets[segments[k]], offsets[segments[k] + 1])
-            sums[k] += _halved(
-                state, low[at], high[at], counts[at], mass[at], sample, other, two_valued
-            )
-    return sums
 
 
 @compiled
@@ -216,8 +130,8 @@ def _squared_distances(
         for side in range(2):
             sizes[side] = 0
             for i in range(offsets[pairs[k, side]], offsets[pairs[k, side] + 1]):
-                sizes[side] = _push(samples[side], sizes[side], low[i], high[i], mass[i])
-        squared[k] = _between(samples[0], sizes[0], samples[1], sizes[1], two_valued)
+                sizes[side] = push(samples[side], sizes[side], low[i], high[i], mass[i])
+        squared[k] = between(samples[0], sizes[0], samples[1], sizes[1], two_valued)
     return squared
 
 
@@ -264,9 +178,18 @@ def estimate(
     squared = _squared_distances(
         steps.low, steps.high, atoms.mass, atoms.offsets, pairs, steps.two_valued
     )
-    biases = _biases(atoms, steps, pairs, seed, progress)
-    error = _bootstrap_error(atoms, steps, pairs, weights, seed + 1, progress)
-    whole, bias = float(weights @ squared), float(weights @ biases)
+    weighted = contrast.cells.weighted
+    pool = single_rows(pool_levels(contrast)) if weighted else pool_levels(contrast)
+    bias = float(weights @ biases(atoms, steps, pairs, seed, progress)) + left_over(
+        pool,
+        steps_of(pool.values, atoms.values),
+        weights,
+        weighted=weighted,
+        seed=seed + 1,
+        progress=progress,
+    )
+    error = _bootstrap_error(atoms, steps, pairs, weights, seed + 2, progress)
+    whole = float(weights @ squared)
     reach = NormalDist().inv_cdf(0.5 + confidence / 2.0) * error
     return Estimate(
         value=_root(whole - bias),
@@ -280,31 +203,6 @@ def estimate(
 
 def _root(squared: float) -> float:
     return math.sqrt(max(0.0, squared))
-
-
-def _biases(
-    atoms: Atoms, steps: Steps, pairs: IntArray, seed: int, progress: Progress | None
-) -> FloatArray:
-    """How far D_l² of each level lies above its target on average, shape (k,)."""
-    segments = pairs.ravel()
-
-    def work(begin: int, end: int) -> FloatArray:
-        return _split_halves(
-            steps.low,
-            steps.high,
-            atoms.counts,
-            atoms.mass,
-            atoms.offsets,
-            segments,
-            steps.two_valued,
-            seed,
-            begin,
-            end,
-        )
-
-    sums = in_blocks(work, SPLITS, block_size(atoms.values.size), progress)
-    biases: FloatArray = (np.sum(sums, axis=0) / SPLITS).reshape(pairs.shape).sum(axis=1)
-    return biases
 
 
 def _bootstrap_error(

@@ -25,14 +25,21 @@ from likeforlike.contrasts import Contrast
 from likeforlike.errors import InputError
 from likeforlike.inference.draws import State, hypergeometric, start, uniform
 from likeforlike.inference.multiplicity import Adjustment, adjust
-from likeforlike.inference.pooling import Pool, pool_levels
+from likeforlike.inference.pooling import pool_levels, single_rows
 from likeforlike.inference.replicates import Progress, block_size, refuse_weighted_counts
 from likeforlike.transport.atoms import FloatArray, IntArray
 from likeforlike.transport.compiled import compiled
 from likeforlike.transport.line import pair_costs
 from likeforlike.transport.threads import in_blocks
 
-__all__ = ["PermutationTest", "Permutations", "permutation_test", "permute"]
+__all__ = [
+    "PermutationTest",
+    "Permutations",
+    "permutation_test",
+    "permute",
+    "permuted_level",
+    "shuffled_level",
+]
 
 # The p-value that calls a disparity detected, and how often it should be when there is one.
 _LEVEL, _POWER = 0.05, 0.8
@@ -115,7 +122,7 @@ def _sweep_three(
 
 
 @compiled
-def _permuted_level(
+def permuted_level(
     state: State,
     values: FloatArray,
     first: IntArray,
@@ -150,7 +157,7 @@ def _permuted_level(
 
 
 @compiled
-def _shuffled_level(
+def shuffled_level(
     state: State,
     values: FloatArray,
     first: IntArray,
@@ -209,9 +216,9 @@ def _permute(
         for k in range(n_levels):
             at = slice(offsets[k], offsets[k + 1])
             if weighted:
-                i, j = _shuffled_level(state, values[at], first[at], weight[at], order, u, a, v, b)
+                i, j = shuffled_level(state, values[at], first[at], weight[at], order, u, a, v, b)
             else:
-                i, j = _permuted_level(
+                i, j = permuted_level(
                     state, values[at], first[at], second[at], weight[at], u, a, v, b
                 )
             cost, distance, gap = _sweep_three(u[:i], a[:i], v[:j], b[:j])
@@ -250,7 +257,7 @@ def permute(
     pool = pool_levels(contrast)
     weighted = not bool((pool.weight == 1.0).all())
     if weighted and int((pool.first + pool.second).max()) > 1:
-        pool = _single_rows(pool)
+        pool = single_rows(pool)
 
     def work(begin: int, end: int) -> tuple[FloatArray, IntArray, FloatArray]:
         return _permute(*pool, measure, observed, weighted, seed, begin, end)
@@ -259,23 +266,6 @@ def permute(
     totals, reached, sums = zip(*in_blocks(work, replicates, block, progress), strict=True)
     return Permutations(
         np.concatenate(totals), np.sum(reached, axis=0), np.sum(sums, axis=0) / replicates
-    )
-
-
-def _single_rows(pool: Pool) -> Pool:
-    """Weighted rows one by one; only possible where the atoms are rows."""
-    both = pool.first + pool.second
-    cumulative = np.concatenate([[0], np.cumsum(both)])
-    side = np.zeros(int(cumulative[-1]), np.int64)
-    starts = cumulative[:-1]
-    repeated = np.repeat(np.arange(both.size), both)
-    side[:] = np.arange(side.size) - starts[repeated] < pool.first[repeated]
-    return Pool(
-        pool.values[repeated],
-        side,
-        1 - side,
-        pool.weight[repeated],
-        cumulative[pool.offsets],
     )
 
 

@@ -10,7 +10,7 @@ from likeforlike.contrasts import Contrast
 from likeforlike.transport.atoms import FloatArray, IntArray
 from likeforlike.transport.compiled import compiled
 
-__all__ = ["Pool", "pool_levels"]
+__all__ = ["Pool", "pool_levels", "single_rows"]
 
 
 class Pool(NamedTuple):
@@ -83,4 +83,31 @@ def pool_levels(contrast: Contrast) -> Pool:
     atoms = contrast.cells.atoms
     return Pool(
         *_pool_levels(atoms.values, atoms.counts, atoms.mass, atoms.offsets, contrast.segments())
+    )
+
+
+def single_rows(pool: Pool) -> Pool:
+    """Every row of a pool as an atom of its own.
+
+    Examples
+    --------
+    >>> from likeforlike import Cells
+    >>> from likeforlike.contrasts import contrasts
+    >>> from likeforlike.inference.pooling import pool_levels, single_rows
+    >>> cells = Cells.from_rows([0.5, 0.2, 0.5], ["f", "m", "m"])
+    >>> single_rows(pool_levels(contrasts(cells, "pairwise")[0])).first
+    array([0, 1, 0])
+    """
+    both = pool.first + pool.second
+    cumulative = np.concatenate([[0], np.cumsum(both)])
+    side = np.zeros(int(cumulative[-1]), np.int64)
+    starts = cumulative[:-1]
+    repeated = np.repeat(np.arange(both.size), both)
+    side[:] = np.arange(side.size) - starts[repeated] < pool.first[repeated]
+    return Pool(
+        pool.values[repeated],
+        side,
+        1 - side,
+        pool.weight[repeated],
+        cumulative[pool.offsets],
     )

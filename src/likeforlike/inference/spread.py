@@ -39,7 +39,7 @@ class Steps(NamedTuple):
     two_valued: bool
 
 
-def steps_of(values: FloatArray) -> Steps:
+def steps_of(values: FloatArray, scale: FloatArray | None = None) -> Steps:
     """Steps of a scale: from halfway to the next lower value to halfway to the next higher one.
 
     No value reaches further than the median distance of neighbours, so that a lonely score far
@@ -48,6 +48,7 @@ def steps_of(values: FloatArray) -> Steps:
     Parameters
     ----------
     values : (m,) floats, in any order.
+    scale : all values that occur, each of `values` among them; `None` means these.
 
     Examples
     --------
@@ -56,9 +57,10 @@ def steps_of(values: FloatArray) -> Steps:
     >>> steps_of(np.array([1.0, 3.0, 4.0]))
     Steps(low=array([0. , 2. , 3.5]), high=array([2. , 3.5, 4.5]), two_valued=False)
     """
-    scale, place = np.unique(values, return_inverse=True)
+    scale = np.unique(values if scale is None else scale)
     if scale.size == 1:
         return Steps(values.copy(), values.copy(), two_valued=False)
+    place = np.searchsorted(scale, values)
     between = np.diff(scale)
     half = np.minimum(0.5 * between, np.median(between))
     low = scale - np.concatenate([half[:1], half])

@@ -19,7 +19,7 @@ _WIDTH, _HEIGHT, _TOP, _FOOT = 280.0, 150.0, 8.0, 24.0
 
 
 def distribution_charts(contrast: Part) -> list[tuple[str, Markup]]:
-    """The name of each level that matters and a chart of its scores, all on one scale.
+    """The name of each level that matters and a chart of its scores, all along one scale.
 
     Parameters
     ----------
@@ -37,10 +37,6 @@ def distribution_charts(contrast: Part) -> list[tuple[str, Markup]]:
     """
     shown = contrast["distributions"]
     groups = contrast["groups"]
-    tallest = max(
-        (share for entry in shown for group in groups for share in entry["shares"][group]),
-        default=1.0,
-    )
     draw = _columns if all(_is_two_valued(entry) for entry in shown) else _histogram
     return [
         (
@@ -50,11 +46,16 @@ def distribution_charts(contrast: Part) -> list[tuple[str, Markup]]:
                 f"Scores in level {shortened(entry['level'], 80)}",
                 _told(entry, groups),
                 (_WIDTH, _HEIGHT),
-                *draw(entry, groups, Scale(0.0, tallest or 1.0, _HEIGHT - _FOOT, _TOP)),
+                *draw(entry, groups, Scale(0.0, _tallest(entry), _HEIGHT - _FOOT, _TOP)),
             ),
         )
         for entry in shown
     ]
+
+
+def _tallest(entry: Part) -> float:
+    """Each level fills its own height: a cell of one row would flatten all others."""
+    return max(share for shares in entry["shares"].values() for share in shares) or 1.0
 
 
 def _is_two_valued(entry: Part) -> bool:
@@ -88,8 +89,8 @@ def _steps(
 def _columns(entry: Part, groups: Sequence[str], up: Scale) -> list[Markup]:
     """Two pairs of columns: a histogram of decisions would be all but empty."""
     edges, wide = entry["edges"], 48.0
-    # Room above the tallest column for its figure.
-    up = Scale(up.low, up.high * 1.18, up.start, up.end)
+    # Shares of decisions are read against the whole, with room for a figure above a column.
+    up = Scale(0.0, 1.18, up.start, up.end)
     pieces = []
     for k, (centre, edge) in enumerate(((70.0, edges[0]), (210.0, edges[-1]))):
         for group, colour, side in zip(groups, ("a", "b"), (-1.0, 0.0), strict=True):

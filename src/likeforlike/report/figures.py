@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from likeforlike.report.format import count, counted, interval, number, p_value, percent
+from likeforlike.report.format import confidence, count, counted, interval, number, p_value, percent
 
 __all__ = ["key_figures"]
 
@@ -45,7 +45,7 @@ def _estimate(document: Part, contrast: Part) -> dict[str, Any]:
     if sized is None:
         note = "no resampling was asked for"
     else:
-        note = f"{sized['confidence']:.0%} interval {interval(sized['interval'])}"
+        note = f"{confidence(sized['confidence'])} interval {interval(sized['interval'])}"
     value = None if sized is None else sized["value"]
     return {
         "label": "Estimated disparity",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterable, Sequence
 
 __all__ = [
+    "confidence",
     "count",
     "counted",
     "decimals",
@@ -17,6 +19,7 @@ __all__ = [
     "percent",
     "shortened",
     "tick",
+    "wrapped",
 ]
 
 NONE = "–"
@@ -150,6 +153,18 @@ def percent(share: float | None) -> str:
     return "> 99.9%" if share > 0.999 else f"{share:.1%}"
 
 
+def confidence(share: float) -> str:
+    """A confidence as a percentage, as many digits as it was asked with.
+
+    Examples
+    --------
+    >>> from likeforlike.report.format import confidence
+    >>> confidence(0.95), confidence(0.999)
+    ('95%', '99.9%')
+    """
+    return f"{100.0 * share:.6g}%"
+
+
 def tick(value: float) -> str:
     """A round value on an axis, as short as it can be.
 
@@ -176,6 +191,20 @@ def shortened(text: str, length: int) -> str:
     """
     flat = " ".join(text.split())
     return flat if len(flat) <= length else flat[: length - 1].rstrip() + "…"
+
+
+def wrapped(text: str, length: int) -> list[str]:
+    """Text in one or two lines of so many characters.
+
+    Examples
+    --------
+    >>> from likeforlike.report.format import wrapped
+    >>> wrapped("income 4, debt above 0.5 up to 0.6", 20)
+    ['income 4, debt above', '0.5 up to 0.6']
+    """
+    first, *rest = textwrap.wrap(text, length, max_lines=2, placeholder="…") or [""]
+    # A first word that is itself too long would leave an empty line.
+    return [first, *rest] if first != "…" else [shortened(text, length)]
 
 
 def listed(names: Sequence[str]) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from markupsafe import Markup
 
 from likeforlike.report import svg
 from likeforlike.report.format import (
+    confidence,
     count,
     counted,
     decimals,
@@ -19,6 +20,7 @@ from likeforlike.report.format import (
     p_value,
     shortened,
     tick,
+    wrapped,
 )
 from likeforlike.report.scale import Scale, ticks
 
@@ -47,6 +49,7 @@ class Layout:
     letters : of a level's name; `direction`: of a group's name above the axis.
     together : letters of both names up to which the directions share a line.
     plot : left and right end of the axis.
+    bars : whether rows are drawn as bars too, and figures stand in columns.
     """
 
     kind: str
@@ -58,10 +61,11 @@ class Layout:
     direction: int
     together: int
     plot: tuple[float, float]
+    bars: bool
 
 
-WIDE = Layout("wide", 920.0, 30.0, 20.0, 15.5, 28, 24, 16, (382.0, 742.0))
-NARROW = Layout("narrow", 340.0, 62.0, 17.0, 32.0, 38, 18, 12, (4.0, 336.0))
+WIDE = Layout("wide", 920.0, 30.0, 20.0, 15.5, 28, 24, 16, (382.0, 742.0), bars=True)
+NARROW = Layout("narrow", 340.0, 62.0, 17.0, 32.0, 40, 18, 12, (4.0, 336.0), bars=False)
 
 # On wide charts: the middle of the bars of rows, and the longest of them.
 _BARS_AT, _BAR = 286.0, 34.0
@@ -88,6 +92,8 @@ def gap_chart(document: Part, layout: Layout = WIDE) -> Markup:
     """
     contrast = document["contrasts"][0]
     levels = contrast["levels"][:DRAWN]
+    if any(len(wrapped(level["name"], layout.letters)) > 1 for level in levels):
+        layout = _roomier(layout)
     scale = _scale(levels, layout)
     height = _HEAD + layout.row * len(levels) + _FOOT
     biggest = max((rows for level in levels for rows in level["rows"].values()), default=1)
@@ -100,10 +106,17 @@ def gap_chart(document: Part, layout: Layout = WIDE) -> Markup:
         "Gap by level with intervals",
         _told(document, levels),
         (layout.width, height),
-        _axis(scale, height),
+        _axis(scale, layout, len(levels)),
         _head(document, layout),
         *rows,
     )
+
+
+def _roomier(layout: Layout) -> Layout:
+    """With room for names of two lines."""
+    if layout.bars:
+        return replace(layout, row=36.0, words=23.0, middle=18.5)
+    return replace(layout, row=layout.row + 14.0, middle=layout.middle + 14.0)
 
 
 def _scale(levels: Sequence[Part], layout: Layout) -> Scale:
@@ -122,15 +135,25 @@ def _scale(levels: Sequence[Part], layout: Layout) -> Scale:
     return Scale(low - room, high + room, *layout.plot)
 
 
-def _axis(scale: Scale, height: float) -> Markup:
-    bottom = height - _FOOT + 4.0
+def _axis(scale: Scale, layout: Layout, rows: int) -> Markup:
+    bottom = _HEAD + layout.row * rows + 4.0
+    spans = [(_HEAD - 8.0, bottom)]
+    if not layout.bars:
+        # Words stand above and below the intervals; the lines of the axis leave them alone.
+        middles = [_HEAD + layout.row * k + layout.middle for k in range(rows)]
+        spans = [(middle - 9.0, middle + 9.0) for middle in middles]
+
+    def stroke(value: float, look: str) -> Markup:
+        x = scale(value)
+        parts = "".join(f"M{x:.1f} {top:g}V{end:g}" for top, end in spans)
+        return svg.element("path", d=parts, class_=look)
+
     marks = [
-        svg.line(scale(value), _HEAD - 6.0, scale(value), bottom, class_="grid")
+        stroke(value, "grid")
         + svg.text(scale(value), bottom + 16.0, tick(value), class_="tick mid")
         for value in ticks(scale.low, scale.high, 5)
     ]
-    zero = svg.line(scale(0.0), _HEAD - 10.0, scale(0.0), bottom, class_="zero")
-    return svg.group(*marks, zero)
+    return svg.group(*marks, stroke(0.0, "zero"))
 
 
 def _head(document: Part, layout: Layout) -> Markup:
@@ -142,8 +165,8 @@ def _head(document: Part, layout: Layout) -> Markup:
         svg.text(left, 12.0 if apart else 28.0, f"← {here} scores higher", class_="a word"),
         svg.text(right, 28.0, f"{there} scores higher →", class_="b word end"),
     ]
-    if layout is WIDE:
-        share = f"{document['settings']['confidence']:.0%}"
+    if layout.bars:
+        share = f"{confidence(document['settings']['confidence'])}"
         pieces += [
             svg.text(0.0, 28.0, "level", class_="small"),
             svg.text(_BARS_AT, 12.0, "rows of", class_="small mid"),
@@ -163,17 +186,16 @@ def _row(
     biggest: int,
 ) -> Markup:
     words, middle = top + layout.words, top + layout.middle
-    name = shortened(level["name"], layout.letters - (5 if level["thin"] else 0))
     pieces = [
         svg.line(0.0, top, layout.width, top, class_="rule"),
-        svg.text(0.0, words, name, class_="name", full=level["name"]),
+        *_name(level, layout, words),
         *_mark(level, scale, middle),
     ]
     if level["thin"]:
-        place = _BARS_AT - 84.0 if layout is WIDE else layout.width
+        place = _BARS_AT - 84.0 if layout.bars else layout.width
         pieces.append(svg.text(place, words, "thin", class_="thin-word end"))
     figure = _figure(level, scale)
-    if layout is WIDE:
+    if layout.bars:
         pieces += [
             svg.text(layout.width, words, figure, class_="figure end"),
             *_sizes(level, groups, middle, biggest),
@@ -181,10 +203,20 @@ def _row(
     else:
         rows = " · ".join(f"{count(level['rows'][g])} {shortened(g, 6)}" for g in groups)
         pieces += [
-            svg.text(0.0, top + 53.0, figure, class_="small"),
-            svg.text(layout.width, top + 53.0, rows, class_="small end"),
+            svg.text(0.0, middle + 21.0, figure, class_="small"),
+            svg.text(layout.width, middle + 21.0, rows, class_="small end"),
         ]
     return svg.group(*pieces)
+
+
+def _name(level: Part, layout: Layout, y: float) -> list[Markup]:
+    lines = wrapped(level["name"], layout.letters - (5 if level["thin"] else 0))
+    top = y - 7.0 * (len(lines) - 1) if layout.bars else y
+    full = level["name"] if lines[-1].endswith("…") else None
+    return [
+        svg.text(0.0, top + 14.0 * k, line, class_="name", full=full)
+        for k, line in enumerate(lines)
+    ]
 
 
 def _figure(level: Part, scale: Scale) -> str:
@@ -248,7 +280,7 @@ def _told(document: Part, levels: Sequence[Part]) -> str:
     rows = "; ".join(_told_level(level, (first, second)) for level in levels)
     return (
         f"Mean {document['roles']['score']} of {second} minus that of {first}, with a "
-        f"{document['settings']['confidence']:.0%} interval, in {counted(len(levels), 'level')}. "
+        f"{confidence(document['settings']['confidence'])} interval, in {counted(len(levels), 'level')}. "
         f"{rows}."
     )
 
