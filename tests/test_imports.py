@@ -131,9 +131,9 @@ def run(code: str) -> str:
 def test_public_names_need_neither_torch_nor_scikit_learn() -> None:
     code = """
 from importlib.machinery import PathFinder
-found = PathFinder.find_spec
+real = PathFinder.find_spec
 def hidden(name, path=None, target=None):
-    return None if name.partition(".")[0] in {"torch", "sklearn"} else found(name, path, target)
+    return None if name.partition(".")[0] in {"torch", "sklearn"} else real(name, path, target)
 PathFinder.find_spec = hidden
 try:
     import torch

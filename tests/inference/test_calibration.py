@@ -10,7 +10,7 @@ from scipy import stats
 
 from likeforlike import Cells
 from likeforlike.contrasts import Contrast, contrasts
-from likeforlike.inference import estimate, permutation_test
+from likeforlike.inference import PermutationTest, estimate, permutation_test
 from likeforlike.measures import level_weights
 from likeforlike.transport.atoms import FloatArray, IntArray
 
@@ -110,6 +110,21 @@ def test_the_smallest_detectable_shift_is_detected_four_times_in_five() -> None:
     contrast = contrast_of(draw(0, 600), "rows")
     shift = permutation_test(contrast, level_weights(contrast, "marginal")).detectable
     assert 0.7 <= rejections(400, 600, shift=shift)[0] <= 0.9
+
+
+def test_the_smallest_detectable_rate_is_detected_four_times_in_five() -> None:
+    def contrast(seed: int, shift: float) -> Contrast:
+        rng = np.random.default_rng(seed)
+        groups, levels = rng.integers(0, 2, 600), rng.integers(0, 5, 600)
+        decisions = (rng.random(600) < 0.4 + shift * groups).astype(float)
+        return contrasts(Cells.from_rows(decisions, groups, levels), "pairwise")[0]
+
+    def tested(one: Contrast, seed: int) -> PermutationTest:
+        return permutation_test(one, level_weights(one, "marginal"), permutations=199, seed=seed)
+
+    shift = tested(contrast(0, 0.0), 0).detectable
+    found = [tested(contrast(seed, shift), seed).p_value_gap <= 0.05 for seed in range(400)]
+    assert 0.7 <= np.mean(found) <= 0.9
 
 
 def target(kind: str, shift: float) -> float:

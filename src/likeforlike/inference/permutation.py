@@ -72,7 +72,8 @@ class PermutationTest:
     level_p_values, level_adjusted : (k,) floats, of each level's W_2², before and after.
     level_null_distance : (k,) floats, what W_1 of each level averages to at parity.
     detectable : the smallest shift, the same in every level, that this test would have detected
-        in 80% of samples like this one, at 5%.
+        in 80% of samples like this one, at 5%; for decisions a shift of the rate, detected by the
+        second statistic.
     permutations : how many there were.
     """
 
@@ -320,7 +321,7 @@ def permutation_test(
         level_p_values=by_level,
         level_adjusted=adjust(by_level, adjustment),
         level_null_distance=null.means[:, 1],
-        detectable=_detectable(costs, gaps),
+        detectable=_detectable(costs, gaps, two_valued=_two_valued(contrast)),
         permutations=permutations,
     )
 
@@ -331,16 +332,29 @@ def _p_value(observed: float, null: FloatArray) -> float:
     return (1 + reached) / (null.size + 1)
 
 
-def _detectable(costs: FloatArray, gaps: FloatArray) -> float:
+def _two_valued(contrast: Contrast) -> bool:
+    values = contrast.cells.atoms.values
+    return bool(np.isin(values, (values.min(), values.max())).all())
+
+
+def _detectable(costs: FloatArray, gaps: FloatArray, *, two_valued: bool) -> float:
     """Smallest shift of one group that the test would detect with the wanted power.
 
     Shifting a group by δ changes W_2² to W_2² + 2 δ gap + δ², exactly, so the permutations say
-    what the statistic would be under every shift.
+    what the statistic would be under every shift. Decisions cannot be shifted, only their rates:
+    there the gap is the statistic, and a shift of the rate by δ changes it to gap + δ.
     """
-    critical = np.quantile(costs, 1.0 - _LEVEL, method="higher")
+
+    def statistic(shift: float) -> FloatArray:
+        moved: FloatArray = (
+            np.abs(gaps + shift) if two_valued else costs + 2.0 * shift * gaps + shift**2
+        )
+        return moved
+
+    critical = np.quantile(statistic(0.0), 1.0 - _LEVEL, method="higher")
 
     def power(shift: float) -> float:
-        return float((costs + 2.0 * shift * gaps + shift**2 > critical).mean())
+        return float((statistic(shift) > critical).mean())
 
     low, high = 0.0, max(math.sqrt(float(critical)), 1e-12)
     while power(high) < _POWER:

@@ -65,8 +65,10 @@ def comparison_chart(document: Part) -> Markup:
 
 def _bars(document: Part) -> list[_Bar]:
     contrast = document["contrasts"][0]
-    bars = [_Bar("Everybody, whatever their level", contrast["unconditional"]["value"], "c soft")]
-    if document["roles"]["legitimate"]:
+    equals = bool(document["roles"]["legitimate"])
+    everybody = "Everybody, whatever their level" if equals else "Everybody, as observed"
+    bars = [_Bar(everybody, contrast["unconditional"]["value"], "c soft")]
+    if equals:
         bars.append(_Bar("Among equals, as observed", contrast["conditional"]["value"], "e soft"))
     if contrast["test"] is not None:
         chance = contrast["test"]["null_distance"]

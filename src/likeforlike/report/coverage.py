@@ -55,9 +55,9 @@ def _total(contrast: Part, k: int) -> str:
 
 
 def _words(parts: tuple[float, float, float]) -> str:
-    names = ("compared", "compared in thin levels", "could not be compared")
+    names = ("compared", "in thin levels", "not compared")
     said = [f"{percent(p)} {name}" for p, name in zip(parts, names, strict=True) if p > 1e-12]
-    return ", ".join(said)
+    return " · ".join(said)
 
 
 def _bar(parts: tuple[float, float, float], colour: str) -> Markup:

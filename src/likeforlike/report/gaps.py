@@ -65,7 +65,7 @@ class Layout:
 
 
 WIDE = Layout("wide", 920.0, 30.0, 20.0, 15.5, 28, 24, 16, (382.0, 742.0), bars=True)
-NARROW = Layout("narrow", 340.0, 62.0, 17.0, 32.0, 40, 18, 12, (4.0, 336.0), bars=False)
+NARROW = Layout("narrow", 340.0, 62.0, 17.0, 32.0, 40, 18, 10, (4.0, 336.0), bars=False)
 
 # On wide charts: the middle of the bars of rows, and the longest of them.
 _BARS_AT, _BAR = 286.0, 34.0
@@ -278,10 +278,10 @@ def key(kind: str) -> Markup:
 def _told(document: Part, levels: Sequence[Part]) -> str:
     first, second = document["contrasts"][0]["groups"]
     rows = "; ".join(_told_level(level, (first, second)) for level in levels)
+    share = confidence(document["settings"]["confidence"])
     return (
-        f"Mean {document['roles']['score']} of {second} minus that of {first}, with a "
-        f"{confidence(document['settings']['confidence'])} interval, in {counted(len(levels), 'level')}. "
-        f"{rows}."
+        f"Mean {document['roles']['score']} of {second} minus that of {first}, with a {share} "
+        f"interval, in {counted(len(levels), 'level')}. {rows}."
     )
 
 

@@ -87,7 +87,7 @@ def summary(document: Mapping[str, Any]) -> str:
     >>> import likeforlike as lfl
     >>> from likeforlike.datasets import load_loans
     >>> from likeforlike.report import summary
-    >>> loans = load_loans().frame
+    >>> loans = load_loans(1000).frame
     >>> audit = lfl.audit(loans, score="approved", sensitive="sex", legitimate="income")
     >>> "approved differs between female and male" in summary(audit.to_dict())
     True
