@@ -256,9 +256,12 @@ class Cells:
         if len(self.levels) == 1:
             return self
         atoms = self.atoms
+        everybody, group = _one_level(atoms.values.size), self._lines()[1]
+        if not self.weighted and int(self.counts.sum()) == atoms.values.size:
+            return _collect(everybody, group, atoms.values)  # every atom is a row
         return _collect(
-            _one_level(atoms.values.size),
-            self._lines()[1],
+            everybody,
+            group,
             atoms.values,
             atoms.mass,
             atoms.counts,

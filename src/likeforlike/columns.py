@@ -141,6 +141,9 @@ def encode(column: Column, name: str) -> Codes:
     >>> encode(["b", "a", "b"], "groups")
     Codes(codes=array([1, 0, 1]), labels=('a', 'b'))
     """
+    series = nw.from_native(column, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series) and series.dtype in (nw.String, nw.Categorical, nw.Enum):
+        return _encode_texts(series, name)
     array = _array(column, name)
     if array.dtype.kind in "biu":
         return _encode_integers(array)
@@ -166,6 +169,22 @@ def _encode_integers(array: npt.NDArray[Any]) -> Codes:
     if present.all():
         return Codes(shifted, labels_out)
     return Codes((np.cumsum(present) - 1)[shifted], labels_out)
+
+
+def _encode_texts(series: nw.Series[Any], name: str) -> Codes:
+    """Codes of a column of text, numbered by its own library where that is faster."""
+    if len(series) == 0:
+        raise InputError(f"{name} is empty; there is nothing to measure.")
+    if series.null_count():
+        _refuse_missing(series.is_null().to_numpy(), name)
+    texts = series.cast(nw.String)
+    labels = sorted(texts.unique().to_list())
+    if series.implementation.is_polars():
+        import polars as pl
+
+        numbered = texts.to_native().cast(pl.Enum(labels)).to_physical().to_numpy()
+        return Codes(numbered.astype(np.int64), tuple(labels))
+    return _encode_objects(texts.to_list(), name)
 
 
 def _encode_objects(items: list[Any], name: str) -> Codes:

@@ -33,7 +33,7 @@ def finding(document: Document) -> dict[str, Any]:
     --------
     >>> import likeforlike as lfl
     >>> from likeforlike.datasets import load_loans
-    >>> loans = load_loans().frame
+    >>> loans = load_loans(1000).frame
     >>> audit = lfl.audit(loans, score="approved", sensitive="sex", legitimate="income")
     >>> audit.to_dict()["finding"]["headline"]
     'Among people with equal income, approved differs between female and male.'

@@ -180,7 +180,16 @@ def _nested(
     source, target = shares[:, 0].copy(), shares[:, 1].copy()
     cost = nested.choose_level_cost(level_cost, ground, source, target, reach)
     left, right = (cells.segments(g) for g in contrast.positions)
-    solved = nested.nested_transport(cells.atoms, left, right, ground, order=order, level_cost=cost)
+    bound = nested.safe_level_cost(ground, source, target, reach)
+    solved = nested.nested_transport(
+        cells.atoms,
+        left,
+        right,
+        ground,
+        order=order,
+        level_cost=cost,
+        keep_diagonal=cost > bound,
+    )
     least = nested.least_level_transport(source, target, ground)
     return NestedDisparity(
         value=solved.value,
@@ -192,7 +201,7 @@ def _nested(
         diagonal_mass=solved.diagonal_mass,
         overlap=float(shares.min(axis=1).sum()),
         level_cost=cost,
-        level_cost_bound=nested.safe_level_cost(ground, source, target, reach),
+        level_cost_bound=bound,
         order=order,
         groups=contrast.groups,
         levels=cells.levels,

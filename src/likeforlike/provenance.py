@@ -43,8 +43,11 @@ def fingerprint(cells: Cells) -> str:
     True
     """
     digest = hashlib.sha256(repr((cells.levels, cells.groups, cells.resolution)).encode())
-    for array in cells.atoms:
-        digest.update(array.tobytes())
+    atoms = cells.atoms
+    for array in (atoms.values, atoms.counts, atoms.offsets):
+        digest.update(array.data)
+    if cells.weighted:
+        digest.update(atoms.mass.data)
     return digest.hexdigest()
 
 

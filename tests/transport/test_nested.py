@@ -202,3 +202,36 @@ def test_a_single_level_and_a_constant_score_have_a_level_cost() -> None:
     assert nested.choose_level_cost(None, np.zeros((1, 1)), one, one, 1.0) == 1.0
     share, other = np.array([0.5, 0.5]), np.array([0.4, 0.6])
     assert nested.choose_level_cost(None, nested.discrete_ground(2), share, other, 0.0) == 1.0
+
+
+@pytest.mark.parametrize("order", [1.0, 2.0])
+def test_keeping_the_diagonal_above_the_bound_changes_nothing(order: float) -> None:
+    for seed in range(20):
+        rows = draw_rows(seed, 80, 7, ties=seed % 2 == 0)
+        ground = nested.discrete_ground(7)
+        level_cost = 2.01 * np.ptp(rows.scores) ** order
+        segments = 2 * rows.levels + rows.sides
+        atoms = atoms_of_rows(sort_rows(rows.scores, segments, 14), rows.mass)
+        left = 2 * np.arange(7)
+        whole = rows.solve(ground, order, level_cost)
+        kept = nested.nested_transport(
+            atoms, left, left + 1, ground, order=order, level_cost=level_cost, keep_diagonal=True
+        )
+        for part in ("value", "diagonal", "off_diagonal", "level_transport", "diagonal_mass"):
+            np.testing.assert_allclose(
+                getattr(kept, part), getattr(whole, part), rtol=1e-10, atol=1e-13
+            )
+        np.testing.assert_allclose(kept.plan.mass.sum(), 1.0)
+
+
+def test_keeping_the_diagonal_of_equal_shares_moves_nobody() -> None:
+    rng = np.random.default_rng(0)
+    levels = np.repeat(np.arange(3), 10)
+    rows = Rows(rng.random(60), np.repeat([0, 1], 30), np.tile(levels, 2), np.ones(60), 3)
+    atoms = atoms_of_rows(sort_rows(rows.scores, 2 * rows.levels + rows.sides, 6))
+    left = 2 * np.arange(3)
+    kept = nested.nested_transport(
+        atoms, left, left + 1, nested.discrete_ground(3), order=2, level_cost=3, keep_diagonal=True
+    )
+    assert kept.off_diagonal == kept.level_transport == 0.0
+    assert kept.plan.source.tolist() == kept.plan.target.tolist() == [0, 1, 2]
