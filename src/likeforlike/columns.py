@@ -177,13 +177,19 @@ def _encode_texts(series: nw.Series[Any], name: str) -> Codes:
         raise InputError(f"{name} is empty; there is nothing to measure.")
     if series.null_count():
         _refuse_missing(series.is_null().to_numpy(), name)
+    if series.implementation.is_pandas_like():
+        numbered, found = series.to_native().factorize()
+        labels = [str(label) for label in found]
+        place = np.empty(len(labels), np.int64)
+        place[sorted(range(len(labels)), key=labels.__getitem__)] = np.arange(len(labels))
+        return Codes(place[np.asarray(numbered)], tuple(sorted(labels)))
     texts = series.cast(nw.String)
-    labels = sorted(texts.unique().to_list())
     if series.implementation.is_polars():
         import polars as pl
 
-        numbered = texts.to_native().cast(pl.Enum(labels)).to_physical().to_numpy()
-        return Codes(numbered.astype(np.int64), tuple(labels))
+        labels = sorted(texts.unique().to_list())
+        codes = texts.to_native().cast(pl.Enum(labels)).to_physical().to_numpy()
+        return Codes(codes.astype(np.int64), tuple(labels))
     return _encode_objects(texts.to_list(), name)
 
 
