@@ -1,91 +1,122 @@
-"""Documents of audits, from the plain to the awkward."""
+"""Documents of audits for the report to show: the usual, the large and the hostile."""
 
-from __future__ import annotations
-
-import warnings
+import json
 from functools import cache
 from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
 
 import likeforlike as lfl
 from likeforlike.datasets import load_loans, make_loans
+from likeforlike.errors import BinnedLevelWarning
 
-HOSTILE = "<script>alert(\"x\")</script> & 'quotes' " + "very " * 30 + "long ü"
+SCRIPT = "<script>alert(1)</script>"
+QUOTES = "\"quoted' & <b onclick=alert(2)>bold</b>"
+LONG = "Übergröße 😀 " + "long " * 60 + "x" * 300
+HOSTILE_SCORE = "<img src=x onerror=alert(3)>"
+
+
+def fresh(name: str) -> dict[str, Any]:
+    """A document that a test may change."""
+    document: dict[str, Any] = json.loads(as_json(name))
+    return document
 
 
 @cache
-def loans() -> dict[str, Any]:
-    """Decisions, three levels, masked overall."""
-    frame = load_loans(1000).frame
-    found = lfl.audit(
-        frame, score="approved", sensitive="sex", legitimate="income", permutations=99
-    )
-    return found.to_dict()
+def as_json(name: str) -> str:
+    return json.dumps(DOCUMENTS[name]().to_dict(), allow_nan=False)
 
 
-@cache
-def scores() -> dict[str, Any]:
-    """Continuous scores, gaps of both signs, missing values, a level with one group, bins."""
-    frame = make_loans(4000, levels=6, gap=[0.1, -0.1, 0.2, 0.0, 0.05, 0.1]).frame
+def decisions() -> lfl.Audit:
+    loans = load_loans(1000).frame
+    return lfl.audit(loans, score="approved", sensitive="sex", legitimate="income")
+
+
+def scores() -> lfl.Audit:
+    frame = make_loans(8000, levels=8, gap=[0.1, 0.12, 0.05, 0, -0.08, 0.02, 0.1, 0.14]).frame
+    return lfl.audit(frame, score="score", sensitive="sex", legitimate="income", permutations=99)
+
+
+def three_groups() -> lfl.Audit:
+    """Missing values, a column in bins, and names that are no single word."""
+    frame = make_loans(6000, levels=6).frame
+    rng = np.random.default_rng(1)
+    groups = np.array(["Asian", "Black / African American", "White"])[rng.integers(0, 3, 6000)]
+    lacking = pl.Series(rng.random(6000) < 0.03)
     frame = frame.with_columns(
-        pl.when(pl.int_range(pl.len()) < 25).then(None).otherwise(pl.col("score")).alias("score"),
-        pl.when(pl.col("sex") == "male")
-        .then(pl.col("income"))
-        .otherwise(pl.col("income").clip(0, 4))
-        .alias("income"),
+        pl.Series("ethnicity", groups),
+        pl.when(lacking).then(None).otherwise(pl.col("score")).alias("score"),
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lfl.BinnedLevelWarning)
-        found = lfl.audit(
+    with pytest.warns(BinnedLevelWarning):
+        return lfl.audit(
             frame,
             score="score",
-            sensitive="sex",
+            sensitive="ethnicity",
             legitimate=["income", "debt"],
-            bins={"debt": 3},
-            resolution=0.01,
+            bins={"debt": 10},
             permutations=99,
         )
-    return found.to_dict()
 
 
-@cache
-def many_levels() -> dict[str, Any]:
-    """Five thousand levels, most of them thin."""
-    rng = np.random.default_rng(0)
+def many_levels() -> lfl.Audit:
+    """5,000 levels, most of them thin, some with one group only."""
+    rng = np.random.default_rng(2)
     frame = pl.DataFrame(
         {
-            "f": rng.random(40_000),
-            "a": rng.choice(["x", "y"], 40_000),
-            "l": rng.integers(0, 5000, 40_000),
+            "postcode": rng.integers(0, 5000, 40_000),
+            "sex": np.where(rng.random(40_000) < 0.4, "female", "male"),
+            "score": rng.normal(600.0, 80.0, 40_000),
         }
     )
-    return lfl.audit(frame, score="f", sensitive="a", legitimate="l", permutations=19).to_dict()
+    return lfl.audit(frame, score="score", sensitive="sex", legitimate="postcode", permutations=19)
 
 
-@cache
-def several_groups() -> dict[str, Any]:
-    """Three groups, one of them with a hostile name, no legitimate column."""
-    rng = np.random.default_rng(0)
-    groups = rng.choice([HOSTILE, "b", "c"], 600)
-    frame = pl.DataFrame({"f": rng.random(600) + 0.3 * (groups == "c"), "a": groups})
-    return lfl.audit(frame, score="f", sensitive="a", permutations=19).to_dict()
+def no_legitimate() -> lfl.Audit:
+    return lfl.audit(make_loans(500).frame, score="score", sensitive="sex", permutations=19)
 
 
-@cache
-def untested() -> dict[str, Any]:
-    """No resampling, cells of a single row, a level with a hostile name."""
+def untested() -> lfl.Audit:
+    frame = make_loans(500).frame
+    return lfl.audit(frame, score="score", sensitive="sex", legitimate="income", permutations=0)
+
+
+def hostile() -> lfl.Audit:
+    """Names that are markup or far too long, a level of two rows, a level of one group."""
+    rng = np.random.default_rng(3)
     frame = pl.DataFrame(
-        {"f": [0.1, 0.4, 0.3, 0.2], "a": ["x", "y", "x", "y"], "l": [HOSTILE, HOSTILE, "b", "b"]}
+        {
+            "group": np.array([SCRIPT, QUOTES])[rng.integers(0, 2, 600)],
+            "level": np.array([SCRIPT, QUOTES, LONG])[rng.integers(0, 3, 600)],
+            HOSTILE_SCORE: rng.random(600),
+        }
     )
-    return lfl.audit(frame, score="f", sensitive="a", legitimate="l", permutations=0).to_dict()
+    few = pl.DataFrame(
+        {
+            "group": [SCRIPT, QUOTES, SCRIPT],
+            "level": ["two rows", "two rows", "</table>one group"],
+            HOSTILE_SCORE: [0.5, 0.9, 0.1],
+        }
+    )
+    return lfl.audit(
+        pl.concat([frame, few]),
+        score=HOSTILE_SCORE,
+        sensitive="group",
+        legitimate="level",
+        permutations=19,
+    )
 
 
-ALL = {
-    "loans": loans,
-    "scores": scores,
-    "many levels": many_levels,
-    "several groups": several_groups,
-    "untested": untested,
+DOCUMENTS = {
+    audit.__name__: audit
+    for audit in (
+        decisions,
+        scores,
+        three_groups,
+        many_levels,
+        no_legitimate,
+        untested,
+        hostile,
+    )
 }

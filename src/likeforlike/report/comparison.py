@@ -84,11 +84,11 @@ def _axis(scale: Scale, height: float) -> Markup:
     bottom = height - _FOOT
     marks = []
     for value in ticks(scale.low, scale.high, 4):
-        # The label of 0 would stick out of the drawing if it were centred.
-        anchor = "mid" if scale(value) > 12.0 else ""
+        # Labels of the outermost ticks would stick out of the drawing if they were centred.
+        place = min(scale(value), _WIDTH - 20.0)
+        look = "tick mid" if place > 12.0 else "tick"
         marks.append(svg.line(scale(value), 0.0, scale(value), bottom, class_="grid"))
-        label = svg.text(scale(value), bottom + 18.0, tick(value), class_=f"tick {anchor}".strip())
-        marks.append(label)
+        marks.append(svg.text(place, bottom + 18.0, tick(value), class_=look))
     return svg.group(*marks, svg.line(0.0, 0.0, 0.0, bottom, class_="zero"))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from likeforlike.report import svg
-from likeforlike.report.format import percent, shortened, tick
+from likeforlike.report.format import number, percent, shortened, tick
 from likeforlike.report.scale import Scale, ticks
 
 __all__ = ["distribution_charts"]
@@ -114,7 +114,7 @@ def _told(entry: Part, groups: Sequence[str]) -> str:
     parts = []
     for group in groups:
         bins = "; ".join(
-            f"{tick(left)} to {tick(right)}: {percent(share)}"
+            f"{number(left)} to {number(right)}: {percent(share)}"
             for share, left, right in zip(
                 entry["shares"][group], edges[:-1], edges[1:], strict=True
             )

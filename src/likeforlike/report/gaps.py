@@ -148,9 +148,12 @@ def _axis(scale: Scale, layout: Layout, rows: int) -> Markup:
         parts = "".join(f"M{x:.1f} {top:g}V{end:g}" for top, end in spans)
         return svg.element("path", d=parts, class_=look)
 
+    def inside(x: float) -> float:
+        return min(max(x, 14.0), layout.width - 14.0)
+
     marks = [
         stroke(value, "grid")
-        + svg.text(scale(value), bottom + 16.0, tick(value), class_="tick mid")
+        + svg.text(inside(scale(value)), bottom + 16.0, tick(value), class_="tick mid")
         for value in ticks(scale.low, scale.high, 5)
     ]
     return svg.group(*marks, stroke(0.0, "zero"))
