@@ -201,6 +201,7 @@ def _write(paths: Sequence[Path], rows: Sequence[int], levels: int) -> None:
 
     # Without an order to keep, rows go to the file as they are made.
     connection = duckdb.connect(config={"preserve_insertion_order": "false"})
+    connection.execute("SET enable_progress_bar = false")
     for path, size in zip(paths, rows, strict=True):
         connection.execute(
             f"""
@@ -223,7 +224,9 @@ def _exact_gaps(path: Path) -> FloatArray:
     """What DuckDB says about the gap of the means of every level, without us."""
     import duckdb
 
-    found = duckdb.connect().execute(
+    connection = duckdb.connect()
+    connection.execute("SET enable_progress_bar = false")
+    found = connection.execute(
         f"""
         SELECT avg(score) FILTER (sex = 'm') - avg(score) FILTER (sex = 'f')
         FROM read_parquet('{path}') GROUP BY level ORDER BY level

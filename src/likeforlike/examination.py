@@ -97,7 +97,7 @@ class ContrastAudit:
     certificate : finite-sample bounds on the conditional W_1.
     paradox : "masked" if the groups are much closer overall than among equals, "reversed" if the
         overall gap has the opposite sign, else "none".
-    levels : ranked by contribution.
+    levels : ranked by contribution, thin ones last.
     coverage : share of each group in levels where both occur.
     thin_share : share of each group in levels with a cell of fewer than `min_cell` rows.
     excluded : levels that lack a group: {name: {group: rows}}.
@@ -224,7 +224,8 @@ def _level_audits(
             thin=bool(thin[k]),
         )
 
-    ranking = np.argsort(-contribution, kind="stable")
+    # The largest differences of tiny cells are mostly chance, so thin levels come last.
+    ranking = np.lexsort((-contribution, thin))
     return tuple(entry(int(k)) for k in ranking)
 
 
@@ -306,6 +307,7 @@ def contrast_dict(contrast: ContrastAudit) -> dict[str, Any]:
             "excess": nested.excess,
             "diagonal_mass": nested.diagonal_mass,
             "overlap": nested.overlap,
+            "order": nested.order,
             "level_cost": nested.level_cost,
         },
         "coverage": contrast.coverage,

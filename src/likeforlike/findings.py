@@ -94,9 +94,9 @@ def _size(roles: Document, contrast: Document) -> str:
     sized, levels = contrast["estimate"], len(contrast["levels"])
     low, high = sized["interval"]
     return (
-        f"The disparity is estimated at {sized['value']:.3g} ({sized['confidence']:.0%} interval "
-        f"{low:.3g} to {high:.3g}, in units of {roles['score']}), from {rows[0]:,} rows of {first} "
-        f"and {rows[1]:,} of {second} in {levels:,} level{'s' if levels != 1 else ''}."
+        f"The disparity is estimated at {sized['value']:.3g} ({100 * sized['confidence']:.4g}% "
+        f"interval {low:.3g} to {high:.3g}, in units of {roles['score']}), from {rows[0]:,} rows "
+        f"of {first} and {rows[1]:,} of {second} in {levels:,} level{'s' if levels != 1 else ''}."
     )
 
 
@@ -113,14 +113,15 @@ def _direction(contrast: Document) -> str:
     first, second = contrast["groups"]
     gaps = [level["gap"] for level in contrast["levels"]]
     higher, lower = sum(gap > 0.0 for gap in gaps), sum(gap < 0.0 for gap in gaps)
+    where = "in every level compared" if len(gaps) > 1 else "overall"
     if higher == lower == 0:
-        return f"{first} and {second} have the same mean in every level compared."
+        return f"The means of {first} and {second} are the same {where}."
     if lower == 0:
-        return f"{second} scores higher on average in every level compared."
+        return f"The mean of {second} is higher {where}."
     if higher == 0:
-        return f"{first} scores higher on average in every level compared."
+        return f"The mean of {first} is higher {where}."
     return (
-        f"{second} scores higher on average in {higher:,} of {len(gaps):,} levels, {first} in "
+        f"The mean of {second} is higher in {higher:,} of {len(gaps):,} levels, that of {first} in "
         f"{lower:,}; gaps of opposite sign do not cancel in the disparity."
     )
 

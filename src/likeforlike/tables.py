@@ -272,10 +272,10 @@ def _named(label: Hashable, edges: tuple[float, ...] | None) -> str:
     if not edges:
         return "(any)"
     if label == 0:
-        return f"up to {edges[0]:g}"
+        return f"up to {edges[0]:.4g}"
     if label == len(edges):
-        return f"above {edges[-1]:g}"
-    return f"above {edges[label - 1]:g} up to {edges[label]:g}"
+        return f"above {edges[-1]:.4g}"
+    return f"above {edges[label - 1]:.4g} up to {edges[label]:.4g}"
 
 
 def _cells(

@@ -24,8 +24,8 @@ __all__ = ["page", "summary"]
 def page(document: Mapping[str, Any]) -> str:
     """One self-contained page of HTML that says what was found and shows the evidence.
 
-    It needs no network and no script, prints well, and follows the light or dark mode of its
-    reader. Names from the data are escaped.
+    It needs no network and no script, prints well, and follows its reader's light or dark mode.
+    Names from the data are escaped.
 
     Parameters
     ----------
@@ -46,8 +46,7 @@ def page(document: Mapping[str, Any]) -> str:
     True
     """
     contrast = document["contrasts"][0]
-    equals = bool(document["roles"]["legitimate"])
-    nested = contrast["nested"] if equals else None
+    nested = contrast["nested"] if document["roles"]["legitimate"] else None
     return (
         _templates()
         .get_template("page.html.j2")
