@@ -256,7 +256,7 @@ class Cells:
         if len(self.levels) == 1:
             return self
         atoms = self.atoms
-        everybody, group = _one_level(atoms.values.size), self._lines()[1]
+        everybody, group = _one_level(atoms.values.size), self._group_lines()
         if not self.weighted and int(self.counts.sum()) == atoms.values.size:
             return _collect(everybody, group, atoms.values)  # every atom is a row
         return _collect(
@@ -271,12 +271,15 @@ class Cells:
 
     def _lines(self) -> tuple[Codes, Codes]:
         """Level and group of every atom."""
-        segment = np.repeat(np.arange(self.atoms.offsets.size - 1), np.diff(self.atoms.offsets))
-        n_groups = len(self.groups)
-        return (
-            Codes(segment // n_groups, self.levels),
-            Codes(segment % n_groups, self.groups),
-        )
+        n_levels, n_groups = len(self.levels), len(self.groups)
+        sizes = np.diff(self.atoms.offsets)
+        level = np.repeat(np.repeat(np.arange(n_levels), n_groups), sizes)
+        return Codes(level, self.levels), self._group_lines()
+
+    def _group_lines(self) -> Codes:
+        """Group of every atom."""
+        group = np.tile(np.arange(len(self.groups)), len(self.levels))
+        return Codes(np.repeat(group, np.diff(self.atoms.offsets)), self.groups)
 
 
 def _one_level(size: int) -> Codes:
@@ -322,8 +325,11 @@ def _collect(
         counts = None if counts is None else counts[kept]
         level, group = _used(level), _used(group)
     n_groups = len(group.labels)
-    segments = level.codes * n_groups
-    segments += group.codes
+    # One level needs no arithmetic on a million codes.
+    segments = group.codes
+    if len(level.labels) > 1:
+        segments = level.codes * n_groups
+        segments += group.codes
     n_segments = len(level.labels) * n_groups
     ordered = sort_rows(values, segments, n_segments, with_rows=mass is not None)
     atoms = atoms_of_rows(ordered, mass, counts, merge=not weighted)

@@ -59,6 +59,8 @@ def open_file(path: str | Path, engine: Engine = "auto") -> Any:  # noqa: ANN401
     with readable(file):
         if engine == "duckdb":
             connection = extra("duckdb", "duckdb").connect()
+            # Its bar goes to standard output, where the JSON of an audit may be going too.
+            connection.execute("SET enable_progress_bar = false")
             reader = connection.read_csv if kind == ".csv" else connection.read_parquet
             return reader(str(file))
         if engine == "spark":

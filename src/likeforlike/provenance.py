@@ -44,8 +44,10 @@ def fingerprint(cells: Cells) -> str:
     """
     digest = hashlib.sha256(repr((cells.levels, cells.groups, cells.resolution)).encode())
     atoms = cells.atoms
-    for array in (atoms.values, atoms.counts, atoms.offsets):
-        digest.update(array.data)
+    digest.update(atoms.offsets.data)
+    digest.update(atoms.values.data)
+    if (atoms.counts != 1).any():
+        digest.update(atoms.counts.data)
     if cells.weighted:
         digest.update(atoms.mass.data)
     return digest.hexdigest()

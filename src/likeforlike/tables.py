@@ -106,7 +106,9 @@ def read_cells(
         schema = frame.collect_schema()
         _check_columns(schema, roles, bins or {}, resolution)
         rows, used, missing = _count_missing(frame, schema, roles)
-        complete = frame.filter(*(~_is_missing(schema, column) for column in missing))
+        complete = frame
+        if used < rows:
+            complete = frame.filter(*(~_is_missing(schema, column) for column in missing))
         edges = {
             column: _inner_edges(complete, column, how_many)
             for column, how_many in (bins or {}).items()

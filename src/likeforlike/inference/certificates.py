@@ -69,6 +69,8 @@ def effective_rows(contrast: Contrast) -> FloatArray:
     >>> effective_rows(contrasts(cells, "pairwise")[0])
     array([[2., 1.]])
     """
+    if not contrast.cells.weighted:
+        return contrast.counts[contrast.support].astype(np.float64)
     atoms = contrast.cells.atoms
     share, _ = _squares(*atoms.line, atoms.counts)
     rows: FloatArray = 1.0 / share[contrast.segments()]

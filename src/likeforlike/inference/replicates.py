@@ -15,7 +15,7 @@ Progress = Callable[[int], None]
 """Called with the number of replicates done since the last call."""
 
 # A block of replicates should take well under a second, so that an interrupt is obeyed at once.
-_ATOMS_A_BLOCK = 4_000_000
+_ATOMS_A_BLOCK = 2_000_000
 _LARGEST_BLOCK = 32
 
 
@@ -26,7 +26,7 @@ def block_size(n_atoms: int) -> int:
     --------
     >>> from likeforlike.inference.replicates import block_size
     >>> block_size(100), block_size(1_000_000), block_size(10**9)
-    (32, 4, 1)
+    (32, 2, 1)
     """
     return max(1, min(_LARGEST_BLOCK, _ATOMS_A_BLOCK // n_atoms))
 

@@ -7,8 +7,10 @@ one thread and written to its own place: results do not depend on how many threa
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
 from typing import TypeVar
 
 import numpy as np
@@ -74,8 +76,8 @@ def in_blocks(
 ) -> list[T]:
     """Call `work(first, last)` on blocks of a fixed size; results come back in order.
 
-    Blocks do not depend on the number of threads, so neither does a sum over them. An interrupt
-    drops the blocks that have not begun and is passed on once those under way are done.
+    Blocks do not depend on the number of threads, so neither does a sum over them. An interrupt is
+    passed on at once; blocks that have not begun are dropped.
 
     Parameters
     ----------
@@ -90,14 +92,23 @@ def in_blocks(
     >>> in_blocks(lambda first, last: (first, last), 5, 2)
     [(0, 2), (2, 4), (4, 5)]
     """
-    edges = [(first, min(first + block, n_items)) for first in range(0, n_items, block)]
-    results = []
+    edges = iter([(first, min(first + block, n_items)) for first in range(0, n_items, block)])
+    results: list[T] = []
     pool = ThreadPoolExecutor(n_threads())
+    under_way: deque[tuple[tuple[int, int], Future[T]]] = deque()
     try:
-        for (first, last), part in [(edge, pool.submit(work, *edge)) for edge in edges]:
+        # A few blocks ahead keep the threads busy; more would only have to be taken back.
+        under_way.extend(
+            (edge, pool.submit(work, *edge)) for edge in islice(edges, 2 * n_threads())
+        )
+        while under_way:
+            (first, last), part = under_way.popleft()
             results.append(part.result())
+            under_way.extend((edge, pool.submit(work, *edge)) for edge in islice(edges, 1))
             if progress is not None:
                 progress(last - first)
-    finally:
-        pool.shutdown(cancel_futures=True)
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
     return results
