@@ -32,7 +32,8 @@ import numpy as np
 
 from benchmarks.timing import Case, Measured, Race, race
 from likeforlike.transport.atoms import FloatArray, IntArray
-from likeforlike.transport.nested import cost_and_gradient, metric_ground
+from likeforlike.transport.level_cost import metric_ground
+from likeforlike.transport.nested import cost_and_gradient
 
 __all__ = ["cases"]
 

@@ -6,6 +6,7 @@ import pytest
 import likeforlike as lfl
 from likeforlike.datasets import load_loans
 from likeforlike.transport import nested
+from likeforlike.transport.level_cost import discrete_ground
 from tests import oracles
 
 
@@ -99,7 +100,7 @@ def test_nested_form_of_the_bicausal_distance() -> None:
     for seed in range(10):
         rng = np.random.default_rng(seed)
         scores, sides, levels = rng.random(14), np.arange(14) % 2, rng.integers(0, 3, 14)
-        ground = nested.discrete_ground(3)
+        ground = discrete_ground(3)
         value, _ = nested.cost_and_gradient(
             scores, sides, levels, ground, order=2.0, level_cost=0.05
         )

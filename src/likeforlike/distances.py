@@ -19,7 +19,7 @@ from likeforlike.cells import Cells
 from likeforlike.errors import InputError
 from likeforlike.transport.atoms import Atoms, FloatArray, IntArray
 from likeforlike.transport.compiled import compiled
-from likeforlike.transport.line import pair_costs, pair_sizes
+from likeforlike.transport.pairs import pair_costs, pair_sizes
 from likeforlike.transport.threads import in_parts
 
 __all__ = ["Distance", "barycentre_spread", "check_distance", "level_distances"]

@@ -21,7 +21,7 @@ class InputError(ValueError):
 class LevelCostWarning(UserWarning):
     """The level cost is too small to keep like compared with like.
 
-    Below the bound of `likeforlike.transport.nested.safe_level_cost` the cheapest plan may move
+    Below the bound of `likeforlike.transport.level_cost.safe_level_cost` the cheapest plan may move
     people to another level although their own could take them, and the nested distance then no
     longer measures how differently equals are scored.
 

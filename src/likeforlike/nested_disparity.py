@@ -32,6 +32,12 @@ from likeforlike.distances import check_distance
 from likeforlike.errors import InputError
 from likeforlike.transport import nested
 from likeforlike.transport.atoms import FloatArray, IntArray
+from likeforlike.transport.level_cost import (
+    choose_level_cost,
+    discrete_ground,
+    metric_ground,
+    safe_level_cost,
+)
 from likeforlike.transport.line import Plan
 
 __all__ = ["LevelMetric", "NestedDisparity", "cdd_wass"]
@@ -178,9 +184,9 @@ def _nested(
     shares = contrast.shares
     reach = cells.reach**order
     source, target = shares[:, 0].copy(), shares[:, 1].copy()
-    cost = nested.choose_level_cost(level_cost, ground, source, target, reach)
+    cost = choose_level_cost(level_cost, ground, source, target, reach)
     left, right = (cells.segments(g) for g in contrast.positions)
-    bound = nested.safe_level_cost(ground, source, target, reach)
+    bound = safe_level_cost(ground, source, target, reach)
     solved = nested.nested_transport(
         cells.atoms,
         left,
@@ -215,10 +221,10 @@ def _ground(level_metric: LevelMetric, levels: tuple[Hashable, ...], order: floa
     """Ground cost d(l, l')^p between the levels, shape (K, K)."""
     if isinstance(level_metric, str):
         if level_metric == "discrete":
-            return nested.discrete_ground(len(levels))
+            return discrete_ground(len(levels))
         if level_metric == "numeric":
             position = _positions(levels)
-            return nested.metric_ground(np.abs(position[:, None] - position[None, :]), order)
+            return metric_ground(np.abs(position[:, None] - position[None, :]), order)
         raise InputError(
             f"level_metric must be 'discrete', 'numeric' or a K x K array, not {level_metric!r}."
         )
@@ -232,7 +238,7 @@ def _ground(level_metric: LevelMetric, levels: tuple[Hashable, ...], order: floa
         raise InputError("level_metric must hold finite distances of 0 or more.")
     if np.diag(metric).any() or not np.array_equal(metric, metric.T):
         raise InputError("level_metric must be symmetric with zeros on its diagonal.")
-    return nested.metric_ground(metric, order)
+    return metric_ground(metric, order)
 
 
 def _positions(levels: tuple[Hashable, ...]) -> FloatArray:

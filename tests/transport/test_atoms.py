@@ -56,11 +56,11 @@ def test_atoms_merge_ties_inside_a_segment_only() -> None:
 
 
 def test_the_interpreted_kernel_agrees_with_the_compiled_one() -> None:
-    from likeforlike.transport import line
+    from likeforlike.transport import pairs
 
     atoms = np.array([0.0, 1.0, 3.0]), np.array([1.0, 2.0, 1.0])
     others = np.array([0.5, 1.0]), np.array([1.0, 3.0])
     none = np.empty(0)
     arguments = (*atoms, *others, 1.5, 0.0, none, none)
-    kernel = line._sweep
+    kernel = pairs._sweep
     assert kernel(*arguments) == kernel.py_func(*arguments)  # type: ignore[attr-defined]

@@ -5,12 +5,13 @@ import numpy as np
 from likeforlike.transport import nested
 from likeforlike.transport.atoms import atoms_of_rows, sort_rows
 from likeforlike.transport.entropic import nested_sinkhorn
+from likeforlike.transport.level_cost import discrete_ground, metric_ground
 
 
 def test_algorithm_1_converges_to_the_exact_value_from_above() -> None:
     rng = np.random.default_rng(2)
     scores, sides, levels = rng.random(24), np.arange(24) % 2, rng.integers(0, 3, 24)
-    ground = nested.metric_ground(np.abs(np.subtract.outer(np.arange(3.0), np.arange(3.0))), 2.0)
+    ground = metric_ground(np.abs(np.subtract.outer(np.arange(3.0), np.arange(3.0))), 2.0)
     atoms = atoms_of_rows(sort_rows(scores, 2 * levels + sides, 6))
     left = 2 * np.arange(3)
     exact = nested.nested_transport(atoms, left, left + 1, ground, order=2.0, level_cost=0.05).value
@@ -32,6 +33,6 @@ def test_levels_missing_on_one_side_are_no_obstacle() -> None:
     atoms = atoms_of_rows(sort_rows(scores, 2 * levels + sides, 6))
     left = 2 * np.arange(3)
     value = nested_sinkhorn(
-        atoms, left, left + 1, nested.discrete_ground(3), order=1.0, level_cost=2.0, reg=0.01
+        atoms, left, left + 1, discrete_ground(3), order=1.0, level_cost=2.0, reg=0.01
     )
     np.testing.assert_allclose(value, 2.0 + 0.75)

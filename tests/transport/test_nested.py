@@ -7,6 +7,12 @@ import pytest
 from likeforlike.errors import LevelCostWarning
 from likeforlike.transport import nested
 from likeforlike.transport.atoms import FloatArray, IntArray, atoms_of_rows, sort_rows
+from likeforlike.transport.level_cost import (
+    choose_level_cost,
+    discrete_ground,
+    metric_ground,
+    safe_level_cost,
+)
 from tests import oracles
 
 ORDERS = [1.0, 1.5, 2.0, 3.0]
@@ -49,9 +55,9 @@ def grounds(n_levels: int, order: float) -> list[FloatArray]:
     euclidean = np.linalg.norm(points[:, None] - points[None, :], axis=2)
     steps = np.abs(np.subtract.outer(np.arange(n_levels), np.arange(n_levels))).astype(float)
     return [
-        nested.discrete_ground(n_levels),
-        nested.metric_ground(steps, order),
-        nested.metric_ground(euclidean, order),
+        discrete_ground(n_levels),
+        metric_ground(steps, order),
+        metric_ground(euclidean, order),
     ]
 
 
@@ -84,7 +90,7 @@ def test_plan_split_and_levels_on_one_side_only() -> None:
     scores = np.array([0.1, 0.4, 0.9, 0.2, 0.3])
     sides, levels = np.array([0, 0, 1, 1, 1]), np.array([0, 1, 1, 2, 2])
     rows = Rows(scores, sides, levels, np.ones(5), 4)
-    solved = rows.solve(nested.discrete_ground(4), 2.0, 2.0)
+    solved = rows.solve(discrete_ground(4), 2.0, 2.0)
     np.testing.assert_allclose(solved.plan.mass.sum(), 1.0)
     assert set(solved.plan.source.tolist()) == {0, 1}
     assert set(solved.plan.target.tolist()) == {1, 2}
@@ -132,7 +138,7 @@ def test_the_root_has_gradient_zero_where_the_value_is_zero() -> None:
 
 def test_a_thousand_levels() -> None:
     rows = draw_rows(1, 20_000, 1000, weighted=False)
-    ground = nested.discrete_ground(1000)
+    ground = discrete_ground(1000)
     solved = rows.solve(ground, 2.0, 2.01)
     shares = [
         np.bincount(rows.levels[rows.sides == side], minlength=1000) / (rows.sides == side).sum()
@@ -158,7 +164,7 @@ def test_above_the_bound_no_mass_leaves_its_level_needlessly() -> None:
         rows = draw_rows(seed, 40, 6, weighted=True)
         detours = 1.0 + rng.random((6, 6)) * 0.5
         detours = np.triu(detours, 1) + np.triu(detours, 1).T
-        for ground in (nested.discrete_ground(6), detours):
+        for ground in (discrete_ground(6), detours):
             shares = np.array(
                 [
                     np.bincount(rows.levels[rows.sides == side], rows.mass[rows.sides == side], 6)
@@ -167,7 +173,7 @@ def test_above_the_bound_no_mass_leaves_its_level_needlessly() -> None:
             )
             source, target = shares / shares.sum(axis=1, keepdims=True)
             reach = np.ptp(rows.scores) ** 2
-            bound = nested.safe_level_cost(ground, source, target, reach)
+            bound = safe_level_cost(ground, source, target, reach)
             solved = rows.solve(ground, 2.0, bound * 1.001)
             np.testing.assert_allclose(
                 solved.diagonal_mass, np.minimum(source, target).sum(), rtol=1e-9
@@ -175,40 +181,38 @@ def test_above_the_bound_no_mass_leaves_its_level_needlessly() -> None:
 
 
 def test_bound_of_a_metric_along_a_line_does_not_exist() -> None:
-    ground = nested.metric_ground(np.abs(np.subtract.outer(np.arange(3.0), np.arange(3.0))), 2.0)
+    ground = metric_ground(np.abs(np.subtract.outer(np.arange(3.0), np.arange(3.0))), 2.0)
     source, target = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
-    assert nested.safe_level_cost(ground, source, target, 1.0) == np.inf
-    assert nested.safe_level_cost(ground, source, source, 1.0) == 1.0
-    assert nested.choose_level_cost(None, ground, source, target, 1.0) == 1.005
+    assert safe_level_cost(ground, source, target, 1.0) == np.inf
+    assert safe_level_cost(ground, source, source, 1.0) == 1.0
+    assert choose_level_cost(None, ground, source, target, 1.0) == 1.005
 
 
 def test_a_level_cost_below_the_bound_warns_and_is_kept() -> None:
-    ground, share = nested.discrete_ground(2), np.array([0.5, 0.5])
+    ground, share = discrete_ground(2), np.array([0.5, 0.5])
     other = np.array([0.4, 0.6])
     with pytest.warns(LevelCostWarning, match="at least 2 is needed"):
-        assert nested.choose_level_cost(0.5, ground, share, other, 1.0) == 0.5
+        assert choose_level_cost(0.5, ground, share, other, 1.0) == 0.5
     line = np.abs(np.subtract.outer(np.arange(3.0), np.arange(3.0)))
     with pytest.warns(LevelCostWarning, match="no value is enough"):
-        nested.choose_level_cost(
-            9.0, line, np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5]), 1.0
-        )
+        choose_level_cost(9.0, line, np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5]), 1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert nested.choose_level_cost(2.5, ground, share, other, 1.0) == 2.5
+        assert choose_level_cost(2.5, ground, share, other, 1.0) == 2.5
 
 
 def test_a_single_level_and_a_constant_score_have_a_level_cost() -> None:
     one = np.ones(1)
-    assert nested.choose_level_cost(None, np.zeros((1, 1)), one, one, 1.0) == 1.0
+    assert choose_level_cost(None, np.zeros((1, 1)), one, one, 1.0) == 1.0
     share, other = np.array([0.5, 0.5]), np.array([0.4, 0.6])
-    assert nested.choose_level_cost(None, nested.discrete_ground(2), share, other, 0.0) == 1.0
+    assert choose_level_cost(None, discrete_ground(2), share, other, 0.0) == 1.0
 
 
 @pytest.mark.parametrize("order", [1.0, 2.0])
 def test_keeping_the_diagonal_above_the_bound_changes_nothing(order: float) -> None:
     for seed in range(20):
         rows = draw_rows(seed, 80, 7, ties=seed % 2 == 0)
-        ground = nested.discrete_ground(7)
+        ground = discrete_ground(7)
         level_cost = 2.01 * np.ptp(rows.scores) ** order
         segments = 2 * rows.levels + rows.sides
         atoms = atoms_of_rows(sort_rows(rows.scores, segments, 14), rows.mass)
@@ -231,7 +235,7 @@ def test_keeping_the_diagonal_of_equal_shares_moves_nobody() -> None:
     atoms = atoms_of_rows(sort_rows(rows.scores, 2 * rows.levels + rows.sides, 6))
     left = 2 * np.arange(3)
     kept = nested.nested_transport(
-        atoms, left, left + 1, nested.discrete_ground(3), order=2, level_cost=3, keep_diagonal=True
+        atoms, left, left + 1, discrete_ground(3), order=2, level_cost=3, keep_diagonal=True
     )
     assert kept.off_diagonal == kept.level_transport == 0.0
     assert kept.plan.source.tolist() == kept.plan.target.tolist() == [0, 1, 2]

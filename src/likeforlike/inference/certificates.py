@@ -21,7 +21,7 @@ import numpy as np
 from likeforlike.contrasts import Contrast
 from likeforlike.transport.atoms import FloatArray, IntArray
 from likeforlike.transport.compiled import compiled
-from likeforlike.transport.line import pair_costs
+from likeforlike.transport.pairs import pair_costs
 
 __all__ = ["Certificate", "certificate", "effective_rows", "gap_errors"]
 

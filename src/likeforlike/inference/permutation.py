@@ -29,7 +29,7 @@ from likeforlike.inference.pooling import pool_levels, single_rows
 from likeforlike.inference.replicates import Progress, block_size, refuse_weighted_counts
 from likeforlike.transport.atoms import FloatArray, IntArray
 from likeforlike.transport.compiled import compiled
-from likeforlike.transport.line import pair_costs
+from likeforlike.transport.pairs import pair_costs
 from likeforlike.transport.threads import in_blocks
 
 __all__ = [

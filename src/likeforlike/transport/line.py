@@ -1,50 +1,22 @@
-"""Exact transport on the line: cost, plan and gradient.
+"""Exact transport on the line: cost, plan and gradient between two weighted samples.
 
-On the line the cheapest plan keeps the order: the lowest goes to the lowest. With quantile
-functions Q_0, Q_1 the transport cost of order p is
-
-    W_p^p = ∫_0^1 |Q_0(t) - Q_1(t)|^p dt = Σ_k m_k |u_{i_k} - v_{j_k}|^p,
-
-where the k-th piece of mass m_k lies between two neighbouring values of the merged cumulative
-masses, and i_k, j_k are the atoms that hold it. The plan is locally constant, so by the envelope
-theorem the gradient falls out of the same sweep:
-
-    ∂W_p^p / ∂u_i = Σ_{k: i_k = i} m_k p sgn(d_k) |d_k|^{p-1},   d_k = u_{i_k} - v_{j_k}.
-
-Rows that share an atom share its gradient by mass, and sgn(0) = 0.
+On the line the cheapest plan keeps the order: the lowest goes to the lowest. `pairs` holds the
+sweep that this rests on, with its formulas; here two samples are sorted and handed to it.
 
 Reference: Santambrogio (2015), *Optimal Transport for Applied Mathematicians*, chapter 2.
 """
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from likeforlike.transport.atoms import (
-    Atoms,
-    FloatArray,
-    IntArray,
-    SortedRows,
-    atom_of_rows,
-    atoms_of_rows,
-    sort_rows,
-)
+from likeforlike.transport.atoms import FloatArray, IntArray, atoms_of_rows, sort_rows
 from likeforlike.transport.compiled import compiled
-from likeforlike.transport.threads import in_parts
+from likeforlike.transport.pairs import pair_costs, pair_gradient, row_gradient, total
 
-__all__ = [
-    "Plan",
-    "cost",
-    "cost_and_gradient",
-    "pair_costs",
-    "pair_gradient",
-    "pair_sizes",
-    "plan",
-    "row_gradient",
-]
+__all__ = ["Plan", "cost", "cost_and_gradient", "plan"]
 
 
 class Plan(NamedTuple):
@@ -62,85 +34,12 @@ class Plan(NamedTuple):
 
 
 @compiled
-def _power(distance: float, order: float) -> float:
-    """distance^order, without `pow` for the orders everybody uses."""
-    if order == 1.0:
-        return distance
-    if order == 2.0:
-        return distance * distance
-    return float(distance**order)
-
-
-@compiled
-def _slope(difference: float, order: float) -> float:
-    """d/dx |x|^order at x = difference, with 0 at 0."""
-    if difference == 0.0:
-        return 0.0
-    if order == 2.0:
-        return 2.0 * difference
-    return float(np.sign(difference) * order * abs(difference) ** (order - 1.0))
-
-
-@compiled
-def _total(mass: FloatArray) -> float:
-    total = 0.0
-    for part in mass:
-        total += part
-    return total
-
-
-# Both sweeps below compare cumulative masses scaled by the other side's total, c_i * total_v
-# against c_j * total_u: whole numbers stay whole numbers, so equal shares meet exactly and no
-# splinter of mass is invented by a division.
-
-
-@compiled
-def _sweep(
-    u: FloatArray,
-    a: FloatArray,
-    v: FloatArray,
-    b: FloatArray,
-    order: float,
-    weight: float,
-    grad_u: FloatArray,
-    grad_v: FloatArray,
-) -> float:
-    """W_p^p between sorted atoms u with mass a and v with mass b; adds weight * ∂W_p^p to the
-    gradients unless they are empty.
-    """
-    total_u, total_v = _total(a), _total(b)
-    scale = 1.0 / (total_u * total_v)
-    i, j = 0, 0
-    reached, cost = 0.0, 0.0
-    sum_u, sum_v = a[0], b[0]
-    while i < u.size and j < v.size:
-        end_u, end_v = sum_u * total_v, sum_v * total_u
-        end = min(end_u, end_v)
-        moved = end - reached
-        cost += moved * _power(abs(u[i] - v[j]), order)
-        if grad_u.size:
-            step = moved * scale * weight * _slope(u[i] - v[j], order)
-            grad_u[i] += step
-            grad_v[j] -= step
-        reached = end
-        if end_u <= end_v:
-            i += 1
-            if i < u.size:
-                sum_u += a[i]
-        if end_v <= end_u:
-            j += 1
-            if j < v.size:
-                sum_v += b[j]
-    return cost * scale
-
-
-@compiled
 def _plan(a: FloatArray, b: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
     """Moves of the monotone plan between sorted masses a and b."""
     source = np.empty(a.size + b.size, np.int64)
     target = np.empty(a.size + b.size, np.int64)
     mass = np.empty(a.size + b.size, np.float64)
-    total_u, total_v = _total(a), _total(b)
+    total_u, total_v = total(a), total(b)
     i, j, k = 0, 0, 0
     reached = 0.0
     sum_u, sum_v = a[0], b[0]
@@ -161,171 +60,6 @@ def _plan(a: FloatArray, b: FloatArray) -> tuple[IntArray, IntArray, FloatArray]
             if j < b.size:
                 sum_v += b[j]
     return source[:k].copy(), target[:k].copy(), mass[:k].copy()
-
-
-@compiled
-def _pair_costs(
-    values: FloatArray,
-    mass: FloatArray,
-    offsets: IntArray,
-    left: IntArray,
-    right: IntArray,
-    order: float,
-    costs: FloatArray,
-    first: int,
-    last: int,
-) -> None:
-    none = np.empty(0)
-    for k in range(first, last):
-        u0, u1 = offsets[left[k]], offsets[left[k] + 1]
-        v0, v1 = offsets[right[k]], offsets[right[k] + 1]
-        costs[k] = _sweep(
-            values[u0:u1], mass[u0:u1], values[v0:v1], mass[v0:v1], order, 0.0, none, none
-        )
-
-
-@compiled
-def _pair_gradient(
-    values: FloatArray,
-    mass: FloatArray,
-    offsets: IntArray,
-    left: IntArray,
-    right: IntArray,
-    weight: FloatArray,
-    order: float,
-) -> FloatArray:
-    gradient = np.zeros(values.size)
-    for k in range(left.size):
-        u0, u1 = offsets[left[k]], offsets[left[k] + 1]
-        v0, v1 = offsets[right[k]], offsets[right[k] + 1]
-        _sweep(
-            values[u0:u1],
-            mass[u0:u1],
-            values[v0:v1],
-            mass[v0:v1],
-            order,
-            weight[k],
-            gradient[u0:u1],
-            gradient[v0:v1],
-        )
-    return gradient
-
-
-def pair_costs(atoms: Atoms, left: IntArray, right: IntArray, order: float) -> FloatArray:
-    """W_p^p between segment `left[k]` and segment `right[k]`, for every k.
-
-    One sweep a pair: O(size of left + size of right). All K x K pairs of n rows cost O(K n).
-
-    Parameters
-    ----------
-    atoms : packed distributions; the segments named must not be empty.
-    left, right : (k,) integers, segments.
-    order : p >= 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from likeforlike.transport.atoms import Atoms
-    >>> from likeforlike.transport.line import pair_costs
-    >>> atoms = Atoms(np.array([0.0, 3.0]), np.ones(2), np.ones(2, np.int64), np.arange(3))
-    >>> pair_costs(atoms, np.array([0]), np.array([1]), 2.0)
-    array([9.])
-    """
-    costs = np.empty(left.size)
-    sweeps = partial(_pair_costs, *atoms.line, left, right, float(order), costs)
-    in_parts(sweeps, pair_sizes(atoms, left, right))
-    return costs
-
-
-def pair_sizes(atoms: Atoms, left: IntArray, right: IntArray) -> IntArray:
-    """How many atoms a sweep of each pair of segments passes, shape (k,).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from likeforlike.transport.atoms import Atoms
-    >>> from likeforlike.transport.line import pair_sizes
-    >>> atoms = Atoms(np.zeros(3), np.ones(3), np.ones(3, np.int64), np.array([0, 1, 3]))
-    >>> pair_sizes(atoms, np.array([0]), np.array([1]))
-    array([3])
-    """
-    sizes = np.diff(atoms.offsets)
-    return sizes[left] + sizes[right]
-
-
-def pair_gradient(
-    atoms: Atoms, left: IntArray, right: IntArray, weight: FloatArray, order: float
-) -> FloatArray:
-    """Gradient of Σ_k weight[k] W_p^p(left[k], right[k]) with respect to every atom's value.
-
-    Parameters
-    ----------
-    atoms : packed distributions with m atoms.
-    left, right : (k,) integers, segments; none of them empty.
-    weight : (k,) floats.
-    order : p >= 1.
-
-    Returns
-    -------
-    (m,) floats; an atom in no pair has gradient 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from likeforlike.transport.atoms import Atoms
-    >>> from likeforlike.transport.line import pair_gradient
-    >>> atoms = Atoms(np.array([0.0, 3.0]), np.ones(2), np.ones(2, np.int64), np.arange(3))
-    >>> pair_gradient(atoms, np.array([0]), np.array([1]), np.ones(1), 2.0)
-    array([-6.,  6.])
-    """
-    return _pair_gradient(
-        atoms.values, atoms.mass, atoms.offsets, left, right, weight, float(order)
-    )
-
-
-@compiled
-def _row_gradient(
-    gradient: FloatArray,
-    atom_mass: FloatArray,
-    atom_of: IntArray,
-    rows: IntArray,
-    mass: FloatArray,
-) -> FloatArray:
-    by_row = np.empty(rows.size)
-    for i in range(rows.size):
-        row, atom = rows[i], atom_of[i]
-        own = mass[row] if mass.size else 1.0
-        by_row[row] = gradient[atom] * own / atom_mass[atom]
-    return by_row
-
-
-def row_gradient(
-    gradient: FloatArray, atoms: Atoms, ordered: SortedRows, mass: FloatArray | None = None
-) -> FloatArray:
-    """Hand the gradient of each atom to its rows, in proportion to their mass.
-
-    Parameters
-    ----------
-    gradient : (m,) floats, one for each atom.
-    atoms : made of the rows by `atoms_of_rows`.
-    ordered : the n sorted rows.
-    mass : (n,) floats in the original order, or `None` for one each.
-
-    Returns
-    -------
-    (n,) floats in the original row order.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from likeforlike.transport.atoms import atoms_of_rows, sort_rows
-    >>> from likeforlike.transport.line import row_gradient
-    >>> ordered = sort_rows(np.array([5.0, 5.0]), np.array([0, 0]), 1)
-    >>> row_gradient(np.array([1.0]), atoms_of_rows(ordered), ordered)
-    array([0.5, 0.5])
-    """
-    own = np.empty(0) if mass is None else mass
-    return _row_gradient(gradient, atoms.mass, atom_of_rows(ordered), ordered.rows, own)
 
 
 def _two_samples(

@@ -17,13 +17,11 @@ Backhoff-Veraguas et al. (2017), *Causal transport in discrete time*.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from likeforlike.errors import LevelCostWarning
 from likeforlike.transport.atoms import (
     Atoms,
     FloatArray,
@@ -32,24 +30,18 @@ from likeforlike.transport.atoms import (
     segment_mass,
     sort_rows,
 )
-from likeforlike.transport.compiled import compiled
-from likeforlike.transport.line import Plan, pair_costs, pair_gradient, row_gradient
+from likeforlike.transport.line import Plan
+from likeforlike.transport.pairs import pair_costs, pair_gradient, row_gradient
 
 __all__ = [
     "Nested",
-    "choose_level_cost",
     "cost_and_gradient",
-    "discrete_ground",
     "least_level_transport",
-    "metric_ground",
     "nested_transport",
     "outer_plan",
     "rooted",
-    "safe_level_cost",
 ]
 
-# The bounds are strict inequalities; this much above them is safely inside.
-_MARGIN = 1.005
 _OUTER_STEPS = 10**9
 
 
@@ -75,34 +67,6 @@ class Nested:
     off_diagonal: float
     level_transport: float
     diagonal_mass: float
-
-
-def discrete_ground(n_levels: int) -> FloatArray:
-    """Ground cost 1{l ≠ l'}: every other level is equally far. Shape (K, K).
-
-    Examples
-    --------
-    >>> from likeforlike.transport.nested import discrete_ground
-    >>> discrete_ground(2)
-    array([[0., 1.],
-           [1., 0.]])
-    """
-    return 1.0 - np.eye(n_levels)
-
-
-def metric_ground(metric: FloatArray, order: float) -> FloatArray:
-    """Ground cost d(l, l')^p from a (K, K) metric between levels.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from likeforlike.transport.nested import metric_ground
-    >>> metric_ground(np.array([[0.0, 3.0], [3.0, 0.0]]), 2.0)
-    array([[0., 9.],
-           [9., 0.]])
-    """
-    ground: FloatArray = metric**order
-    return ground
 
 
 def outer_plan(source: FloatArray, target: FloatArray, cost: FloatArray) -> FloatArray:
@@ -143,117 +107,6 @@ def outer_plan(source: FloatArray, target: FloatArray, cost: FloatArray) -> Floa
     return found
 
 
-@compiled
-def _least_slack(ground: FloatArray) -> float:
-    """min over l and k, m ≠ l of G(k, l) + G(l, m) - G(k, m); stops once it is not positive."""
-    least = np.inf
-    size = ground.shape[0]
-    for middle in range(size):
-        for k in range(size):
-            if k == middle:
-                continue
-            for m in range(size):
-                if m == middle:
-                    continue
-                slack = ground[k, middle] + ground[middle, m] - ground[k, m]
-                least = min(least, slack)
-        if least <= 0.0:
-            return 0.0
-    return least
-
-
-def safe_level_cost(
-    ground: FloatArray, source: FloatArray, target: FloatArray, reach: float
-) -> float:
-    """Bound above which the level cost C keeps like compared with like.
-
-    The mass min(p_0(l), p_1(l)) stays in level l when no detour pays. Undoing a detour k → l → m
-    (mass that leaves l while other mass enters it) saves C [G(k,l) + G(l,m) - G(k,m)] and changes
-    the inner costs by at most 2 R^p, so
-
-        C > 2 R^p / min_{k,m≠l} [G(k,l) + G(l,m) - G(k,m)]
-
-    suffices; for the discrete metric that is C > 2 R^p. With equal shares every detour is a cycle
-    and Proposition 1 of the paper applies: C > R^p / min_{l≠l'} G(l, l'). Metrics along which
-    detours are free, such as |l - l'|^p, have no finite bound unless the shares are equal.
-
-    Parameters
-    ----------
-    ground : (K, K) ground cost, zero on the diagonal.
-    source, target : (K,) level shares of the two sides; zero where a side lacks the level.
-    reach : R^p, the largest |f - f'|^p.
-
-    Returns
-    -------
-    The bound; `inf` where there is none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from likeforlike.transport.nested import discrete_ground, safe_level_cost
-    >>> shares = np.array([0.5, 0.3, 0.2])
-    >>> safe_level_cost(discrete_ground(3), shares, shares[::-1].copy(), 1.0)
-    2.0
-    """
-    if ground.shape[0] == 1:
-        return 0.0
-    if np.allclose(source, target, rtol=0.0, atol=1e-12):
-        nearest = float(ground[~np.eye(ground.shape[0], dtype=bool)].min())
-        return reach / nearest if nearest > 0.0 else np.inf
-    slack = 1.0 if _is_discrete(ground) else _least_slack(ground)
-    return 2.0 * reach / slack if slack > 0.0 else np.inf
-
-
-def _is_discrete(ground: FloatArray) -> bool:
-    return bool(np.array_equal(ground, discrete_ground(ground.shape[0])))
-
-
-def choose_level_cost(
-    given: float | None,
-    ground: FloatArray,
-    source: FloatArray,
-    target: FloatArray,
-    reach: float,
-) -> float:
-    """Take the given level cost, or the smallest safe one; warn when the given one is too small.
-
-    Where no level cost is safe the bound of Proposition 1 is taken instead. A constant score has
-    no reach at all, and then any level cost does: 1.
-
-    Parameters
-    ----------
-    given : C >= 0, or `None` to choose.
-    ground, source, target, reach : as for `safe_level_cost`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from likeforlike.transport.nested import choose_level_cost, discrete_ground
-    >>> shares = np.array([0.5, 0.3, 0.2])
-    >>> round(choose_level_cost(None, discrete_ground(3), shares, shares[::-1].copy(), 1.0), 12)
-    2.01
-    """
-    bound = safe_level_cost(ground, source, target, reach)
-    if given is not None:
-        if given < bound:
-            advice = (
-                f"at least {bound:.6g} is needed"
-                if np.isfinite(bound)
-                else "no value is enough for this level_metric while level shares differ"
-            )
-            warnings.warn(
-                f"level_cost={given:.6g} does not keep like compared with like: {advice}.",
-                LevelCostWarning,
-                stacklevel=4,
-            )
-        return given
-    if not np.isfinite(bound):
-        bound = safe_level_cost(ground, source, source, reach)
-    if not np.isfinite(bound) or bound == 0.0:
-        return 1.0
-    return _MARGIN * bound
-
-
 def nested_transport(
     atoms: Atoms,
     left: IntArray,
@@ -284,7 +137,8 @@ def nested_transport(
     --------
     >>> import numpy as np
     >>> from likeforlike.transport.atoms import Atoms
-    >>> from likeforlike.transport.nested import discrete_ground, nested_transport
+    >>> from likeforlike.transport.level_cost import discrete_ground
+    >>> from likeforlike.transport.nested import nested_transport
     >>> atoms = Atoms(np.array([0.0, 1.0]), np.ones(2), np.ones(2, np.int64), np.arange(3))
     >>> ground = discrete_ground(1)
     >>> nested_transport(
@@ -370,7 +224,8 @@ def least_level_transport(source: FloatArray, target: FloatArray, ground: FloatA
     Examples
     --------
     >>> import numpy as np
-    >>> from likeforlike.transport.nested import discrete_ground, least_level_transport
+    >>> from likeforlike.transport.level_cost import discrete_ground
+    >>> from likeforlike.transport.nested import least_level_transport
     >>> least_level_transport(np.array([1.0, 0.0]), np.array([0.5, 0.5]), discrete_ground(2))
     0.5
     """
@@ -418,7 +273,8 @@ def cost_and_gradient(
     Examples
     --------
     >>> import numpy as np
-    >>> from likeforlike.transport.nested import cost_and_gradient, discrete_ground
+    >>> from likeforlike.transport.level_cost import discrete_ground
+    >>> from likeforlike.transport.nested import cost_and_gradient
     >>> cost_and_gradient(
     ...     np.array([0.0, 1.0]),
     ...     np.array([0, 1]),
