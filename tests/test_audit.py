@@ -153,6 +153,12 @@ def test_a_reference_group_limits_the_comparisons() -> None:
     assert {contrast.groups for contrast in found.contrasts} == {("a", "b"), ("b", "c")}
 
 
+def test_a_reference_group_may_be_named_as_it_is_written() -> None:
+    frame = three_groups().with_columns(pl.col("g").replace_strict({"a": 1, "b": 2, "c": 3}))
+    found = lfl.audit(frame, score="f", sensitive="g", reference="2", permutations=0)
+    assert {contrast.groups for contrast in found.contrasts} == {("1", "2"), ("2", "3")}
+
+
 def test_equalised_odds_by_conditioning_on_the_target() -> None:
     rng = np.random.default_rng(1)
     groups, target = rng.integers(0, 2, 6000), rng.integers(0, 2, 6000)

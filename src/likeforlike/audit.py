@@ -262,6 +262,9 @@ def _names(legitimate: str | Sequence[str]) -> tuple[str, ...]:
 
 def _chosen(cells: Cells, reference: Hashable | None) -> list[Contrast]:
     """The contrasts to examine, each with cells of its own two groups only."""
+    # A command line only has text, so a group may also be named by how it is written.
+    named = [group for group in cells.groups if str(group) == str(reference)]
+    reference = named[0] if reference not in cells.groups and named else reference
     if reference is not None and reference not in cells.groups:
         raise InputError(f"reference {reference!r} is no group; there are {list(cells.groups)}.")
     found = [
