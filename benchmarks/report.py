@@ -14,7 +14,7 @@ from typing import Any
 from rich.table import Table
 
 import likeforlike
-from benchmarks.timing import Comparison
+from benchmarks.timing import Comparison, Unit
 
 __all__ = ["as_json", "as_table", "source_digest"]
 
@@ -34,8 +34,8 @@ def as_table(comparisons: Sequence[Comparison]) -> Table:
         measured = comparison.measured
         table.add_row(
             _described(comparison),
-            _duration(measured.ours_seconds),
-            _duration(measured.peer_seconds),
+            _amount(measured.ours, measured.unit),
+            _amount(measured.peer, measured.unit),
             _times(comparison.ratio),
             _required(comparison),
             {True: "yes", False: "[bold red]no[/]", None: ""}[comparison.met],
@@ -70,11 +70,13 @@ def _described(comparison: Comparison) -> str:
     return "\n".join([comparison.name, *(f"[dim]{note}[/]" for note in notes)])
 
 
-def _duration(seconds: float) -> str:
-    for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-6:.3g} µs"
+def _amount(amount: float, unit: Unit) -> str:
+    if unit == "MB":
+        return f"{amount:,.0f} MB"
+    for name, size in (("s", 1.0), ("ms", 1e-3)):
+        if amount >= size:
+            return f"{amount / size:.3g} {name}"
+    return f"{amount / 1e-6:.3g} µs"
 
 
 def _times(ratio: float) -> str:
@@ -92,8 +94,9 @@ def _entry(comparison: Comparison) -> dict[str, Any]:
     measured = comparison.measured
     return {
         "name": comparison.name,
-        "ours_seconds": measured.ours_seconds,
-        "peer_seconds": measured.peer_seconds,
+        "ours": measured.ours,
+        "peer": measured.peer,
+        "unit": measured.unit,
         "ratio": comparison.ratio,
         "ratio_of": comparison.ratio_of,
         "required": comparison.required,

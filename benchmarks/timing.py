@@ -15,13 +15,16 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Generic, Literal, TypeVar
 
-__all__ = ["Case", "Comparison", "Measured", "Race", "RatioOf", "race"]
+__all__ = ["Case", "Comparison", "Measured", "Race", "RatioOf", "Unit", "race"]
 
 R = TypeVar("R")
 S = TypeVar("S")
 
 RatioOf = Literal["peer / ours", "ours / peer"]
 """How often the peer's time holds ours (more is better), or the reverse (less is better)."""
+
+Unit = Literal["s", "MB"]
+"""Seconds or megabytes."""
 
 # A turn lasts at least so many seconds.
 _TURN = 0.05
@@ -33,17 +36,19 @@ class Measured:
 
     Attributes
     ----------
-    ours_seconds, peer_seconds : one call of either side.
+    ours, peer : what one call of either side took.
     difference : largest difference between the values, where they must agree.
     tolerance : how much of it is forgiven.
     note : anything worth knowing, in words.
+    unit : what was counted, seconds or megabytes.
     """
 
-    ours_seconds: float
-    peer_seconds: float
+    ours: float
+    peer: float
     difference: float | None = None
     tolerance: float = 1e-9
     note: str = ""
+    unit: Unit = "s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +85,7 @@ class Comparison:
     @property
     def ratio(self) -> float:
         """The two times, one divided by the other as `ratio_of` says."""
-        ours, peer = self.measured.ours_seconds, self.measured.peer_seconds
+        ours, peer = self.measured.ours, self.measured.peer
         return peer / ours if self.ratio_of == "peer / ours" else ours / peer
 
     @property

@@ -13,7 +13,7 @@ import ot
 from scipy import sparse
 from scipy.optimize import linprog
 
-from likeforlike.transport.atoms import FloatArray, IntArray
+from likeforlike.transport.atoms import Atoms, FloatArray, IntArray
 
 
 def normalised(mass: FloatArray) -> FloatArray:
@@ -156,3 +156,8 @@ def slopes(function: Callable[[FloatArray], float], at: FloatArray, step: float)
         down[i] -= step
         gradient[i] = (function(up) - function(down)) / (2.0 * step)
     return gradient
+
+
+def parts(atoms: Atoms) -> tuple[FloatArray | IntArray, ...]:
+    """All arrays of packed distributions, to be compared one by one."""
+    return (*atoms.line, atoms.counts)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import likeforlike as lfl
 from likeforlike.distances import Distance
 from likeforlike.transport.atoms import FloatArray, IntArray
+from tests.oracles import parts
 
 DISTANCES: list[Distance] = ["wasserstein", "ks", "tv", "mean"]
 distances = st.sampled_from(DISTANCES)
@@ -140,7 +141,7 @@ def test_merged_cells_are_the_cells_of_merged_rows(first: Table, second: Table) 
     )
     assert merged.levels == together.levels
     assert merged.groups == together.groups
-    for ours, theirs in zip(merged.atoms, together.atoms, strict=True):
+    for ours, theirs in zip(parts(merged.atoms), parts(together.atoms), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 

@@ -21,7 +21,6 @@ from likeforlike.transport.atoms import (
     IntArray,
     atoms_of_rows,
     segment_counts,
-    segment_mass,
     segment_means,
     sort_rows,
 )
@@ -169,7 +168,7 @@ class Cells:
     @cached_property
     def mass(self) -> FloatArray:
         """Total weight of each cell, shape (K, G)."""
-        return segment_mass(self.atoms).reshape(len(self.levels), len(self.groups))
+        return self.atoms.totals.reshape(len(self.levels), len(self.groups))
 
     @cached_property
     def means(self) -> FloatArray:
@@ -258,7 +257,11 @@ class Cells:
         atoms = self.atoms
         everybody, group = _one_level(atoms.values.size), self._group_lines()
         if not self.weighted and int(self.counts.sum()) == atoms.values.size:
-            return _collect(everybody, group, atoms.values)  # every atom is a row
+            # Every atom is a row. If all their scores differ, mass and counts stay as they are.
+            ordered = sort_rows(atoms.values, group.codes, len(self.groups), with_rows=False)
+            ones = atoms.mass, atoms.counts
+            pooled = atoms_of_rows(ordered, ones=ones)
+            return Cells(everybody.labels, self.groups, pooled, self.resolution)
         return _collect(
             everybody,
             group,

@@ -7,6 +7,8 @@ floats or codes come out. Every complaint names the argument and the first offen
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -15,6 +17,7 @@ import numpy.typing as npt
 
 from likeforlike.errors import InputError
 from likeforlike.transport.atoms import FloatArray, IntArray
+from likeforlike.transport.threads import n_threads
 
 __all__ = ["Codes", "Column", "encode", "numbers", "same_length", "weights"]
 
@@ -178,11 +181,7 @@ def _encode_texts(series: nw.Series[Any], name: str) -> Codes:
     if series.null_count():
         _refuse_missing(series.is_null().to_numpy(), name)
     if series.implementation.is_pandas_like():
-        numbered, found = series.to_native().factorize()
-        labels = [str(label) for label in found]
-        place = np.empty(len(labels), np.int64)
-        place[sorted(range(len(labels)), key=labels.__getitem__)] = np.arange(len(labels))
-        return Codes(place[np.asarray(numbered)], tuple(sorted(labels)))
+        return _encode_pandas(series.to_native())
     texts = series.cast(nw.String)
     if series.implementation.is_polars():
         import polars as pl
@@ -191,6 +190,21 @@ def _encode_texts(series: nw.Series[Any], name: str) -> Codes:
         codes = texts.to_native().cast(pl.Enum(labels)).to_physical().to_numpy()
         return Codes(codes.astype(np.int64), tuple(labels))
     return _encode_objects(texts.to_list(), name)
+
+
+def _encode_pandas(series: Any) -> Codes:  # noqa: ANN401
+    """Codes of a pandas column of text: parts are numbered side by side, then put together."""
+    edges = np.linspace(0, len(series), n_threads() + 1).astype(int).tolist()
+    parts = [series.iloc[low:high] for low, high in pairwise(edges)]
+    with ThreadPoolExecutor(len(parts)) as pool:
+        numbered = list(pool.map(lambda part: part.factorize(), parts))
+    labels = sorted({str(label) for _, found in numbered for label in found})
+    code_of = {label: code for code, label in enumerate(labels)}
+    codes = np.empty(len(series), np.int64)
+    for (low, high), (places, found) in zip(pairwise(edges), numbered, strict=True):
+        own = np.array([code_of[str(label)] for label in found], np.int64)
+        np.take(own, places, out=codes[low:high])
+    return Codes(codes, tuple(labels))
 
 
 def _encode_objects(items: list[Any], name: str) -> Codes:

@@ -34,11 +34,13 @@ def test_sorting_equals_lexsort(kind: str, size: int, n_segments: int) -> None:
     np.testing.assert_array_equal(without.offsets, ordered.offsets)
 
 
-def test_both_zeros_are_one_atom() -> None:
-    ordered = sort_rows(np.array([0.0, -0.0, 0.0]), np.zeros(3, np.int64), 1)
-    atoms = atoms_of_rows(ordered)
-    assert atoms.values.tolist() == [0.0]
-    assert atoms.counts.tolist() == [3]
+@pytest.mark.parametrize("size", [3, 300, 30_000])
+@pytest.mark.parametrize("with_rows", [True, False])
+def test_both_zeros_are_one_atom(size: int, with_rows: bool) -> None:
+    zeros = np.where(np.arange(size) % 3 == 1, -0.0, 0.0)
+    atoms = atoms_of_rows(sort_rows(zeros, np.zeros(size, np.int64), 1, with_rows=with_rows))
+    assert atoms.values.tobytes() == np.array([0.0]).tobytes()
+    assert atoms.counts.tolist() == [size]
 
 
 def test_atoms_merge_ties_inside_a_segment_only() -> None:
@@ -58,8 +60,8 @@ def test_atoms_merge_ties_inside_a_segment_only() -> None:
 def test_the_interpreted_kernel_agrees_with_the_compiled_one() -> None:
     from likeforlike.transport import pairs
 
-    atoms = np.array([0.0, 1.0, 3.0]), np.array([1.0, 2.0, 1.0])
-    others = np.array([0.5, 1.0]), np.array([1.0, 3.0])
+    atoms = np.array([0.0, 1.0, 3.0]), np.array([1.0, 2.0, 1.0]), 4.0
+    others = np.array([0.5, 1.0]), np.array([1.0, 3.0]), 4.0
     none = np.empty(0)
     arguments = (*atoms, *others, 1.5, 0.0, none, none)
     kernel = pairs._sweep

@@ -15,13 +15,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from likeforlike.contrasts import Contrast
-from likeforlike.transport.atoms import FloatArray, IntArray
+from likeforlike.transport.atoms import Atoms, FloatArray, IntArray
 from likeforlike.transport.compiled import compiled
 from likeforlike.transport.pairs import pair_costs
+from likeforlike.transport.threads import in_parts
 
 __all__ = ["Certificate", "certificate", "effective_rows", "gap_errors"]
 
@@ -37,23 +39,34 @@ class Certificate:
 
 @compiled
 def _squares(
-    values: FloatArray, mass: FloatArray, offsets: IntArray, counts: IntArray
-) -> tuple[FloatArray, FloatArray]:
-    """Of each segment: Σ (w / Σ w)² over rows, and the weighted variance of the values."""
-    n_segments = offsets.size - 1
-    share = np.zeros(n_segments)
-    variance = np.zeros(n_segments)
-    for s in range(n_segments):
-        total, mean = 0.0, 0.0
+    values: FloatArray,
+    mass: FloatArray,
+    offsets: IntArray,
+    totals: FloatArray,
+    counts: IntArray,
+    share: FloatArray,
+    variance: FloatArray,
+    first: int,
+    last: int,
+) -> None:
+    for s in range(first, last):
+        mean = 0.0
         for i in range(offsets[s], offsets[s + 1]):
-            total += mass[i]
             mean += mass[i] * values[i]
-        if total == 0.0:
+        if totals[s] == 0.0:
             continue
-        mean /= total
+        mean /= totals[s]
         for i in range(offsets[s], offsets[s + 1]):
-            share[s] += (mass[i] / total) ** 2 / counts[i]
-            variance[s] += mass[i] / total * (values[i] - mean) ** 2
+            part = mass[i] / totals[s]
+            share[s] += part * part / counts[i]
+            variance[s] += part * (values[i] - mean) ** 2
+
+
+def _segment_squares(atoms: Atoms) -> tuple[FloatArray, FloatArray]:
+    """Of each segment: Σ (w / Σ w)² over rows, and the weighted variance of the values."""
+    share, variance = np.zeros(atoms.offsets.size - 1), np.zeros(atoms.offsets.size - 1)
+    kernel = partial(_squares, *atoms.line, atoms.totals, atoms.counts, share, variance)
+    in_parts(kernel, np.diff(atoms.offsets))
     return share, variance
 
 
@@ -71,8 +84,7 @@ def effective_rows(contrast: Contrast) -> FloatArray:
     """
     if not contrast.cells.weighted:
         return contrast.counts[contrast.support].astype(np.float64)
-    atoms = contrast.cells.atoms
-    share, _ = _squares(*atoms.line, atoms.counts)
+    share, _ = _segment_squares(contrast.cells.atoms)
     rows: FloatArray = 1.0 / share[contrast.segments()]
     return rows
 
@@ -91,8 +103,7 @@ def gap_errors(contrast: Contrast) -> FloatArray:
     >>> gap_errors(contrasts(cells, "pairwise")[0])
     array([0.70710678])
     """
-    atoms = contrast.cells.atoms
-    share, variance = _squares(*atoms.line, atoms.counts)
+    share, variance = _segment_squares(contrast.cells.atoms)
     pairs = contrast.segments()
     with np.errstate(divide="ignore", invalid="ignore"):
         # variance / (1 - Σ share²) is unbiased; times Σ share² it is that of the mean.

@@ -7,7 +7,8 @@ carries their mass. From then on transport between any two segments is a single 
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +25,6 @@ __all__ = [
     "atom_of_rows",
     "atoms_of_rows",
     "segment_counts",
-    "segment_mass",
     "segment_means",
     "sort_rows",
 ]
@@ -33,13 +33,16 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 _KeyArray = npt.NDArray[np.uint64]
 
-# Below this size moving neighbours beats counting digits.
+# Below this size moving neighbours beats counting digits; above the other, NumPy's sort, which
+# compares several values at once but cannot carry rows along, beats both.
 _SMALL = 48
+_LARGE = 4096
 _DIGITS = 8
 _BUCKETS = 256
 
 
-class Atoms(NamedTuple):
+@dataclass(frozen=True)
+class Atoms:
     """Distributions on the line, packed: segment s is `values[offsets[s]:offsets[s + 1]]`.
 
     Attributes
@@ -60,6 +63,11 @@ class Atoms(NamedTuple):
     def line(self) -> tuple[FloatArray, FloatArray, IntArray]:
         """Values, mass and offsets: all that transport looks at."""
         return self.values, self.mass, self.offsets
+
+    @cached_property
+    def totals(self) -> FloatArray:
+        """Mass of each of the S segments, summed from the left as sweeps do; 0 for an empty one."""
+        return _segment_sums(self.mass, np.empty(0), self.offsets)
 
 
 class SortedRows(NamedTuple):
@@ -162,33 +170,37 @@ def _radix_sort(
 
 @compiled
 def _deal(
-    values: FloatArray, segments: IntArray, offsets: IntArray, keys: _KeyArray, rows: IntArray
+    values: FloatArray, segments: IntArray, offsets: IntArray, dealt: FloatArray, rows: IntArray
 ) -> None:
-    """Counting sort: fill in keys and rows (unless empty) segment after segment."""
+    """Counting sort: fill in values and rows (unless empty) segment after segment."""
     places = offsets[:-1].copy()
-    bits = values.view(np.uint64)
     for row in range(values.size):
         place = places[segments[row]]
         places[segments[row]] = place + 1
-        keys[place] = _sortable(bits[row])
+        dealt[place] = values[row] + 0.0  # turns -0 into 0: equal values have equal bits
         if rows.size:
             rows[place] = row
 
 
 @compiled
-def _sort_segments(
-    keys: _KeyArray, rows: IntArray, offsets: IntArray, first: int, last: int
+def _sort_small(
+    keys: _KeyArray, rows: IntArray, offsets: IntArray, limit: int, first: int, last: int
 ) -> None:
-    """Sort the segments first, ..., last - 1 in place, and turn their keys back into floats."""
+    """Sort those of the segments first, ..., last - 1 in place that are smaller than `limit`."""
     largest = 0
     for s in range(first, last):
-        largest = max(largest, offsets[s + 1] - offsets[s])
+        if offsets[s + 1] - offsets[s] < limit:
+            largest = max(largest, offsets[s + 1] - offsets[s])
     spare_keys = np.empty(largest, np.uint64)
     spare_rows = np.empty(largest if rows.size else 0, np.int64)
     counts = np.empty((_DIGITS, _BUCKETS), np.int64)
     for s in range(first, last):
         low, high = offsets[s], offsets[s + 1]
         size = high - low
+        if size >= limit:
+            continue
+        for i in range(low, high):
+            keys[i] = _sortable(keys[i])
         if size <= _SMALL:
             _insertion_sort(keys, rows, low, high)
         else:  # slices of empty rows stay empty
@@ -197,6 +209,18 @@ def _sort_segments(
             )
         for i in range(low, high):
             keys[i] = _float_bits(keys[i])
+
+
+def _sort_segments(
+    values: FloatArray, rows: IntArray, offsets: IntArray, first: int, last: int
+) -> None:
+    """Sort the segments first, ..., last - 1 in place."""
+    if rows.size:
+        _sort_small(values.view(np.uint64), rows, offsets, values.size + 1, first, last)
+        return
+    _sort_small(values.view(np.uint64), rows, offsets, _LARGE, first, last)
+    for s in np.flatnonzero(np.diff(offsets[first : last + 1]) >= _LARGE) + first:
+        values[offsets[s] : offsets[s + 1]].sort()
 
 
 def sort_rows(
@@ -220,11 +244,11 @@ def sort_rows(
     """
     offsets = np.zeros(n_segments + 1, np.int64)
     np.cumsum(np.bincount(segments, minlength=n_segments), out=offsets[1:])
-    keys = np.empty(values.size, np.uint64)
+    dealt = np.empty(values.size)
     rows = np.empty(values.size if with_rows else 0, np.int64)
-    _deal(values, segments, offsets, keys, rows)
-    in_parts(partial(_sort_segments, keys, rows, offsets), np.diff(offsets))
-    return SortedRows(rows, keys.view(np.float64), offsets)
+    _deal(values, segments, offsets, dealt, rows)
+    in_parts(partial(_sort_segments, dealt, rows, offsets), np.diff(offsets))
+    return SortedRows(rows, dealt, offsets)
 
 
 @compiled
@@ -290,6 +314,7 @@ def atoms_of_rows(
     counts: IntArray | None = None,
     *,
     merge: bool = True,
+    ones: tuple[FloatArray, IntArray] | None = None,
 ) -> Atoms:
     """Merge sorted rows into atoms, m <= n of them.
 
@@ -300,6 +325,8 @@ def atoms_of_rows(
         means one each.
     counts : (n,) integers likewise, how many rows each row already stands for.
     merge : whether rows of equal value become one atom; otherwise each is its own.
+    ones : (n,) floats and (n,) integers, all one, to be used where every row is an atom of mass
+        one; `None` makes them.
 
     Examples
     --------
@@ -316,10 +343,11 @@ def atoms_of_rows(
     offsets = _atom_offsets(values, ordered.offsets) if merge else ordered.offsets
     n_atoms = int(offsets[-1])
     if n_atoms == values.size:  # every row is an atom, and nothing need be copied
+        mass_ones, count_ones = ones or (np.ones(n_atoms), np.ones(n_atoms, np.int64))
         return Atoms(
             values,
-            np.ones(n_atoms) if mass is None else sorted_mass,
-            np.ones(n_atoms, np.int64) if counts is None else sorted_counts,
+            mass_ones if mass is None else sorted_mass,
+            count_ones if counts is None else sorted_counts,
             offsets,
         )
     merged = np.empty(n_atoms), np.zeros(n_atoms), np.zeros(n_atoms, np.int64)
@@ -335,19 +363,6 @@ def _segment_sums(mass: FloatArray, values: FloatArray, offsets: IntArray) -> Fl
         for i in range(offsets[s], offsets[s + 1]):
             sums[s] += mass[i] * values[i] if values.size else mass[i]
     return sums
-
-
-def segment_mass(atoms: Atoms) -> FloatArray:
-    """Total mass of each of the S segments; 0 for an empty one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from likeforlike.transport.atoms import Atoms, segment_mass
-    >>> segment_mass(Atoms(np.zeros(1), np.array([2.5]), np.ones(1, np.int64), np.array([0, 0, 1])))
-    array([0. , 2.5])
-    """
-    return _segment_sums(atoms.mass, np.empty(0), atoms.offsets)
 
 
 @compiled
@@ -386,5 +401,5 @@ def segment_means(atoms: Atoms) -> FloatArray:
     """
     sums = _segment_sums(atoms.mass, atoms.values, atoms.offsets)
     with np.errstate(invalid="ignore"):
-        means: FloatArray = sums / segment_mass(atoms)
+        means: FloatArray = sums / atoms.totals
     return means

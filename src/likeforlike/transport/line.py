@@ -14,7 +14,7 @@ import numpy as np
 
 from likeforlike.transport.atoms import FloatArray, IntArray, atoms_of_rows, sort_rows
 from likeforlike.transport.compiled import compiled
-from likeforlike.transport.pairs import pair_costs, pair_gradient, row_gradient, total
+from likeforlike.transport.pairs import pair_costs, pair_gradient, row_gradient
 
 __all__ = ["Plan", "cost", "cost_and_gradient", "plan"]
 
@@ -39,7 +39,7 @@ def _plan(a: FloatArray, b: FloatArray) -> tuple[IntArray, IntArray, FloatArray]
     source = np.empty(a.size + b.size, np.int64)
     target = np.empty(a.size + b.size, np.int64)
     mass = np.empty(a.size + b.size, np.float64)
-    total_u, total_v = total(a), total(b)
+    total_u, total_v = a.sum(), b.sum()
     i, j, k = 0, 0, 0
     reached = 0.0
     sum_u, sum_v = a[0], b[0]

@@ -27,7 +27,6 @@ from likeforlike.transport.atoms import (
     FloatArray,
     IntArray,
     atoms_of_rows,
-    segment_mass,
     sort_rows,
 )
 from likeforlike.transport.line import Plan
@@ -236,7 +235,7 @@ def least_level_transport(source: FloatArray, target: FloatArray, ground: FloatA
 
 def _shares(atoms: Atoms, segments: IntArray) -> FloatArray:
     """Share of each segment in the whole, 0 for an empty one."""
-    mass = segment_mass(atoms)[segments]
+    mass = atoms.totals[segments]
     shares: FloatArray = mass / mass.sum()
     return shares
 

@@ -26,7 +26,7 @@ from likeforlike.transport.atoms import Atoms, FloatArray, IntArray, SortedRows,
 from likeforlike.transport.compiled import compiled
 from likeforlike.transport.threads import in_parts
 
-__all__ = ["pair_costs", "pair_gradient", "pair_sizes", "row_gradient", "total"]
+__all__ = ["pair_costs", "pair_gradient", "pair_sizes", "row_gradient"]
 
 
 @compiled
@@ -49,15 +49,6 @@ def _slope(difference: float, order: float) -> float:
     return float(np.sign(difference) * order * abs(difference) ** (order - 1.0))
 
 
-@compiled
-def total(mass: FloatArray) -> float:
-    """Sum of the masses."""
-    total = 0.0
-    for part in mass:
-        total += part
-    return total
-
-
 # A sweep compares cumulative masses scaled by the other side's total, c_i * total_v
 # against c_j * total_u: whole numbers stay whole numbers, so equal shares meet exactly and no
 # splinter of mass is invented by a division.
@@ -67,17 +58,18 @@ def total(mass: FloatArray) -> float:
 def _sweep(
     u: FloatArray,
     a: FloatArray,
+    total_u: float,
     v: FloatArray,
     b: FloatArray,
+    total_v: float,
     order: float,
     weight: float,
     grad_u: FloatArray,
     grad_v: FloatArray,
 ) -> float:
-    """W_p^p between sorted atoms u with mass a and v with mass b; adds weight * ∂W_p^p to the
-    gradients unless they are empty.
+    """W_p^p between sorted atoms u with mass a and v with mass b, whose sums are given; adds
+    weight * ∂W_p^p to the gradients unless they are empty.
     """
-    total_u, total_v = total(a), total(b)
     scale = 1.0 / (total_u * total_v)
     i, j = 0, 0
     reached, cost = 0.0, 0.0
@@ -108,6 +100,7 @@ def _pair_costs(
     values: FloatArray,
     mass: FloatArray,
     offsets: IntArray,
+    totals: FloatArray,
     left: IntArray,
     right: IntArray,
     order: float,
@@ -120,7 +113,16 @@ def _pair_costs(
         u0, u1 = offsets[left[k]], offsets[left[k] + 1]
         v0, v1 = offsets[right[k]], offsets[right[k] + 1]
         costs[k] = _sweep(
-            values[u0:u1], mass[u0:u1], values[v0:v1], mass[v0:v1], order, 0.0, none, none
+            values[u0:u1],
+            mass[u0:u1],
+            totals[left[k]],
+            values[v0:v1],
+            mass[v0:v1],
+            totals[right[k]],
+            order,
+            0.0,
+            none,
+            none,
         )
 
 
@@ -129,6 +131,7 @@ def _pair_gradient(
     values: FloatArray,
     mass: FloatArray,
     offsets: IntArray,
+    totals: FloatArray,
     left: IntArray,
     right: IntArray,
     weight: FloatArray,
@@ -141,8 +144,10 @@ def _pair_gradient(
         _sweep(
             values[u0:u1],
             mass[u0:u1],
+            totals[left[k]],
             values[v0:v1],
             mass[v0:v1],
+            totals[right[k]],
             order,
             weight[k],
             gradient[u0:u1],
@@ -172,7 +177,7 @@ def pair_costs(atoms: Atoms, left: IntArray, right: IntArray, order: float) -> F
     array([9.])
     """
     costs = np.empty(left.size)
-    sweeps = partial(_pair_costs, *atoms.line, left, right, float(order), costs)
+    sweeps = partial(_pair_costs, *atoms.line, atoms.totals, left, right, float(order), costs)
     in_parts(sweeps, pair_sizes(atoms, left, right))
     return costs
 
@@ -218,9 +223,7 @@ def pair_gradient(
     >>> pair_gradient(atoms, np.array([0]), np.array([1]), np.ones(1), 2.0)
     array([-6.,  6.])
     """
-    return _pair_gradient(
-        atoms.values, atoms.mass, atoms.offsets, left, right, weight, float(order)
-    )
+    return _pair_gradient(*atoms.line, atoms.totals, left, right, weight, float(order))
 
 
 @compiled
