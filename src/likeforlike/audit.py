@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -243,16 +244,17 @@ def audit(
         "reference": reference,
         "random_state": random_state,
     }
-    examined = [
-        examine(contrast, table, measure, settings, progress)
-        for contrast in _chosen(table.cells, reference)
-    ]
+    chosen = _chosen(table.cells, reference)
+    with ThreadPoolExecutor(1) as beside:
+        # Hashing takes a while and leaves the interpreter alone.
+        mark = beside.submit(fingerprint, table.cells)
+        examined = [examine(contrast, table, measure, settings, progress) for contrast in chosen]
     return Audit(
         contrasts=_ranked(examined),
         roles=roles,
         settings=settings,
         table=table,
-        provenance=provenance(fingerprint(table.cells)),
+        provenance=provenance(mark.result()),
     )
 
 

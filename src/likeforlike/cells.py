@@ -20,6 +20,7 @@ from likeforlike.transport.atoms import (
     FloatArray,
     IntArray,
     atoms_of_rows,
+    join_segments,
     segment_counts,
     segment_means,
     sort_rows,
@@ -255,16 +256,15 @@ class Cells:
         if len(self.levels) == 1:
             return self
         atoms = self.atoms
-        everybody, group = _one_level(atoms.values.size), self._group_lines()
         if not self.weighted and int(self.counts.sum()) == atoms.values.size:
             # Every atom is a row. If all their scores differ, mass and counts stay as they are.
-            ordered = sort_rows(atoms.values, group.codes, len(self.groups), with_rows=False)
-            ones = atoms.mass, atoms.counts
-            pooled = atoms_of_rows(ordered, ones=ones)
-            return Cells(everybody.labels, self.groups, pooled, self.resolution)
+            of_group = np.arange(len(self.levels) * len(self.groups)).reshape(self.counts.shape).T
+            joined = join_segments(atoms.values, atoms.offsets, of_group)
+            pooled = atoms_of_rows(joined, ones=(atoms.mass, atoms.counts))
+            return Cells(("all",), self.groups, pooled, self.resolution)
         return _collect(
-            everybody,
-            group,
+            _one_level(atoms.values.size),
+            self._group_lines(),
             atoms.values,
             atoms.mass,
             atoms.counts,

@@ -24,6 +24,7 @@ __all__ = [
     "SortedRows",
     "atom_of_rows",
     "atoms_of_rows",
+    "join_segments",
     "segment_counts",
     "segment_means",
     "sort_rows",
@@ -249,6 +250,45 @@ def sort_rows(
     _deal(values, segments, offsets, dealt, rows)
     in_parts(partial(_sort_segments, dealt, rows, offsets), np.diff(offsets))
     return SortedRows(rows, dealt, offsets)
+
+
+@compiled
+def _copy_segments(
+    values: FloatArray, offsets: IntArray, segments: IntArray, copied: FloatArray
+) -> None:
+    place = 0
+    for segment in segments:
+        for i in range(offsets[segment], offsets[segment + 1]):
+            copied[place] = values[i]
+            place += 1
+
+
+def join_segments(values: FloatArray, offsets: IntArray, groups: IntArray) -> SortedRows:
+    """Throw segments together and sort what comes of it; which row is where gets lost.
+
+    Parameters
+    ----------
+    values : (n,) floats, segment after segment.
+    offsets : (S + 1,) integers, where each segment begins.
+    groups : (J, k) integers; the k segments of each row make one new segment.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likeforlike.transport.atoms import join_segments
+    >>> joined = join_segments(
+    ...     np.array([3.0, 5.0, 2.0, 4.0]), np.arange(5), np.array([[0, 2], [1, 3]])
+    ... )
+    >>> joined.values
+    array([2., 3., 4., 5.])
+    """
+    sizes = np.diff(offsets)[groups].sum(axis=1)
+    joined = np.concatenate([[0], np.cumsum(sizes)])
+    copied = np.empty(int(joined[-1]))
+    _copy_segments(values, offsets, groups.ravel(), copied)
+    none = np.empty(0, np.int64)
+    in_parts(partial(_sort_segments, copied, none, joined), sizes)
+    return SortedRows(none, copied, joined)
 
 
 @compiled
