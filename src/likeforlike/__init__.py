@@ -21,6 +21,9 @@ from likeforlike.errors import InputError as InputError
 from likeforlike.errors import LevelCostWarning as LevelCostWarning
 from likeforlike.nested_disparity import NestedDisparity as NestedDisparity
 from likeforlike.nested_disparity import cdd_wass as cdd_wass
+from likeforlike.penalties import FairBiT as FairBiT
+from likeforlike.penalties import FairLeap as FairLeap
+from likeforlike.penalties import WassersteinPenalty as WassersteinPenalty
 
 __version__ = "0.1.0"
 
@@ -29,10 +32,13 @@ __all__ = [
     "BinnedLevelWarning",
     "Cells",
     "Disparity",
+    "FairBiT",
+    "FairLeap",
     "InputError",
     "LevelCostWarning",
     "LevelTable",
     "NestedDisparity",
+    "WassersteinPenalty",
     "__version__",
     "audit",
     "cdd_lp",

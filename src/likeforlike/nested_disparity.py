@@ -40,7 +40,7 @@ from likeforlike.transport.level_cost import (
 )
 from likeforlike.transport.line import Plan
 
-__all__ = ["LevelMetric", "NestedDisparity", "cdd_wass"]
+__all__ = ["LevelMetric", "NestedDisparity", "cdd_wass", "level_ground"]
 
 LevelMetric = Literal["discrete", "numeric"] | npt.ArrayLike
 """Ground metric between levels: a name, or a K x K array in the order of the sorted levels."""
@@ -164,7 +164,7 @@ def cdd_wass(
     if comparison == "barycentre":
         raise InputError("cdd_wass compares two groups at a time; comparison='barycentre' cannot.")
     cells = as_cells(scores, groups, levels, sample_weight)
-    ground = _ground(level_metric, cells.levels, float(order))
+    ground = level_ground(level_metric, cells.levels, float(order))
 
     def measured(contrast: Contrast) -> NestedDisparity:
         return _nested(contrast, ground, float(order), level_cost)
@@ -217,8 +217,18 @@ def _nested(
     )
 
 
-def _ground(level_metric: LevelMetric, levels: tuple[Hashable, ...], order: float) -> FloatArray:
-    """Ground cost d(l, l')^p between the levels, shape (K, K)."""
+def level_ground(
+    level_metric: LevelMetric, levels: tuple[Hashable, ...], order: float
+) -> FloatArray:
+    """Ground cost d(l, l')^p between the levels, shape (K, K).
+
+    Examples
+    --------
+    >>> from likeforlike.nested_disparity import level_ground
+    >>> level_ground("numeric", (1, 4), 2.0)
+    array([[0., 9.],
+           [9., 0.]])
+    """
     if isinstance(level_metric, str):
         if level_metric == "discrete":
             return discrete_ground(len(levels))

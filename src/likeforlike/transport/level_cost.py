@@ -153,3 +153,29 @@ def choose_level_cost(
     if not np.isfinite(bound) or bound == 0.0:
         return 1.0
     return _MARGIN * bound
+
+
+def level_cost_factor(ground: FloatArray) -> tuple[float, bool]:
+    """The level cost to take for scores of reach 1, whatever the shares, and whether it is safe.
+
+    Costs grow like R^p, so C = factor * R^p for scores of reach R. Where detours are free no level
+    cost is safe, and the bound of Proposition 1 is taken.
+
+    Parameters
+    ----------
+    ground : (K, K) ground cost, zero on the diagonal.
+
+    Examples
+    --------
+    >>> from likeforlike.transport.level_cost import discrete_ground, level_cost_factor
+    >>> level_cost_factor(discrete_ground(3))
+    (2.01, True)
+    """
+    size = ground.shape[0]
+    if size == 1:
+        return 1.0, True
+    slack = 1.0 if _is_discrete(ground) else _least_slack(ground)
+    if slack > 0.0:
+        return _MARGIN * 2.0 / slack, True
+    nearest = float(ground[~np.eye(size, dtype=bool)].min())
+    return (_MARGIN / nearest if nearest > 0.0 else 1.0), False

@@ -1,0 +1,309 @@
+"""FairBiT: conditional fairness by the bi-causal transport distance.
+
+    V(f) = min_π Σ_{l,l'} π(l, l') [ W_p^p(P_0^l, P_1^l') + C G(l, l') ] - C min_π Σ π G,
+
+where π has the level shares of the two groups as marginals and G is the ground cost between levels
+(`transport.nested`). What the change of levels costs at the least is taken off: it does not depend
+on the scores, and what is left is 0 for equal scores. The gradient is that of the moves the plan
+makes. With more than two groups V is the mean over pairs of groups, weighted by ω_a ω_b.
+
+With the discrete metric and a safe C everybody who can stay in a level stays, whatever C is:
+
+    V(f) = Σ_l min(p_0(l), p_1(l)) W_p^p(P_0^l, P_1^l) + what those pay who had to change level.
+
+Reference: Ghassemi et al. (2025), FairBiT and Proposition 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from likeforlike.errors import InputError
+from likeforlike.nested_disparity import LevelMetric, level_ground
+from likeforlike.penalties.layout import Layout
+from likeforlike.penalties.penalty import Penalty, check_order, moved_between_groups
+from likeforlike.transport.atoms import FloatArray, IntArray
+from likeforlike.transport.compiled import compiled
+from likeforlike.transport.level_cost import level_cost_factor
+from likeforlike.transport.outer import cheapest_flow
+from likeforlike.transport.rows import add_pair, row_slopes, sorted_atoms
+from likeforlike.transport.threads import in_parts
+
+__all__ = ["FairBiT", "Ground", "bicausal", "ground_between"]
+
+
+@compiled
+def _flow_between(
+    packed: tuple[FloatArray, FloatArray, IntArray, FloatArray],
+    segments: tuple[IntArray, IntArray],
+    supply: FloatArray,
+    demand: FloatArray,
+    ground: FloatArray,
+    level_cost: float,
+    order: float,
+) -> tuple[FloatArray, float]:
+    """Optimal flow (K, K) between levels, and C Σ flow G minus its least possible value."""
+    atoms, mass, offsets, totals = packed
+    sources, targets = np.flatnonzero(supply), np.flatnonzero(demand)
+    cost = np.empty((sources.size, targets.size))
+    levels = np.empty((sources.size, targets.size))
+    none = np.empty(0)
+    for i in range(sources.size):
+        for j in range(targets.size):
+            left, right = segments[0][sources[i]], segments[1][targets[j]]
+            levels[i, j] = level_cost * ground[sources[i], targets[j]]
+            cost[i, j] = levels[i, j] + add_pair(
+                atoms, mass, offsets, totals, left, right, order, 0.0, none
+            )
+    flow = np.zeros(ground.shape)
+    found = cheapest_flow(supply[sources], demand[targets], cost)
+    for i in range(sources.size):
+        for j in range(targets.size):
+            flow[sources[i], targets[j]] = found[i, j]
+    least = cheapest_flow(supply[sources], demand[targets], levels)
+    return flow, float((found * levels).sum() - (least * levels).sum())
+
+
+@compiled
+def _bicausal(
+    packed: tuple[FloatArray, FloatArray, IntArray, FloatArray],
+    segments: tuple[IntArray, IntArray],
+    ground: FloatArray,
+    level_cost: float,
+    keep: bool,
+    order: float,
+    weight: float,
+    slopes: FloatArray,
+) -> float:
+    """V between two groups; adds weight * ∂V to the slopes of the atoms."""
+    atoms, mass, offsets, totals = packed
+    of_left, of_right = totals[segments[0]], totals[segments[1]]
+    # Scaled by the other side's total: whole numbers stay whole numbers.
+    supply, demand = of_left * of_right.sum(), of_right * of_left.sum()
+    scale = 1.0 / (of_left.sum() * of_right.sum())
+    flow = np.zeros(ground.shape)
+    extra = 0.0
+    stay = np.minimum(supply, demand) if keep else np.zeros(supply.size)
+    if not keep or (supply > stay).any():
+        flow, extra = _flow_between(
+            packed, segments, supply - stay, demand - stay, ground, level_cost, order
+        )
+    value = extra * scale
+    for i in range(ground.shape[0]):
+        flow[i, i] += stay[i]
+        for j in range(ground.shape[0]):
+            share = flow[i, j] * scale
+            if share > 0.0:
+                left, right = segments[0][i], segments[1][j]
+                value += share * add_pair(
+                    atoms, mass, offsets, totals, left, right, order, weight * share, slopes
+                )
+    return float(value)
+
+
+@compiled
+def _bicausal_rows(
+    scores: FloatArray,
+    segments: IntArray,
+    mass: FloatArray,
+    n_groups: int,
+    ground: FloatArray,
+    level_cost: float,
+    factor: float,
+    keep: bool,
+    order: float,
+    gradient: FloatArray,
+) -> float:
+    """Value for one model; fills in its gradient."""
+    n_levels = ground.shape[0]
+    atoms, atom_mass, offsets, totals, rows, atom_of = sorted_atoms(
+        scores, segments, mass, n_levels * n_groups
+    )
+    cost = level_cost
+    if np.isnan(cost):
+        cost = factor * (scores.max() - scores.min()) ** order
+    packed = (atoms, atom_mass, offsets, totals)
+    of_group = totals.copy().reshape(n_levels, n_groups).sum(axis=0)
+    pairs = 0.5 * (of_group.sum() ** 2 - (of_group**2).sum())
+    slopes = np.zeros(atoms.size)
+    value = 0.0
+    for g in range(n_groups):
+        for h in range(g + 1, n_groups):
+            share = of_group[g] * of_group[h] / pairs if pairs > 0.0 else 0.0
+            if share > 0.0:
+                both = (np.arange(n_levels) * n_groups + g, np.arange(n_levels) * n_groups + h)
+                value += share * _bicausal(packed, both, ground, cost, keep, order, share, slopes)
+    row_slopes(slopes, atom_mass, atom_of, rows, mass, gradient)
+    return value
+
+
+@compiled
+def _bicausal_many(
+    scores: FloatArray,
+    segments: IntArray,
+    mass: FloatArray,
+    n_groups: int,
+    ground: FloatArray,
+    level_cost: float,
+    factor: float,
+    keep: bool,
+    order: float,
+    values: FloatArray,
+    gradients: FloatArray,
+    first: int,
+    last: int,
+) -> None:
+    none = np.empty(0)
+    for k in range(first, last):
+        values[k] = _bicausal_rows(
+            scores[k],
+            segments[min(k, segments.shape[0] - 1)],
+            mass[min(k, mass.shape[0] - 1)] if mass.size else none,
+            n_groups,
+            ground,
+            level_cost,
+            factor,
+            keep,
+            order,
+            gradients[k],
+        )
+
+
+class Ground(NamedTuple):
+    """Cost between levels (K, K), and which level cost to take with it (`level_cost_factor`)."""
+
+    cost: FloatArray
+    factor: float
+    safe: bool
+
+
+def ground_between(level_metric: LevelMetric, levels: tuple[Hashable, ...], order: float) -> Ground:
+    """Ground cost between levels; remembered, since training asks for it at every step.
+
+    Examples
+    --------
+    >>> from likeforlike.penalties.fairbit import ground_between
+    >>> ground_between("discrete", (1, 2), 2.0).factor
+    2.01
+    """
+    if isinstance(level_metric, str):
+        return _named_ground(level_metric, levels, order)
+    cost = level_ground(level_metric, levels, order)
+    return Ground(cost, *level_cost_factor(cost))
+
+
+@lru_cache(maxsize=32)
+def _named_ground(
+    level_metric: Literal["discrete", "numeric"], levels: tuple[Hashable, ...], order: float
+) -> Ground:
+    cost = level_ground(level_metric, levels, order)
+    return Ground(cost, *level_cost_factor(cost))
+
+
+def bicausal(
+    scores: FloatArray,
+    layout: Layout,
+    ground: Ground,
+    *,
+    order: float,
+    level_cost: float | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Bi-causal cost of m models less what the levels alone cost, and its gradient.
+
+    Parameters
+    ----------
+    scores : (m, n) finite floats.
+    layout : of the rows, with K levels.
+    ground : between the levels.
+    order : p >= 1.
+    level_cost : C >= 0; `None` takes the smallest safe one for the reach of each model's scores,
+        and holds it fixed in the gradient.
+
+    Returns
+    -------
+    values : (m,) floats.
+    gradients : (m, n) floats.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likeforlike.penalties import Layout
+    >>> from likeforlike.penalties.fairbit import bicausal, ground_between
+    >>> layout = Layout.of_rows(["f", "m"], [1, 1])
+    >>> ground = ground_between("discrete", layout.levels, 2.0)
+    >>> bicausal(np.array([[0.0, 1.0]]), layout, ground, order=2)
+    (array([1.]), array([[-2.,  2.]]))
+    """
+    values, gradients = np.empty(len(scores)), np.empty(scores.shape)
+    kernel = partial(
+        _bicausal_many,
+        scores,
+        layout.segments,
+        layout.mass,
+        len(layout.groups),
+        ground.cost,
+        np.nan if level_cost is None else float(level_cost),
+        ground.factor,
+        level_cost is None and ground.safe,
+        float(order),
+        values,
+        gradients,
+    )
+    in_parts(kernel, np.full(len(scores), scores.shape[1] * len(layout.levels)))
+    return values, gradients
+
+
+@dataclass(frozen=True)
+class FairBiT(Penalty):
+    """Penalty on the bi-causal transport distance between the groups' laws of (level, score).
+
+    Parameters
+    ----------
+    order : p >= 1.
+    level_metric : `"discrete"` (levels are names), `"numeric"` (levels are numbers, |l - l'|^p as
+        in the paper) or a K x K array in the order of the sorted levels.
+    level_cost : C >= 0; `None` takes the smallest that keeps like compared with like.
+
+    References
+    ----------
+    Ghassemi et al. (2025), FairBiT.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> value, gradient = lfl.FairBiT().value_and_grad(
+    ...     [0.2, 0.6, 0.5, 0.5], ["f", "m", "f", "m"], ["low", "low", "high", "high"]
+    ... )
+    >>> round(value, 12), gradient
+    (0.08, array([-0.4,  0.4,  0. ,  0. ]))
+    """
+
+    order: float = 2.0
+    level_metric: LevelMetric = "discrete"
+    level_cost: float | None = None
+
+    def __post_init__(self) -> None:
+        check_order(self.order)
+        if self.level_cost is not None and not (
+            np.isfinite(self.level_cost) and self.level_cost >= 0.0
+        ):
+            raise InputError(f"level_cost must be a finite number >= 0, not {self.level_cost!r}.")
+
+    @classmethod
+    def paper(cls) -> FairBiT:
+        """The paper's settings: p = 2, levels as whole numbers |l - l'|², C = 1, un-rooted."""
+        return cls(order=2.0, level_metric="numeric", level_cost=1.0)
+
+    def stacked(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
+        """Values (m,) and gradients (m, n) of the scores (m, n) of m models."""
+        ground = ground_between(self.level_metric, layout.levels, self.order)
+        return bicausal(scores, layout, ground, order=self.order, level_cost=self.level_cost)
+
+    def moved(self, layout: Layout) -> FloatArray:
+        """Mass that the plan moves to or from each row: 1 / n_a for two groups. Shape (n,)."""
+        return moved_between_groups(layout)

@@ -1,0 +1,115 @@
+"""Layout: which level and group every row belongs to, encoded once and used many times."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from likeforlike.columns import Column, encode, weights
+from likeforlike.errors import InputError
+from likeforlike.transport.atoms import FloatArray, IntArray
+
+__all__ = ["Layout"]
+
+T = TypeVar("T", bound=np.generic)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Levels and groups of rows, for one model or a stack of them.
+
+    Attributes
+    ----------
+    segments : (s, n) integers, level * G + group of every row; s = 1 if all models of a stack see
+        the same rows, else one line a model.
+    levels, groups : labels of the K levels and of the G groups.
+    mass : (s, n) floats >= 0, sample weights, or (0, 0) where every row counts one.
+
+    Examples
+    --------
+    >>> from likeforlike.penalties import Layout
+    >>> layout = Layout.of_rows(["f", "m", "m"], [1, 1, 2])
+    >>> layout.levels, layout.groups, layout.coverage()
+    ((1, 2), ('f', 'm'), {'f': 1.0, 'm': 0.5})
+    """
+
+    segments: IntArray
+    levels: tuple[Hashable, ...]
+    groups: tuple[Hashable, ...]
+    mass: FloatArray
+
+    @classmethod
+    def of_rows(
+        cls,
+        groups: Column,
+        levels: Column | None = None,
+        sample_weight: Column | None = None,
+    ) -> Layout:
+        """Layout of n rows.
+
+        Parameters
+        ----------
+        groups : (n,) labels of the sensitive feature.
+        levels : (n,) labels of the legitimate features; `None` means one level.
+        sample_weight : (n,) numbers >= 0.
+        """
+        group = encode(groups, "groups")
+        segments, labels = group.codes, cast(tuple[Hashable, ...], ("all",))
+        if levels is not None:
+            level = encode(levels, "levels")
+            _check_length(group.codes.size, level.codes.size, "levels")
+            segments, labels = level.codes * len(group.labels) + group.codes, level.labels
+        mass = np.empty((0, 0))
+        if sample_weight is not None:
+            mass = weights(sample_weight, "sample_weight", segments.size)[None, :]
+        return cls(segments[None, :], labels, group.labels, mass)
+
+    @property
+    def size(self) -> int:
+        """n, the rows of one model."""
+        return int(self.segments.shape[1])
+
+    def take(self, rows: IntArray) -> Layout:
+        """Layout of some rows: (n',) integers for all models, or (s, n') for each its own."""
+        chosen = np.atleast_2d(rows)
+        mass = self._of(self.mass, chosen) if self.mass.size else self.mass
+        return Layout(self._of(self.segments, chosen), self.levels, self.groups, mass)
+
+    @staticmethod
+    def _of(values: npt.NDArray[T], rows: IntArray) -> npt.NDArray[T]:
+        return values[0, rows] if len(values) == 1 else np.take_along_axis(values, rows, axis=1)
+
+    def cell_mass(self) -> FloatArray:
+        """Mass of each cell of the first model's rows, shape (K, G)."""
+        shape = len(self.levels), len(self.groups)
+        own = self.mass[0] if self.mass.size else None
+        found = np.bincount(self.segments[0], own, minlength=shape[0] * shape[1])
+        return found.reshape(shape).astype(np.float64)
+
+    def coverage(self) -> dict[Hashable, float]:
+        """Share of each group in levels where it meets another: what a penalty can act on."""
+        mass = self.cell_mass()
+        met = (mass > 0.0).sum(axis=1) > 1
+        totals = np.maximum(mass.sum(axis=0), np.finfo(float).tiny)
+        return dict(zip(self.groups, (mass[met].sum(axis=0) / totals).tolist(), strict=True))
+
+    def check_meeting(self) -> None:
+        """Raise unless two groups meet in some level."""
+        if len(self.groups) < 2:
+            raise InputError(
+                f"groups has the single value {self.groups[0]!r}; comparing needs at least two."
+            )
+        if not any(self.coverage().values()):
+            raise InputError(
+                f"no level holds two of the groups {list(self.groups)}, so nothing can be "
+                "compared; use coarser levels."
+            )
+
+
+def _check_length(expected: int, found: int, name: str) -> None:
+    if expected != found:
+        raise InputError(f"{name} has {found} row(s), but groups have {expected}.")

@@ -1,0 +1,63 @@
+"""Wasserstein regularisation: the distance between all scores of the groups, whatever their level.
+
+    V(f) = W_p^p(P_0, P_1),
+
+the method the paper compares with. It enforces demographic parity, not conditional parity.
+
+Reference: Jiang et al. (2020), *Wasserstein fair classification*.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from likeforlike.penalties.fairleap import levelwise
+from likeforlike.penalties.layout import Layout
+from likeforlike.penalties.penalty import Penalty, check_order, moved_between_groups
+from likeforlike.transport.atoms import FloatArray
+
+__all__ = ["WassersteinPenalty"]
+
+
+@dataclass(frozen=True)
+class WassersteinPenalty(Penalty):
+    """Penalty on the distance between groups, W_p^p(P_0, P_1); levels are ignored.
+
+    Parameters
+    ----------
+    order : p >= 1.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> value, gradient = lfl.WassersteinPenalty().value_and_grad([0.2, 0.6], ["f", "m"], [1, 2])
+    >>> round(value, 12), gradient
+    (0.16, array([-0.8,  0.8]))
+    """
+
+    order: float = 2.0
+
+    def __post_init__(self) -> None:
+        check_order(self.order)
+
+    @classmethod
+    def paper(cls) -> WassersteinPenalty:
+        """The paper's settings: p = 2, un-rooted."""
+        return cls(order=2.0)
+
+    def stacked(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
+        """Values (m,) and gradients (m, n) of the scores (m, n) of m models."""
+        return levelwise(scores, _pooled(layout), self.order)
+
+    def check(self, layout: Layout) -> None:
+        """Raise unless there are two groups; they need not meet in a level."""
+        _pooled(layout).check_meeting()
+
+    def moved(self, layout: Layout) -> FloatArray:
+        """Mass that the plan moves to or from each row: 1 / n_a for two groups. Shape (n,)."""
+        return moved_between_groups(layout)
+
+
+def _pooled(layout: Layout) -> Layout:
+    """The same rows with all levels thrown together."""
+    return Layout(layout.segments % len(layout.groups), ("all",), layout.groups, layout.mass)

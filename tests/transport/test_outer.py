@@ -1,0 +1,40 @@
+import numpy as np
+import ot
+import pytest
+
+from likeforlike.transport.outer import cheapest_flow
+
+
+@pytest.mark.parametrize("kind", ["counts", "masses", "ties", "blocked"])
+@pytest.mark.parametrize("sources", [1, 2, 5, 12, 40])
+def test_flow_is_as_cheap_as_the_network_simplex(kind: str, sources: int) -> None:
+    rng = np.random.default_rng(sources)
+    for _ in range(50):
+        targets = int(rng.integers(1, sources + 3))
+        supply = rng.integers(1, 50, sources).astype(float)
+        demand = rng.integers(1, 50, targets).astype(float)
+        supply, demand = supply * demand.sum(), demand * supply.sum()
+        cost = rng.random((sources, targets))
+        if kind == "masses":
+            supply, demand = supply / supply.sum(), demand / demand.sum()
+        if kind == "ties":
+            cost = np.round(cost, 1)
+        if kind == "blocked":
+            cost += 1e6 * (rng.random(cost.shape) < 0.3)
+        flow = cheapest_flow(supply, demand, cost)
+        assert (flow >= 0.0).all()
+        np.testing.assert_allclose(flow.sum(axis=1), supply, rtol=1e-12)
+        np.testing.assert_allclose(flow.sum(axis=0), demand, rtol=1e-12)
+        best = ot.emd2(supply / supply.sum(), demand / demand.sum(), cost)
+        assert (flow * cost).sum() / supply.sum() == pytest.approx(best, rel=1e-12, abs=1e-15)
+
+
+def test_whole_numbers_stay_whole() -> None:
+    rng = np.random.default_rng(1)
+    supply = rng.integers(1, 9, 6).astype(float)
+    flow = cheapest_flow(supply, supply[::-1].copy(), rng.random((6, 6)))
+    np.testing.assert_array_equal(flow, np.round(flow))
+
+
+def test_nothing_to_send() -> None:
+    assert not cheapest_flow(np.zeros(2), np.zeros(3), np.ones((2, 3))).any()
