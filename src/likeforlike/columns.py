@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
+from narwhals.exceptions import NarwhalsError
 
 from likeforlike.errors import InputError
 from likeforlike.transport.atoms import FloatArray, IntArray
 from likeforlike.transport.threads import n_threads
 
-__all__ = ["Codes", "Column", "encode", "numbers", "same_length", "weights"]
+__all__ = ["Codes", "Column", "encode", "encode_columns", "numbers", "same_length", "weights"]
 
 Column = Sequence[Any] | npt.NDArray[Any] | Any
 """A one-dimensional column: numpy array, list, or a series narwhals accepts."""
@@ -231,3 +232,49 @@ def _refuse_missing(missing: npt.NDArray[np.bool_], name: str) -> None:
             f"{name} has {int(missing.sum())} missing value(s), the first at row "
             f"{int(np.argmax(missing))}; remove those rows or give them a value of their own."
         )
+
+
+def encode_columns(features: Column, name: str, size: int) -> Codes:
+    """Codes of one column, or of the combinations that occur in several (labels are tuples).
+
+    Parameters
+    ----------
+    features : one column, a dataframe of several, or a 2-D array.
+    name : of the argument, for complaints.
+    size : how many rows there must be.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likeforlike.columns import encode_columns
+    >>> encode_columns(np.array([[1, 7], [1, 8], [1, 7]]), "legitimate_features", 3)
+    Codes(codes=array([0, 1, 0]), labels=((1, 7), (1, 8)))
+    """
+    try:
+        table = nw.from_native(features, eager_only=True, pass_through=True)
+    except NarwhalsError as error:
+        raise InputError(f"{name} cannot be read: {' '.join(str(error).split())}.") from error
+    if isinstance(table, nw.DataFrame):
+        columns = [(str(column.name), column.to_native()) for column in table.iter_columns()]
+    elif isinstance(features, np.ndarray) and features.ndim == 2:
+        columns = [(str(j), column) for j, column in enumerate(features.T)]
+    else:
+        columns = [("", features)]
+    if not columns:
+        raise InputError(f"{name} has no columns; leave it out, or name one at least.")
+    parts = [encode(column, f"{name} {title}".strip()) for title, column in columns]
+    found = parts[0] if len(parts) == 1 else _combined(parts)
+    same_length(size, found.codes.size, name)
+    return found
+
+
+def _combined(parts: Sequence[Codes]) -> Codes:
+    """Codes of the combinations that occur in several columns."""
+    labels: list[tuple[Hashable, ...]] = [()]
+    codes: IntArray = np.zeros(parts[0].codes.size, np.int64)
+    for part in parts:
+        pairs = encode(codes * len(part.labels) + part.codes, "levels")
+        places = np.divmod(np.array(pairs.labels, np.int64), len(part.labels))
+        labels = [(*labels[k], part.labels[m]) for k, m in zip(*places, strict=True)]
+        codes = pairs.codes
+    return Codes(codes, tuple(labels))

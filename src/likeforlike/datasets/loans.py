@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from likeforlike.datasets.dataset import Dataset
+from likeforlike.datasets.dataset import DataProvenance, Dataset
 from likeforlike.errors import InputError
 from likeforlike.transport.atoms import FloatArray, IntArray
 
@@ -21,6 +21,9 @@ _TABLE_1 = (
     ("high", "female", 0.6, 0.6),
     ("medium", "female", 0.3, 0.4),
     ("low", "female", 0.1, 0.2),
+)
+_PROVENANCE = DataProvenance(
+    "likeforlike.datasets.loans", "BSD-3-Clause", "Ghassemi et al. (2025), Table 1"
 )
 # Half the width of the scores inside a cell of `make_loans`.
 _HALF_WIDTH = 0.1
@@ -67,7 +70,8 @@ def load_loans(applicants: int = 200) -> Dataset:
             "approved": np.repeat(decision, np.column_stack([approved, rejected]).ravel()),
         }
     )
-    return Dataset(frame, ("income",), "approved", "sex", ("income",), "classification")
+    roles = ("income",), "approved", "sex", ("income",)
+    return Dataset(frame, *roles, "classification", _PROVENANCE)
 
 
 def make_loans(
@@ -134,7 +138,8 @@ def make_loans(
         }
     )
     features = ("income", "debt", "history", "tenure")
-    return Dataset(frame, features, "approved", "sex", ("income",), "classification")
+    roles = features, "approved", "sex", ("income",)
+    return Dataset(frame, *roles, "classification", _PROVENANCE)
 
 
 def _gaps(gap: float | Sequence[float], levels: int) -> FloatArray:

@@ -45,6 +45,8 @@ class Estimate:
     value : (Σ_l Q(l) [D_l² - bias_l])^{1/2}, 0 where that is negative.
     interval : confidence interval for it.
     confidence : its nominal coverage.
+    squared : what the value is the root of, Σ_l Q(l) [D_l² - bias_l]; unbiased, so that at parity
+        it is negative half of the time. Averages over audits should be taken of this.
     plug_in : the same without the correction.
     distance : what D is, "W2" or, for scores with two values, "gap".
     levels : how many levels took part; those with a single row in a cell cannot.
@@ -53,6 +55,7 @@ class Estimate:
     value: float
     interval: tuple[float, float]
     confidence: float
+    squared: float
     plug_in: float
     distance: str
     levels: int
@@ -195,6 +198,7 @@ def estimate(
         value=_root(whole - bias),
         interval=(_root(whole - bias - reach), _root(whole - bias + reach)),
         confidence=confidence,
+        squared=whole - bias,
         plug_in=_root(whole),
         distance="gap" if steps.two_valued else "W2",
         levels=int(usable.sum()),

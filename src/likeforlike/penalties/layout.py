@@ -73,6 +73,23 @@ class Layout:
         """n, the rows of one model."""
         return int(self.segments.shape[1])
 
+    @property
+    def cells(self) -> int:
+        """K x G."""
+        return len(self.levels) * len(self.groups)
+
+    def line(self, model: int) -> Layout:
+        """Layout of the rows of one model."""
+        mass = self.mass[model : model + 1]
+        return Layout(self.segments[model : model + 1], self.levels, self.groups, mass)
+
+    def spread(self, lines: IntArray) -> Layout:
+        """Layout for m models of which model k sees the rows in line `lines[k]`."""
+        if len(self.segments) == 1:
+            return self
+        mass = self.mass[lines] if self.mass.size else self.mass
+        return Layout(self.segments[lines], self.levels, self.groups, mass)
+
     def take(self, rows: IntArray) -> Layout:
         """Layout of some rows: (n',) integers for all models, or (s, n') for each its own."""
         chosen = np.atleast_2d(rows)

@@ -1,0 +1,57 @@
+"""Availability: which of the public data sets are at hand, and on what terms."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from likeforlike.datasets.adult import SOURCE as ADULT
+from likeforlike.datasets.communities import SOURCE as COMMUNITIES
+from likeforlike.datasets.drug import SOURCE as DRUG
+from likeforlike.datasets.law_school import SOURCE as LAW_SCHOOL
+from likeforlike.datasets.storage import State, state
+
+__all__ = ["Availability", "available"]
+
+# A data set is where the worst placed of its files is.
+_WORST_FIRST: tuple[State, ...] = (
+    "damaged",
+    "to be fetched",
+    "in the cache",
+    "in LIKEFORLIKE_DATA",
+)
+
+
+class Availability(NamedTuple):
+    """A public data set and where its files are.
+
+    Attributes
+    ----------
+    name : as in `load_<name>`.
+    rows : how many rows its loader returns if not told otherwise.
+    size : bytes of its files.
+    state : where they are; `"damaged"` files are never used.
+    licence : on what terms they may be used.
+    """
+
+    name: str
+    rows: int
+    size: int
+    state: State
+    licence: str
+
+
+def available() -> tuple[Availability, ...]:
+    """List the public data sets; nothing is fetched.
+
+    Examples
+    --------
+    >>> from likeforlike.datasets import available
+    >>> [(found.name, found.rows) for found in available()]
+    [('adult', 46033), ('drug', 1885), ('law_school', 21027), ('communities', 1994)]
+    """
+    found = []
+    for source in (ADULT, DRUG, LAW_SCHOOL, COMMUNITIES):
+        states = [state(file) for file in source.files]
+        worst = min(states, key=_WORST_FIRST.index)
+        found.append(Availability(source.name, source.rows, source.size, worst, source.licence))
+    return tuple(found)

@@ -1,0 +1,229 @@
+"""Level maps: how each group of a level is carried to the barycentre of that level.
+
+A level has a map of its own if at least two of its cells are large enough, made of these cells.
+Any other cell *borrows*: the map of the nearest level that has one for its group, if levels are
+numbers, or else the map of all levels pooled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from likeforlike.cells import Cells
+from likeforlike.transport.atoms import Atoms, FloatArray, IntArray, sort_rows
+from likeforlike.transport.pairs import pair_costs
+from likeforlike.transport.quantiles import Curves, Ranks, carry, mean_curves, ranks
+
+__all__ = ["LevelMaps", "MappedRows", "level_maps", "mean_squared_change", "squared_distances"]
+
+
+class MappedRows(NamedTuple):
+    """Rows to be carried.
+
+    Attributes
+    ----------
+    scores : (n,) finite floats.
+    group : (n,) integers, positions among the groups of the maps.
+    level : (n,) integers, positions among `labels`.
+    labels : labels of levels, which the maps may or may not know.
+    mass : (n,) floats >= 0, by which tied rows share; `None` means evenly.
+    """
+
+    scores: FloatArray
+    group: IntArray
+    level: IntArray
+    labels: tuple[Hashable, ...]
+    mass: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class LevelMaps:
+    """The maps of K levels, and as one more level that of all levels pooled.
+
+    Attributes
+    ----------
+    cells : the sorted scores they are made of.
+    shares : (K + 1, G) floats, P(a | l) among the groups that have a part in the map of a level;
+        all 0 where there is none.
+    ranks : (K + 1) x G distribution functions F_al.
+    curves : K + 1 quantile functions Σ_a P(a | l) Q_al.
+    """
+
+    cells: Cells
+    shares: FloatArray
+    ranks: Ranks
+    curves: Curves
+
+    @cached_property
+    def own(self) -> npt.NDArray[np.bool_]:
+        """Cells that have a part in the map of their own level, shape (K, G)."""
+        part: npt.NDArray[np.bool_] = self.shares[:-1] > 0.0
+        return part
+
+    def positions(self, labels: Sequence[Hashable]) -> IntArray:
+        """Position of each label among the levels, -1 for one that is not there."""
+        known = {label: k for k, label in enumerate(self.cells.levels)}
+        return np.array([known.get(label, -1) for label in labels])
+
+    def sources(self, labels: Sequence[Hashable]) -> IntArray:
+        """Level whose map each label and group takes, shape (number of labels, G); K is pooled.
+
+        Examples
+        --------
+        >>> from likeforlike import Cells
+        >>> from likeforlike.level_maps import level_maps
+        >>> cells = Cells.from_rows([0.1, 0.2, 0.3], ["f", "m", "m"], [1, 1, 2])
+        >>> level_maps(cells, min_cell=1).sources([1, 2, "new"])
+        array([[0, 0],
+               [0, 0],
+               [2, 2]])
+        """
+        at = self.positions(labels)
+        own = (at >= 0)[:, None] & self.own[at]
+        chosen = np.where(own, at[:, None], len(self.cells.levels))
+        known, wanted = _on_a_line(self.cells.levels), _on_a_line(labels)
+        if np.isnan(known).any():
+            return chosen
+        for g in range(len(self.cells.groups)):
+            candidates = np.flatnonzero(self.own[:, g])
+            lacking = np.flatnonzero(~own[:, g] & ~np.isnan(wanted))
+            if candidates.size:
+                chosen[lacking, g] = candidates[_nearest(known[candidates], wanted[lacking])]
+        return chosen
+
+    def carried(self, rows: MappedRows, seed: int | None) -> FloatArray:
+        """Carry rows to the barycentres: T(f, a, l) of every row, shape (n,).
+
+        Tied rows of a cell share the interval of their score in an order drawn with `seed`.
+        """
+        n_groups = len(self.cells.groups)
+        source = self.sources(rows.labels)
+        segments = (source * n_groups + np.arange(n_groups)).ravel()
+        lot = np.random.default_rng(seed).permutation(rows.scores.size)
+        cell = rows.level * n_groups + rows.group
+        ordered = sort_rows(rows.scores[lot], cell[lot], segments.size)
+        mass = None if rows.mass is None else rows.mass[lot]
+        drawn = carry(ordered, self.ranks, self.curves, segments, source.ravel(), mass)
+        carried = np.empty(drawn.size)
+        carried[lot] = drawn
+        return carried
+
+
+def level_maps(cells: Cells, min_cell: int) -> LevelMaps:
+    """Make the maps of cells: O(n G).
+
+    Parameters
+    ----------
+    cells : sorted scores of at least two groups.
+    min_cell : the rows a cell needs to have a part in the map of its level.
+
+    Examples
+    --------
+    >>> from likeforlike import Cells
+    >>> from likeforlike.level_maps import level_maps
+    >>> cells = Cells.from_rows([0.1, 0.2, 0.3], ["f", "m", "m"], [1, 1, 2])
+    >>> level_maps(cells, min_cell=1).own
+    array([[ True,  True],
+           [False, False]])
+    """
+    large = cells.counts >= min_cell
+    own = large & (large.sum(axis=1, keepdims=True) >= 2)
+    parts = np.vstack([np.where(own, cells.mass, 0.0), cells.mass.sum(axis=0)])
+    whole = parts.sum(axis=1, keepdims=True)
+    shares = np.divide(parts, whole, out=np.zeros_like(parts), where=whole > 0.0)
+    by_level, pooled = cells.atoms, cells.pool_levels().atoms
+    known = ranks(
+        Atoms(
+            np.concatenate([by_level.values, pooled.values]),
+            np.concatenate([by_level.mass, pooled.mass]),
+            np.concatenate([by_level.counts, pooled.counts]),
+            np.concatenate([by_level.offsets, by_level.offsets[-1] + pooled.offsets[1:]]),
+        )
+    )
+    return LevelMaps(cells, shares, known, mean_curves(known, shares))
+
+
+def squared_distances(cells: Cells) -> FloatArray:
+    """W_2² between every two groups in every level, shape (K, G, G); 0 where one is absent.
+
+    Examples
+    --------
+    >>> from likeforlike import Cells
+    >>> from likeforlike.level_maps import squared_distances
+    >>> squared_distances(Cells.from_rows([0.0, 3.0], ["f", "m"]))
+    array([[[0., 9.],
+            [9., 0.]]])
+    """
+    n_levels, n_groups = cells.counts.shape
+    squares = np.zeros((n_levels, n_groups, n_groups))
+    here = cells.counts > 0
+    level, left, right = np.nonzero(np.triu(here[:, :, None] & here[:, None, :], 1))
+    costs = pair_costs(cells.atoms, level * n_groups + left, level * n_groups + right, 2.0)
+    squares[level, left, right] = costs
+    squares[level, right, left] = costs
+    return squares
+
+
+def mean_squared_change(maps: LevelMaps, squares: FloatArray) -> float:
+    """How far the maps carry the scores they are made of, Σ P(f, a, l) (T(f, a, l) - f)².
+
+    In a level with a map of its own Σ_a π_a W_2²(P_a, barycentre) = ½ Σ_{ab} π_a π_b W_2²(P_a, P_b)
+    with π_a = P(a | l); rows of other cells are carried by the map they borrow.
+
+    Parameters
+    ----------
+    maps : the maps.
+    squares : (K, G, G) floats, from `squared_distances`.
+
+    Examples
+    --------
+    >>> from likeforlike import Cells
+    >>> from likeforlike.level_maps import level_maps, mean_squared_change, squared_distances
+    >>> cells = Cells.from_rows([0.0, 3.0], ["f", "m"])
+    >>> mean_squared_change(level_maps(cells, min_cell=1), squared_distances(cells))
+    2.25
+    """
+    cells, shares = maps.cells, maps.shares[:-1]
+    spread = 0.5 * np.einsum("ka,kb,kab->k", shares, shares, squares)
+    mass = np.where(maps.own, cells.mass, 0.0).sum(axis=1)
+    return float(((mass * spread).sum() + _borrowed_change(maps)) / cells.mass.sum())
+
+
+def _borrowed_change(maps: LevelMaps) -> float:
+    """Squared change of the rows in cells that borrow a map, summed by weight."""
+    cells, atoms = maps.cells, maps.cells.atoms
+    cell = np.repeat(np.arange(maps.own.size), np.diff(atoms.offsets))
+    borrowing = np.flatnonzero(~maps.own.ravel()[cell])
+    # An atom stands for rows that share its mass, and may be carried to different places.
+    rows = np.repeat(borrowing, atoms.counts[borrowing])
+    level, group = np.divmod(cell[rows], len(cells.groups))
+    values, mass = atoms.values[rows], atoms.mass[rows] / atoms.counts[rows]
+    change = maps.carried(MappedRows(values, group, level, cells.levels, mass), 0) - values
+    return float((mass * change**2).sum())
+
+
+def _on_a_line(labels: Sequence[object]) -> FloatArray:
+    """Labels as numbers; NaN for those that are none, which truth values are not."""
+    number = int, float, np.integer, np.floating
+    return np.array(
+        [
+            float(label)
+            if isinstance(label, number) and not isinstance(label, bool) and np.isfinite(label)
+            else np.nan
+            for label in labels
+        ]
+    )
+
+
+def _nearest(known: FloatArray, wanted: FloatArray) -> IntArray:
+    """Position of the nearest of the increasing `known` numbers; of two, the lower."""
+    above = np.minimum(np.searchsorted(known, wanted), known.size - 1)
+    below = np.maximum(above - 1, 0)
+    nearer = np.abs(known[above] - wanted) < np.abs(wanted - known[below])
+    return np.where(nearer, above, below)

@@ -1,0 +1,137 @@
+"""The slope field of a penalty: its gradient at any score, known from a large sample of rows.
+
+A penalty on a small batch is biased upwards, because few rows in a cell never look alike. A *field*
+is evaluated on a large sample instead: in every cell the slope of the penalty for a unit of moved
+mass, s(u) = ∂V/∂u_i / moved_i, at the sorted scores u of the sample, linear in between. Rows of
+any batch then read off their slope at the score they have now. For order 2 the slope is
+2 (f - t(f)) with t the transport map of the sample, so the field is the true gradient as long as
+the quantile functions of the sample are, and rows of the sample itself get their exact gradient.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from likeforlike.penalties.layout import Layout
+from likeforlike.penalties.penalty import Penalty
+from likeforlike.transport.atoms import FloatArray, IntArray, _deal, _sort_small
+from likeforlike.transport.compiled import compiled
+from likeforlike.transport.threads import in_parts
+
+__all__ = ["SlopeField"]
+
+
+@compiled
+def _sort_field(
+    scores: FloatArray,
+    slopes: FloatArray,
+    segments: IntArray,
+    places: FloatArray,
+    heights: FloatArray,
+    offsets: IntArray,
+    first: int,
+    last: int,
+) -> None:
+    """Scores of each model in order of (segment, score), and the slopes that go with them."""
+    for k in range(first, last):
+        own = segments[min(k, segments.shape[0] - 1)]
+        offsets[k] = 0
+        for segment in own:
+            offsets[k, segment + 1] += 1
+        for s in range(offsets.shape[1] - 1):
+            offsets[k, s + 1] += offsets[k, s]
+        rows = np.empty(own.size, np.int64)
+        _deal(scores[k], own, offsets[k], places[k], rows)
+        _sort_small(
+            places[k].view(np.uint64), rows, offsets[k], own.size + 1, 0, offsets.shape[1] - 1
+        )
+        for i in range(rows.size):
+            heights[k, i] = slopes[k, rows[i]]
+
+
+@compiled
+def _between(places: FloatArray, heights: FloatArray, at: float) -> float:
+    """Linear interpolation in sorted places; constant beyond their ends, the mean at ties."""
+    low = np.searchsorted(places, at, side="left")
+    high = np.searchsorted(places, at, side="right")
+    if high > low:
+        return float(heights[low:high].mean())
+    if low == 0:
+        return float(heights[0])
+    if low == places.size:
+        return float(heights[-1])
+    part = (at - places[low - 1]) / (places[low] - places[low - 1])
+    return float(heights[low - 1] + part * (heights[low] - heights[low - 1]))
+
+
+@compiled
+def _look_up(
+    scores: FloatArray,
+    segments: IntArray,
+    places: FloatArray,
+    heights: FloatArray,
+    offsets: IntArray,
+    found: FloatArray,
+    first: int,
+    last: int,
+) -> None:
+    for k in range(first, last):
+        own = segments[min(k, segments.shape[0] - 1)]
+        for i in range(own.size):
+            low, high = offsets[k, own[i]], offsets[k, own[i] + 1]
+            found[k, i] = 0.0
+            if high > low:
+                found[k, i] = _between(places[k, low:high], heights[k, low:high], scores[k, i])
+
+
+@dataclass(frozen=True, slots=True)
+class SlopeField:
+    """Slopes of a penalty for m models, from their scores on a sample of rows.
+
+    Attributes
+    ----------
+    values : (m,) floats, the penalty on the sample.
+    places, heights : (m, n) floats, sorted scores of each cell and the slopes there.
+    offsets : (m, K G + 1) integers, where each cell begins.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import likeforlike as lfl
+    >>> from likeforlike.penalties import Layout, SlopeField
+    >>> sample = Layout.of_rows(["f", "f", "m", "m"])
+    >>> field = SlopeField.of(lfl.FairLeap(), np.array([[0.0, 1.0, 2.0, 3.0]]), sample)
+    >>> field.slopes(np.array([[0.5]]), sample.take(np.array([0])))
+    array([[-4.]])
+    """
+
+    values: FloatArray
+    places: FloatArray
+    heights: FloatArray
+    offsets: IntArray
+
+    @classmethod
+    def of(cls, penalty: Penalty, scores: FloatArray, layout: Layout) -> SlopeField:
+        """Evaluate a penalty on the scores (m, n) of a sample of rows."""
+        values, gradients = penalty.stacked(scores, layout)
+        lines = [layout.line(k) for k in range(len(layout.segments))]
+        moved = np.stack([penalty.moved(line) for line in lines])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slopes = np.where(moved > 0.0, gradients / moved, 0.0)
+        places, heights = np.empty(scores.shape), np.empty(scores.shape)
+        offsets = np.empty((len(scores), layout.cells + 1), np.int64)
+        kernel = partial(_sort_field, scores, slopes, layout.segments, places, heights, offsets)
+        in_parts(kernel, np.full(len(scores), scores.shape[1]))
+        return cls(values, places, heights, offsets)
+
+    def slopes(self, scores: FloatArray, layout: Layout) -> FloatArray:
+        """Slope for a unit of moved mass at the scores (m, b) of other rows, shape (m, b)."""
+        found = np.empty(scores.shape)
+        kernel = partial(
+            _look_up, scores, layout.segments, self.places, self.heights, self.offsets, found
+        )
+        in_parts(kernel, np.full(len(scores), 8 * scores.shape[1]))
+        return found

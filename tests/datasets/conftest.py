@@ -1,0 +1,28 @@
+"""An empty cache, and servers that stop when a test ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.datasets.server import Serve, serving
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache and no other folder of data."""
+    place = tmp_path / "cache"
+    monkeypatch.setenv("LIKEFORLIKE_CACHE", str(place))
+    monkeypatch.delenv("LIKEFORLIKE_DATA", raising=False)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    return place
+
+
+@pytest.fixture
+def serve(cache: Path) -> Iterator[Serve]:
+    """Start servers that stop when the test ends."""
+    with ExitStack() as stack:
+        yield lambda answers: stack.enter_context(serving(answers))

@@ -1,0 +1,80 @@
+from pathlib import Path
+
+import pytest
+
+from likeforlike.datasets import (
+    adult,
+    available,
+    communities,
+    drug,
+    law_school,
+    load_adult,
+    load_communities,
+    load_drug,
+    load_law_school,
+)
+from tests.datasets.toy import put
+from tests.real import folder
+
+SOURCES = (adult.SOURCE, drug.SOURCE, law_school.SOURCE, communities.SOURCE)
+LOADERS = (load_adult, load_drug, load_law_school, load_communities)
+DATA = folder()
+
+
+@pytest.fixture(autouse=True)
+def data_at_hand(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIKEFORLIKE_DATA", str(DATA))
+
+
+def copy(name: str, place: Path) -> Path:
+    put(place / name, (DATA / name).read_bytes())
+    return place / name
+
+
+def states() -> dict[str, str]:
+    return {found.name: found.state for found in available()}
+
+
+def test_rows_and_sizes_are_those_of_the_files() -> None:
+    for found, source, load in zip(available(), SOURCES, LOADERS, strict=True):
+        data = load()
+        assert found.rows == data.frame.height
+        assert found.size == sum((DATA / file.path).stat().st_size for file in source.files)
+        assert data.provenance is not None
+        assert found.licence == data.provenance.licence
+        assert data.provenance == source.provenance
+        assert found.state == "in LIKEFORLIKE_DATA"
+        assert source.name == load.__name__.removeprefix("load_")
+
+
+def test_nothing_is_at_hand(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+    monkeypatch.delenv("LIKEFORLIKE_DATA")
+    assert set(states().values()) == {"to be fetched"}
+    assert not cache.exists()
+
+
+def test_a_data_set_is_where_the_worst_placed_of_its_files_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cache: Path
+) -> None:
+    monkeypatch.setenv("LIKEFORLIKE_DATA", str(tmp_path / "data"))
+    copy("adult/adult.data", tmp_path / "data")
+    assert states()["adult"] == "to be fetched"
+    kept = copy("adult/adult.test", cache)
+    assert states()["adult"] == "in the cache"
+    copy("adult/adult.test", tmp_path / "data")
+    assert states()["adult"] == "in LIKEFORLIKE_DATA"
+    (tmp_path / "data" / "adult" / "adult.test").unlink()
+    kept.write_bytes(kept.read_bytes()[:-1])
+    assert states()["adult"] == "damaged"
+    assert states()["drug"] == "to be fetched"
+
+
+def test_origins_are_public_and_of_the_files_they_are_for() -> None:
+    for source in SOURCES:
+        for file in source.files:
+            assert file.path.startswith(f"{source.name}/")
+            assert file.origins
+            name = file.path.rpartition("/")[2]
+            assert all(
+                origin.startswith("https://") and origin.endswith(name) for origin in file.origins
+            )

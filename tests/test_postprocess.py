@@ -1,0 +1,390 @@
+"""A repair: distances shrink, at a cost that is known beforehand."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import likeforlike as lfl
+from likeforlike.datasets import load_loans
+from likeforlike.distances import barycentre_spread
+from likeforlike.postprocess import ConditionalBarycentre
+from likeforlike.transport import line
+from tests import oracles
+from tests.repairs import STEPS, UNEQUAL, Rows, barycentre, by_cell, repaired, rows
+
+
+@pytest.mark.parametrize("t", STEPS)
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("digits", [None, 1, 0])
+def test_cells_of_equal_size_scale_exactly(t: float, order: float, digits: int | None) -> None:
+    table = rows(150, 150, digits=digits)
+    after = repaired(table, t).distances(order)
+    np.testing.assert_allclose(after, (1 - t) * table.distances(order), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("t", STEPS)
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("name", UNEQUAL)
+def test_unequal_cells_scale_up_to_the_bound(t: float, order: float, name: str) -> None:
+    table = UNEQUAL[name]
+    before, after = table.distances(order), repaired(table, t).distances(order)
+    left = repaired(table).distances(order)
+    assert (np.abs(after - (1 - t) * before) <= t * left + 1e-12).all()
+    for level in range(3):
+        cells = [table.cell(level, group) for group in (0, 1)]
+        spread = max(s.max() for s, _ in cells) - min(s.min() for s, _ in cells)
+        heaviest = sum((mass.max() / mass.sum()) ** (1 / order) for _, mass in cells)
+        assert left[level] <= 0.5 * spread * heaviest
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "second"),
+    [
+        ("continuous", 0.02, 0.03),
+        ("coprime", 0.02, 0.03),
+        ("tied", 0.02, 0.08),
+        ("decisions", 0.01, 0.08),
+        ("weighted", 0.03, 0.06),
+        ("weighted and tied", 0.04, 0.12),
+        ("weighted, same size", 0.04, 0.06),
+    ],
+)
+def test_little_is_left_of_unequal_cells(name: str, first: float, second: float) -> None:
+    table = UNEQUAL[name]
+    moved = repaired(table)
+    assert (moved.distances(1) <= first * table.distances(1)).all()
+    assert (moved.distances(2) <= second * table.distances(2)).all()
+
+
+def test_large_cells_reach_parity() -> None:
+    table = rows(40_000, 15_000, levels=2)
+    for order, left in ((1, 2e-4), (2, 1e-3)):
+        assert (repaired(table).distances(order) < left * table.distances(order)).all()
+
+
+def test_a_hundred_thousand_rows_a_cell_lose_no_digits() -> None:
+    table = rows(100_000, 100_000, levels=1)
+    moved = repaired(table._replace(scores=table.scores + 1e3))
+    assert moved.distances(2)[0] < 1e-12
+    before, after = (np.sort(table.cell(0, 1)[0]) for table in (table, moved))
+    centre = 0.5 * (before + np.sort(table.cell(0, 0)[0])) + 1e3
+    np.testing.assert_allclose(after, centre, rtol=1e-15)
+
+
+@pytest.mark.parametrize("t", STEPS)
+@pytest.mark.parametrize("name", UNEQUAL)
+def test_mean_gaps_scale_exactly(t: float, name: str) -> None:
+    table = UNEQUAL[name]
+    gaps = [
+        lfl.cdd_lp(*found[:3], sample_weight=found.weights).by_level.gap
+        for found in (table, repaired(table, t))
+    ]
+    np.testing.assert_allclose(gaps[1], (1 - t) * gaps[0], rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", UNEQUAL)
+def test_no_repair_changes_nothing(name: str) -> None:
+    table = UNEQUAL[name]
+    np.testing.assert_array_equal(repaired(table, 0.0).scores, table.scores)
+
+
+def test_at_parity_nothing_changes() -> None:
+    table = rows(60, 60)
+    alike = table._replace(scores=np.round(table.scores, 2))
+    for level in range(3):
+        inside = [(table.levels == level) & (table.groups == group) for group in (0, 1)]
+        alike.scores[inside[1]] = alike.scores[inside[0]]
+    np.testing.assert_array_equal(repaired(alike).scores, alike.scores)
+
+
+@pytest.mark.parametrize("t", STEPS)
+def test_more_groups_are_brought_together_pair_by_pair(t: float) -> None:
+    table = rows(200, 200, 200, 200)
+    before, after = (
+        lfl.cdd_lp(*found[:3], order=2).comparisons for found in (table, repaired(table, t))
+    )
+    assert len(before) == 6
+    for pair, moved in zip(
+        sorted(before, key=lambda d: str(d.groups)),
+        sorted(after, key=lambda d: str(d.groups)),
+        strict=True,
+    ):
+        np.testing.assert_allclose(
+            moved.by_level.distance, (1 - t) * pair.by_level.distance, atol=1e-12
+        )
+
+
+def test_the_loans_reach_parity() -> None:
+    loans = load_loans().frame
+    columns = loans["approved"], loans["sex"], loans["income"]
+    repair = ConditionalBarycentre(min_cell=1)
+    moved = repair.fit_transform(
+        columns[0], sensitive_features=columns[1], legitimate_features=columns[2]
+    )
+    assert float(lfl.cdd_lp(*columns)) == pytest.approx(0.2)
+    assert float(lfl.cdd_lp(moved, *columns[1:])) < 0.01
+    assert moved.min() == 0.0
+    assert moved.max() == 1.0
+
+
+@pytest.mark.parametrize("t", STEPS[1:])
+@pytest.mark.parametrize("name", UNEQUAL)
+def test_the_measured_risk_is_the_predicted_one(t: float, name: str) -> None:
+    table = UNEQUAL[name]
+    repair = ConditionalBarycentre(t)
+    moved = repair.fit_transform(table.scores, **table.columns)
+    measured = float(np.average((moved - table.scores) ** 2, weights=table.weights))
+    np.testing.assert_allclose(measured, repair.predicted_risk_, rtol=0.01)
+    # What is missing is how far a full repair leaves the cells from their barycentre.
+    full = repaired(table)
+    missing = 0.0
+    for level in range(3):
+        centre = barycentre([table.cell(level, group) for group in (0, 1)])
+        for group in (0, 1):
+            moved, mass = full.cell(level, group)
+            cost = line.cost(moved, centre[0], x_mass=mass, y_mass=centre[1])
+            missing += mass.sum() / table.mass.sum() * cost
+    np.testing.assert_allclose(
+        repair.predicted_risk_ - measured, t**2 * missing, rtol=1e-6, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("table", [rows(90, 40), rows(90, 40, digits=1, weighted=True)])
+def test_the_predicted_risk_of_two_groups(table: Rows) -> None:
+    expected = 0.0
+    for level in range(3):
+        (x, a), (y, b) = (table.cell(level, group) for group in (0, 1))
+        share = a.sum() / (a.sum() + b.sum())
+        cost = oracles.transport_cost(x, a, y, b, 2.0)
+        expected += (a.sum() + b.sum()) / table.mass.sum() * share * (1 - share) * cost
+        distance = ConditionalBarycentre().fit(table.scores, **table.columns).distances_[level]
+        assert distance == pytest.approx(cost**0.5, rel=1e-9)
+    for t in STEPS:
+        repair = ConditionalBarycentre(t).fit(table.scores, **table.columns)
+        assert repair.predicted_risk_ == pytest.approx(t**2 * expected, rel=1e-9)
+
+
+def test_the_predicted_risk_of_more_groups_is_their_spread() -> None:
+    table = rows(30, 50, 41, weighted=True)
+    cells = lfl.Cells.from_rows(*table[:3], sample_weight=table.weights)
+    spread = barycentre_spread(cells.atoms, np.arange(9).reshape(3, 3), 2)
+    expected = (cells.mass.sum(axis=1) * spread**2).sum() / cells.mass.sum()
+    repair = ConditionalBarycentre(0.5).fit(table.scores, **table.columns)
+    assert repair.predicted_risk_ == pytest.approx(expected / 4, rel=1e-9)
+
+
+def test_the_way_to_go_may_change_after_fit() -> None:
+    table = UNEQUAL["continuous"]
+    full = ConditionalBarycentre().fit(table.scores, **table.columns)
+    half = ConditionalBarycentre(0.5).fit(table.scores, **table.columns)
+    full.set_params(t=0.5)
+    assert full.predicted_risk_ == half.predicted_risk_
+    np.testing.assert_array_equal(
+        full.transform(table.scores, **table.features),
+        half.transform(table.scores, **table.features),
+    )
+
+
+def test_lots_decide_who_gets_what_and_not_how_much_there_is() -> None:
+    table = UNEQUAL["decisions"]
+    one, same, other = (repaired(table, random_state=seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one.scores, same.scores)
+    assert (one.scores != other.scores).any()
+    for mine, theirs in zip(by_cell(table, one), by_cell(table, other), strict=True):
+        np.testing.assert_array_equal(mine[1], theirs[1])
+
+
+def test_lots_do_not_follow_the_order_of_rows() -> None:
+    table = rows(500, 500, digits=0, levels=1)
+    tied = (table.groups == 1) & (table.scores == 1.0)
+    moved = repaired(table).scores[tied]
+    first, second = np.array_split(moved, 2)
+    assert np.unique(moved).size > 1
+    assert abs(first.mean() - second.mean()) < 4 * moved.std() / np.sqrt(tied.sum() / 4)
+
+
+def test_one_of_many_gets_the_mean_of_what_they_would_get() -> None:
+    table = UNEQUAL["decisions"]
+    repair = ConditionalBarycentre().fit(table.scores, **table.columns)
+    together = repair.transform(table.scores, **table.features)
+    tied = (table.scores == 1.0) & (table.groups == 0) & (table.levels == 1)
+    alone = repair.transform([1.0], sensitive_features=[0], legitimate_features=[1])
+    assert alone[0] == pytest.approx(together[tied].mean(), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda a, b: pd.DataFrame({"a": a, "b": b}),
+        lambda a, b: pd.DataFrame({0: a, "0": b}),
+        lambda a, b: pl.DataFrame({"a": a, "b": b}),
+        lambda a, b: np.column_stack([a.astype(object), b]),
+    ],
+    ids=["pandas", "pandas, numbered", "polars", "array"],
+)
+def test_several_columns_are_levels_together(made: Callable[[Any, Any], Any]) -> None:
+    table = rows(60, 80, levels=4)
+    first, second = table.levels // 2, np.array(["u", "v"])[table.levels % 2]
+    repair = ConditionalBarycentre()
+    moved = repair.fit_transform(
+        table.scores,
+        sensitive_features=table.groups,
+        legitimate_features=made(first, second),
+    )
+    assert repair.levels_ == ((0, "u"), (0, "v"), (1, "u"), (1, "v"))
+    np.testing.assert_array_equal(moved, repaired(table).scores)
+    with pytest.raises(lfl.InputError, match=r"has 1 column\(s\), but had 2 in fit"):
+        repair.transform(table.scores, sensitive_features=table.groups, legitimate_features=first)
+
+
+def test_one_column_of_a_table_is_a_column() -> None:
+    table = rows(60, 80)
+    moved = ConditionalBarycentre().fit_transform(
+        pl.Series(table.scores),
+        sensitive_features=pl.DataFrame({"sex": table.groups}),
+        legitimate_features=table.levels[:, None],
+    )
+    np.testing.assert_array_equal(moved, repaired(table).scores)
+
+
+def test_without_levels_there_is_one() -> None:
+    table = rows(60, 80, levels=1)
+    repair = ConditionalBarycentre()
+    moved = repair.fit_transform(table.scores, sensitive_features=table.groups)
+    np.testing.assert_array_equal(moved, repaired(table).scores)
+    assert repair.fallbacks_ == ()
+    assert repair.coverage_ == {0: 1.0, 1: 1.0}
+
+
+def test_it_can_be_cloned_set_and_pickled() -> None:
+    table = rows(30, 30)
+    repair = ConditionalBarycentre(0.5, min_cell=7, random_state=3)
+    repair.fit(table.scores, **table.features)
+    copy = import_module("sklearn.base").clone(repair)
+    assert copy.get_params() == {"t": 0.5, "min_cell": 7, "random_state": 3}
+    assert not hasattr(copy, "groups_")
+    assert not hasattr(copy, "predicted_risk_")
+    assert repr(copy.set_params(t=1)) == ("ConditionalBarycentre(t=1, min_cell=7, random_state=3)")
+    np.testing.assert_array_equal(
+        pickle.loads(pickle.dumps(repair)).transform(table.scores, **table.features),
+        repair.transform(table.scores, **table.features),
+    )
+
+
+def test_it_does_not_load_scikit_learn() -> None:
+    code = """
+import sys
+from likeforlike.postprocess import ConditionalBarycentre
+ConditionalBarycentre(min_cell=1).fit_transform([0.1, 0.2], sensitive_features=["f", "m"])
+assert "sklearn" not in sys.modules
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"t": 1.5}, "t must be a number from 0 to 1, not 1.5"),
+        ({"t": -0.1}, "t must be a number from 0 to 1"),
+        ({"t": np.nan}, "t must be a number from 0 to 1, not nan"),
+        ({"t": "half"}, "t must be a number from 0 to 1, not 'half'"),
+        ({"min_cell": 0}, "min_cell must be a whole number of at least 1, not 0"),
+        ({"min_cell": 2.5}, "min_cell must be a whole number"),
+        ({"random_state": -1}, "random_state must be a whole number >= 0 or None, not -1"),
+        ({"random_state": "x"}, "random_state must be a whole number"),
+    ],
+)
+def test_bad_settings(settings: dict[str, Any], message: str) -> None:
+    table = rows(30, 30)
+    with pytest.raises(lfl.InputError, match=message):
+        ConditionalBarycentre(**settings).fit(table.scores, **table.features)
+    fitted = ConditionalBarycentre().fit(table.scores, **table.features)
+    with pytest.raises(lfl.InputError, match=message):
+        fitted.set_params(**settings).transform(table.scores, **table.features)
+
+
+def test_settings_may_be_numbers_of_numpy() -> None:
+    table = rows(30, 30)
+    moved = repaired(table, np.float64(1.0), min_cell=np.int64(20), random_state=np.int64(0))
+    np.testing.assert_array_equal(moved.scores, repaired(table).scores)
+
+
+def test_an_unknown_setting() -> None:
+    with pytest.raises(lfl.InputError, match="no setting 'strength'; there are"):
+        ConditionalBarycentre().set_params(strength=1.0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"scores": [0.1, np.nan] * 30}, "scores has 30 value.* the first at row 1"),
+        ({"scores": ["high"] * 60}, "scores must hold numbers"),
+        ({"scores": []}, "scores is empty"),
+        ({"sensitive_features": ["f", "m"]}, r"sensitive_features has 2 row\(s\), but scores"),
+        ({"sensitive_features": None}, "sensitive_features must be a one-dimensional"),
+        ({"sensitive_features": ["f", None] * 30}, "sensitive_features has 30 missing"),
+        ({"legitimate_features": [1, 2]}, r"legitimate_features has 2 row\(s\), but scores"),
+        (
+            {"legitimate_features": pl.DataFrame({"x": [1.0, None] * 30, "y": [1] * 60})},
+            "legitimate_features x has 30 missing",
+        ),
+        ({"legitimate_features": np.empty((60, 0))}, "legitimate_features has no columns"),
+        ({"legitimate_features": [[1, 2]] * 60}, "legitimate_features must be one-dimensional"),
+        (
+            {"legitimate_features": pd.DataFrame(np.ones((60, 2)), columns=["a", "a"])},
+            "legitimate_features cannot be read: Expected unique column names",
+        ),
+        ({"sample_weight": [1.0, -1.0] * 30}, "sample_weight has 30 negative"),
+        ({"sample_weight": [1.0]}, r"sample_weight has 1 row\(s\)"),
+    ],
+)
+def test_bad_columns(changed: dict[str, Any], message: str) -> None:
+    good = {
+        "scores": np.linspace(0, 1, 60),
+        "sensitive_features": ["f", "m"] * 30,
+        "legitimate_features": [1] * 60,
+    }
+    fitted = ConditionalBarycentre().fit(**good)
+    for method in (ConditionalBarycentre().fit, fitted.transform, fitted.fit_transform):
+        with pytest.raises(lfl.InputError, match=message):
+            method(**{**good, **changed})
+
+
+def test_columns_that_must_be_named() -> None:
+    with pytest.raises(TypeError, match="sensitive_features"):
+        ConditionalBarycentre().fit([0.1, 0.2])  # type: ignore[call-arg]
+
+
+def test_groups_that_cannot_be_repaired() -> None:
+    with pytest.raises(lfl.InputError, match="single value 'f'; a repair needs at least two"):
+        ConditionalBarycentre(min_cell=1).fit([0.1, 0.2], sensitive_features=["f", "f"])
+    with pytest.raises(lfl.InputError, match=r"has 1 row\(s\) of 'f', fewer than min_cell=2"):
+        ConditionalBarycentre(min_cell=2).fit([0.1, 0.2, 0.3], sensitive_features=["f", "m", "m"])
+
+
+def test_transform_needs_what_fit_had() -> None:
+    table = rows(30, 30)
+    repair = ConditionalBarycentre()
+    with pytest.raises(lfl.InputError, match="has no maps yet; call fit first"):
+        repair.transform(table.scores, **table.features)
+    repair.fit(table.scores, **table.features)
+    with pytest.raises(lfl.InputError, match="so transform needs them too"):
+        repair.transform(table.scores, sensitive_features=table.groups)
+    with pytest.raises(lfl.InputError, match=r"has 2, which fit has not seen; it knows \[0, 1\]"):
+        repair.transform([0.5], sensitive_features=[2], legitimate_features=[0])
+    repair.fit(table.scores, sensitive_features=table.groups)
+    with pytest.raises(lfl.InputError, match="were not given in fit"):
+        repair.transform(table.scores, **table.features)
