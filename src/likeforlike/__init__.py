@@ -8,6 +8,8 @@ is exact by sorting, and every figure here is exact and fast.
 0.5
 """
 
+from typing import TYPE_CHECKING, Any
+
 from likeforlike.audit import Audit as Audit
 from likeforlike.audit import audit as audit
 from likeforlike.cells import Cells as Cells
@@ -19,11 +21,17 @@ from likeforlike.disparity import tv_overlap as tv_overlap
 from likeforlike.errors import BinnedLevelWarning as BinnedLevelWarning
 from likeforlike.errors import InputError as InputError
 from likeforlike.errors import LevelCostWarning as LevelCostWarning
+from likeforlike.errors import UnmetLimitWarning as UnmetLimitWarning
+from likeforlike.errors import UnpenalisedWarning as UnpenalisedWarning
 from likeforlike.nested_disparity import NestedDisparity as NestedDisparity
 from likeforlike.nested_disparity import cdd_wass as cdd_wass
 from likeforlike.penalties import FairBiT as FairBiT
 from likeforlike.penalties import FairLeap as FairLeap
 from likeforlike.penalties import WassersteinPenalty as WassersteinPenalty
+
+if TYPE_CHECKING:
+    from likeforlike.estimators import FairClassifier as FairClassifier
+    from likeforlike.estimators import FairRegressor as FairRegressor
 
 __version__ = "0.1.0"
 
@@ -33,11 +41,15 @@ __all__ = [
     "Cells",
     "Disparity",
     "FairBiT",
+    "FairClassifier",
     "FairLeap",
+    "FairRegressor",
     "InputError",
     "LevelCostWarning",
     "LevelTable",
     "NestedDisparity",
+    "UnmetLimitWarning",
+    "UnpenalisedWarning",
     "WassersteinPenalty",
     "__version__",
     "audit",
@@ -46,3 +58,12 @@ __all__ = [
     "dd",
     "tv_overlap",
 ]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    """Estimators are imported when asked for: auditing needs neither torch nor scikit-learn."""
+    if name in ("FairClassifier", "FairRegressor"):
+        from likeforlike import estimators
+
+        return getattr(estimators, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

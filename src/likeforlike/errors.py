@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["BinnedLevelWarning", "InputError", "LevelCostWarning"]
+__all__ = [
+    "BinnedLevelWarning",
+    "InputError",
+    "LevelCostWarning",
+    "UnmetLimitWarning",
+    "UnpenalisedWarning",
+]
 
 
 class InputError(ValueError):
@@ -43,5 +49,27 @@ class BinnedLevelWarning(UserWarning):
     --------
     >>> from likeforlike import BinnedLevelWarning
     >>> issubclass(BinnedLevelWarning, UserWarning)
+    True
+    """
+
+
+class UnpenalisedWarning(UserWarning):
+    """A model was trained without its penalty, because nobody said who belongs to which group.
+
+    Examples
+    --------
+    >>> from likeforlike import UnpenalisedWarning
+    >>> issubclass(UnpenalisedWarning, UserWarning)
+    True
+    """
+
+
+class UnmetLimitWarning(UserWarning):
+    """No strength that was tried kept the disparity on the validation rows below the limit.
+
+    Examples
+    --------
+    >>> from likeforlike import UnmetLimitWarning
+    >>> issubclass(UnmetLimitWarning, UserWarning)
     True
     """

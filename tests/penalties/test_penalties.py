@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
@@ -15,8 +16,9 @@ from likeforlike.transport.atoms import FloatArray, IntArray
 from tests.oracles import slopes, transport_cost
 
 ORDERS = [1.0, 1.5, 2.0, 3.0]
-PENALTIES: dict[str, type[Penalty]] = {
+PENALTIES: dict[str, Callable[..., Penalty]] = {
     "fairbit": lfl.FairBiT,
+    "fairbit whole": partial(lfl.FairBiT, off_diagonal=True),
     "fairleap": lfl.FairLeap,
     "wasserstein": lfl.WassersteinPenalty,
 }
@@ -59,7 +61,7 @@ def test_gradients_equal_finite_differences(
     name: str, order: float, groups: int, weighted: bool
 ) -> None:
     data = rows(1, groups=groups, weighted=weighted)
-    penalty = PENALTIES[name](order=order)  # type: ignore[call-arg]
+    penalty = PENALTIES[name](order=order)
 
     def value(scores: FloatArray) -> float:
         return penalty.value_and_grad(scores, data.groups, data.levels, data.weight)[0]
@@ -73,7 +75,7 @@ def test_gradients_equal_finite_differences(
 def test_classes_are_added_up(name: str, order: float) -> None:
     data = rows(2, weighted=True)
     scores = np.random.default_rng(3).dirichlet(np.ones(3), data.scores.size)
-    penalty = PENALTIES[name](order=order)  # type: ignore[call-arg]
+    penalty = PENALTIES[name](order=order)
     value, gradient = penalty.value_and_grad(scores, data.groups, data.levels, data.weight)
     by_class = [
         penalty.value_and_grad(column, data.groups, data.levels, data.weight) for column in scores.T
@@ -118,14 +120,31 @@ def test_fairbit_is_the_bicausal_excess(
     np.testing.assert_allclose(gradient, slopes(total, data.scores, 1e-7), atol=2e-7)
 
 
-def test_fairbit_by_default_does_not_depend_on_the_level_cost() -> None:
+def test_fairbit_by_default_compares_like_with_like() -> None:
     data = rows(5, weighted=False)
-    value, gradient = lfl.FairBiT().value_and_grad(*data)
+    value, _ = lfl.FairBiT().value_and_grad(*data)
+    found = lfl.cdd_wass(*data[:3])
+    assert value == pytest.approx(found.diagonal, rel=1e-12)
+    assert found.off_diagonal > 0.0
+
+
+def test_fairbit_with_a_safe_level_cost_does_not_depend_on_it() -> None:
+    data = rows(5, weighted=False)
+    value, gradient = lfl.FairBiT(off_diagonal=True).value_and_grad(*data)
     found = lfl.cdd_wass(*data[:3])
     assert value == pytest.approx(found.diagonal + found.off_diagonal, rel=1e-12)
     larger, same = lfl.FairBiT(level_cost=50.0).value_and_grad(*data)
     assert value == pytest.approx(larger, rel=1e-9)
     np.testing.assert_allclose(gradient, same, atol=1e-12)
+
+
+def test_fairbit_cannot_tell_the_diagonal_apart_when_the_plan_depends_on_scores() -> None:
+    for penalty in (
+        lfl.FairBiT(level_cost=1.0, off_diagonal=False),
+        lfl.FairBiT(level_metric="numeric", off_diagonal=False),
+    ):
+        with pytest.raises(lfl.InputError, match="off_diagonal=False needs"):
+            penalty.value_and_grad([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0, 1] * 3, [1, 1, 2, 2, 3, 3])
 
 
 @pytest.mark.parametrize("measure", ["marginal", "average", "uniform", "overlap"])
@@ -241,7 +260,7 @@ def test_equal_laws_cost_nothing(name: str) -> None:
 def test_the_curvature_is_a_bound(name: str, order: float, groups: int) -> None:
     data = rows(16, groups=groups, weighted=True)
     layout = Layout.of_rows(*data[1:])
-    penalty = PENALTIES[name](order=order)  # type: ignore[call-arg]
+    penalty = PENALTIES[name](order=order)
     value, gradient = penalty.value_and_grad(*data)
     bound = penalty.curvature(data.scores, layout)
     assert (bound >= 0.0).all()
@@ -260,9 +279,9 @@ def test_the_curvature_is_a_bound(name: str, order: float, groups: int) -> None:
 def test_the_plan_moves_as_much_as_it_says() -> None:
     data = rows(18, groups=3, weighted=True)
     layout = Layout.of_rows(*data[1:])
-    for make in PENALTIES.values():
+    for name in ("fairbit whole", "fairleap", "wasserstein"):
         # Every pair of groups is counted once on either side.
-        assert make().moved(layout).sum() == pytest.approx(2.0, rel=1e-12)
+        assert PENALTIES[name]().moved(layout).sum() == pytest.approx(2.0, rel=1e-12)
 
 
 def test_a_level_with_one_group_is_coverage() -> None:
@@ -277,7 +296,7 @@ def test_a_level_with_one_group_is_coverage() -> None:
 def test_papers_settings() -> None:
     assert lfl.FairLeap.paper("uniform") == lfl.FairLeap("uniform", 1.0, summed=True)
     assert lfl.FairLeap.paper("marginal") == lfl.FairLeap("marginal", 1.0)
-    assert lfl.FairBiT.paper() == lfl.FairBiT(2.0, "numeric", 1.0)
+    assert lfl.FairBiT.paper() == lfl.FairBiT(2.0, "numeric", 1.0, off_diagonal=True)
     assert lfl.WassersteinPenalty.paper() == lfl.WassersteinPenalty(2.0)
     data = rows(20, weighted=False)
     summed, _ = lfl.FairLeap.paper("uniform").value_and_grad(*data)

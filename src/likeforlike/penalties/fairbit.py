@@ -11,6 +11,9 @@ With the discrete metric and a safe C everybody who can stay in a level stays, w
 
     V(f) = Σ_l min(p_0(l), p_1(l)) W_p^p(P_0^l, P_1^l) + what those pay who had to change level.
 
+The second part compares people of different levels, so it also charges scores that depend on the
+level as they may. By default it is left out; the paper has it.
+
 Reference: Ghassemi et al. (2025), FairBiT and Proposition 1.
 """
 
@@ -26,7 +29,7 @@ import numpy as np
 from likeforlike.errors import InputError
 from likeforlike.nested_disparity import LevelMetric, level_ground
 from likeforlike.penalties.layout import Layout
-from likeforlike.penalties.penalty import Penalty, check_order, moved_between_groups
+from likeforlike.penalties.penalty import Penalty, check_order, group_shares, moved_between_groups
 from likeforlike.transport.atoms import FloatArray, IntArray
 from likeforlike.transport.compiled import compiled
 from likeforlike.transport.level_cost import level_cost_factor
@@ -76,6 +79,7 @@ def _bicausal(
     ground: FloatArray,
     level_cost: float,
     keep: bool,
+    change: bool,
     order: float,
     weight: float,
     slopes: FloatArray,
@@ -89,7 +93,7 @@ def _bicausal(
     flow = np.zeros(ground.shape)
     extra = 0.0
     stay = np.minimum(supply, demand) if keep else np.zeros(supply.size)
-    if not keep or (supply > stay).any():
+    if change and (supply > stay).any():
         flow, extra = _flow_between(
             packed, segments, supply - stay, demand - stay, ground, level_cost, order
         )
@@ -116,6 +120,7 @@ def _bicausal_rows(
     level_cost: float,
     factor: float,
     keep: bool,
+    change: bool,
     order: float,
     gradient: FloatArray,
 ) -> float:
@@ -137,7 +142,9 @@ def _bicausal_rows(
             share = of_group[g] * of_group[h] / pairs if pairs > 0.0 else 0.0
             if share > 0.0:
                 both = (np.arange(n_levels) * n_groups + g, np.arange(n_levels) * n_groups + h)
-                value += share * _bicausal(packed, both, ground, cost, keep, order, share, slopes)
+                value += share * _bicausal(
+                    packed, both, ground, cost, keep, change, order, share, slopes
+                )
     row_slopes(slopes, atom_mass, atom_of, rows, mass, gradient)
     return value
 
@@ -152,6 +159,7 @@ def _bicausal_many(
     level_cost: float,
     factor: float,
     keep: bool,
+    change: bool,
     order: float,
     values: FloatArray,
     gradients: FloatArray,
@@ -169,6 +177,7 @@ def _bicausal_many(
             level_cost,
             factor,
             keep,
+            change,
             order,
             gradients[k],
         )
@@ -212,6 +221,7 @@ def bicausal(
     *,
     order: float,
     level_cost: float | None = None,
+    off_diagonal: bool = True,
 ) -> tuple[FloatArray, FloatArray]:
     """Bi-causal cost of m models less what the levels alone cost, and its gradient.
 
@@ -223,6 +233,8 @@ def bicausal(
     order : p >= 1.
     level_cost : C >= 0; `None` takes the smallest safe one for the reach of each model's scores,
         and holds it fixed in the gradient.
+    off_diagonal : whether those who have to change level count; without them the ground must be
+        safe and C left open, or the plan itself would depend on the scores.
 
     Returns
     -------
@@ -250,6 +262,7 @@ def bicausal(
         np.nan if level_cost is None else float(level_cost),
         ground.factor,
         level_cost is None and ground.safe,
+        off_diagonal,
         float(order),
         values,
         gradients,
@@ -268,6 +281,9 @@ class FairBiT(Penalty):
     level_metric : `"discrete"` (levels are names), `"numeric"` (levels are numbers, |l - l'|^p as
         in the paper) or a K x K array in the order of the sorted levels.
     level_cost : C >= 0; `None` takes the smallest that keeps like compared with like.
+    off_diagonal : whether to charge also those who have to change level, for scores that differ
+        between levels. `None` does so only where it cannot be told apart: where a level cost is
+        given, or where the metric has no safe one.
 
     References
     ----------
@@ -286,6 +302,7 @@ class FairBiT(Penalty):
     order: float = 2.0
     level_metric: LevelMetric = "discrete"
     level_cost: float | None = None
+    off_diagonal: bool | None = None
 
     def __post_init__(self) -> None:
         check_order(self.order)
@@ -297,13 +314,43 @@ class FairBiT(Penalty):
     @classmethod
     def paper(cls) -> FairBiT:
         """The paper's settings: p = 2, levels as whole numbers |l - l'|², C = 1, un-rooted."""
-        return cls(order=2.0, level_metric="numeric", level_cost=1.0)
+        return cls(order=2.0, level_metric="numeric", level_cost=1.0, off_diagonal=True)
 
     def stacked(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
         """Values (m,) and gradients (m, n) of the scores (m, n) of m models."""
         ground = ground_between(self.level_metric, layout.levels, self.order)
-        return bicausal(scores, layout, ground, order=self.order, level_cost=self.level_cost)
+        return bicausal(
+            scores,
+            layout,
+            ground,
+            order=self.order,
+            level_cost=self.level_cost,
+            off_diagonal=self._everybody(layout),
+        )
 
     def moved(self, layout: Layout) -> FloatArray:
-        """Mass that the plan moves to or from each row: 1 / n_a for two groups. Shape (n,)."""
-        return moved_between_groups(layout)
+        """Mass that the plan moves to or from each row: 1 / n_a for two groups where everybody
+        counts, min(p_0(l), p_1(l)) / n_al where those do who stay in their level. Shape (n,).
+        """
+        if self._everybody(layout):
+            return moved_between_groups(layout)
+        mass = layout.cell_mass()
+        shares = mass / np.maximum(mass.sum(axis=0), np.finfo(float).tiny)
+        stays = np.minimum(shares[:, :, None], shares[:, None, :])
+        of_cell = (stays * group_shares(mass.sum(axis=0))).sum(axis=2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            per_row = np.where(mass > 0.0, of_cell / mass, 0.0)
+        own = layout.mass[0] if layout.mass.size else 1.0
+        found: FloatArray = per_row.ravel()[layout.segments[0]] * own
+        return found
+
+    def _everybody(self, layout: Layout) -> bool:
+        """Whether those count who have to change level."""
+        ground = ground_between(self.level_metric, layout.levels, self.order)
+        apart = self.level_cost is None and ground.safe
+        if self.off_diagonal is False and not apart:
+            raise InputError(
+                "off_diagonal=False needs level_cost=None and a level_metric with a safe level "
+                "cost, such as 'discrete'."
+            )
+        return not apart if self.off_diagonal is None else self.off_diagonal

@@ -95,7 +95,7 @@ class SlopeField:
     ----------
     values : (m,) floats, the penalty on the sample.
     places, heights : (m, n) floats, sorted scores of each cell and the slopes there.
-    offsets : (m, K G + 1) integers, where each cell begins.
+    offsets : (m, K G + 2) integers, where each cell begins; rows that cannot move come last.
 
     Examples
     --------
@@ -119,13 +119,21 @@ class SlopeField:
         values, gradients = penalty.stacked(scores, layout)
         lines = [layout.line(k) for k in range(len(layout.segments))]
         moved = np.stack([penalty.moved(line) for line in lines])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            slopes = np.where(moved > 0.0, gradients / moved, 0.0)
+        slopes = np.zeros(scores.shape)
+        np.divide(gradients, moved, out=slopes, where=moved > 0.0)
+        # A row without mass has no slope to tell; all of them go to a cell that nobody looks at.
+        segments = np.where(moved > 0.0, layout.segments, layout.cells)
         places, heights = np.empty(scores.shape), np.empty(scores.shape)
-        offsets = np.empty((len(scores), layout.cells + 1), np.int64)
-        kernel = partial(_sort_field, scores, slopes, layout.segments, places, heights, offsets)
+        offsets = np.empty((len(scores), layout.cells + 2), np.int64)
+        kernel = partial(_sort_field, scores, slopes, segments, places, heights, offsets)
         in_parts(kernel, np.full(len(scores), scores.shape[1]))
         return cls(values, places, heights, offsets)
+
+    def select(self, models: IntArray) -> SlopeField:
+        """The field of some of the models."""
+        return SlopeField(
+            self.values[models], self.places[models], self.heights[models], self.offsets[models]
+        )
 
     def slopes(self, scores: FloatArray, layout: Layout) -> FloatArray:
         """Slope for a unit of moved mass at the scores (m, b) of other rows, shape (m, b)."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from likeforlike.columns import Column, encode, weights
+from likeforlike.columns import Codes, Column, encode, weights
 from likeforlike.errors import InputError
 from likeforlike.transport.atoms import FloatArray, IntArray
 
@@ -58,15 +58,34 @@ class Layout:
         sample_weight : (n,) numbers >= 0.
         """
         group = encode(groups, "groups")
-        segments, labels = group.codes, cast(tuple[Hashable, ...], ("all",))
+        level = None
         if levels is not None:
             level = encode(levels, "levels")
-            _check_length(group.codes.size, level.codes.size, "levels")
-            segments, labels = level.codes * len(group.labels) + group.codes, level.labels
-        mass = np.empty((0, 0))
-        if sample_weight is not None:
-            mass = weights(sample_weight, "sample_weight", segments.size)[None, :]
-        return cls(segments[None, :], labels, group.labels, mass)
+            if group.codes.size != level.codes.size:
+                raise InputError(
+                    f"levels has {level.codes.size} row(s), but groups have {group.codes.size}."
+                )
+        layout = cls.of_codes(group, level)
+        if sample_weight is None:
+            return layout
+        return layout.weighted(weights(sample_weight, "sample_weight", layout.size))
+
+    @classmethod
+    def of_codes(cls, group: Codes, level: Codes | None) -> Layout:
+        """Layout of rows whose groups and levels are numbered already; `None` is one level."""
+        if level is None:
+            return cls(group.codes[None, :], ("all",), group.labels, np.empty((0, 0)))
+        segments = level.codes * len(group.labels) + group.codes
+        return cls(segments[None, :], level.labels, group.labels, np.empty((0, 0)))
+
+    @classmethod
+    def single(cls, size: int) -> Layout:
+        """Layout of rows of which nothing is known: one level, one group."""
+        return cls(np.zeros((1, size), np.int64), ("all",), ("all",), np.empty((0, 0)))
+
+    def weighted(self, sample_weight: FloatArray) -> Layout:
+        """The same rows with weights (n,)."""
+        return Layout(self.segments, self.levels, self.groups, sample_weight[None, :])
 
     @property
     def size(self) -> int:
@@ -125,8 +144,3 @@ class Layout:
                 f"no level holds two of the groups {list(self.groups)}, so nothing can be "
                 "compared; use coarser levels."
             )
-
-
-def _check_length(expected: int, found: int, name: str) -> None:
-    if expected != found:
-        raise InputError(f"{name} has {found} row(s), but groups have {expected}.")
