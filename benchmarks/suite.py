@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
 
-from benchmarks import audit, fairbit, growth, levels, nested
+from benchmarks import audit, fairbit, growth, levels, nested, training
 from benchmarks.timing import Case, Comparison
 
 __all__ = ["FAMILIES", "run"]
@@ -19,6 +19,7 @@ FAMILIES: dict[str, Callable[[bool], list[Case]]] = {
     "levels": levels.cases,
     "growth": growth.cases,
     "audit": audit.cases,
+    "training": training.cases,
 }
 
 

@@ -8,7 +8,7 @@ is exact by sorting, and every figure here is exact and fast.
 0.5
 """
 
-from typing import TYPE_CHECKING, Any
+import typing
 
 from likeforlike.audit import Audit as Audit
 from likeforlike.audit import audit as audit
@@ -29,7 +29,7 @@ from likeforlike.penalties import FairBiT as FairBiT
 from likeforlike.penalties import FairLeap as FairLeap
 from likeforlike.penalties import WassersteinPenalty as WassersteinPenalty
 
-if TYPE_CHECKING:
+if typing.TYPE_CHECKING:
     from likeforlike.estimators import FairClassifier as FairClassifier
     from likeforlike.estimators import FairRegressor as FairRegressor
 
@@ -60,7 +60,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401
+def __getattr__(name: str) -> typing.Any:  # noqa: ANN401
     """Estimators are imported when asked for: auditing needs neither torch nor scikit-learn."""
     if name in ("FairClassifier", "FairRegressor"):
         from likeforlike import estimators

@@ -8,6 +8,8 @@ with a multi-layer perceptron f. Groups and levels are needed to fit, never to p
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self
 
@@ -107,7 +109,7 @@ class _FairEstimator(BaseEstimator):  # type: ignore[misc]
                     "fit was called without sensitive_features, so the model is trained without "
                     "its penalty.",
                     UnpenalisedWarning,
-                    stacklevel=3,
+                    stacklevel=4,
                 )
             return None
         group = encode_columns(sensitive, "sensitive_features", size)
@@ -246,24 +248,18 @@ class FairClassifier(ClassifierMixin, _FairEstimator):  # type: ignore[misc]
         legitimate_features : (n,) labels of the levels, or several columns.
         sample_weight : (n,) numbers >= 0.
         """
-        self._check_settings()
-        X, y = validate_data(self, X, y, dtype=np.float64)  # noqa: N806
-        check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
-        if classes.size < 2:
-            raise InputError(f"y has one class only, {classes[0]!r}; a classifier needs two.")
-        layout = self._layout(len(X), sensitive_features, legitimate_features)
-        weight = _weights(sample_weight, X)
-        binary = classes.size == 2
-        self._fit(
-            X,
-            codes.astype(np.int64),
-            weight,
-            layout,
-            "logistic" if binary else "softmax",
-            1 if binary else classes.size,
-        )
-        self.classes_ = classes
+        with _all_or_nothing(self):
+            X, y = validate_data(self, X, y, dtype=np.float64)  # noqa: N806
+            check_classification_targets(y)
+            classes, codes = np.unique(y, return_inverse=True)
+            if classes.size < 2:
+                raise InputError(f"y has one class only, {classes[0]!r}; a classifier needs two.")
+            layout = self._layout(len(X), sensitive_features, legitimate_features)
+            loss: Loss = "logistic" if classes.size == 2 else "softmax"
+            outputs = 1 if classes.size == 2 else classes.size
+            weight = _weights(sample_weight, X)
+            self._fit(X, codes.astype(np.int64), weight, layout, loss, outputs)
+            self.classes_ = classes
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803, ANN401
@@ -308,15 +304,29 @@ class FairRegressor(RegressorMixin, _FairEstimator):  # type: ignore[misc]
         sample_weight: Column | None = None,
     ) -> Self:
         """Fit to inputs X (n, d) and targets y (n,); arguments as for `FairClassifier.fit`."""
-        self._check_settings()
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)  # noqa: N806
-        layout = self._layout(len(X), sensitive_features, legitimate_features)
-        self._fit(X, y.astype(np.float64), _weights(sample_weight, X), layout, "squared", 1)
+        with _all_or_nothing(self):
+            X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)  # noqa: N806
+            layout = self._layout(len(X), sensitive_features, legitimate_features)
+            weight = _weights(sample_weight, X)
+            self._fit(X, y.astype(np.float64), weight, layout, "squared", 1)
         return self
 
     def predict(self, X: Any) -> FloatArray:  # noqa: N803, ANN401
         """Predicted targets, shape (n,)."""
         return self._scores(X)
+
+
+@contextmanager
+def _all_or_nothing(estimator: _FairEstimator) -> Iterator[None]:
+    """Check the settings; a fit that fails or is interrupted leaves the estimator as it was."""
+    before = dict(vars(estimator))
+    estimator._check_settings()
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise
 
 
 def _weights(sample_weight: Column | None, X: FloatArray) -> FloatArray | None:  # noqa: N803
@@ -325,6 +335,4 @@ def _weights(sample_weight: Column | None, X: FloatArray) -> FloatArray | None: 
     weight: FloatArray = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
-    if not weight.any():
-        raise InputError("sample_weight is 0 for every row; at least one row must count.")
     return weight

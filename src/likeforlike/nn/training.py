@@ -213,7 +213,12 @@ class _Loop:
         self._slopes: BatchSlopes | None = None
         if recipe.penalty is not None and self.all_strengths.any():
             self._slopes = BatchSlopes(
-                recipe.penalty, recipe.loss, rows, seeds, recipe.penalty_rows, recipe.refresh
+                recipe.penalty,
+                recipe.loss,
+                rows,
+                seeds,
+                recipe.penalty_rows,
+                recipe.refresh,
             )
         self._adam = self._optimiser()
 

@@ -1,0 +1,79 @@
+"""Scorers: conditional disparity for scikit-learn's model selection.
+
+scikit-learn chooses what scores highest, so disparities are returned with a minus sign, as its own
+losses are.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from likeforlike.columns import Column, encode_columns
+from likeforlike.disparity import cdd_lp
+from likeforlike.files import extra
+from likeforlike.measures import Measure
+from likeforlike.transport.atoms import FloatArray
+
+__all__ = ["disparity_scorer"]
+
+
+def disparity_scorer(*, order: float = 2.0, measure: Measure = "marginal") -> Any:  # noqa: ANN401
+    """A scorer that gives minus the conditional disparity, (Σ_l Q(l) W_p^p(l))^{1/p}.
+
+    It measures predicted probabilities where there are any (of the second class, or the largest
+    over several classes), else predictions, and asks for the metadata `sensitive_features` and
+    `legitimate_features`, so metadata routing must be on. The value is a plug-in: compare it
+    between models on the same rows, and audit the model that you choose.
+
+    Parameters
+    ----------
+    order : p >= 1.
+    measure : Q.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sklearn
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from likeforlike.scoring import disparity_scorer
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> model = LinearRegression().fit(X, X[:, 0])
+    >>> with sklearn.config_context(enable_metadata_routing=True):
+    ...     score = disparity_scorer()(model, X, None, sensitive_features=["f", "f", "m", "m"])
+    >>> round(score, 9)
+    -2.0
+    """
+    extra("sklearn", "train")
+    from sklearn import config_context
+    from sklearn.metrics import make_scorer
+
+    scorer = make_scorer(
+        partial(_disparity, order=order, measure=measure),
+        response_method=("predict_proba", "predict"),
+        greater_is_better=False,
+    )
+    with config_context(enable_metadata_routing=True):
+        return scorer.set_score_request(sensitive_features=True, legitimate_features=True)
+
+
+def _disparity(
+    _: object,
+    scores: FloatArray,
+    *,
+    order: float,
+    measure: Measure,
+    sensitive_features: Column,
+    legitimate_features: Column | None = None,
+) -> float:
+    group = encode_columns(sensitive_features, "sensitive_features", len(scores)).codes
+    level = None
+    if legitimate_features is not None:
+        level = encode_columns(legitimate_features, "legitimate_features", len(scores)).codes
+    columns = scores[:, None] if np.ndim(scores) == 1 else scores
+    return max(
+        cdd_lp(column, group, level, order=order, p=order, measure=measure).value
+        for column in columns.T
+    )

@@ -1,0 +1,316 @@
+"""The scikit-learn estimators: contract, behaviour, limits, metadata, errors."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+import likeforlike as lfl
+from likeforlike.datasets import Dataset, make_loans
+from likeforlike.nn.fit import validation_disparity
+from likeforlike.nn.path import Candidate
+from likeforlike.penalties import Layout
+from likeforlike.scoring import disparity_scorer
+
+QUICK: dict[str, Any] = {"max_epochs": 60, "patience": 10, "learning_rate": 3e-3, "random_state": 0}
+CHECKED = [
+    lfl.FairClassifier(max_epochs=60, learning_rate=0.02, random_state=0),
+    lfl.FairRegressor(max_epochs=60, learning_rate=0.02, random_state=0),
+]
+
+
+def checks() -> list[tuple[Any, Any]]:
+    return [pair for model in CHECKED for pair in estimator_checks_generator(model)]
+
+
+@pytest.mark.parametrize(
+    ("model", "check"),
+    checks(),
+    ids=lambda part: getattr(getattr(part, "func", part), "__name__", type(part).__name__),
+)
+@pytest.mark.filterwarnings("ignore")
+def test_the_contract_of_scikit_learn(
+    model: object, check: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if check.func.__name__ == "check_array_api_input":
+        monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # it concerns estimators that declare support
+        return
+    check(model)
+
+
+@pytest.fixture(scope="module")
+def loans() -> Dataset:
+    return make_loans(6000, gap=0.15, random_state=1)
+
+
+def metadata(data: Dataset) -> dict[str, Any]:
+    return {"sensitive_features": data.groups, "legitimate_features": data.levels}
+
+
+def disparity(model: Any, data: Dataset) -> float:
+    scores = model.predict_proba(data.inputs().matrix)[:, 1]
+    return validation_disparity(scores, Layout.of_rows(data.groups, data.levels)).value
+
+
+@pytest.mark.parametrize("penalty", [lfl.FairLeap(), lfl.FairBiT()], ids=["leap", "bit"])
+def test_strength_lowers_the_disparity_of_new_rows(loans: Dataset, penalty: Any) -> None:
+    fresh = make_loans(6000, gap=0.15, random_state=2)
+    found, power = [], []
+    for strength in (0.0, 1.0, 10.0):
+        model = lfl.FairClassifier(penalty=penalty, strength=strength, **QUICK)
+        model.fit(loans.inputs().matrix, loans.targets, **metadata(loans))
+        found.append(disparity(model, fresh))
+        power.append(roc_auc_score(fresh.targets, model.predict_proba(fresh.inputs().matrix)[:, 1]))
+    assert found[0] > found[1] > found[2]
+    assert found[2] < 0.2 * found[0]
+    assert power[2] > power[0] - 0.02
+
+
+def test_a_limit_is_met_and_reported(loans: Dataset) -> None:
+    fresh = make_loans(6000, gap=0.15, random_state=3)
+    model = lfl.FairClassifier(max_disparity=0.03, **QUICK)
+    model.fit(loans.inputs().matrix, loans.targets, **metadata(loans))
+    assert model.disparity_ is not None
+    assert model.disparity_.value <= 0.03
+    assert model.strength_ > 0.0
+    assert {type(tried) for tried in model.path_} == {Candidate}
+    within = [tried for tried in model.path_ if tried.disparity <= 0.03]
+    assert min(within, key=lambda tried: tried.loss).strength == model.strength_
+    scores = model.predict_proba(fresh.inputs().matrix)[:, 1]
+    found = validation_disparity(scores, Layout.of_rows(fresh.groups, fresh.levels))
+    assert found.interval[0] <= 0.03
+
+
+def test_a_limit_out_of_reach_warns(loans: Dataset) -> None:
+    # Scores that must follow the group: the only input is the group itself.
+    X = (loans.groups == "male").astype(float)[:, None]
+    model = lfl.FairRegressor(max_disparity=1e-12, max_epochs=3, random_state=0)
+    with pytest.warns(lfl.UnmetLimitWarning, match="the least was"):
+        model.fit(X, X[:, 0], sensitive_features=loans.groups)
+
+
+def test_regression_keeps_the_unit_of_the_target(loans: Dataset) -> None:
+    X, y = loans.inputs().matrix, loans.frame["score"].to_numpy()
+    small, large = (
+        lfl.FairRegressor(strength=3.0, **QUICK).fit(X, factor * y + shift, **metadata(loans))
+        for factor, shift in ((1.0, 0.0), (1000.0, -5.0))
+    )
+    np.testing.assert_allclose(large.predict(X), 1000.0 * small.predict(X) - 5.0, rtol=1e-2)
+    assert large.disparity_ is not None
+    assert small.disparity_ is not None
+    assert large.disparity_.value == pytest.approx(1000.0 * small.disparity_.value, rel=0.05)
+
+
+def test_several_classes_and_groups() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1500, 3))
+    groups = rng.choice(["a", "b", "c"], 1500)
+    y = np.array(["low", "mid", "high"])[
+        np.digitize(X[:, 0] + 0.8 * (groups == "a") + 0.3 * rng.standard_normal(1500), [-0.5, 0.8])
+    ]
+    inputs = np.column_stack([X, groups == "a", groups == "b"])
+    free, held = (
+        lfl.FairClassifier(strength=strength, **QUICK).fit(inputs, y, sensitive_features=groups)
+        for strength in (0.0, 20.0)
+    )
+    assert held.predict_proba(inputs).shape == (1500, 3)
+    assert set(held.predict(inputs)) <= {"low", "mid", "high"}
+    assert held.disparity_ is not None
+    assert free.disparity_ is not None
+    assert held.disparity_.value < 0.3 * free.disparity_.value
+
+
+def test_equalised_odds_lowers_both_rates_gaps(loans: Dataset) -> None:
+    X, y, sex = loans.inputs().matrix, loans.targets, loans.groups
+    X = np.column_stack([X, sex == "male"])
+
+    def gaps(model: Any) -> list[float]:
+        scores = model.predict_proba(X)[:, 1]
+        return [
+            abs(
+                scores[(y == k) & (sex == "male")].mean()
+                - scores[(y == k) & (sex == "female")].mean()
+            )
+            for k in (0, 1)
+        ]
+
+    free, held = (
+        lfl.FairClassifier(strength=strength, **QUICK).fit(
+            X, y, sensitive_features=sex, legitimate_features=y
+        )
+        for strength in (0.0, 30.0)
+    )
+    for with_penalty, without in zip(gaps(held), gaps(free), strict=True):
+        assert with_penalty < 0.25 * without
+
+
+def test_levels_of_several_columns(loans: Dataset) -> None:
+    columns = loans.frame.select("income", (pl.col("tenure") > 5.0).alias("long"))
+    model = lfl.FairClassifier(max_epochs=2, random_state=0).fit(
+        loans.inputs().matrix,
+        loans.targets,
+        sensitive_features=loans.frame["sex"],
+        legitimate_features=columns,
+    )
+    assert model.coverage_ is not None
+    assert set(model.coverage_) == {"female", "male"}
+
+
+def test_a_seed_gives_the_same_model_and_survives_pickling(loans: Dataset) -> None:
+    X = loans.inputs().matrix
+    model = lfl.FairClassifier(max_epochs=3, random_state=7)
+    first = model.fit(X, loans.targets, **metadata(loans)).predict_proba(X)
+    again = clone(model).fit(X, loans.targets, **metadata(loans))
+    np.testing.assert_array_equal(first, again.predict_proba(X))
+    np.testing.assert_array_equal(first, pickle.loads(pickle.dumps(model)).predict_proba(X))
+
+
+def test_metadata_travels_through_pipelines_and_grids(loans: Dataset) -> None:
+    X, y = loans.inputs().matrix[:1500], loans.targets[:1500]
+    given = {name: values[:1500] for name, values in metadata(loans).items()}
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = lfl.FairClassifier(max_epochs=3, random_state=0).set_fit_request(
+            sensitive_features=True, legitimate_features=True
+        )
+        pipeline = make_pipeline(StandardScaler(), model)
+        grid = GridSearchCV(
+            pipeline,
+            {"fairclassifier__strength": [0.0, 10.0]},
+            scoring={"disparity": disparity_scorer(), "accuracy": "accuracy"},
+            refit="disparity",
+            cv=2,
+        )
+        grid.fit(X, y, **given)
+        plain = cross_validate(
+            LogisticRegression(), X, y, scoring=disparity_scorer(), cv=2, params=given
+        )
+    assert grid.best_params_["fairclassifier__strength"] in (0.0, 10.0)
+    assert (grid.cv_results_["mean_test_disparity"] < 0.0).all()
+    assert (plain["test_score"] < 0.0).all()
+
+
+def test_the_scorer_is_minus_the_disparity(loans: Dataset) -> None:
+    X = loans.inputs().matrix
+    model = LogisticRegression(max_iter=1000).fit(X, loans.targets)
+    with sklearn.config_context(enable_metadata_routing=True):
+        found = disparity_scorer(order=1.0)(model, X, loans.targets, **metadata(loans))
+    expected = lfl.cdd_lp(model.predict_proba(X)[:, 1], loans.groups, loans.levels, order=1)
+    assert found == pytest.approx(-expected.value)
+
+
+def test_names_of_features_are_kept(loans: Dataset) -> None:
+    frame = loans.frame.select("debt", "history").to_pandas()
+    model = lfl.FairClassifier(strength=0.0, max_epochs=2, random_state=0)
+    model.fit(frame, loans.targets)
+    assert model.feature_names_in_.tolist() == ["debt", "history"]
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[["history", "debt"]])
+
+
+def test_without_groups_it_trains_unpenalised_and_warns(loans: Dataset) -> None:
+    model = lfl.FairClassifier(max_epochs=2, random_state=0)
+    with pytest.warns(lfl.UnpenalisedWarning, match="without sensitive_features"):
+        model.fit(loans.inputs().matrix, loans.targets)
+    assert model.strength_ == 0.0
+    assert model.disparity_ is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lfl.FairClassifier(strength=0.0, max_epochs=2).fit(loans.inputs().matrix, loans.targets)
+
+
+def test_weights_count_as_repeated_rows_in_the_penalty() -> None:
+    rng = np.random.default_rng(4)
+    X, groups = rng.standard_normal((60, 2)), rng.choice(["f", "m"], 60)
+    y = X[:, 0] + (groups == "m")
+    weight = rng.integers(0, 4, 60)
+    once = lfl.FairRegressor(strength=5.0, max_epochs=30, random_state=0).fit(
+        X, y, sensitive_features=groups, sample_weight=weight
+    )
+    which = np.repeat(np.arange(60), weight)[:99]
+    kept = np.bincount(which, minlength=60)
+    again = lfl.FairRegressor(strength=5.0, max_epochs=30, random_state=0).fit(
+        X, y, sensitive_features=groups, sample_weight=kept
+    )
+    repeated = lfl.FairRegressor(strength=5.0, max_epochs=30, random_state=0).fit(
+        X[which], y[which], sensitive_features=groups[which]
+    )
+    np.testing.assert_allclose(again.predict(X), repeated.predict(X), rtol=1e-6, atol=1e-8)
+    assert once.predict(X).shape == (60,)
+
+
+def test_an_interrupt_leaves_the_estimator_as_it_was(
+    loans: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from likeforlike.nn.keeper import Keeper
+
+    X = loans.inputs().matrix
+    model = lfl.FairClassifier(max_epochs=2, random_state=0)
+    model.fit(X, loans.targets, **metadata(loans))
+    before = model.predict_proba(X)
+    fresh = clone(model)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Keeper, "look", interrupted)
+    for one in (model, fresh):
+        with pytest.raises(KeyboardInterrupt):
+            one.fit(X, loans.targets, **metadata(loans))
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+    with pytest.raises(sklearn.exceptions.NotFittedError):
+        fresh.predict(X)
+
+
+ROWS = np.random.default_rng(5).standard_normal((40, 2))
+CLASSES = np.tile([0, 1], 20)
+
+
+@pytest.mark.parametrize(
+    ("settings", "given", "message"),
+    [
+        ({"strength": -1.0}, {}, "strength must be a finite number of 0 or more"),
+        ({"strength": 1.0, "max_disparity": 0.1}, {}, "either strength or max_disparity"),
+        ({"max_disparity": np.nan}, {}, "max_disparity must be"),
+        ({"penalty": "leap"}, {}, "penalty must be a penalty such as FairLeap"),
+        ({"batch_size": 0}, {}, "batch_size must be at least 1"),
+        ({"penalty_rows": 0}, {}, "penalty_rows must be at least 1"),
+        ({"validation_fraction": 1.0}, {}, "validation_fraction must lie between"),
+        ({"learning_rate": 0.0}, {}, "learning_rate must be more than 0"),
+        ({}, {"sensitive_features": ["f"] * 40}, "single value 'f'"),
+        ({}, {"sensitive_features": ["f", "m"] * 5}, r"sensitive_features has 10 row\(s\)"),
+        ({}, {"sensitive_features": [None, "m"] * 20}, "sensitive_features has 20 missing"),
+        ({}, {"legitimate_features": [1] * 40}, "of no use without sensitive_features"),
+        (
+            {},
+            {"sensitive_features": ["f", "m"] * 20, "legitimate_features": list(range(40))},
+            "no level holds two",
+        ),
+    ],
+)
+def test_bad_input(settings: dict[str, Any], given: dict[str, Any], message: str) -> None:
+    with pytest.raises(lfl.InputError, match=message):
+        lfl.FairClassifier(**settings).fit(ROWS, CLASSES, **given)
+
+
+def test_missing_inputs_and_single_classes_are_refused() -> None:
+    broken = ROWS.copy()
+    broken[3, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        lfl.FairClassifier(strength=0.0).fit(broken, CLASSES)
+    with pytest.raises(lfl.InputError, match="one class only"):
+        lfl.FairClassifier(strength=0.0).fit(ROWS, np.zeros(40))
+    with pytest.raises(ValueError, match="at least one non-zero"):
+        lfl.FairClassifier(strength=0.0).fit(ROWS, CLASSES, sample_weight=np.zeros(40))
