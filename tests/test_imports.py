@@ -98,6 +98,9 @@ ROOMS = [
     "datasets.communities",
     "datasets.availability",
     "datasets",
+    "experiments.split",
+    "experiments.tradeoff",
+    "experiments",
     "terminal",
     "cli",
 ]

@@ -1,0 +1,108 @@
+"""Splits: a data set cut into training, validation and test rows, once for every seed.
+
+Rows are dealt so that every part has its share of every cell. Inputs are standardised by the
+training rows of the same seed, targets are left in their own unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from likeforlike.datasets.dataset import Dataset
+from likeforlike.datasets.inputs import Encoding
+from likeforlike.errors import InputError
+from likeforlike.nn.batches import spread_order
+from likeforlike.nn.data import Rows
+from likeforlike.nn.objectives import Loss
+from likeforlike.penalties import Layout
+from likeforlike.transport.atoms import FloatArray, IntArray
+
+__all__ = ["Split", "split"]
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Stacked training, validation and test rows, a line for each seed.
+
+    Attributes
+    ----------
+    train, validation, test : rows of s data sets.
+    test_rows : (s, n) integers, where the test rows are in the data set.
+    seeds : (s,) integers.
+    loss : what a network is trained for.
+    """
+
+    train: Rows
+    validation: Rows
+    test: Rows
+    test_rows: IntArray
+    seeds: IntArray
+    loss: Loss
+
+
+def split(
+    data: Dataset,
+    seeds: Sequence[int],
+    *,
+    shares: tuple[float, float, float] = (0.6, 0.2, 0.2),
+    encoding: Encoding = "one-hot",
+    with_sensitive: bool = False,
+) -> Split:
+    """Cut a data set into training, validation and test rows, once for every seed.
+
+    Parameters
+    ----------
+    data : with roles.
+    seeds : s of them; a seed always gives the same parts, whatever the others are.
+    shares : of the three parts.
+    encoding, with_sensitive : as for `Dataset.inputs`.
+
+    Examples
+    --------
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.experiments.split import split
+    >>> parts = split(make_loans(1000), [0, 1])
+    >>> parts.train.inputs.shape[:2], parts.test.size
+    (torch.Size([2, 600]), 200)
+    """
+    if min(shares) <= 0.0 or abs(sum(shares) - 1.0) > 1e-9:
+        raise InputError(f"shares must be three positive numbers that sum to 1, not {shares}.")
+    matrix = data.inputs(encoding, with_sensitive=with_sensitive).matrix
+    layout = Layout.of_rows(data.groups, data.levels)
+    targets = data.targets.astype(np.float64)
+    edges = np.round(np.cumsum(shares[:2]) * len(matrix)).astype(int)
+    orders = [
+        np.split(spread_order(layout.segments[0], np.random.default_rng([seed, 3])), edges)
+        for seed in seeds
+    ]
+    parts = [np.stack(part) for part in zip(*orders, strict=True)]
+    scales = [_scale(matrix[rows]) for rows in parts[0]]
+    train, validation, test = (_packed(matrix, targets, layout, part, scales) for part in parts)
+    loss: Loss = "logistic" if data.task == "classification" else "squared"
+    return Split(train, validation, test, parts[2], np.array(seeds, np.int64), loss)
+
+
+def _scale(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    spread = matrix.std(axis=0)
+    return matrix.mean(axis=0), np.where(spread > 0.0, spread, 1.0)
+
+
+def _packed(
+    matrix: FloatArray,
+    targets: FloatArray,
+    layout: Layout,
+    rows: IntArray,
+    scales: list[tuple[FloatArray, FloatArray]],
+) -> Rows:
+    inputs = np.stack(
+        [(matrix[own] - mean) / spread for own, (mean, spread) in zip(rows, scales, strict=True)]
+    )
+    return Rows(
+        torch.tensor(inputs, dtype=torch.float32),
+        torch.tensor(targets[rows], dtype=torch.float32),
+        layout.take(rows),
+    )

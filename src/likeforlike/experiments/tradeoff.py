@@ -1,0 +1,156 @@
+"""A trade-off: one penalty at several strengths, on several splits, measured on test rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from likeforlike.experiments.split import Split
+from likeforlike.nn.fit import validation_disparity
+from likeforlike.nn.stacked import StackedMLP
+from likeforlike.nn.training import Recipe, evaluate, train
+from likeforlike.penalties import Layout
+from likeforlike.postprocess import ConditionalBarycentre
+from likeforlike.transport.atoms import FloatArray
+
+__all__ = ["Point", "repair_tradeoff", "tradeoff"]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Means over the splits, on test rows.
+
+    Attributes
+    ----------
+    strength : of the penalty, or t of a repair.
+    power : AUC of a classification, mean squared error of a regression.
+    power_error : standard error of its mean over the splits.
+    disparity : root of the mean of the unbiased squares, 0 where that is negative.
+    squares : the unbiased squared disparity of every split.
+    """
+
+    strength: float
+    power: float
+    power_error: float
+    disparity: float
+    squares: tuple[float, ...]
+
+
+def tradeoff(
+    parts: Split,
+    recipe: Recipe,
+    strengths: Sequence[float],
+    *,
+    hidden: tuple[int, ...] = (50, 20),
+) -> list[Point]:
+    """Train one network for each strength and split, as one stack, and measure them.
+
+    Parameters
+    ----------
+    parts : s splits of a data set.
+    recipe : how; its loss should be that of the split.
+    strengths : of the recipe's penalty.
+    hidden : layers of the network.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.experiments import split, tradeoff
+    >>> from likeforlike.nn.training import Recipe
+    >>> parts = split(make_loans(3000, gap=0.2), [0, 1])
+    >>> recipe = Recipe("logistic", lfl.FairLeap(), learning_rate=0.01, max_epochs=8)
+    >>> free, held = tradeoff(parts, recipe, [0.0, 30.0])
+    >>> free.disparity > 2 * held.disparity
+    True
+    """
+    n_splits = parts.seeds.size
+    lines = np.repeat(np.arange(n_splits), len(strengths))
+    network = StackedMLP(
+        [int(seed) for seed in parts.seeds[lines]], (parts.train.inputs.shape[2], *hidden, 1)
+    )
+    trained = train(
+        network,
+        parts.train,
+        parts.validation,
+        recipe,
+        strengths=np.tile(np.asarray(strengths, dtype=np.float64), n_splits),
+        seeds=parts.seeds,
+        lines=lines,
+    )
+    _, _, scores = evaluate(trained.network, parts.test, lines, recipe)
+    by_strength = scores.reshape(n_splits, len(strengths), -1)
+    return [_point(strength, by_strength[:, k], parts) for k, strength in enumerate(strengths)]
+
+
+def repair_tradeoff(parts: Split, recipe: Recipe, amounts: Sequence[float]) -> list[Point]:
+    """The same for networks without a penalty whose scores are repaired by the amounts t.
+
+    Repair needs the group of everybody at prediction; it shows what can be had with it.
+    """
+    lines = np.arange(parts.seeds.size)
+    sizes = (parts.train.inputs.shape[2], 50, 20, 1)
+    network = StackedMLP([int(seed) for seed in parts.seeds], sizes)
+    trained = train(
+        network,
+        parts.train,
+        parts.validation,
+        recipe,
+        strengths=np.zeros(lines.size),
+        seeds=parts.seeds,
+        lines=lines,
+    )
+    _, _, known = evaluate(trained.network, parts.train, lines, recipe)
+    _, _, new = evaluate(trained.network, parts.test, lines, recipe)
+    layouts = [(parts.train.layout.line(k), parts.test.layout.line(k)) for k in range(lines.size)]
+    points = []
+    for amount in amounts:
+        repaired = [
+            _repaired(amount, own, of_own, other, of_other)
+            for own, other, (of_own, of_other) in zip(known, new, layouts, strict=True)
+        ]
+        points.append(_point(amount, np.stack(repaired), parts))
+    return points
+
+
+def _repaired(
+    amount: float, known: FloatArray, of_known: Layout, new: FloatArray, of_new: Layout
+) -> FloatArray:
+    repair = ConditionalBarycentre(amount)
+    n_groups = len(of_known.groups)
+    repair.fit(
+        known,
+        sensitive_features=of_known.segments[0] % n_groups,
+        legitimate_features=of_known.segments[0] // n_groups,
+    )
+    return repair.transform(
+        new,
+        sensitive_features=of_new.segments[0] % n_groups,
+        legitimate_features=of_new.segments[0] // n_groups,
+    )
+
+
+def _point(strength: float, scores: FloatArray, parts: Split) -> Point:
+    """Measure the scores (s, n) of the test rows of all splits."""
+    targets = parts.test.targets.numpy()
+    power = np.array(
+        [_power(own, wanted, parts) for own, wanted in zip(scores, targets, strict=True)]
+    )
+    squares = tuple(
+        validation_disparity(np.ascontiguousarray(own), parts.test.layout.line(k)).squared
+        for k, own in enumerate(scores)
+    )
+    error = float(power.std(ddof=1) / math.sqrt(power.size)) if power.size > 1 else math.nan
+    mean = float(np.mean(squares))
+    return Point(float(strength), float(power.mean()), error, math.sqrt(max(0.0, mean)), squares)
+
+
+def _power(scores: FloatArray, targets: FloatArray, parts: Split) -> float:
+    if parts.loss == "squared":
+        return float(((scores - targets) ** 2).mean())
+    from sklearn.metrics import roc_auc_score
+
+    return float(roc_auc_score(targets, scores))
