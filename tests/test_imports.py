@@ -98,6 +98,8 @@ ROOMS = [
     "datasets.communities",
     "datasets.availability",
     "datasets",
+    "experiments.journal",
+    "experiments.frontier",
     "experiments.split",
     "experiments.tradeoff",
     "experiments",

@@ -293,6 +293,20 @@ def test_a_level_with_one_group_is_coverage() -> None:
     assert not gradient[:3].any()
 
 
+@pytest.mark.parametrize("name", PENALTIES)
+def test_rows_of_weight_zero_count_for_nothing(name: str) -> None:
+    data = rows(22, weighted=True)
+    assert data.weight is not None
+    weight = data.weight.copy()
+    weight[10:20] = 0.0
+    kept = np.flatnonzero(weight)
+    value, gradient = PENALTIES[name]().value_and_grad(*data[:3], weight)
+    alone, own = PENALTIES[name]().value_and_grad(*(part[kept] for part in data[:3]), weight[kept])
+    assert value == pytest.approx(alone, rel=1e-12)
+    assert not gradient[10:20].any()
+    np.testing.assert_allclose(gradient[kept], own, rtol=1e-10, atol=1e-15)
+
+
 def test_papers_settings() -> None:
     assert lfl.FairLeap.paper("uniform") == lfl.FairLeap("uniform", 1.0, summed=True)
     assert lfl.FairLeap.paper("marginal") == lfl.FairLeap("marginal", 1.0)

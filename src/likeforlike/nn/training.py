@@ -180,8 +180,10 @@ def train(
     curve: list[Epoch] = []
     with one_thread():
         for number in range(recipe.max_epochs):
-            loop.epoch()
-            found = loop.validate(validation, number)
+            # Who diverges is told by the objective and stops; numpy need not warn as well.
+            with np.errstate(over="ignore", invalid="ignore"):
+                loop.epoch()
+                found = loop.validate(validation, number)
             curve.append(found)
             going = keeper.look(loop.network, loop.members, found.objective, number)
             if follow is not None:

@@ -135,4 +135,4 @@ def row_slopes(
     for i in range(rows.size):
         row, atom = rows[i], atom_of[i]
         own = mass[row] if mass.size else 1.0
-        gradient[row] = slopes[atom] * own / atom_mass[atom]
+        gradient[row] = slopes[atom] * own / atom_mass[atom] if own > 0.0 else 0.0
