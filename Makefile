@@ -1,5 +1,5 @@
 # Two commands do everything on a machine that has nothing but Python:
-#   make demo   audits the embedded loan data and writes a page, loans.html
+#   make demo   audits the embedded loan data, trains on it, and writes a page, loans.html
 #   make test   checks style, types and behaviour
 # Each builds its own environment in .venv and a second run reuses it.
 
@@ -33,12 +33,12 @@ clean:
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
+# torch goes first and alone: everything that depends on it must find the pinned build in place.
 $(VENV)/.runtime: $(BIN)/python $(INPUTS)
-	$(PIP) --editable .
+	$(PIP) torch
+	$(PIP) --editable '.[train]'
 	@touch $@
 
-# torch goes first and alone: everything that depends on it must find the pinned build in place.
 $(VENV)/.dev: $(VENV)/.runtime
-	$(PIP) torch
 	$(PIP) --editable '.[train,duckdb,spark,bench,dev]'
 	@touch $@

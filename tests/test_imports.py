@@ -100,6 +100,7 @@ ROOMS = [
     "datasets",
     "experiments.journal",
     "experiments.frontier",
+    "experiments.measuring",
     "experiments.split",
     "experiments.tradeoff",
     "experiments",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from likeforlike.experiments.measuring import predictive_power
 from likeforlike.experiments.split import Split
 from likeforlike.nn.fit import validation_disparity
 from likeforlike.nn.stacked import StackedMLP
@@ -137,7 +138,10 @@ def _point(strength: float, scores: FloatArray, parts: Split) -> Point:
     """Measure the scores (s, n) of the test rows of all splits."""
     targets = parts.test.targets.numpy()
     power = np.array(
-        [_power(own, wanted, parts) for own, wanted in zip(scores, targets, strict=True)]
+        [
+            predictive_power(own, wanted, parts.loss)
+            for own, wanted in zip(scores, targets, strict=True)
+        ]
     )
     squares = tuple(
         validation_disparity(np.ascontiguousarray(own), parts.test.layout.line(k)).squared
@@ -146,11 +150,3 @@ def _point(strength: float, scores: FloatArray, parts: Split) -> Point:
     error = float(power.std(ddof=1) / math.sqrt(power.size)) if power.size > 1 else math.nan
     mean = float(np.mean(squares))
     return Point(float(strength), float(power.mean()), error, math.sqrt(max(0.0, mean)), squares)
-
-
-def _power(scores: FloatArray, targets: FloatArray, parts: Split) -> float:
-    if parts.loss == "squared":
-        return float(((scores - targets) ** 2).mean())
-    from sklearn.metrics import roc_auc_score
-
-    return float(roc_auc_score(targets, scores))
