@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from likeforlike.datasets import load_loans, make_loans
+from likeforlike.datasets import available, load_loans, make_loans
 
 COMMAND = [sys.executable, "-m", "likeforlike.cli"]
 
@@ -40,15 +40,136 @@ def loans(tmp_path: Path) -> Path:
 ROLES = ("--score", "approved", "--sensitive", "sex", "--legitimate", "income")
 
 
-def test_demo_audits_the_loan_data_and_writes_a_page(tmp_path: Path) -> None:
-    done = run("demo", cwd=tmp_path)
+FINDING = "Among people with equal income, approved differs between female and male."
+
+
+def test_demo_audits_then_trains_and_writes_one_document_twice(tmp_path: Path) -> None:
+    done = run("demo", "--json", "demo.json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert (
-        "Among people with equal income, approved differs between female and male." in done.stdout
-    )
-    assert "Simpson's paradox" in " ".join(done.stdout.split())
     assert done.stderr == ""
-    assert "<html" in (tmp_path / "loans.html").read_text()
+    said = " ".join(done.stdout.split())
+    assert FINDING in said
+    assert "Simpson's paradox" in said
+    page = (tmp_path / "loans.html").read_text()
+    training = json.loads((tmp_path / "demo.json").read_text())["training"]
+    assert {path.name for path in tmp_path.iterdir()} == {"loans.html", "demo.json"}
+    for sentence in (training["finding"]["headline"], *training["finding"]["sentences"]):
+        assert sentence in said
+        assert sentence in page
+    for model in training["models"]:
+        assert f"strength {model['strength']:g}" in said
+        assert f"{model['auc']:.3f}" in said
+    assert said.count("chosen") >= 1
+    before, after = (
+        training["models"][k]["audit"]["contrasts"][0]["estimate"]["value"]
+        for k in (0, training["chosen"])
+    )
+    assert after < 0.5 * before
+    assert "fair" not in said.replace("FairLeap", "").lower()
+
+
+WITHOUT = """
+import sys
+from importlib.machinery import PathFinder
+real = PathFinder.find_spec
+def hidden(name, path=None, target=None):
+    return None if name.partition(".")[0] == sys.argv[1] else real(name, path, target)
+PathFinder.find_spec = hidden
+from likeforlike.cli import app
+app(sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize("lacking", ["torch", "sklearn"])
+def test_demo_without_the_extra_audits_and_says_what_brings_the_rest(
+    lacking: str, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, lacking, "demo", "--json", "-"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert FINDING in done.stderr
+    (line,) = (line for line in done.stderr.splitlines() if lacking in line)
+    assert line == (
+        f"Nothing was trained: {lacking} is not installed; pip install 'likeforlike[train]' "
+        "brings it."
+    )
+    document = json.loads(done.stdout)
+    assert document["training"] is None
+    page = (tmp_path / "loans.html").read_text()
+    assert "What training can do about it" not in page
+    assert FINDING in page
+
+
+def test_an_interrupted_demo_leaves_no_page(tmp_path: Path) -> None:
+    """Stopped as soon as the bar of the training is seen."""
+    import pty
+
+    master, slave = pty.openpty()
+    with subprocess.Popen(
+        [*COMMAND, "demo"],
+        stdout=subprocess.PIPE,
+        stderr=slave,
+        env={**os.environ, "TERM": "xterm"},
+        cwd=tmp_path,
+    ) as process:
+        os.close(slave)
+        seen = b""
+        while b"training" not in seen and (chunk := _read(master)):
+            seen += chunk
+        process.send_signal(signal.SIGINT)
+        while chunk := _read(master):
+            seen += chunk
+        said = process.stdout.read() if process.stdout else b""
+    assert b"training" in seen
+    assert process.returncode == 130
+    assert b"interrupted; nothing more was written." in seen
+    assert FINDING.encode() in said
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["--report", "--json"])
+def test_demo_refuses_a_place_it_cannot_write_before_it_works(option: str, tmp_path: Path) -> None:
+    done = run("demo", option, "/nowhere/file", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "cannot be written: no folder /nowhere" in " ".join(done.stderr.split())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_datasets_are_listed_with_where_they_are_and_on_what_terms(tmp_path: Path) -> None:
+    places = {"LIKEFORLIKE_DATA": "", "LIKEFORLIKE_CACHE": str(tmp_path)}
+    done = subprocess.run(
+        [*COMMAND, "datasets"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, **places, "COLUMNS": "200"},
+    )
+    assert done.returncode == 0, done.stderr
+    cells = [
+        [cell.strip() for cell in line.strip("│┃").split("│" if "│" in line else "┃")]
+        for line in done.stdout.splitlines()
+        if line[:1] in ("│", "┃")
+    ]
+    assert cells[0] == ["name", "rows", "size", "state", "licence"]
+    assert ["drug", "1,885", "0.3 MB", "to be fetched", "CC BY 4.0"] in cells
+    assert [row[0] for row in cells[1:]] == [found.name for found in available()]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_brackets_in_messages_are_shown(tmp_path: Path) -> None:
+    path = tmp_path / "loans.csv"
+    load_loans(100).frame.write_csv(path)
+    done = run("audit", path, "--score", "[bold]", "--sensitive", "sex")
+    assert done.returncode == 2
+    assert "no column '[bold]'" in " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize(("threshold", "code"), [(0.5, 0), (0.05, 1), (0.2, 3)])

@@ -5,21 +5,25 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from json import dumps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
 
+from likeforlike import demonstration
 from likeforlike.audit import Audit, audit
-from likeforlike.datasets import load_loans
+from likeforlike.datasets import available
 from likeforlike.errors import BinnedLevelWarning, InputError
-from likeforlike.files import Engine, check_writable, open_file
+from likeforlike.files import Engine, check_writable, open_file, write_whole
 from likeforlike.inference.estimation import BOOTSTRAPS
 from likeforlike.inference.halves import SPLITS
+from likeforlike.progress import epochs_bar
 from likeforlike.terminal import level_table, summary_text
 
 __all__ = ["app", "main"]
@@ -32,6 +36,13 @@ app = typer.Typer(
 )
 _EXIT = {"pass": 0, "fail": 1, "investigate": 3}
 _BAD_INPUT, _INTERRUPTED = 2, 130
+_DATASET_COLUMNS: tuple[tuple[str, Literal["left", "right"]], ...] = (
+    ("name", "left"),
+    ("rows", "right"),
+    ("size", "right"),
+    ("state", "left"),
+    ("licence", "left"),
+)
 
 
 @app.command("audit")
@@ -95,20 +106,82 @@ def audit_command(
 @app.command()
 def demo(
     report: Annotated[Path, typer.Option(help="Where the page goes.")] = Path("loans.html"),
+    json: Annotated[str | None, typer.Option(help="Write JSON here; - prints it.")] = None,
 ) -> None:
-    """Audit the embedded loan data: parity overall, none among equals."""
+    """Audit the embedded loan data, then train networks with and without a penalty.
+
+    Training needs the extra `train`; without it there is the audit alone.
+    """
     with _one_line_errors():
-        check_writable(report)
-        loans = load_loans(2000)
+        for path in (report, None if json == "-" else json):
+            check_writable(path)
+        console = Console(stderr=json == "-")
         with _progress(999) as advance:
-            found = audit(
-                loans.frame,
-                score=loans.target,
-                sensitive=loans.sensitive,
-                legitimate=loans.legitimate,
-                progress=advance,
-            )
-        _deliver(found, report, None, None, None)
+            found = demonstration.audit_loans(advance)
+        console.print(summary_text(found.to_dict()))
+        console.print(level_table(found.to_dict()))
+        document = demonstration.demonstration_document(found, _training(console))
+        from likeforlike.report import page
+
+        write_whole(report, page(document))
+        text = dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        if json == "-":
+            sys.stdout.write(text)
+        elif json is not None:
+            write_whole(json, text)
+        _say_written(console, report, json)
+
+
+def _training(console: Console) -> dict[str, Any] | None:
+    """Train, compare and say what came of it; where that is not possible, say what to install."""
+    try:
+        demonstration.check_extras()
+    except InputError as error:
+        console.print(
+            f"Nothing was trained: {error}", highlight=False, markup=False, soft_wrap=True
+        )
+        return None
+    with epochs_bar(demonstration.EPOCHS, wanted=True) as tick:
+        scored = demonstration.train_models(tick=tick)
+    # One audit for each network, and one for the repair.
+    audits = len(scored.strengths) + 1
+    with _progress(demonstration.PERMUTATIONS, audits) as advance:
+        training = demonstration.compare_models(scored, progress=advance)
+    console.print(_network_table(training))
+    console.print(summary_text(training))
+    return training
+
+
+def _network_table(training: Mapping[str, Any]) -> Table:
+    from likeforlike.report.training import network_rows
+
+    data = training["data"]
+    table = Table(
+        title=f"What training can do about it: {data['rows']:,} loans drawn with a disparity of "
+        f"{data['gap']:g},\n{data['held_out']:,} of them held out for these figures",
+        title_justify="left",
+    )
+    table.add_column("network")
+    for heading in ("AUC", "estimate", "interval", "p"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("")
+    for row in network_rows(training):
+        table.add_row(*row[:5], row[-1])
+    return table
+
+
+@app.command("datasets")
+def datasets_command() -> None:
+    """List the public data sets and where their files are; nothing is fetched."""
+    table = Table(
+        caption="Read one with likeforlike.datasets.load_<name>().", caption_justify="left"
+    )
+    for heading, justify in _DATASET_COLUMNS:
+        table.add_column(heading, justify=justify)
+    for found in available():
+        size = f"{found.size / 1e6:.1f} MB"
+        table.add_row(found.name, f"{found.rows:,}", size, found.state, found.licence)
+    Console().print(table)
 
 
 def _deliver(
@@ -129,9 +202,13 @@ def _deliver(
         sys.stdout.write(found.to_json())
     elif json is not None:
         found.to_json(json)
+    _say_written(console, report, json)
+
+
+def _say_written(console: Console, report: Path | None, json: str | None) -> None:
     for path in (report, None if json == "-" else json):
         if path is not None:
-            console.print(f"Written: {path}", highlight=False)
+            console.print(f"Written: {path}", highlight=False, markup=False)
 
 
 def _engine(name: str) -> Engine:
@@ -161,7 +238,10 @@ def _one_line_errors() -> Iterator[None]:
             warnings.simplefilter("ignore", BinnedLevelWarning)
             yield
     except InputError as error:
-        Console(stderr=True).print(f"likeforlike: {error}", style="red", highlight=False)
+        # Names from the data and of extras may hold brackets, which are no markup.
+        Console(stderr=True).print(
+            f"likeforlike: {error}", style="red", highlight=False, markup=False
+        )
         raise typer.Exit(_BAD_INPUT) from error
     except KeyboardInterrupt as interrupt:
         Console(stderr=True).print("likeforlike: interrupted; nothing more was written.")
@@ -171,7 +251,7 @@ def _one_line_errors() -> Iterator[None]:
 
 
 @contextmanager
-def _progress(permutations: int) -> Iterator[Callable[[int], None] | None]:
+def _progress(permutations: int, audits: int = 1) -> Iterator[Callable[[int], None] | None]:
     """A bar on the terminal; silence when nobody watches."""
     console = Console(stderr=True)
     if not console.is_terminal or os.environ.get("TERM") == "dumb":
@@ -180,7 +260,7 @@ def _progress(permutations: int) -> Iterator[Callable[[int], None] | None]:
     columns = TextColumn("resampling"), BarColumn(), TimeRemainingColumn()
     with Progress(*columns, console=console, transient=True) as bar:
         one_contrast = permutations + 2 * SPLITS + BOOTSTRAPS
-        task = bar.add_task("resampling", total=one_contrast)
+        task = bar.add_task("resampling", total=audits * one_contrast)
 
         def advance(done: int) -> None:
             bar.update(task, advance=done)

@@ -159,7 +159,9 @@ def write_whole(path: str | Path, text: str) -> None:
             file.write(text)
         os.chmod(part, 0o644)
         os.replace(part, target)
-    except OSError as error:
+    except BaseException as error:
         if part:
             Path(part).unlink(missing_ok=True)
+        if not isinstance(error, OSError):
+            raise  # an interrupt, above all
         raise InputError(f"{target} cannot be written: {error.strerror or error}.") from error

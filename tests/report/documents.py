@@ -1,8 +1,9 @@
 """Documents of audits for the report to show: the usual, the large and the hostile."""
 
 import json
+from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -10,12 +11,19 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike.datasets import load_loans, make_loans
+from likeforlike.demonstration import compare_models, demonstration_document, train_models
 from likeforlike.errors import BinnedLevelWarning
 
 SCRIPT = "<script>alert(1)</script>"
 QUOTES = "\"quoted' & <b onclick=alert(2)>bold</b>"
 LONG = "Übergröße 😀 " + "long " * 60 + "x" * 300
 HOSTILE_SCORE = "<img src=x onerror=alert(3)>"
+
+
+class Documented(Protocol):
+    """Something that has a document."""
+
+    def to_dict(self) -> dict[str, Any]: ...
 
 
 def fresh(name: str) -> dict[str, Any]:
@@ -108,15 +116,26 @@ def hostile() -> lfl.Audit:
     )
 
 
-DOCUMENTS = {
-    audit.__name__: audit
-    for audit in (
-        decisions,
-        scores,
-        three_groups,
-        many_levels,
-        no_legitimate,
-        untested,
-        hostile,
-    )
-}
+class Demonstration:
+    """An audit with a section about training: few rows, few strengths, few epochs."""
+
+    def to_dict(self) -> dict[str, Any]:
+        scored = train_models(2000, strengths=(0.0, 1.0, 30.0), epochs=12)
+        return demonstration_document(decisions(), compare_models(scored, permutations=19))
+
+
+def demonstration() -> Demonstration:
+    return Demonstration()
+
+
+MADE: tuple[Callable[[], Documented], ...] = (
+    decisions,
+    scores,
+    three_groups,
+    many_levels,
+    no_legitimate,
+    untested,
+    hostile,
+    demonstration,
+)
+DOCUMENTS = {made.__name__: made for made in MADE}

@@ -10,6 +10,7 @@ import numpy as np
 
 from likeforlike.experiments.measuring import predictive_power
 from likeforlike.experiments.split import Split
+from likeforlike.experiments.task import network_scores
 from likeforlike.nn.fit import validation_disparity
 from likeforlike.nn.stacked import StackedMLP
 from likeforlike.nn.training import Recipe, evaluate, train
@@ -68,22 +69,7 @@ def tradeoff(
     >>> free.disparity > 2 * held.disparity
     True
     """
-    n_splits = parts.seeds.size
-    lines = np.repeat(np.arange(n_splits), len(strengths))
-    network = StackedMLP(
-        [int(seed) for seed in parts.seeds[lines]], (parts.train.inputs.shape[2], *hidden, 1)
-    )
-    trained = train(
-        network,
-        parts.train,
-        parts.validation,
-        recipe,
-        strengths=np.tile(np.asarray(strengths, dtype=np.float64), n_splits),
-        seeds=parts.seeds,
-        lines=lines,
-    )
-    _, _, scores = evaluate(trained.network, parts.test, lines, recipe)
-    by_strength = scores.reshape(n_splits, len(strengths), -1)
+    by_strength = network_scores(parts, recipe, strengths, hidden)
     return [_point(strength, by_strength[:, k], parts) for k, strength in enumerate(strengths)]
 
 

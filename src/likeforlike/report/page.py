@@ -17,6 +17,7 @@ from likeforlike.report.figures import key_figures
 from likeforlike.report.gaps import DRAWN, NARROW, WIDE, gap_chart, key
 from likeforlike.report.split import split_chart
 from likeforlike.report.tables import contrast_rows, excluded_rows, level_rows, settings_rows
+from likeforlike.report.training import training_section
 
 __all__ = ["page", "summary"]
 
@@ -29,7 +30,8 @@ def page(document: Mapping[str, Any]) -> str:
 
     Parameters
     ----------
-    document : as made by `Audit.to_dict`, or read back from its JSON.
+    document : as made by `Audit.to_dict`, or read back from its JSON. If it has `training`, as that
+        of a demonstration, the page has a section about it.
 
     Returns
     -------
@@ -47,6 +49,7 @@ def page(document: Mapping[str, Any]) -> str:
     """
     contrast = document["contrasts"][0]
     nested = contrast["nested"] if document["roles"]["legitimate"] else None
+    training = document.get("training")
     return (
         _templates()
         .get_template("page.html.j2")
@@ -64,6 +67,7 @@ def page(document: Mapping[str, Any]) -> str:
             level_rows=level_rows(contrast),
             contrast_rows=contrast_rows(document) if len(document["contrasts"]) > 1 else [],
             settings=settings_rows(document),
+            training=None if training is None else training_section(training),
         )
     )
 

@@ -1,0 +1,367 @@
+"""The demonstration: what an audit finds in the embedded loans, and what training can do about it.
+
+Networks are trained on loans with a planted disparity, all strengths together as one stack. Rows
+are dealt out three ways, every cell in proportion: some to learn from, some to decide on (when to
+stop, and which strength to take), and some held out for every figure that is shown. A repair of
+the scores of the network without penalty is set beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from likeforlike.audit import Audit, audit
+from likeforlike.datasets import Dataset, load_loans, make_loans
+from likeforlike.errors import InputError
+from likeforlike.files import extra
+from likeforlike.penalties import FairLeap, Layout
+from likeforlike.postprocess import ConditionalBarycentre
+from likeforlike.transport.atoms import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from likeforlike.nn.data import Rows
+
+__all__ = [
+    "EPOCHS",
+    "LIMIT",
+    "PERMUTATIONS",
+    "STRENGTHS",
+    "Scored",
+    "audit_loans",
+    "check_extras",
+    "compare_models",
+    "demonstration_document",
+    "train_models",
+]
+
+STRENGTHS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+"""Strengths trained with; the first is that of no penalty."""
+LIMIT = 0.03
+"""A strength is chosen among those whose estimated disparity lies at or below this."""
+EPOCHS = 60
+"""Training ends after so many epochs at the latest."""
+PERMUTATIONS = 199
+"""Of the test of each network."""
+
+_SCORE = "predicted approval"
+_HIDDEN = (50, 20)
+# Where the rows to learn from end, and those to decide on.
+_CUTS = (0.5, 0.7)
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Scores of m networks on rows they did not learn from.
+
+    Attributes
+    ----------
+    loans : all rows.
+    gap, seed : the planted disparity, and the seed of everything else.
+    strengths : (m,), the first 0.
+    learning, deciding, held_out : numbers of the rows.
+    when_deciding, when_held_out : (m, n) floats, the scores of those rows.
+    """
+
+    loans: Dataset
+    gap: float
+    seed: int
+    strengths: tuple[float, ...]
+    learning: IntArray
+    deciding: IntArray
+    held_out: IntArray
+    when_deciding: FloatArray
+    when_held_out: FloatArray
+
+
+def check_extras() -> None:
+    """Raise an `InputError` that says what to install where training is not possible.
+
+    Examples
+    --------
+    >>> from likeforlike.demonstration import check_extras
+    >>> check_extras()
+    """
+    extra("torch", "train")
+    extra("sklearn.metrics", "train")
+
+
+def audit_loans(progress: Callable[[int], None] | None = None) -> Audit:
+    """Audit the loans of the paper's Table 1: parity overall, none among equals.
+
+    Examples
+    --------
+    >>> from likeforlike.demonstration import audit_loans
+    >>> audit_loans().contrasts[0].paradox
+    'masked'
+    """
+    loans = load_loans(2000)
+    return audit(
+        loans.frame,
+        score=loans.target,
+        sensitive=loans.sensitive,
+        legitimate=loans.legitimate,
+        progress=progress,
+    )
+
+
+def train_models(
+    applicants: int = 10_000,
+    *,
+    gap: float = 0.15,
+    strengths: Sequence[float] = STRENGTHS,
+    epochs: int = EPOCHS,
+    seed: int = 0,
+    tick: Callable[[int], None] | None = None,
+) -> Scored:
+    """Train a network at every strength on loans with a planted disparity.
+
+    Each minimises  log loss + strength * Σ_l P(l) W_2²(l)  on half of the rows, and stops by a
+    fifth of them.
+
+    Parameters
+    ----------
+    applicants, gap : of `make_loans`.
+    strengths : of FairLeap, at least two, the first 0.
+    epochs : at most so many.
+    seed : of the deal of rows, the first weights and the batches.
+    tick : called with the number of every epoch done.
+
+    Examples
+    --------
+    >>> from likeforlike.demonstration import train_models
+    >>> train_models(500, strengths=(0.0, 3.0), epochs=1).when_held_out.shape
+    (2, 150)
+    """
+    check_extras()
+    if len(strengths) < 2 or strengths[0] != 0.0 or min(strengths[1:]) <= 0.0:
+        raise InputError(f"strengths must be 0 and others above 0, not {list(strengths)}.")
+    from likeforlike.nn.stacked import StackedMLP
+    from likeforlike.nn.training import Recipe, evaluate, train
+
+    loans = make_loans(applicants, gap=gap)
+    learning, deciding, held_out = _deal(loans, seed)
+    table = _Tensors(loans, learning)
+    recipe = Recipe(
+        loss="logistic",
+        penalty=FairLeap(),
+        learning_rate=3e-3,
+        max_epochs=epochs,
+        patience=15,
+        batch_size=256,
+    )
+    trained = train(
+        StackedMLP([seed] * len(strengths), (table.width, *_HIDDEN, 1)),
+        table.rows(learning),
+        table.rows(deciding),
+        recipe,
+        strengths=np.array(strengths),
+        seeds=np.array([seed]),
+        follow=None if tick is None else lambda epoch: tick(epoch.number),
+    )
+
+    def scores(rows: IntArray) -> FloatArray:
+        lines = np.zeros(len(strengths), np.int64)
+        return evaluate(trained.network, table.rows(rows), lines, recipe)[2]
+
+    own = loans, gap, seed, tuple(strengths), learning, deciding, held_out
+    return Scored(*own, scores(deciding), scores(held_out))
+
+
+def _deal(loans: Dataset, seed: int) -> tuple[IntArray, IntArray, IntArray]:
+    """Rows to learn from, to decide on and held out, with their share of every cell."""
+    from likeforlike.nn.batches import spread_order
+
+    cells = Layout.of_rows(loans.groups, loans.levels).segments[0]
+    order = spread_order(cells, np.random.default_rng([seed, 3]))
+    first, second = (int(cut * order.size) for cut in _CUTS)
+    return order[:first], order[first:second], order[second:]
+
+
+class _Tensors:
+    """Rows as networks see them, standardised by those they learn from."""
+
+    def __init__(self, loans: Dataset, learning: IntArray) -> None:
+        matrix = loans.inputs().matrix
+        seen = matrix[learning]
+        self._inputs = (matrix - seen.mean(axis=0)) / seen.std(axis=0)
+        self._targets = loans.targets
+        self._layout = Layout.of_rows(loans.groups, loans.levels)
+        self.width = matrix.shape[1]
+
+    def rows(self, which: IntArray) -> Rows:
+        import torch
+
+        from likeforlike.nn.data import Rows
+
+        inputs = torch.tensor(self._inputs[which], dtype=torch.float32)
+        targets = torch.tensor(self._targets[which], dtype=torch.float32)
+        return Rows(inputs[None], targets[None], self._layout.take(which))
+
+
+def compare_models(
+    scored: Scored,
+    *,
+    limit: float = LIMIT,
+    permutations: int = PERMUTATIONS,
+    progress: Callable[[int], None] | None = None,
+) -> dict[str, Any]:
+    """AUC and audit of every network and of a repair, the choice, the frontier, and the words.
+
+    The choice is the strength above 0 with the largest AUC among those whose estimate lies at or
+    below the limit; if there is none, the strength with the smallest estimate. It is made on the
+    rows to decide on; AUC and audits that are shown come from the rows held out.
+
+    Parameters
+    ----------
+    scored : of `train_models`.
+    limit : on the estimated disparity.
+    permutations : of each audit, at least 1.
+    progress : called with the number of replicates done since the last call.
+
+    Returns
+    -------
+    plain values: `data`, `penalty`, `limit`, `models` and `repair` (AUC and document of the audit
+    each), `chosen`, `met`, `frontier` and `finding`.
+
+    Examples
+    --------
+    >>> from likeforlike.demonstration import compare_models, train_models
+    >>> scored = train_models(500, strengths=(0.0, 3.0), epochs=1)
+    >>> compare_models(scored, permutations=9)["chosen"]
+    1
+    """
+    if permutations < 1:
+        raise InputError(f"permutations must be at least 1, not {permutations}.")
+    from likeforlike.report.outcome import outcome
+
+    models = [
+        {
+            "strength": strength,
+            **_held_out_figures(scored, scored.when_held_out[k], permutations, progress),
+            "deciding": _deciding_figures(scored, scored.when_deciding[k]),
+        }
+        for k, strength in enumerate(scored.strengths)
+    ]
+    chosen, met = _choice(models, limit)
+    document = {
+        "data": _data(scored),
+        "penalty": "FairLeap",
+        "limit": limit,
+        "models": models,
+        "repair": _held_out_figures(scored, _repaired(scored), permutations, progress),
+        "chosen": chosen,
+        "met": met,
+        "frontier": _frontier(models),
+    }
+    return {**document, "finding": outcome(document)}
+
+
+def _data(scored: Scored) -> dict[str, Any]:
+    loans = scored.loans
+    return {
+        "source": "likeforlike.datasets.make_loans",
+        "gap": scored.gap,
+        "seed": scored.seed,
+        "rows": loans.frame.height,
+        "learning": scored.learning.size,
+        "deciding": scored.deciding.size,
+        "held_out": scored.held_out.size,
+        "features": list(loans.features),
+        "target": loans.target,
+        "sensitive": loans.sensitive,
+        "legitimate": list(loans.legitimate),
+    }
+
+
+def _held_out_figures(
+    scored: Scored,
+    scores: FloatArray,
+    permutations: int,
+    progress: Callable[[int], None] | None,
+) -> dict[str, Any]:
+    loans, rows = scored.loans, scored.held_out
+    table = loans.frame[rows].select(loans.sensitive, *loans.legitimate)
+    found = audit(
+        table.with_columns(pl.Series(_SCORE, scores)),
+        score=_SCORE,
+        sensitive=loans.sensitive,
+        legitimate=loans.legitimate,
+        permutations=permutations,
+        progress=progress,
+    )
+    return {"auc": _auc(loans, rows, scores), "audit": found.to_dict()}
+
+
+def _deciding_figures(scored: Scored, scores: FloatArray) -> dict[str, float]:
+    from likeforlike.nn.fit import validation_disparity
+
+    loans, rows = scored.loans, scored.deciding
+    layout = Layout.of_rows(loans.groups[rows], loans.levels[rows])
+    return {
+        "auc": _auc(loans, rows, scores),
+        "estimate": validation_disparity(scores, layout).value,
+    }
+
+
+def _auc(loans: Dataset, rows: IntArray, scores: FloatArray) -> float:
+    from sklearn.metrics import roc_auc_score
+
+    return float(roc_auc_score(loans.targets[rows], scores))
+
+
+def _repaired(scored: Scored) -> FloatArray:
+    """Held-out scores of the network without penalty, moved by maps from the deciding rows."""
+    groups, levels = scored.loans.groups, scored.loans.levels
+    seen, new = scored.deciding, scored.held_out
+    maps = ConditionalBarycentre().fit(
+        scored.when_deciding[0], sensitive_features=groups[seen], legitimate_features=levels[seen]
+    )
+    return maps.transform(
+        scored.when_held_out[0], sensitive_features=groups[new], legitimate_features=levels[new]
+    )
+
+
+def _choice(models: Sequence[Mapping[str, Any]], limit: float) -> tuple[int, bool]:
+    """Which network with a penalty is taken, and whether it keeps the limit where it is chosen."""
+    penalised = range(1, len(models))
+    deciding = [model["deciding"] for model in models]
+    within = [k for k in penalised if deciding[k]["estimate"] <= limit]
+    if within:
+        return max(within, key=lambda k: deciding[k]["auc"]), True
+    return min(penalised, key=lambda k: deciding[k]["estimate"]), False
+
+
+def _frontier(models: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Networks that no other beats in disparity and AUC at once, the least disparity first."""
+    places = [
+        (model["audit"]["contrasts"][0]["estimate"]["value"], -model["auc"]) for model in models
+    ]
+    best, frontier = np.inf, []
+    for k in sorted(range(len(models)), key=places.__getitem__):
+        if places[k][1] < best:
+            best = places[k][1]
+            frontier.append(k)
+    return frontier
+
+
+def demonstration_document(found: Audit, training: Mapping[str, Any] | None) -> dict[str, Any]:
+    """All that the demonstration shows: the document of an audit, and `training` besides.
+
+    Parameters
+    ----------
+    found : of `audit_loans`.
+    training : of `compare_models`, or `None` where nothing could be trained.
+
+    Examples
+    --------
+    >>> from likeforlike.demonstration import audit_loans, demonstration_document
+    >>> demonstration_document(audit_loans(), None)["schema"]
+    'likeforlike.demonstration'
+    """
+    own = {"schema": "likeforlike.demonstration", "training": training}
+    return {**found.to_dict(), **own}
