@@ -5,7 +5,37 @@ from likeforlike.files import extra
 extra("torch", "train")
 extra("sklearn", "train")
 
+from likeforlike.experiments.frontier import Frontier  # noqa: E402
+from likeforlike.experiments.journal import Journal  # noqa: E402
+from likeforlike.experiments.methods import (  # noqa: E402
+    DCFR,
+    Adversarial,
+    LegitimateOnly,
+    Method,
+    Penalised,
+    Plain,
+    Repaired,
+)
 from likeforlike.experiments.split import Split, split  # noqa: E402
+from likeforlike.experiments.sweep import Sweep, sweep  # noqa: E402
+from likeforlike.experiments.task import Task  # noqa: E402
 from likeforlike.experiments.tradeoff import Point, tradeoff  # noqa: E402
 
-__all__ = ["Point", "Split", "split", "tradeoff"]
+__all__ = [
+    "DCFR",
+    "Adversarial",
+    "Frontier",
+    "Journal",
+    "LegitimateOnly",
+    "Method",
+    "Penalised",
+    "Plain",
+    "Point",
+    "Repaired",
+    "Split",
+    "Sweep",
+    "Task",
+    "split",
+    "sweep",
+    "tradeoff",
+]

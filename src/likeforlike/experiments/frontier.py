@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from likeforlike.errors import InputError
 from likeforlike.transport.atoms import FloatArray, IntArray
@@ -41,7 +42,7 @@ class Frontier:
     runs: tuple[Any, ...]
 
     @classmethod
-    def of(cls, cost: Sequence[float], disparity: Sequence[float], runs: Sequence[Any]) -> Frontier:
+    def of(cls, cost: npt.ArrayLike, disparity: npt.ArrayLike, runs: Sequence[Any]) -> Frontier:
         """Frontier of n runs."""
         losses, gaps = (np.asarray(column, dtype=np.float64) for column in (cost, disparity))
         if not losses.size == gaps.size == len(runs) > 0:

@@ -28,7 +28,16 @@ from likeforlike.nn.training import Epoch, Follow, Recipe, train
 from likeforlike.penalties import Layout
 from likeforlike.transport.atoms import FloatArray, IntArray
 
-__all__ = ["Fitted", "Table", "fit_network", "validation_disparity"]
+__all__ = [
+    "Fitted",
+    "Scale",
+    "Table",
+    "fit_network",
+    "held_out",
+    "scale_of",
+    "tensors",
+    "validation_disparity",
+]
 
 # Fewer rows than this are too few to hold any back; so few also afford double precision.
 _SMALL = 100
@@ -141,13 +150,13 @@ def fit_network(
     >>> bool(abs(fitted.scores(inputs) - table.targets).max() < 0.3)
     True
     """
-    held = _held_out(table, recipe.loss, validation_fraction, seed)
+    held = held_out(table, recipe.loss, validation_fraction, seed)
     rest = np.setdiff1d(np.arange(len(table.inputs)), held)
     seen = table.take(rest)
-    scale = _scale_of(seen, recipe.loss)
+    scale = scale_of(seen, recipe.loss)
     dtype = torch.float32 if held.size else torch.float64
-    rows = _tensors(seen, scale, recipe.loss, dtype)
-    validation = _tensors(table.take(held), scale, recipe.loss, dtype) if held.size else rows
+    rows = tensors(seen, scale, recipe.loss, dtype)
+    validation = tensors(table.take(held), scale, recipe.loss, dtype) if held.size else rows
     unit = 1.0
     if recipe.penalty is not None:
         unit = scale.target_spread ** (recipe.penalty.order - 2.0)
@@ -259,8 +268,17 @@ def validation_disparity(scores: FloatArray, layout: Layout) -> Estimate:
     return max(found, key=lambda one: one.squared)
 
 
-def _held_out(table: Table, loss: Loss, fraction: float, seed: int) -> IntArray:
-    """Rows held back, with their share of every cell and of the classes inside it."""
+def held_out(table: Table, loss: Loss, fraction: float, seed: int) -> IntArray:
+    """Rows held back, with their share of every cell and of the classes inside it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likeforlike.nn.fit import Table, held_out
+    >>> table = Table(np.zeros((200, 1)), np.zeros(200), None, None)
+    >>> held_out(table, "squared", 0.2, seed=0).size
+    40
+    """
     size = len(table.inputs)
     if size < _SMALL:
         return np.empty(0, np.int64)
@@ -272,7 +290,18 @@ def _held_out(table: Table, loss: Loss, fraction: float, seed: int) -> IntArray:
     return np.sort(order[: max(1, int(fraction * size))])
 
 
-def _scale_of(table: Table, loss: Loss) -> Scale:
+def scale_of(table: Table, loss: Loss) -> Scale:
+    """Standardisation by the rows of a table, with their weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likeforlike.nn.fit import Table, scale_of
+    >>> table = Table(np.array([[0.0], [2.0]]), np.array([1.0, 3.0]), None, None)
+    >>> found = scale_of(table, "squared")
+    >>> found.mean, found.target_mean
+    (array([1.]), 2.0)
+    """
     size, weight = len(table.inputs), table.weight
     share = np.full(size, 1.0 / size) if weight is None else weight / weight.sum()
     mean = share @ table.inputs
@@ -286,7 +315,17 @@ def _scale_of(table: Table, loss: Loss) -> Scale:
     return Scale(mean, spread, middle, height if height > 0.0 else 1.0)
 
 
-def _tensors(table: Table, scale: Scale, loss: Loss, dtype: torch.dtype) -> Rows:
+def tensors(table: Table, scale: Scale, loss: Loss, dtype: torch.dtype) -> Rows:
+    """Rows of a table, standardised, as one data set of a stack.
+
+    Examples
+    --------
+    >>> import numpy as np, torch
+    >>> from likeforlike.nn.fit import Table, scale_of, tensors
+    >>> table = Table(np.array([[0.0], [2.0]]), np.array([1.0, 3.0]), None, None)
+    >>> tensors(table, scale_of(table, "squared"), "squared", torch.float64).targets
+    tensor([[-1.,  1.]], dtype=torch.float64)
+    """
     size = len(table.inputs)
     inputs = torch.tensor((table.inputs - scale.mean) / scale.spread, dtype=dtype)
     targets = (table.targets - scale.target_mean) / scale.target_spread

@@ -1,0 +1,216 @@
+"""Sweeps: complete, resumable, the same whatever happens to them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import likeforlike as lfl
+from likeforlike.datasets import make_loans
+from likeforlike.experiments import (
+    DCFR,
+    Adversarial,
+    Journal,
+    LegitimateOnly,
+    Method,
+    Penalised,
+    Plain,
+    Repaired,
+    Task,
+    sweep,
+)
+from likeforlike.experiments.measuring import MEASURED
+
+
+def task(**settings: object) -> Task:
+    return Task(make_loans(600, gap=0.2), max_epochs=3, **settings)  # type: ignore[arg-type]
+
+
+METHODS: list[Method] = [
+    Plain(),
+    LegitimateOnly(),
+    Penalised("FairLeap", (1.0, 10.0), lfl.FairLeap()),
+    Penalised("FairBiT, paper", (1.0,), lfl.FairBiT.paper(), penalty_rows=None),
+    Repaired("repair", (0.0, 1.0)),
+    Adversarial("adversarial", (1.0,)),
+    DCFR("DCFR", (1.0,)),
+]
+
+
+def test_every_method_is_measured_at_every_strength_and_seed(tmp_path: Path) -> None:
+    done: list[tuple[int, int]] = []
+    found = sweep(
+        task(),
+        METHODS,
+        seeds=2,
+        journal=tmp_path / "runs.jsonl",
+        workers=2,
+        progress=lambda *counts: done.append(counts),
+    )
+    assert found.runs.shape[0] == 2 * sum(len(method.strengths) for method in METHODS)
+    assert set(MEASURED) <= set(found.runs.columns)
+    assert not found.runs.null_count().sum_horizontal().item()
+    assert done[-1] == (len(METHODS), len(METHODS))
+    blind = found.means().filter(method="legitimate only")
+    assert blind["cdd_uniform"].item() == 0.0
+    plain, repaired = (
+        found.means().filter(method=name)["power"][0] for name in ("no regularisation", "repair")
+    )
+    assert plain == repaired  # repair at level 0 changes nothing
+    assert len(found.frontier("cdd_marginal").best) >= 1
+    found.write(tmp_path / "out")
+    assert (tmp_path / "out" / "means.csv").read_text().startswith("method,strength,power")
+
+
+def test_finished_runs_are_not_repeated(tmp_path: Path) -> None:
+    journal = tmp_path / "runs.jsonl"
+    first = sweep(task(), METHODS[:1], seeds=2, journal=journal, workers=0)
+    before = journal.read_bytes()
+    again = sweep(task(), METHODS[:1], seeds=2, journal=journal, workers=0)
+    assert journal.read_bytes() == before
+    assert again.runs.equals(first.runs)
+    more = sweep(task(), METHODS[:3], seeds=2, journal=journal, workers=0)
+    assert more.runs.filter(method="no regularisation").equals(first.runs)
+
+
+def test_what_is_stacked_together_makes_little_difference(tmp_path: Path) -> None:
+    one, all_at_once = (
+        sweep(
+            task(),
+            [METHODS[2]],
+            seeds=4,
+            journal=tmp_path / f"{together}.jsonl",
+            workers=0,
+            seeds_in_unit=together,
+        ).runs
+        for together in (1, 4)
+    )
+    for name in MEASURED:
+        np.testing.assert_allclose(one[name], all_at_once[name], atol=1e-4)
+
+
+@pytest.mark.slow
+def test_a_sweep_killed_twenty_times_ends_as_if_nothing_had_happened(tmp_path: Path) -> None:
+    script = Path(__file__).with_name("killed_sweep.py")
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path), "20"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) >= 20
+    with Journal(tmp_path / "undisturbed.jsonl") as journal:
+        expected = dict(journal)
+    with Journal(tmp_path / "killed.jsonl") as journal:
+        assert dict(journal) == expected
+
+
+def test_a_journal_of_another_sweep_is_refused(tmp_path: Path) -> None:
+    journal = tmp_path / "runs.jsonl"
+    sweep(task(), METHODS[:1], seeds=1, journal=journal, workers=0)
+    before = journal.read_bytes()
+    with pytest.raises(lfl.InputError, match="other data or other settings"):
+        sweep(task(batch_size=32), METHODS[:1], seeds=1, journal=journal, workers=0)
+    other = Penalised("no regularisation", (1.0,), lfl.FairLeap())
+    with pytest.raises(lfl.InputError, match="runs of 'no regularisation' with other settings"):
+        sweep(task(), [other], seeds=1, journal=journal, workers=0)
+    assert journal.read_bytes() == before
+
+
+def test_bad_sweeps_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(lfl.InputError, match="names that differ"):
+        sweep(task(), [Plain(), Plain()], seeds=1, journal=tmp_path / "runs.jsonl")
+    with pytest.raises(lfl.InputError, match="seeds and seeds_in_unit"):
+        sweep(task(), [Plain()], seeds=0, journal=tmp_path / "runs.jsonl")
+    assert not list(tmp_path.iterdir())
+    found = sweep(task(), [Plain()], seeds=1, journal=tmp_path / "runs.jsonl", workers=0)
+    with pytest.raises(lfl.InputError, match="disparity must be one of"):
+        found.frontier("power")
+
+
+class TestJournal:
+    def test_a_damaged_last_line_is_cut_off_and_nothing_else(self, tmp_path: Path) -> None:
+        path = tmp_path / "runs.jsonl"
+        with Journal(path) as journal:
+            journal.add("a", {"power": 1.0})
+            journal.add("b", {"power": 2.0})
+        whole = path.read_bytes()
+        for end in range(len(whole) - 1, whole.index(b"\n") + 1, -7):
+            path.write_bytes(whole[:end])
+            with Journal(path) as journal:
+                assert dict(journal) == {"a": {"power": 1.0}}
+                assert journal.cut_off == end - whole.index(b"\n") - 1
+                journal.add("b", {"power": 2.0})
+            assert path.read_bytes() == whole
+
+    def test_a_changed_last_line_is_cut_off(self, tmp_path: Path) -> None:
+        path = tmp_path / "runs.jsonl"
+        with Journal(path) as journal:
+            journal.add("a", {"power": 1.0})
+        path.write_bytes(path.read_bytes().replace(b"1.0", b"1.5"))
+        with Journal(path) as journal:
+            assert len(journal) == 0
+
+    def test_damage_in_the_middle_is_refused(self, tmp_path: Path) -> None:
+        path = tmp_path / "runs.jsonl"
+        with Journal(path) as journal:
+            journal.add("a", {"power": 1.0})
+            journal.add("b", {"power": 2.0})
+        damaged = path.read_bytes().replace(b"1.0", b"1.5")
+        path.write_bytes(damaged)
+        with pytest.raises(lfl.InputError, match="line 1 of the journal"):
+            Journal(path)
+        assert path.read_bytes() == damaged
+
+    def test_a_run_is_written_once(self, tmp_path: Path) -> None:
+        with Journal(tmp_path / "runs.jsonl") as journal:
+            journal.add("a", {"power": 1.0})
+            journal.add("a", {"power": 2.0})
+            assert dict(journal) == {"a": {"power": 1.0}}
+
+    def test_two_processes_do_not_share_a_journal(self, tmp_path: Path) -> None:
+        path = tmp_path / "runs.jsonl"
+        code = f"from likeforlike.experiments.journal import Journal; Journal({str(path)!r})"
+        with Journal(path):
+            done = subprocess.run(
+                [sys.executable, "-c", code], capture_output=True, text=True, check=False
+            )
+        assert "is in use by another process" in done.stderr
+
+    def test_a_folder_that_cannot_be_made_is_named(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("")
+        with pytest.raises(lfl.InputError, match="cannot be opened"):
+            Journal(tmp_path / "file" / "runs.jsonl")
+
+    def test_a_full_disk_loses_no_finished_run(self, tmp_path: Path) -> None:
+        # A limit on the size of files stands for a disk that is full.
+        path = tmp_path / "runs.jsonl"
+        code = f"""
+import resource, signal
+from likeforlike.errors import InputError
+from likeforlike.experiments.journal import Journal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+with Journal({str(path)!r}) as journal:
+    journal.add("a", {{"power": 1.0}})
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+    try:
+        journal.add("b", {{"text": "x" * 200}})
+    except InputError as error:
+        print(error)
+"""
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
+        assert "cannot be written" in done.stdout
+        assert "The 1 finished runs in it are kept" in done.stdout
+        with Journal(path) as journal:
+            assert dict(journal) == {"a": {"power": 1.0}}
+        assert json.loads(path.read_text().partition(" ")[2])["key"] == "a"
