@@ -74,6 +74,8 @@ class BatchSlopes:
         self._sample, self._refresh_every = sample, refresh
         self._rngs = [np.random.default_rng([int(seed), 1]) for seed in seeds]
         self._fields: list[SlopeField] = []
+        self._orders: IntArray = np.empty((len(seeds), 0), np.int64)
+        self._place = 0
         self._step = 0
         # Moved mass of a row, times the number of rows: what a row of a batch stands for.
         lines = [rows.layout.line(k) for k in range(rows.lines)]
@@ -104,13 +106,19 @@ class BatchSlopes:
         ]
         return np.stack(by_class, axis=2)
 
+    def _next_sample(self) -> IntArray:
+        """Rows (s, r) of the next sample: the next stretch of an order that spreads every cell."""
+        size = min(self._sample or 0, self._rows.size)
+        if self._place + size > self._orders.shape[1]:
+            cells = self._rows.layout.segments
+            drawn = [spread_order(own, rng) for own, rng in zip(cells, self._rngs, strict=True)]
+            self._orders, self._place = np.stack(drawn), 0
+        self._place += size
+        return np.ascontiguousarray(self._orders[:, self._place - size : self._place])
+
     def _refresh(self, network: StackedMLP, lines: IntArray) -> None:
         """Make the field of a new sample of rows."""
-        size = min(self._sample or 0, self._rows.size)
-        cells = self._rows.layout.segments
-        sample = np.stack(
-            [spread_order(own, rng)[:size] for own, rng in zip(cells, self._rngs, strict=True)]
-        )
+        sample = self._next_sample()
         inputs, _, _, layout = self._rows.take(sample, lines)
         with torch.no_grad():
             scores = scores_of(network(inputs), self._loss).double().numpy()
