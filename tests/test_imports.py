@@ -72,6 +72,7 @@ ROOMS = [
     "nn.fit",
     "nn.loss",
     "nn",
+    "network_estimator",
     "estimators",
     "scoring",
     "tables",

@@ -7,42 +7,33 @@ with a multi-layer perceptron f. Groups and levels are needed to fit, never to p
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
-from typing import Any, Self
-
 import numpy as np
 
-from likeforlike.columns import Column, encode_columns
-from likeforlike.errors import InputError, UnpenalisedWarning
+from likeforlike.errors import InputError
 from likeforlike.files import extra
 from likeforlike.penalties import FairLeap, Layout, Penalty
-from likeforlike.transport.atoms import FloatArray, IntArray
 
 extra("torch", "train")
 extra("sklearn", "train")
 
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin  # noqa: E402
-from sklearn.utils import check_random_state  # noqa: E402
-from sklearn.utils.multiclass import check_classification_targets  # noqa: E402
-from sklearn.utils.validation import (  # noqa: E402
-    _check_sample_weight,
-    check_is_fitted,
-    validate_data,
+from likeforlike.network_estimator import (  # noqa: E402
+    NetworkClassifier,
+    NetworkEstimator,
+    NetworkRegressor,
+    check_count,
 )
-
-from likeforlike.nn.fit import Table, fit_network  # noqa: E402
+from likeforlike.nn.fit import Fitted, Table, fit_network  # noqa: E402
 from likeforlike.nn.objectives import Loss  # noqa: E402
 from likeforlike.nn.training import Recipe  # noqa: E402
 from likeforlike.progress import epochs_bar  # noqa: E402
 
 __all__ = ["FairClassifier", "FairRegressor"]
 
+_LEARNING_RATE = 1e-3
 
-class _FairEstimator(BaseEstimator):  # type: ignore[misc]
-    """What classifier and regressor have in common."""
+
+class _FairEstimator(NetworkEstimator):
+    """Trained under a penalty or under a limit."""
 
     def __init__(
         self,
@@ -51,7 +42,7 @@ class _FairEstimator(BaseEstimator):  # type: ignore[misc]
         strength: float | None = None,
         max_disparity: float | None = None,
         hidden_layer_sizes: tuple[int, ...] = (50, 20),
-        learning_rate: float = 1e-3,
+        learning_rate: float | None = _LEARNING_RATE,
         max_epochs: int = 500,
         patience: int = 50,
         batch_size: int = 256,
@@ -74,6 +65,7 @@ class _FairEstimator(BaseEstimator):  # type: ignore[misc]
         self.verbose = verbose
 
     def _check_settings(self) -> None:
+        super()._check_settings()
         if self.penalty is not None and not isinstance(self.penalty, Penalty):
             raise InputError(f"penalty must be a penalty such as FairLeap(), not {self.penalty!r}.")
         if self.strength is not None and self.max_disparity is not None:
@@ -84,64 +76,23 @@ class _FairEstimator(BaseEstimator):  # type: ignore[misc]
             given = getattr(self, name)
             if given is not None and not (np.isfinite(given) and given >= 0.0):
                 raise InputError(f"{name} must be a finite number of 0 or more, not {given!r}.")
-        for name in ("max_epochs", "patience", "batch_size"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be at least 1, not {getattr(self, name)!r}.")
-        if self.penalty_rows is not None and self.penalty_rows < 1:
-            raise InputError(f"penalty_rows must be at least 1 or None, not {self.penalty_rows!r}.")
-        if not 0.0 < self.validation_fraction < 1.0:
-            raise InputError(
-                f"validation_fraction must lie between 0 and 1, not {self.validation_fraction!r}."
-            )
-        if not self.learning_rate > 0.0:
-            raise InputError(f"learning_rate must be more than 0, not {self.learning_rate!r}.")
+        if self.penalty_rows is not None:
+            check_count("penalty_rows", self.penalty_rows)
 
-    def _layout(
-        self, size: int, sensitive: Column | None, legitimate: Column | None
-    ) -> Layout | None:
-        """Layout of the rows; `None`, with a warning, where nobody said who is in which group."""
-        wanted = self.max_disparity is not None or self.strength != 0.0
-        if sensitive is None:
-            if legitimate is not None:
-                raise InputError("legitimate_features are of no use without sensitive_features.")
-            if wanted:
-                warnings.warn(
-                    "fit was called without sensitive_features, so the model is trained without "
-                    "its penalty.",
-                    UnpenalisedWarning,
-                    stacklevel=4,
-                )
-            return None
-        group = encode_columns(sensitive, "sensitive_features", size)
-        level = None
-        if legitimate is not None:
-            level = encode_columns(legitimate, "legitimate_features", size)
-        layout = Layout.of_codes(group, level)
+    def _needs_groups(self) -> bool:
+        return self.max_disparity is not None or self.strength != 0.0
+
+    def _check_layout(self, layout: Layout) -> None:
         self._penalty().check(layout)
-        return layout
 
     def _penalty(self) -> Penalty:
         return FairLeap() if self.penalty is None else self.penalty
 
-    def _fit(
-        self,
-        inputs: FloatArray,
-        targets: FloatArray | IntArray,
-        weight: FloatArray | None,
-        layout: Layout | None,
-        loss: Loss,
-        outputs: int,
-    ) -> None:
-        """Train on checked arrays, then set the fitted attributes, all at once."""
-        table = Table(inputs, targets, weight, layout)
-        if weight is not None:
-            table = table.take(np.flatnonzero(weight))
-            if table.layout is not None and table.weight is not None:
-                table = replace(table, layout=table.layout.weighted(table.weight))
+    def _fit_table(self, table: Table, loss: Loss, outputs: int, seed: int) -> Fitted:
         recipe = Recipe(
             loss=loss,
-            penalty=None if layout is None else self._penalty(),
-            learning_rate=self.learning_rate,
+            penalty=None if table.layout is None else self._penalty(),
+            learning_rate=self.learning_rate or _LEARNING_RATE,
             max_epochs=self.max_epochs,
             patience=self.patience,
             batch_size=self.batch_size,
@@ -151,31 +102,18 @@ class _FairEstimator(BaseEstimator):  # type: ignore[misc]
             fitted = fit_network(
                 table,
                 recipe,
-                (inputs.shape[1], *self.hidden_layer_sizes, outputs),
+                (table.inputs.shape[1], *self.hidden_layer_sizes, outputs),
                 strength=1.0 if self.strength is None else float(self.strength),
                 limit=self.max_disparity,
                 validation_fraction=self.validation_fraction,
-                seed=int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)),
+                seed=seed,
                 follow=lambda epoch: tick(epoch.number),
             )
-        self._fitted = fitted
-        self.strength_ = 0.0 if layout is None else fitted.strength
         self.path_ = fitted.path
-        self.disparity_ = fitted.disparity
-        self.coverage_ = None if layout is None else layout.coverage()
-        self.loss_curve_ = [
-            float(epoch.loss.mean()) * fitted.scale.target_spread**2 for epoch in fitted.curve
-        ]
-        self.n_iter_ = len(fitted.curve)
-
-    def _scores(self, X: Any) -> FloatArray:  # noqa: N803, ANN401
-        """Scores of new rows, (n,) or (n, c), in the unit of the target."""
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)  # noqa: N806
-        return self._fitted.scores(X)
+        return fitted
 
 
-class FairClassifier(ClassifierMixin, _FairEstimator):  # type: ignore[misc]
+class FairClassifier(_FairEstimator, NetworkClassifier):
     """Classifier whose scores are alike for all groups among equals.
 
     A multi-layer perceptron that minimises log loss + strength * penalty; the penalty acts on the
@@ -229,51 +167,8 @@ class FairClassifier(ClassifierMixin, _FairEstimator):  # type: ignore[misc]
     (2000, 2)
     """
 
-    def fit(
-        self,
-        X: Any,  # noqa: N803, ANN401
-        y: Any,  # noqa: ANN401
-        *,
-        sensitive_features: Column | None = None,
-        legitimate_features: Column | None = None,
-        sample_weight: Column | None = None,
-    ) -> Self:
-        """Fit to inputs X (n, d) and classes y (n,).
 
-        Parameters
-        ----------
-        X, y : inputs and classes.
-        sensitive_features : (n,) labels of the groups, or several columns; without them the model
-            is trained unpenalised, with a warning.
-        legitimate_features : (n,) labels of the levels, or several columns.
-        sample_weight : (n,) numbers >= 0.
-        """
-        with _all_or_nothing(self):
-            X, y = validate_data(self, X, y, dtype=np.float64)  # noqa: N806
-            check_classification_targets(y)
-            classes, codes = np.unique(y, return_inverse=True)
-            if classes.size < 2:
-                raise InputError(f"y has one class only, {classes[0]!r}; a classifier needs two.")
-            layout = self._layout(len(X), sensitive_features, legitimate_features)
-            loss: Loss = "logistic" if classes.size == 2 else "softmax"
-            outputs = 1 if classes.size == 2 else classes.size
-            weight = _weights(sample_weight, X)
-            self._fit(X, codes.astype(np.int64), weight, layout, loss, outputs)
-            self.classes_ = classes
-        return self
-
-    def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803, ANN401
-        """Probability of every class, shape (n, c)."""
-        scores = self._scores(X)
-        return np.column_stack([1.0 - scores, scores]) if scores.ndim == 1 else scores
-
-    def predict(self, X: Any) -> Any:  # noqa: N803, ANN401
-        """The most probable class, shape (n,)."""
-        most_probable = np.argmax(self.predict_proba(X), axis=1)
-        return self.classes_[most_probable]
-
-
-class FairRegressor(RegressorMixin, _FairEstimator):  # type: ignore[misc]
+class FairRegressor(_FairEstimator, NetworkRegressor):
     """Regressor whose scores are alike for all groups among equals.
 
     A multi-layer perceptron that minimises squared error + strength * penalty. Parameters,
@@ -293,46 +188,3 @@ class FairRegressor(RegressorMixin, _FairEstimator):  # type: ignore[misc]
     >>> model.predict(loans.inputs().matrix).shape
     (2000,)
     """
-
-    def fit(
-        self,
-        X: Any,  # noqa: N803, ANN401
-        y: Any,  # noqa: ANN401
-        *,
-        sensitive_features: Column | None = None,
-        legitimate_features: Column | None = None,
-        sample_weight: Column | None = None,
-    ) -> Self:
-        """Fit to inputs X (n, d) and targets y (n,); arguments as for `FairClassifier.fit`."""
-        with _all_or_nothing(self):
-            X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)  # noqa: N806
-            layout = self._layout(len(X), sensitive_features, legitimate_features)
-            weight = _weights(sample_weight, X)
-            self._fit(X, y.astype(np.float64), weight, layout, "squared", 1)
-        return self
-
-    def predict(self, X: Any) -> FloatArray:  # noqa: N803, ANN401
-        """Predicted targets, shape (n,)."""
-        return self._scores(X)
-
-
-@contextmanager
-def _all_or_nothing(estimator: _FairEstimator) -> Iterator[None]:
-    """Check the settings; a fit that fails or is interrupted leaves the estimator as it was."""
-    before = dict(vars(estimator))
-    estimator._check_settings()
-    try:
-        yield
-    except BaseException:
-        estimator.__dict__.clear()
-        estimator.__dict__.update(before)
-        raise
-
-
-def _weights(sample_weight: Column | None, X: FloatArray) -> FloatArray | None:  # noqa: N803
-    if sample_weight is None:
-        return None
-    weight: FloatArray = _check_sample_weight(
-        sample_weight, X, dtype=np.float64, ensure_non_negative=True
-    )
-    return weight

@@ -83,7 +83,7 @@ def test_clones_and_pickles(estimator: Any) -> None:
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_without_groups_there_is_a_warning_and_no_adversary(estimator: Any) -> None:
     X, y = data(estimator)
-    with pytest.warns(UnpenalisedWarning, match="without an adversary"):
+    with pytest.warns(UnpenalisedWarning, match="without regard to groups"):
         model = quick(estimator).fit(X, y)
     assert model.strength_ == 0.0
     assert model.disparity_ is None

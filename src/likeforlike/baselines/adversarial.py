@@ -34,15 +34,9 @@ from likeforlike.baselines.contest import (
     contend,
     derived_seed,
 )
-from likeforlike.baselines.estimator import (
-    ContestClassifier,
-    ContestEstimator,
-    ContestRegressor,
-    Task,
-    check_choice,
-    check_count,
-)
+from likeforlike.baselines.estimator import ContestEstimator, Task, check_choice
 from likeforlike.baselines.projection import debiased
+from likeforlike.network_estimator import NetworkClassifier, NetworkRegressor, check_count
 from likeforlike.nn.data import Rows
 from likeforlike.nn.objectives import Loss, losses
 from likeforlike.nn.stacked import StackedMLP
@@ -262,7 +256,7 @@ class _Adversarial(ContestEstimator):
         )
 
 
-class AdversarialClassifier(_Adversarial, ContestClassifier):
+class AdversarialClassifier(_Adversarial, NetworkClassifier):
     """Classifier whose scores do not tell an adversary the group, among equals or at all.
 
     A multi-layer perceptron that descends the log loss, except along what would help an adversary
@@ -326,7 +320,7 @@ class AdversarialClassifier(_Adversarial, ContestClassifier):
     """
 
 
-class AdversarialRegressor(_Adversarial, ContestRegressor):
+class AdversarialRegressor(_Adversarial, NetworkRegressor):
     """Regressor whose scores do not tell an adversary the group, among equals or at all.
 
     As `AdversarialClassifier`, with the squared error of the standardised target as the loss, so

@@ -29,14 +29,8 @@ from likeforlike.baselines.contest import (
     contend,
     derived_seed,
 )
-from likeforlike.baselines.estimator import (
-    ContestClassifier,
-    ContestEstimator,
-    ContestRegressor,
-    Task,
-    check_choice,
-    check_count,
-)
+from likeforlike.baselines.estimator import ContestEstimator, Task, check_choice
+from likeforlike.network_estimator import NetworkClassifier, NetworkRegressor, check_count
 from likeforlike.nn.data import Rows
 from likeforlike.nn.objectives import Loss, losses
 from likeforlike.nn.stacked import StackedMLP
@@ -301,7 +295,7 @@ class _DCFR(ContestEstimator):
         )
 
 
-class DCFRClassifier(_DCFR, ContestClassifier):
+class DCFRClassifier(_DCFR, NetworkClassifier):
     """Classifier on a representation from which an adversary cannot tell the group among equals.
 
     A linear layer and a ReLU encode the inputs, a linear predictor reads the code, and an adversary
@@ -377,7 +371,7 @@ class DCFRClassifier(_DCFR, ContestClassifier):
     """
 
 
-class DCFRRegressor(_DCFR, ContestRegressor):
+class DCFRRegressor(_DCFR, NetworkRegressor):
     """Regressor on a representation from which an adversary cannot tell the group among equals.
 
     As `DCFRClassifier`, with the squared error of the standardised target as the loss, so that a
