@@ -319,3 +319,40 @@ def _read(descriptor: int) -> bytes:
         return os.read(descriptor, 1024)
     except OSError:  # the other side has gone
         return b""
+
+
+def test_a_sweep_of_ones_own_file_goes_on_where_it_was(tmp_path: Path) -> None:
+    path, out = tmp_path / "loans.csv", tmp_path / "out"
+    make_loans(600, gap=0.2).frame.drop("score").write_csv(path)
+    arguments = [
+        *("sweep", path, "--target", "approved", "--sensitive", "sex", "--legitimate", "income"),
+        *("--seeds", 2, "--epochs", 2, "--method", "none", "--method", "fairleap"),
+        *("--strength", 1, "--out", out),
+    ]
+    done = run(*arguments)
+    assert done.returncode == 0, done.stderr
+    assert "FairLeap" in done.stdout
+    assert not done.stderr
+    assert pl.read_csv(out / "runs.csv").height == 4
+    journal = (out / "journal.jsonl").read_bytes()
+    again = run(*arguments, "--max-disparity", 1)
+    assert (out / "journal.jsonl").read_bytes() == journal
+    assert "Best within 1:" in again.stdout
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (("--target", "nothing"), "there is no column 'nothing'"),
+        (("--target", "approved", "--method", "magic"), "there is no method 'magic'"),
+        (("--target", "approved", "--strength", "-1"), "strengths must be numbers of 0 or more"),
+    ],
+)
+def test_a_sweep_with_bad_arguments_leaves_nothing_behind(
+    loans: Path, tmp_path: Path, wrong: tuple[str, ...], message: str
+) -> None:
+    out = tmp_path / "out"
+    done = run("sweep", loans, "--sensitive", "sex", "--out", out, *wrong)
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.split())
+    assert not out.exists()

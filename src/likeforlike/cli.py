@@ -18,13 +18,13 @@ from rich.table import Table
 
 from likeforlike import demonstration
 from likeforlike.audit import Audit, audit
-from likeforlike.datasets import available
+from likeforlike.datasets import available, dataset_of_table
 from likeforlike.errors import BinnedLevelWarning, InputError
 from likeforlike.files import Engine, check_writable, open_file, write_whole
 from likeforlike.inference.estimation import BOOTSTRAPS
 from likeforlike.inference.halves import SPLITS
 from likeforlike.progress import epochs_bar
-from likeforlike.terminal import level_table, summary_text
+from likeforlike.terminal import level_table, summary_text, sweep_table
 
 __all__ = ["app", "main"]
 
@@ -101,6 +101,68 @@ def audit_command(
         _deliver(found, report, json, verdict, threshold)
     if verdict is not None:
         raise typer.Exit(_EXIT[verdict])
+
+
+@app.command("sweep")
+def sweep_command(
+    file: Annotated[Path, typer.Argument(help="A .csv or .parquet file, one row a person.")],
+    target: Annotated[str, typer.Option(help="Column to be predicted.")],
+    sensitive: Annotated[str, typer.Option(help="Column whose values are the groups.")],
+    legitimate: Annotated[
+        list[str] | None, typer.Option(help="Column that makes people equal; may be repeated.")
+    ] = None,
+    feature: Annotated[
+        list[str] | None, typer.Option(help="Input of the models; all other columns by default.")
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="none, legitimate-only, fairleap, fairbit, wasserstein, repair, adversarial or "
+            "dcfr; may be repeated."
+        ),
+    ] = None,
+    strength: Annotated[list[float] | None, typer.Option(help="May be repeated.")] = None,
+    seeds: Annotated[int, typer.Option(help="How many splits of the rows.")] = 5,
+    epochs: Annotated[int, typer.Option(help="At most so many epochs.")] = 200,
+    max_disparity: Annotated[
+        float | None, typer.Option(help="Name the best run within this conditional disparity.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder of the results and the journal.")] = Path(
+        "sweep"
+    ),
+) -> None:
+    """Train models at several strengths on several splits, and show what they trade.
+
+    Finished runs are kept in OUT/journal.jsonl: a sweep that was stopped goes on where it was.
+    """
+    with _one_line_errors():
+        from likeforlike.experiments import Task, named_methods, sweep
+
+        frame = open_file(file, "polars").collect()
+        data, left_out = dataset_of_table(
+            frame, target=target, sensitive=sensitive, legitimate=legitimate or (), features=feature
+        )
+        methods = named_methods(
+            method or ["none", "legitimate-only", "fairleap", "fairbit"],
+            strength or [0.1, 0.3, 1.0, 3.0, 10.0, 30.0],
+        )
+        console = Console()
+        if left_out:
+            console.print(f"{left_out:,} of {frame.height:,} rows lack a value and are left out.")
+        task = Task(data, max_epochs=epochs, patience=max(1, epochs // 5))
+        with _units_bar() as progress:
+            found = sweep(
+                task, methods, seeds=seeds, journal=out / "journal.jsonl", progress=progress
+            )
+        found.write(out)
+        console.print(sweep_table(found.means().to_dicts(), found.frontier().best, data.task))
+        if max_disparity is not None:
+            best = found.frontier().choose(max_disparity=max_disparity)
+            console.print(
+                f"Best within {max_disparity:g}: {best['method']} at strength "
+                f"{best['strength']:g}. Audit it on rows that took no part in this."
+            )
+        console.print(f"Written: {out}", highlight=False)
 
 
 @app.command()
@@ -268,6 +330,19 @@ def _progress(permutations: int, audits: int = 1) -> Iterator[Callable[[int], No
                 bar.update(task, total=(bar.tasks[0].total or 0) + one_contrast)
 
         yield advance
+
+
+@contextmanager
+def _units_bar() -> Iterator[Callable[[int, int], None] | None]:
+    """A bar over the units of a sweep, with the time that is left."""
+    console = Console(stderr=True)
+    if not console.is_terminal or os.environ.get("TERM") == "dumb":
+        yield None
+        return
+    columns = TextColumn("training"), BarColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("training", total=None)
+        yield lambda done, whole: bar.update(task, completed=done, total=whole)
 
 
 def main() -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
 
-__all__ = ["level_table", "summary_text"]
+__all__ = ["level_table", "summary_text", "sweep_table"]
 
 _SHOWN_LEVELS = 12
 
@@ -89,3 +89,40 @@ def level_table(document: Mapping[str, Any]) -> Table:
 
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.3g}"
+
+
+def sweep_table(
+    means: Sequence[Mapping[str, Any]], frontier: Sequence[Mapping[str, Any]], task: str
+) -> Table:
+    """What a sweep found, one line for each method and strength.
+
+    Parameters
+    ----------
+    means : of what was measured, from `Sweep.means`.
+    frontier : those of them that no other beats.
+    task : `"classification"` or `"regression"`.
+
+    Examples
+    --------
+    >>> from likeforlike.terminal import sweep_table
+    >>> run = {"method": "FairLeap", "strength": 1.0, "seeds": 5, "power": 0.8, "power_sd": 0.01}
+    >>> run |= {"cdd_marginal": 0.02, "cdd_marginal_sd": 0.005, "squared": 0.0003, "dd": 0.1}
+    >>> sweep_table([run], [run], "classification").row_count
+    1
+    """
+    power = "AUC" if task == "classification" else "squared error"
+    table = Table(title="Means over the splits, on test rows; * no other run beats")
+    for heading in ("method", "strength", power, "conditional W1", "estimate", "overall W1", ""):
+        table.add_column(heading, justify="left" if heading == "method" else "right")
+    best = {(run["method"], run["strength"]) for run in frontier}
+    for run in means:
+        table.add_row(
+            run["method"],
+            f"{run['strength']:g}",
+            f"{run['power']:.4f} ± {run['power_sd'] or 0.0:.4f}",
+            f"{run['cdd_marginal']:.4f} ± {run['cdd_marginal_sd'] or 0.0:.4f}",
+            f"{max(0.0, run['squared']) ** 0.5:.4f}",
+            f"{run['dd']:.4f}",
+            "*" if (run["method"], run["strength"]) in best else "",
+        )
+    return table

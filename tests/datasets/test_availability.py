@@ -1,8 +1,10 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from likeforlike.datasets import (
+    Dataset,
     adult,
     available,
     communities,
@@ -17,7 +19,12 @@ from tests.datasets.toy import put
 from tests.real import folder
 
 SOURCES = (adult.SOURCE, drug.SOURCE, law_school.SOURCE, communities.SOURCE)
-LOADERS = (load_adult, load_drug, load_law_school, load_communities)
+LOADERS: dict[str, Callable[[], Dataset]] = {
+    "adult": load_adult,
+    "drug": load_drug,
+    "law_school": load_law_school,
+    "communities": load_communities,
+}
 DATA = folder()
 
 
@@ -36,15 +43,15 @@ def states() -> dict[str, str]:
 
 
 def test_rows_and_sizes_are_those_of_the_files() -> None:
-    for found, source, load in zip(available(), SOURCES, LOADERS, strict=True):
-        data = load()
+    for found, source, name in zip(available(), SOURCES, LOADERS, strict=True):
+        data = LOADERS[name]()
         assert found.rows == data.frame.height
         assert found.size == sum((DATA / file.path).stat().st_size for file in source.files)
         assert data.provenance is not None
         assert found.licence == data.provenance.licence
         assert data.provenance == source.provenance
         assert found.state == "in LIKEFORLIKE_DATA"
-        assert source.name == load.__name__.removeprefix("load_")
+        assert source.name == name
 
 
 def test_nothing_is_at_hand(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:

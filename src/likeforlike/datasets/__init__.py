@@ -17,13 +17,17 @@ from likeforlike.datasets.inputs import Inputs as Inputs
 from likeforlike.datasets.law_school import load_law_school as load_law_school
 from likeforlike.datasets.loans import load_loans as load_loans
 from likeforlike.datasets.loans import make_loans as make_loans
+from likeforlike.datasets.own import OwnTable as OwnTable
+from likeforlike.datasets.own import dataset_of_table as dataset_of_table
 
 __all__ = [
     "Availability",
     "DataProvenance",
     "Dataset",
     "Inputs",
+    "OwnTable",
     "available",
+    "dataset_of_table",
     "load_adult",
     "load_communities",
     "load_drug",

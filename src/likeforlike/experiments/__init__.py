@@ -16,6 +16,7 @@ from likeforlike.experiments.methods import (  # noqa: E402
     Plain,
     Repaired,
 )
+from likeforlike.experiments.named import METHOD_NAMES, named_methods  # noqa: E402
 from likeforlike.experiments.split import Split, split  # noqa: E402
 from likeforlike.experiments.sweep import Sweep, sweep  # noqa: E402
 from likeforlike.experiments.task import Task  # noqa: E402
@@ -23,6 +24,7 @@ from likeforlike.experiments.tradeoff import Point, tradeoff  # noqa: E402
 
 __all__ = [
     "DCFR",
+    "METHOD_NAMES",
     "Adversarial",
     "Frontier",
     "Journal",
@@ -35,6 +37,7 @@ __all__ = [
     "Split",
     "Sweep",
     "Task",
+    "named_methods",
     "split",
     "sweep",
     "tradeoff",
