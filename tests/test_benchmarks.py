@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.__main__ import main
+from benchmarks.enforcing import main as enforcing
+from benchmarks.enforcing import page
 from benchmarks.suite import FAMILIES, run
 
 
@@ -29,3 +31,17 @@ def test_results_are_written_as_json(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_an_unknown_family_is_refused() -> None:
     with pytest.raises(ValueError, match="only must be one of"):
         run(quick=True, only="nothing")
+
+
+def test_the_page_of_frontiers_says_what_was_measured() -> None:
+    root = Path(__file__).parents[1]
+    entries = json.loads((root / "benchmarks" / "enforcing.json").read_text())
+    assert (root / "docs" / "frontiers.md").read_text() == page(entries)
+
+
+def test_trade_offs_fall_with_the_strength_on_the_loan_data(tmp_path: Path) -> None:
+    path = tmp_path / "found.json"
+    assert enforcing(["--quick", "--json", str(path)]) == 0
+    for entry in json.loads(path.read_text()):
+        disparities = [point["disparity"] for point in entry["points"]]
+        assert disparities[-1] < 0.3 * disparities[0]
