@@ -32,6 +32,7 @@ from likeforlike.datasets import (
 )
 from likeforlike.experiments.split import split
 from likeforlike.experiments.tradeoff import Point, repair_tradeoff, tradeoff
+from likeforlike.nn.objectives import Loss
 from likeforlike.nn.training import Recipe
 from likeforlike.penalties import Penalty
 
@@ -93,7 +94,7 @@ def run(names: list[str], seeds: int) -> list[dict[str, Any]]:
     return found
 
 
-def _recipe(setting: _Setting, loss: Any, penalty: Penalty | None) -> Recipe:  # noqa: ANN401
+def _recipe(setting: _Setting, loss: Loss, penalty: Penalty | None) -> Recipe:
     return Recipe(
         loss=loss,
         penalty=penalty,

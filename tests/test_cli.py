@@ -356,3 +356,29 @@ def test_a_sweep_with_bad_arguments_leaves_nothing_behind(
     assert done.returncode == 2
     assert message in " ".join(done.stderr.split())
     assert not out.exists()
+
+
+def test_an_interrupted_sweep_stops_at_once_and_keeps_what_is_finished(tmp_path: Path) -> None:
+    path, journal = tmp_path / "loans.csv", tmp_path / "out" / "journal.jsonl"
+    make_loans(3000, gap=0.2).frame.drop("score").write_csv(path)
+    arguments = [
+        *(*COMMAND, "sweep", str(path), "--target", "approved", "--sensitive", "sex"),
+        *("--legitimate", "income", "--seeds", "400", "--epochs", "50", "--method", "none"),
+        *("--out", str(tmp_path / "out")),
+    ]
+    with subprocess.Popen(
+        arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+    ) as process:
+        # Until a unit is finished; the first lines of a journal are its settings.
+        while process.poll() is None and not (
+            journal.exists() and b"seeds" in journal.read_bytes()
+        ):
+            time.sleep(0.2)
+        # As a terminal does: everybody in the group gets it, workers too.
+        os.killpg(process.pid, signal.SIGINT)
+        # Two hundred units are left; even a crowded machine drops them within this time.
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert said.decode().strip() == "likeforlike: interrupted; nothing more was written."
+    assert journal.read_bytes().endswith(b"\n")
+    assert not (tmp_path / "out" / "runs.csv").exists()

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -123,6 +124,14 @@ def test_a_journal_of_another_sweep_is_refused(tmp_path: Path) -> None:
     with pytest.raises(lfl.InputError, match="runs of 'no regularisation' with other settings"):
         sweep(task(), [other], seeds=1, journal=journal, workers=0)
     assert journal.read_bytes() == before
+
+
+def test_a_single_group_is_refused_before_anything_is_trained(tmp_path: Path) -> None:
+    data = make_loans(200)
+    alone = replace(data, frame=data.frame.filter(sex="female"))
+    with pytest.raises(lfl.InputError, match="single value 'female'"):
+        sweep(Task(alone), [Plain()], seeds=1, journal=tmp_path / "runs.jsonl", workers=0)
+    assert not list(tmp_path.iterdir())
 
 
 def test_bad_sweeps_are_refused(tmp_path: Path) -> None:

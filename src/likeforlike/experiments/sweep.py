@@ -8,13 +8,14 @@ exactly the results of one that was not. Finished units go to the journal at onc
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ from likeforlike.experiments.journal import Journal
 from likeforlike.experiments.measuring import MEASURED, measure_run
 from likeforlike.experiments.methods import Method
 from likeforlike.experiments.task import Task
+from likeforlike.files import write_whole
+from likeforlike.penalties import Layout
 from likeforlike.transport.threads import n_threads
 
 __all__ = ["Sweep", "sweep"]
@@ -82,11 +85,11 @@ class Sweep:
         return Frontier.of(cost, means[disparity].to_numpy(), means.to_dicts())
 
     def write(self, folder: Path | str) -> None:
-        """Write all runs and their means as CSV, to be opened anywhere."""
+        """Write all runs and their means as CSV, each file whole or not at all."""
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        self.runs.write_csv(target / "runs.csv")
-        self.means().write_csv(target / "means.csv")
+        write_whole(target / "runs.csv", self.runs.write_csv())
+        write_whole(target / "means.csv", self.means().write_csv())
 
 
 def sweep(
@@ -126,6 +129,7 @@ def sweep(
     (6, 3)
     """
     units = _units(methods, seeds, seeds_in_unit)
+    Layout.of_rows(task.data.groups, task.data.levels).check_meeting()
     with Journal(journal) as kept:
         _check_settings(kept, task, methods)
         waiting = [unit for unit in units if unit.key not in kept]
@@ -156,7 +160,7 @@ def _units(methods: Sequence[Method], seeds: int, together: int) -> list[Unit]:
 def _check_settings(kept: Journal, task: Task, methods: Sequence[Method]) -> None:
     """Refuse a journal that belongs to another sweep."""
     frame = task.data.frame
-    said = repr((frame.shape, frame.hash_rows().sum(), task.data.features, task.data.target))
+    said = f"{replace(task.data, frame=frame.clear())!r}\n{frame.write_csv()}"
     settings = repr([getattr(task, name) for name in vars(task) if name != "data"])
     marks = {method.name: sha256(repr(method).encode()).hexdigest() for method in methods}
     mark = {"data": sha256(said.encode()).hexdigest(), "task": settings}
@@ -197,13 +201,19 @@ def _finished(
             ready, _ = wait(under_way, return_when=FIRST_COMPLETED)
             for future in ready:
                 yield under_way.pop(future), future.result()
+    except BaseException:
+        # Whoever interrupts a sweep should not have to wait for the units under way.
+        for worker in active_children():
+            worker.terminate()
+        raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _begin_worker() -> None:
-    """One thread for each process, and no life after the death of the parent."""
+    """One thread for each process; interrupts are the parent's, and none outlives it."""
     os.environ["LIKEFORLIKE_THREADS"] = "1"
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = os.getppid()
 
     def watch() -> None:

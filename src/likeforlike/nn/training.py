@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
+from likeforlike.errors import InputError
 from likeforlike.nn.batches import batch_rows
 from likeforlike.nn.data import Rows
 from likeforlike.nn.keeper import Keeper
@@ -58,6 +59,12 @@ class Recipe:
     batch_size: int = 128
     penalty_rows: int | None = 4096
     penalty_every: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_epochs", "patience", "batch_size", "penalty_rows", "penalty_every"):
+            given = getattr(self, name)
+            if given is not None and given < 1:
+                raise InputError(f"{name} must be at least 1, not {given!r}.")
 
     @property
     def refresh(self) -> int:
