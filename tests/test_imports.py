@@ -17,6 +17,7 @@ ROOMS = [
     "errors",
     "transport.compiled",
     "transport.threads",
+    "transport.sorting",
     "transport.atoms",
     "transport.pairs",
     "transport.quantiles",

@@ -20,11 +20,10 @@ from likeforlike.transport.atoms import (
     FloatArray,
     IntArray,
     atoms_of_rows,
-    join_segments,
     segment_counts,
     segment_means,
-    sort_rows,
 )
+from likeforlike.transport.sorting import join_segments, sort_rows
 
 __all__ = ["Cells"]
 

@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from likeforlike.cells import Cells
-from likeforlike.transport.atoms import Atoms, FloatArray, IntArray, sort_rows
+from likeforlike.transport.atoms import Atoms, FloatArray, IntArray
 from likeforlike.transport.pairs import pair_costs
 from likeforlike.transport.quantiles import Curves, Ranks, carry, mean_curves, ranks
+from likeforlike.transport.sorting import sort_rows
 
 __all__ = ["LevelMaps", "MappedRows", "level_maps", "mean_squared_change", "squared_distances"]
 

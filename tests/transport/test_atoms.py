@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from likeforlike.transport.atoms import atom_of_rows, atoms_of_rows, segment_means, sort_rows
+from likeforlike.transport.atoms import atom_of_rows, atoms_of_rows, segment_means
+from likeforlike.transport.sorting import sort_rows
 
 SIZES = [1, 2, 47, 48, 49, 50, 1000, 20_000]
 

@@ -6,13 +6,14 @@ import pytest
 
 from likeforlike.errors import LevelCostWarning
 from likeforlike.transport import nested
-from likeforlike.transport.atoms import FloatArray, IntArray, atoms_of_rows, sort_rows
+from likeforlike.transport.atoms import FloatArray, IntArray, atoms_of_rows
 from likeforlike.transport.level_cost import (
     choose_level_cost,
     discrete_ground,
     metric_ground,
     safe_level_cost,
 )
+from likeforlike.transport.sorting import sort_rows
 from tests import oracles
 
 ORDERS = [1.0, 1.5, 2.0, 3.0]

@@ -34,7 +34,8 @@ from likeforlike.transport.atoms import FloatArray, IntArray
 from likeforlike.transport.compiled import compiled
 from likeforlike.transport.level_cost import level_cost_factor
 from likeforlike.transport.outer import cheapest_flow
-from likeforlike.transport.rows import add_pair, row_slopes, sorted_atoms
+from likeforlike.transport.pairs import add_pair, row_slopes
+from likeforlike.transport.rows import sorted_atoms
 from likeforlike.transport.threads import in_parts
 
 __all__ = ["FairBiT", "Ground", "bicausal", "ground_between"]

@@ -28,7 +28,8 @@ from likeforlike.penalties.layout import Layout
 from likeforlike.penalties.penalty import Penalty, check_order, group_shares
 from likeforlike.transport.atoms import FloatArray, IntArray
 from likeforlike.transport.compiled import compiled
-from likeforlike.transport.rows import add_pair, row_slopes, sorted_atoms
+from likeforlike.transport.pairs import add_pair, row_slopes
+from likeforlike.transport.rows import sorted_atoms
 from likeforlike.transport.threads import in_parts
 
 __all__ = ["FairLeap", "levelwise"]

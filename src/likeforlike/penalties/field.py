@@ -17,8 +17,9 @@ import numpy as np
 
 from likeforlike.penalties.layout import Layout
 from likeforlike.penalties.penalty import Penalty
-from likeforlike.transport.atoms import FloatArray, IntArray, _deal, _sort_small
+from likeforlike.transport.atoms import FloatArray, IntArray
 from likeforlike.transport.compiled import compiled
+from likeforlike.transport.sorting import deal, sort_small
 from likeforlike.transport.threads import in_parts
 
 __all__ = ["SlopeField"]
@@ -44,8 +45,8 @@ def _sort_field(
         for s in range(offsets.shape[1] - 1):
             offsets[k, s + 1] += offsets[k, s]
         rows = np.empty(own.size, np.int64)
-        _deal(scores[k], own, offsets[k], places[k], rows)
-        _sort_small(
+        deal(scores[k], own, offsets[k], places[k], rows)
+        sort_small(
             places[k].view(np.uint64), rows, offsets[k], own.size + 1, 0, offsets.shape[1] - 1
         )
         for i in range(rows.size):

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from likeforlike.transport.atoms import FloatArray, IntArray, atoms_of_rows, sort_rows
+from likeforlike.transport.atoms import FloatArray, IntArray, atoms_of_rows
 from likeforlike.transport.compiled import compiled
 from likeforlike.transport.pairs import pair_costs, pair_gradient, row_gradient
+from likeforlike.transport.sorting import sort_rows
 
 __all__ = ["Plan", "cost", "cost_and_gradient", "plan"]
 
@@ -117,7 +118,7 @@ def cost_and_gradient(
     """Transport cost W_p^p and its gradient with respect to x and to y.
 
     At ties, and for p = 1 where values of the two samples coincide, W_p^p has a kink; what is
-    returned is the symmetric choice described at the head of this module.
+    returned is the symmetric choice described at the head of `pairs`.
 
     Parameters
     ----------

@@ -22,15 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from likeforlike.transport.atoms import (
-    Atoms,
-    FloatArray,
-    IntArray,
-    atoms_of_rows,
-    sort_rows,
-)
+from likeforlike.transport.atoms import Atoms, FloatArray, IntArray, atoms_of_rows
 from likeforlike.transport.line import Plan
 from likeforlike.transport.pairs import pair_costs, pair_gradient, row_gradient
+from likeforlike.transport.sorting import sort_rows
 
 __all__ = [
     "Nested",

@@ -22,11 +22,19 @@ from functools import partial
 
 import numpy as np
 
-from likeforlike.transport.atoms import Atoms, FloatArray, IntArray, SortedRows, atom_of_rows
+from likeforlike.transport.atoms import Atoms, FloatArray, IntArray, atom_of_rows
 from likeforlike.transport.compiled import compiled
+from likeforlike.transport.sorting import SortedRows
 from likeforlike.transport.threads import in_parts
 
-__all__ = ["pair_costs", "pair_gradient", "pair_sizes", "row_gradient"]
+__all__ = [
+    "add_pair",
+    "pair_costs",
+    "pair_gradient",
+    "pair_sizes",
+    "row_gradient",
+    "row_slopes",
+]
 
 
 @compiled
@@ -96,6 +104,46 @@ def _sweep(
 
 
 @compiled
+def add_pair(
+    atoms: FloatArray,
+    mass: FloatArray,
+    offsets: IntArray,
+    totals: FloatArray,
+    left: int,
+    right: int,
+    order: float,
+    weight: float,
+    slopes: FloatArray,
+) -> float:
+    """W_p^p between two segments; adds weight * ∂W_p^p to the slopes of their atoms, unless those
+    are empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likeforlike.transport.pairs import add_pair
+    >>> slopes = np.zeros(2)
+    >>> offsets, ones = np.arange(3), np.ones(2)
+    >>> add_pair(np.array([0.0, 3.0]), ones, offsets, ones, 0, 1, 2.0, 1.0, slopes), slopes
+    (9.0, array([-6.,  6.]))
+    """
+    u0, u1 = offsets[left], offsets[left + 1]
+    v0, v1 = offsets[right], offsets[right + 1]
+    return _sweep(
+        atoms[u0:u1],
+        mass[u0:u1],
+        totals[left],
+        atoms[v0:v1],
+        mass[v0:v1],
+        totals[right],
+        order,
+        weight,
+        slopes[u0:u1] if slopes.size else slopes,
+        slopes[v0:v1] if slopes.size else slopes,
+    )
+
+
+@compiled
 def _pair_costs(
     values: FloatArray,
     mass: FloatArray,
@@ -110,20 +158,7 @@ def _pair_costs(
 ) -> None:
     none = np.empty(0)
     for k in range(first, last):
-        u0, u1 = offsets[left[k]], offsets[left[k] + 1]
-        v0, v1 = offsets[right[k]], offsets[right[k] + 1]
-        costs[k] = _sweep(
-            values[u0:u1],
-            mass[u0:u1],
-            totals[left[k]],
-            values[v0:v1],
-            mass[v0:v1],
-            totals[right[k]],
-            order,
-            0.0,
-            none,
-            none,
-        )
+        costs[k] = add_pair(values, mass, offsets, totals, left[k], right[k], order, 0.0, none)
 
 
 @compiled
@@ -139,20 +174,7 @@ def _pair_gradient(
 ) -> FloatArray:
     gradient = np.zeros(values.size)
     for k in range(left.size):
-        u0, u1 = offsets[left[k]], offsets[left[k] + 1]
-        v0, v1 = offsets[right[k]], offsets[right[k] + 1]
-        _sweep(
-            values[u0:u1],
-            mass[u0:u1],
-            totals[left[k]],
-            values[v0:v1],
-            mass[v0:v1],
-            totals[right[k]],
-            order,
-            weight[k],
-            gradient[u0:u1],
-            gradient[v0:v1],
-        )
+        add_pair(values, mass, offsets, totals, left[k], right[k], order, weight[k], gradient)
     return gradient
 
 
@@ -227,19 +249,30 @@ def pair_gradient(
 
 
 @compiled
-def _row_gradient(
-    gradient: FloatArray,
+def row_slopes(
+    slopes: FloatArray,
     atom_mass: FloatArray,
     atom_of: IntArray,
     rows: IntArray,
     mass: FloatArray,
-) -> FloatArray:
-    by_row = np.empty(rows.size)
+    gradient: FloatArray,
+) -> None:
+    """Hand the slope of each atom to its rows in proportion to their mass.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likeforlike.transport.pairs import row_slopes
+    >>> gradient = np.empty(2)
+    >>> zeros, rows = np.zeros(2, int), np.arange(2)
+    >>> row_slopes(np.array([1.0]), np.array([2.0]), zeros, rows, np.empty(0), gradient)
+    >>> gradient
+    array([0.5, 0.5])
+    """
     for i in range(rows.size):
         row, atom = rows[i], atom_of[i]
         own = mass[row] if mass.size else 1.0
-        by_row[row] = gradient[atom] * own / atom_mass[atom]
-    return by_row
+        gradient[row] = slopes[atom] * own / atom_mass[atom] if own > 0.0 else 0.0
 
 
 def row_gradient(
@@ -261,11 +294,14 @@ def row_gradient(
     Examples
     --------
     >>> import numpy as np
-    >>> from likeforlike.transport.atoms import atoms_of_rows, sort_rows
+    >>> from likeforlike.transport.atoms import atoms_of_rows
+    >>> from likeforlike.transport.sorting import sort_rows
     >>> from likeforlike.transport.pairs import row_gradient
     >>> ordered = sort_rows(np.array([5.0, 5.0]), np.array([0, 0]), 1)
     >>> row_gradient(np.array([1.0]), atoms_of_rows(ordered), ordered)
     array([0.5, 0.5])
     """
     own = np.empty(0) if mass is None else mass
-    return _row_gradient(gradient, atoms.mass, atom_of_rows(ordered), ordered.rows, own)
+    by_row = np.empty(ordered.rows.size)
+    row_slopes(gradient, atoms.mass, atom_of_rows(ordered), ordered.rows, own, by_row)
+    return by_row

@@ -27,15 +27,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from likeforlike.transport.atoms import (
-    Atoms,
-    FloatArray,
-    IntArray,
-    SortedRows,
-    atom_of_rows,
-    atoms_of_rows,
-)
+from likeforlike.transport.atoms import Atoms, FloatArray, IntArray, atom_of_rows, atoms_of_rows
 from likeforlike.transport.compiled import compiled
+from likeforlike.transport.sorting import SortedRows
 from likeforlike.transport.threads import in_parts
 
 __all__ = ["Curves", "Ranks", "carry", "mean_curves", "ranks"]
@@ -337,7 +331,8 @@ def carry(
     Examples
     --------
     >>> import numpy as np
-    >>> from likeforlike.transport.atoms import atoms_of_rows, sort_rows
+    >>> from likeforlike.transport.atoms import atoms_of_rows
+    >>> from likeforlike.transport.sorting import sort_rows
     >>> from likeforlike.transport.quantiles import carry, mean_curves, ranks
     >>> ordered = sort_rows(np.array([1.0, 0.0, 4.0]), np.array([0, 0, 1]), 2)
     >>> atoms = atoms_of_rows(ordered)
