@@ -16,16 +16,14 @@ import time
 from functools import partial
 
 import numpy as np
-import torch
 
 from benchmarks.timing import Case, Measured, race
 from likeforlike import FairBiT
 from likeforlike.datasets import load_law_school
-from likeforlike.nn.batches import spread_order
+from likeforlike.experiments import split
 from likeforlike.nn.data import Rows
 from likeforlike.nn.stacked import StackedMLP
 from likeforlike.nn.training import Recipe, train
-from likeforlike.penalties import Layout
 
 __all__ = ["cases"]
 
@@ -73,19 +71,9 @@ def cases(quick: bool) -> list[Case]:
 
 
 def _law_school() -> tuple[Rows, Rows]:
-    """Four fifths to train on, one fifth to validate, standardised."""
-    data = load_law_school()
-    layout = Layout.of_rows(data.groups, data.levels)
-    order = spread_order(layout.segments[0], np.random.default_rng(0))
-    cut = int(0.8 * order.size)
-    matrix, targets = data.inputs().matrix, data.targets.astype(np.float64)
-    mean, spread = matrix[order[:cut]].mean(axis=0), matrix[order[:cut]].std(axis=0)
-    parts = []
-    for rows in (order[:cut], order[cut:]):
-        inputs = torch.tensor((matrix[rows] - mean) / spread, dtype=torch.float32)
-        wanted = torch.tensor(targets[rows], dtype=torch.float32)
-        parts.append(Rows(inputs[None], wanted[None], layout.take(rows)))
-    return parts[0], parts[1]
+    """Four fifths to train on and a tenth to validate."""
+    parts = split(load_law_school(), [0], shares=(0.8, 0.1, 0.1))
+    return parts.train, parts.validation
 
 
 def _trained(data: tuple[Rows, Rows], recipe: Recipe, strength: float, members: int) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,9 +22,6 @@ from likeforlike.files import extra
 from likeforlike.penalties import FairLeap, Layout
 from likeforlike.postprocess import ConditionalBarycentre
 from likeforlike.transport.atoms import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from likeforlike.nn.data import Rows
 
 __all__ = [
     "EPOCHS",
@@ -50,8 +47,8 @@ PERMUTATIONS = 199
 
 _SCORE = "predicted approval"
 _HIDDEN = (50, 20)
-# Where the rows to learn from end, and those to decide on.
-_CUTS = (0.5, 0.7)
+# Of the rows to learn from, to decide on, and held out.
+_SHARES = (0.5, 0.2, 0.3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +137,12 @@ def train_models(
     check_extras()
     if len(strengths) < 2 or strengths[0] != 0.0 or min(strengths[1:]) <= 0.0:
         raise InputError(f"strengths must be 0 and others above 0, not {list(strengths)}.")
+    from likeforlike.experiments.split import split
     from likeforlike.nn.stacked import StackedMLP
     from likeforlike.nn.training import Recipe, evaluate, train
 
     loans = make_loans(applicants, gap=gap)
-    learning, deciding, held_out = _deal(loans, seed)
-    table = _Tensors(loans, learning)
+    parts = split(loans, [seed], shares=_SHARES)
     recipe = Recipe(
         loss="logistic",
         penalty=FairLeap(),
@@ -155,52 +152,27 @@ def train_models(
         batch_size=256,
     )
     trained = train(
-        StackedMLP([seed] * len(strengths), (table.width, *_HIDDEN, 1)),
-        table.rows(learning),
-        table.rows(deciding),
+        StackedMLP([seed] * len(strengths), (parts.train.inputs.shape[2], *_HIDDEN, 1)),
+        parts.train,
+        parts.validation,
         recipe,
         strengths=np.array(strengths),
         seeds=np.array([seed]),
         follow=None if tick is None else lambda epoch: tick(epoch.number),
     )
 
-    def scores(rows: IntArray) -> FloatArray:
-        lines = np.zeros(len(strengths), np.int64)
-        return evaluate(trained.network, table.rows(rows), lines, recipe)[2]
-
-    own = loans, gap, seed, tuple(strengths), learning, deciding, held_out
-    return Scored(*own, scores(deciding), scores(held_out))
-
-
-def _deal(loans: Dataset, seed: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Rows to learn from, to decide on and held out, with their share of every cell."""
-    from likeforlike.nn.batches import spread_order
-
-    cells = Layout.of_rows(loans.groups, loans.levels).segments[0]
-    order = spread_order(cells, np.random.default_rng([seed, 3]))
-    first, second = (int(cut * order.size) for cut in _CUTS)
-    return order[:first], order[first:second], order[second:]
-
-
-class _Tensors:
-    """Rows as networks see them, standardised by those they learn from."""
-
-    def __init__(self, loans: Dataset, learning: IntArray) -> None:
-        matrix = loans.inputs().matrix
-        seen = matrix[learning]
-        self._inputs = (matrix - seen.mean(axis=0)) / seen.std(axis=0)
-        self._targets = loans.targets
-        self._layout = Layout.of_rows(loans.groups, loans.levels)
-        self.width = matrix.shape[1]
-
-    def rows(self, which: IntArray) -> Rows:
-        import torch
-
-        from likeforlike.nn.data import Rows
-
-        inputs = torch.tensor(self._inputs[which], dtype=torch.float32)
-        targets = torch.tensor(self._targets[which], dtype=torch.float32)
-        return Rows(inputs[None], targets[None], self._layout.take(which))
+    lines = np.zeros(len(strengths), np.int64)
+    return Scored(
+        loans=loans,
+        gap=gap,
+        seed=seed,
+        strengths=tuple(strengths),
+        learning=parts.train_rows[0],
+        deciding=parts.validation_rows[0],
+        held_out=parts.test_rows[0],
+        when_deciding=evaluate(trained.network, parts.validation, lines, recipe)[2],
+        when_held_out=evaluate(trained.network, parts.test, lines, recipe)[2],
+    )
 
 
 def compare_models(
@@ -309,9 +281,9 @@ def _deciding_figures(scored: Scored, scores: FloatArray) -> dict[str, float]:
 
 
 def _auc(loans: Dataset, rows: IntArray, scores: FloatArray) -> float:
-    from sklearn.metrics import roc_auc_score
+    from likeforlike.experiments.measuring import predictive_power
 
-    return float(roc_auc_score(loans.targets[rows], scores))
+    return predictive_power(scores, loans.targets[rows], "logistic")
 
 
 def _repaired(scored: Scored) -> FloatArray:
@@ -338,15 +310,12 @@ def _choice(models: Sequence[Mapping[str, Any]], limit: float) -> tuple[int, boo
 
 def _frontier(models: Sequence[Mapping[str, Any]]) -> list[int]:
     """Networks that no other beats in disparity and AUC at once, the least disparity first."""
-    places = [
-        (model["audit"]["contrasts"][0]["estimate"]["value"], -model["auc"]) for model in models
-    ]
-    best, frontier = np.inf, []
-    for k in sorted(range(len(models)), key=places.__getitem__):
-        if places[k][1] < best:
-            best = places[k][1]
-            frontier.append(k)
-    return frontier
+    from likeforlike.experiments.frontier import Frontier
+
+    lost = [1.0 - model["auc"] for model in models]
+    disparity = [model["audit"]["contrasts"][0]["estimate"]["value"] for model in models]
+    order: list[int] = Frontier.of(lost, disparity, range(len(models))).order.tolist()
+    return order[::-1]
 
 
 def demonstration_document(found: Audit, training: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -16,12 +16,23 @@ import numpy as np
 import numpy.typing as npt
 
 from likeforlike.cells import Cells
+from likeforlike.columns import Codes
+from likeforlike.errors import InputError
 from likeforlike.transport.atoms import Atoms, FloatArray, IntArray
 from likeforlike.transport.pairs import pair_costs
 from likeforlike.transport.quantiles import Curves, Ranks, carry, mean_curves, ranks
 from likeforlike.transport.sorting import sort_rows
 
-__all__ = ["LevelMaps", "MappedRows", "level_maps", "mean_squared_change", "squared_distances"]
+__all__ = [
+    "LevelMaps",
+    "MappedRows",
+    "check_groups",
+    "check_width",
+    "known_groups",
+    "level_maps",
+    "mean_squared_change",
+    "squared_distances",
+]
 
 
 class MappedRows(NamedTuple):
@@ -60,6 +71,13 @@ class LevelMaps:
     shares: FloatArray
     ranks: Ranks
     curves: Curves
+
+    @property
+    def coverage(self) -> dict[Hashable, float]:
+        """Share of each group that is carried by the map of its own level."""
+        mass = self.cells.mass
+        held = np.where(self.own, mass, 0.0).sum(axis=0) / mass.sum(axis=0)
+        return dict(zip(self.cells.groups, held.tolist(), strict=True))
 
     @cached_property
     def own(self) -> npt.NDArray[np.bool_]:
@@ -228,3 +246,59 @@ def _nearest(known: FloatArray, wanted: FloatArray) -> IntArray:
     below = np.maximum(above - 1, 0)
     nearer = np.abs(known[above] - wanted) < np.abs(wanted - known[below])
     return np.where(nearer, above, below)
+
+
+def check_groups(labels: Sequence[Hashable], rows: IntArray, min_cell: int) -> None:
+    """Raise unless there are two groups or more, each with at least `min_cell` rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likeforlike.level_maps import check_groups
+    >>> check_groups(["f", "m"], np.array([30, 40]), 20)
+    """
+    if len(labels) < 2:
+        raise InputError(
+            f"sensitive_features has the single value {labels[0]!r}; a repair needs at least two "
+            "groups."
+        )
+    for label, count in zip(labels, rows.tolist(), strict=True):
+        if count < min_cell:
+            raise InputError(
+                f"sensitive_features has {count} row(s) of {label!r}, fewer than min_cell="
+                f"{min_cell}: merge this group with another, leave it out, or lower min_cell."
+            )
+
+
+def known_groups(group: Codes, known: tuple[Hashable, ...]) -> IntArray:
+    """Groups of rows as positions among those of `fit`, shape (n,).
+
+    Examples
+    --------
+    >>> from likeforlike.columns import encode
+    >>> from likeforlike.level_maps import known_groups
+    >>> known_groups(encode(["m", "m"], "groups"), ("f", "m"))
+    array([1, 1])
+    """
+    position = {label: g for g, label in enumerate(known)}
+    unknown = [label for label in group.labels if label not in position]
+    if unknown:
+        raise InputError(
+            f"sensitive_features has {unknown[0]!r}, which fit has not seen; it knows "
+            f"{list(known)}."
+        )
+    places: IntArray = np.array([position[label] for label in group.labels])[group.codes]
+    return places
+
+
+def check_width(label: Hashable, known: Hashable) -> None:
+    """Raise unless a level is made of as many columns as those of `fit`.
+
+    Examples
+    --------
+    >>> from likeforlike.level_maps import check_width
+    >>> check_width(("low", 1), ("high", 2))
+    """
+    found, had = (len(one) if isinstance(one, tuple) else 1 for one in (label, known))
+    if found != had:
+        raise InputError(f"legitimate_features has {found} column(s), but had {had} in fit.")

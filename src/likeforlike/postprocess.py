@@ -36,11 +36,14 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from likeforlike.cells import Cells
-from likeforlike.columns import Codes, Column, encode_columns, numbers, weights
+from likeforlike.columns import Column, encode_columns, numbers, weights
 from likeforlike.errors import InputError
 from likeforlike.level_maps import (
     LevelMaps,
     MappedRows,
+    check_groups,
+    check_width,
+    known_groups,
     level_maps,
     mean_squared_change,
     squared_distances,
@@ -147,15 +150,14 @@ class ConditionalBarycentre:
         if legitimate_features is not None:
             level = encode_columns(legitimate_features, "legitimate_features", values.size)
         cells = Cells.from_codes(level, group, values, sample_weight=sample_weight)
-        _check_groups(cells, self.min_cell)
+        check_groups(cells.groups, cells.counts.sum(axis=0), self.min_cell)
         maps = level_maps(cells, self.min_cell)
         squares = squared_distances(cells)
-        held = np.where(maps.own, cells.mass, 0.0).sum(axis=0) / cells.mass.sum(axis=0)
         self._maps, self._has_levels = maps, level is not None
         self._full_risk = mean_squared_change(maps, squares)
         self.groups_, self.levels_ = cells.groups, cells.levels
         self.distances_ = np.sqrt(squares.max(axis=(1, 2)))
-        self.coverage_ = dict(zip(cells.groups, held.tolist(), strict=True))
+        self.coverage_ = maps.coverage
         self.fallbacks_ = _fallbacks(maps)
         return self
 
@@ -199,7 +201,7 @@ class ConditionalBarycentre:
         mass = None
         if sample_weight is not None:
             mass = weights(sample_weight, "sample_weight", values.size)
-        rows = MappedRows(values, _known_groups(group, self.groups_), *level, mass)
+        rows = MappedRows(values, known_groups(group, self.groups_), *level, mass)
         _warn_of_unseen(self._maps, rows)
         carried = self._maps.carried(rows, self.random_state)
         repaired: FloatArray = (1.0 - self.t) * values + self.t * carried
@@ -257,32 +259,13 @@ class ConditionalBarycentre:
         if features is None:
             return np.zeros(size, np.int64), self.levels_
         found = encode_columns(features, "legitimate_features", size)
-        sample = self.levels_[0], found.labels[0]
-        widths = [len(label) if isinstance(label, tuple) else 1 for label in sample]
-        if widths[0] != widths[1]:
-            raise InputError(
-                f"legitimate_features has {widths[1]} column(s), but had {widths[0]} in fit."
-            )
+        check_width(found.labels[0], self.levels_[0])
         return found
 
 
 def _plain(setting: Any) -> Any:  # noqa: ANN401
     """A number of numpy as one of Python's."""
     return setting.item() if isinstance(setting, np.generic) else setting
-
-
-def _check_groups(cells: Cells, min_cell: int) -> None:
-    if len(cells.groups) < 2:
-        raise InputError(
-            f"sensitive_features has the single value {cells.groups[0]!r}; a repair needs at "
-            "least two groups."
-        )
-    for group, rows in zip(cells.groups, cells.counts.sum(axis=0), strict=True):
-        if rows < min_cell:
-            raise InputError(
-                f"sensitive_features has {rows} row(s) of {group!r}, fewer than min_cell="
-                f"{min_cell}: merge this group with another, leave it out, or lower min_cell."
-            )
 
 
 def _fallbacks(maps: LevelMaps) -> tuple[Fallback, ...]:
@@ -292,19 +275,6 @@ def _fallbacks(maps: LevelMaps) -> tuple[Fallback, ...]:
         Fallback(cells.levels[k], cells.groups[g], int(cells.counts[k, g]), borrowed[source[k, g]])
         for k, g in np.argwhere(~maps.own).tolist()
     )
-
-
-def _known_groups(group: Codes, known: tuple[Hashable, ...]) -> IntArray:
-    """Groups of the rows as positions among those of `fit`."""
-    position = {label: g for g, label in enumerate(known)}
-    unknown = [label for label in group.labels if label not in position]
-    if unknown:
-        raise InputError(
-            f"sensitive_features has {unknown[0]!r}, which fit has not seen; it knows "
-            f"{list(known)}."
-        )
-    places: IntArray = np.array([position[label] for label in group.labels])[group.codes]
-    return places
 
 
 def _warn_of_unseen(maps: LevelMaps, rows: MappedRows) -> None:

@@ -16,7 +16,6 @@ References: Feldman et al. (2015), *Certifying and removing disparate impact*; G
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable
 from typing import Any, Self
 
 import narwhals as nw
@@ -28,8 +27,14 @@ from likeforlike.cells import Cells
 from likeforlike.columns import Codes, Column, encode_columns, numbers
 from likeforlike.errors import InputError, UnpenalisedWarning
 from likeforlike.files import extra
-from likeforlike.level_maps import LevelMaps, MappedRows
-from likeforlike.transport.atoms import FloatArray, IntArray
+from likeforlike.level_maps import (
+    LevelMaps,
+    MappedRows,
+    check_groups,
+    check_width,
+    known_groups,
+)
+from likeforlike.transport.atoms import FloatArray
 
 extra("sklearn", "train")
 
@@ -153,7 +158,7 @@ class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
             self._warn_of_no_groups()
         else:
             group = encode_columns(sensitive_features, "sensitive_features", len(table))
-            _check_groups(group, self.min_cell)
+            check_groups(group.labels, np.bincount(group.codes), self.min_cell)
             level = _levels(legitimate_features, len(table), wanted=self.within_levels)
             for place in places:
                 cells = Cells.from_codes(level, group, _column(table, place))
@@ -163,7 +168,7 @@ class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         self.repaired_ = tuple(names[place] for place in places)
         self.groups_ = maps[0].cells.groups if maps else ()
         self.levels_ = maps[0].cells.levels if maps else ()
-        self.coverage_ = _coverage(maps[0]) if maps else {}
+        self.coverage_ = maps[0].coverage if maps else {}
         return self
 
     def transform(
@@ -243,24 +248,10 @@ class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
 
     def _looked_up(self, group: Codes, level: Codes | None) -> MappedRows:
         """Groups and levels of rows in terms of those of `fit`; their values are still to come."""
-        position = {label: g for g, label in enumerate(self.groups_)}
-        unknown = [label for label in group.labels if label not in position]
-        if unknown:
-            raise InputError(
-                f"sensitive_features has {unknown[0]!r}, which fit has not seen; it knows "
-                f"{list(self.groups_)}."
-            )
+        member = known_groups(group, self.groups_)
         if level is None:
             level = Codes(np.zeros(group.codes.size, np.int64), self.levels_)
-        widths = [
-            len(label) if isinstance(label, tuple) else 1
-            for label in (level.labels[0], self.levels_[0])
-        ]
-        if widths[0] != widths[1]:
-            raise InputError(
-                f"legitimate_features has {widths[0]} column(s), but had {widths[1]} in fit."
-            )
-        member: IntArray = np.array([position[label] for label in group.labels])[group.codes]
+        check_width(level.labels[0], self.levels_[0])
         return MappedRows(np.empty(0), member, level.codes, level.labels)
 
 
@@ -309,26 +300,6 @@ def _levels(features: Column | None, size: int, *, wanted: bool) -> Codes | None
     if features is None:
         raise InputError("within_levels=True needs legitimate_features: the level of every row.")
     return encode_columns(features, "legitimate_features", size)
-
-
-def _check_groups(group: Codes, min_cell: int) -> None:
-    if len(group.labels) < 2:
-        raise InputError(
-            f"sensitive_features has the single value {group.labels[0]!r}; a repair needs at "
-            "least two groups."
-        )
-    for label, rows in zip(group.labels, np.bincount(group.codes).tolist(), strict=True):
-        if rows < min_cell:
-            raise InputError(
-                f"sensitive_features has {rows} row(s) of {label!r}, fewer than min_cell="
-                f"{min_cell}: merge this group with another, leave it out, or lower min_cell."
-            )
-
-
-def _coverage(maps: LevelMaps) -> dict[Hashable, float]:
-    mass = maps.cells.mass
-    held = np.where(maps.own, mass, 0.0).sum(axis=0) / mass.sum(axis=0)
-    return dict(zip(maps.cells.groups, held.tolist(), strict=True))
 
 
 def _warn_of_unseen(maps: LevelMaps, rows: MappedRows) -> None:

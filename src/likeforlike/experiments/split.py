@@ -31,7 +31,7 @@ class Split:
     Attributes
     ----------
     train, validation, test : rows of s data sets.
-    test_rows : (s, n) integers, where the test rows are in the data set.
+    train_rows, validation_rows, test_rows : (s, n) integers, where they are in the data set.
     seeds : (s,) integers.
     loss : what a network is trained for.
     """
@@ -39,6 +39,8 @@ class Split:
     train: Rows
     validation: Rows
     test: Rows
+    train_rows: IntArray
+    validation_rows: IntArray
     test_rows: IntArray
     seeds: IntArray
     loss: Loss
@@ -83,7 +85,16 @@ def split(
     scales = [_scale(matrix[rows]) for rows in parts[0]]
     train, validation, test = (_packed(matrix, targets, layout, part, scales) for part in parts)
     loss: Loss = "logistic" if data.task == "classification" else "squared"
-    return Split(train, validation, test, parts[2], np.array(seeds, np.int64), loss)
+    return Split(
+        train=train,
+        validation=validation,
+        test=test,
+        train_rows=parts[0],
+        validation_rows=parts[1],
+        test_rows=parts[2],
+        seeds=np.array(seeds, np.int64),
+        loss=loss,
+    )
 
 
 def _scale(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
