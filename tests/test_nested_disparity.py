@@ -62,6 +62,8 @@ def test_custom_metric_equals_the_named_ones() -> None:
     custom = lfl.cdd_wass(scores, groups, levels, level_metric=steps, order=1)
     numeric = lfl.cdd_wass(scores, groups, levels, level_metric="numeric", order=1)
     assert custom.value == numeric.value
+    ordinal = lfl.cdd_wass(scores, groups, 7 * levels, level_metric="ordinal", order=1)
+    assert custom.value == ordinal.value
     assert custom.level_cost_bound == np.inf
 
 

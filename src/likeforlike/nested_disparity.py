@@ -42,7 +42,7 @@ from likeforlike.transport.line import Plan
 
 __all__ = ["LevelMetric", "NestedDisparity", "cdd_wass", "level_ground"]
 
-LevelMetric = Literal["discrete", "numeric"] | npt.ArrayLike
+LevelMetric = Literal["discrete", "ordinal", "numeric"] | npt.ArrayLike
 """Ground metric between levels: a name, or a K x K array in the order of the sorted levels."""
 
 
@@ -137,8 +137,9 @@ def cdd_wass(
     groups : (n,) labels of the sensitive feature.
     levels : (n,) labels of the legitimate features; `None` means one level.
     order : p >= 1, of the inner and the outer distance.
-    level_metric : d, `"discrete"` (every other level is equally far), `"numeric"` (|l - l'|, for
-        levels that are numbers) or a K x K array in the order of the sorted levels.
+    level_metric : d, `"discrete"` (every other level is equally far), `"ordinal"` (levels are
+        numbered in their order, |l - l'|), `"numeric"` (the same for levels that are numbers) or a
+        K x K array in the order of the sorted levels.
     level_cost : C >= 0; `None` picks the smallest that is safe, and a smaller one warns.
     comparison : for more than two groups, `"pairwise"` or `"one-vs-rest"`; the largest is
         returned.
@@ -232,11 +233,13 @@ def level_ground(
     if isinstance(level_metric, str):
         if level_metric == "discrete":
             return discrete_ground(len(levels))
-        if level_metric == "numeric":
-            position = _positions(levels)
+        if level_metric in ("ordinal", "numeric"):
+            ranks = np.arange(len(levels), dtype=np.float64)
+            position = ranks if level_metric == "ordinal" else _positions(levels)
             return metric_ground(np.abs(position[:, None] - position[None, :]), order)
         raise InputError(
-            f"level_metric must be 'discrete', 'numeric' or a K x K array, not {level_metric!r}."
+            "level_metric must be 'discrete', 'ordinal', 'numeric' or a K x K array, not "
+            f"{level_metric!r}."
         )
     metric = np.asarray(level_metric, dtype=np.float64)
     if metric.shape != (len(levels), len(levels)):
@@ -256,6 +259,6 @@ def _positions(levels: tuple[Hashable, ...]) -> FloatArray:
         if not isinstance(level, int | float | np.number):
             raise InputError(
                 f"level_metric='numeric' needs levels that are numbers, but one is {level!r}; "
-                "use 'discrete' or a K x K array."
+                "use 'discrete', 'ordinal' or a K x K array."
             )
     return np.array(levels, dtype=np.float64)

@@ -91,7 +91,7 @@ def test_classes_are_added_up(name: str, order: float) -> None:
     np.testing.assert_allclose(gradient.ravel(), slopes(total, scores.ravel(), 1e-7), atol=2e-7)
 
 
-@pytest.mark.parametrize("level_metric", ["discrete", "numeric"])
+@pytest.mark.parametrize("level_metric", ["discrete", "ordinal", "numeric"])
 @pytest.mark.parametrize("level_cost", [0.05, 1.0, 3.0])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_fairbit_is_the_bicausal_excess(
@@ -312,8 +312,8 @@ def test_rows_of_weight_zero_count_for_nothing(name: str) -> None:
 def test_papers_settings() -> None:
     assert lfl.FairLeap.paper("uniform") == lfl.FairLeap("uniform", 1.0, summed=True)
     assert lfl.FairLeap.paper("marginal") == lfl.FairLeap("marginal", 1.0)
-    assert lfl.FairBiT.paper() == lfl.FairBiT(2.0, "numeric", 1.0, off_diagonal=True)
-    assert lfl.WassersteinPenalty.paper() == lfl.WassersteinPenalty(2.0)
+    assert lfl.FairBiT.paper() == lfl.FairBiT(2.0, "ordinal", 1.0, off_diagonal=True)
+    assert lfl.WassersteinPenalty.paper() == lfl.WassersteinPenalty(1.0)
     data = rows(20, weighted=False)
     summed, _ = lfl.FairLeap.paper("uniform").value_and_grad(*data)
     mean, _ = lfl.FairLeap("uniform", 1.0).value_and_grad(*data)

@@ -67,13 +67,12 @@ def measure_run(
     """
     plain = np.ascontiguousarray(scores, dtype=np.float64)
     n_groups = len(layout.groups)
-    # Numbered levels, as the paper has them.
-    level = Codes(layout.segments[0] // n_groups, tuple(range(len(layout.levels))))
+    level = Codes(layout.segments[0] // n_groups, layout.levels)
     group = Codes(layout.segments[0] % n_groups, layout.groups)
     cells = Cells.from_codes(level, group, plain)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LevelCostWarning)
-        papers = cdd_wass(cells, order=2, level_metric="numeric", level_cost=1.0)
+        papers = cdd_wass(cells, order=2, level_metric="ordinal", level_cost=1.0)
     ours = cdd_wass(cells, order=2)
     return {
         "power": predictive_power(plain, targets, loss),

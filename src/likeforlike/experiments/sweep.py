@@ -7,46 +7,27 @@ exactly the results of one that was not. Finished units go to the journal at onc
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
-import time
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from multiprocessing import active_children, get_context
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from likeforlike.errors import InputError
 from likeforlike.experiments.frontier import Frontier
 from likeforlike.experiments.journal import Journal
-from likeforlike.experiments.measuring import MEASURED, measure_run
+from likeforlike.experiments.measuring import MEASURED
 from likeforlike.experiments.methods import Method
+from likeforlike.experiments.pool import Entry, Unit, finished
 from likeforlike.experiments.task import Task
 from likeforlike.files import write_whole
 from likeforlike.penalties import Layout
 from likeforlike.transport.threads import n_threads
 
-__all__ = ["Sweep", "sweep"]
+__all__ = ["Sweep", "check_settings", "gathered", "sweep", "units_of"]
 
 _SETTINGS = "settings"
-
-
-@dataclass(frozen=True)
-class Unit:
-    """One method on a few seeds."""
-
-    method: Method
-    seeds: tuple[int, ...]
-
-    @property
-    def key(self) -> str:
-        """Its name in the journal."""
-        return f"{self.method.name} seeds {','.join(map(str, self.seeds))}"
 
 
 @dataclass(frozen=True)
@@ -128,24 +109,29 @@ def sweep(
     >>> found.runs.shape[0], found.means().shape[0]
     (6, 3)
     """
-    units = _units(methods, seeds, seeds_in_unit)
-    Layout.of_rows(task.data.groups, task.data.levels).check_meeting()
+    units = units_of(task, methods, seeds, seeds_in_unit)
     with Journal(journal) as kept:
-        _check_settings(kept, task, methods)
+        check_settings(kept, task, methods)
         waiting = [unit for unit in units if unit.key not in kept]
         done = len(units) - len(waiting)
-        for unit, runs in _finished(task, waiting, n_threads() if workers is None else workers):
-            kept.add(unit.key, {"runs": runs})
+        for unit, entry in finished(waiting, n_threads() if workers is None else workers):
+            kept.add(unit.key, entry)
             done += 1
             if progress is not None:
                 progress(done, len(units))
-        entries = dict(kept)
+        return gathered(units, dict(kept))
+
+
+def gathered(units: Sequence[Unit], entries: Mapping[str, Entry]) -> Sweep:
+    """All runs of the units of one task, in their order."""
     rows = [run for unit in units for run in entries[unit.key]["runs"]]
     columns = ("method", "strength", "seed", "rows", *MEASURED)
-    return Sweep(pl.DataFrame(rows).select(columns), task.data.task)
+    return Sweep(pl.DataFrame(rows).select(columns), units[0].task.data.task)
 
 
-def _units(methods: Sequence[Method], seeds: int, together: int) -> list[Unit]:
+def units_of(task: Task, methods: Sequence[Method], seeds: int, together: int) -> list[Unit]:
+    """Cut a sweep into units, after a look at what it asks for."""
+    Layout.of_rows(task.data.groups, task.data.levels).check_meeting()
     names = [method.name for method in methods]
     if len(set(names)) < len(names) or not names:
         raise InputError(f"methods must be at least one, with names that differ, not {names}.")
@@ -154,10 +140,10 @@ def _units(methods: Sequence[Method], seeds: int, together: int) -> list[Unit]:
     chunks = [
         tuple(range(first, min(first + together, seeds))) for first in range(0, seeds, together)
     ]
-    return [Unit(method, chunk) for method in methods for chunk in chunks]
+    return [Unit(task, method, chunk) for method in methods for chunk in chunks]
 
 
-def _check_settings(kept: Journal, task: Task, methods: Sequence[Method]) -> None:
+def check_settings(kept: Journal, task: Task, methods: Sequence[Method]) -> None:
     """Refuse a journal that belongs to another sweep."""
     frame = task.data.frame
     said = f"{replace(task.data, frame=frame.clear())!r}\n{frame.write_csv()}"
@@ -181,61 +167,3 @@ def _check_settings(kept: Journal, task: Task, methods: Sequence[Method]) -> Non
                 f"the journal {kept.path} has runs of {name!r} with other settings; choose another "
                 "file, or another name."
             )
-
-
-def _finished(
-    task: Task, units: list[Unit], workers: int
-) -> Iterable[tuple[Unit, list[dict[str, Any]]]]:
-    """Units and their runs, as they are finished."""
-    if workers == 0 or len(units) < 2:
-        yield from ((unit, _run(task, unit)) for unit in units)
-        return
-    pool = ProcessPoolExecutor(
-        min(workers, len(units)), mp_context=get_context("spawn"), initializer=_begin_worker
-    )
-    try:
-        under_way: dict[Future[list[dict[str, Any]]], Unit] = {
-            pool.submit(_run, task, unit): unit for unit in units
-        }
-        while under_way:
-            ready, _ = wait(under_way, return_when=FIRST_COMPLETED)
-            for future in ready:
-                yield under_way.pop(future), future.result()
-    except BaseException:
-        # Whoever interrupts a sweep should not have to wait for the units under way.
-        for worker in active_children():
-            worker.terminate()
-        raise
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _begin_worker() -> None:
-    """One thread for each process; interrupts are the parent's, and none outlives it."""
-    os.environ["LIKEFORLIKE_THREADS"] = "1"
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = os.getppid()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-def _run(task: Task, unit: Unit) -> list[dict[str, Any]]:
-    """Train a unit and measure its runs."""
-    scores, parts = unit.method.scores(task, unit.seeds)
-    targets = parts.test.targets.double().numpy()
-    return [
-        {
-            "method": unit.method.name,
-            "strength": float(strength),
-            "seed": seed,
-            "rows": int(parts.test.size),
-            **measure_run(scores[line, k], targets[line], parts.test.layout.line(line), parts.loss),
-        }
-        for line, seed in enumerate(unit.seeds)
-        for k, strength in enumerate(unit.method.strengths)
-    ]

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from likeforlike.experiments.barycentre import plain_scores, repaired_scores
 from likeforlike.experiments.measuring import predictive_power
 from likeforlike.experiments.split import Split
 from likeforlike.experiments.task import network_scores
 from likeforlike.nn.fit import validation_disparity
-from likeforlike.nn.stacked import StackedMLP
-from likeforlike.nn.training import Recipe, evaluate, train
-from likeforlike.penalties import Layout
-from likeforlike.postprocess import ConditionalBarycentre
+from likeforlike.nn.training import Recipe
 from likeforlike.transport.atoms import FloatArray
 
 __all__ = ["Point", "repair_tradeoff", "tradeoff"]
@@ -78,46 +76,8 @@ def repair_tradeoff(parts: Split, recipe: Recipe, amounts: Sequence[float]) -> l
 
     Repair needs the group of everybody at prediction; it shows what can be had with it.
     """
-    lines = np.arange(parts.seeds.size)
-    sizes = (parts.train.inputs.shape[2], 50, 20, 1)
-    network = StackedMLP([int(seed) for seed in parts.seeds], sizes)
-    trained = train(
-        network,
-        parts.train,
-        parts.validation,
-        recipe,
-        strengths=np.zeros(lines.size),
-        seeds=parts.seeds,
-        lines=lines,
-    )
-    _, _, known = evaluate(trained.network, parts.train, lines, recipe)
-    _, _, new = evaluate(trained.network, parts.test, lines, recipe)
-    layouts = [(parts.train.layout.line(k), parts.test.layout.line(k)) for k in range(lines.size)]
-    points = []
-    for amount in amounts:
-        repaired = [
-            _repaired(amount, own, of_own, other, of_other)
-            for own, other, (of_own, of_other) in zip(known, new, layouts, strict=True)
-        ]
-        points.append(_point(amount, np.stack(repaired), parts))
-    return points
-
-
-def _repaired(
-    amount: float, known: FloatArray, of_known: Layout, new: FloatArray, of_new: Layout
-) -> FloatArray:
-    repair = ConditionalBarycentre(amount)
-    n_groups = len(of_known.groups)
-    repair.fit(
-        known,
-        sensitive_features=of_known.segments[0] % n_groups,
-        legitimate_features=of_known.segments[0] // n_groups,
-    )
-    return repair.transform(
-        new,
-        sensitive_features=of_new.segments[0] % n_groups,
-        legitimate_features=of_new.segments[0] // n_groups,
-    )
+    known, new = plain_scores(parts, recipe)
+    return [_point(amount, repaired_scores(parts, known, new, amount), parts) for amount in amounts]
 
 
 def _point(strength: float, scores: FloatArray, parts: Split) -> Point:

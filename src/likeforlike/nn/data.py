@@ -57,10 +57,8 @@ class Rows:
         rows : (s, b) integers.
         lines : (m,) integers.
         """
-        chosen = torch.from_numpy(rows)
-        line = torch.arange(self.lines)[:, None]
         parts = [
-            None if part is None else part[line, chosen]
+            None if part is None else _taken(part, rows)
             for part in (self.inputs, self.targets, self.weight)
         ]
         layout = self.layout.take(rows)
@@ -72,9 +70,22 @@ class Rows:
         assert targets is not None
         return inputs, targets, weight, layout
 
+    def inputs_of(self, rows: IntArray) -> Tensor:
+        """Inputs (s, b, d) of rows (s, b)."""
+        return _taken(self.inputs, rows)
+
     def all(self, lines: IntArray) -> tuple[Tensor, Tensor, Tensor | None, Layout]:
         """The same for all rows."""
+        inputs = self.inputs if self.lines == 1 else self.inputs[lines]
+        return inputs, *self.all_but_inputs(lines)
+
+    def all_but_inputs(self, lines: IntArray) -> tuple[Tensor, Tensor | None, Layout]:
+        """Targets, weights and layout of all rows, as m members see them."""
         if self.lines == 1:
-            return self.inputs, self.targets, self.weight, self.layout
+            return self.targets, self.weight, self.layout
         weight = None if self.weight is None else self.weight[lines]
-        return self.inputs[lines], self.targets[lines], weight, self.layout.spread(lines)
+        return self.targets[lines], weight, self.layout.spread(lines)
+
+
+def _taken(part: Tensor, rows: IntArray) -> Tensor:
+    return part[torch.arange(len(part))[:, None], torch.from_numpy(rows)]

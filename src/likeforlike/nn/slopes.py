@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import torch
 
 from likeforlike.nn.batches import spread_order
 from likeforlike.nn.data import Rows
@@ -119,12 +118,14 @@ class BatchSlopes:
     def _refresh(self, network: StackedMLP, lines: IntArray) -> None:
         """Make the field of a new sample of rows."""
         sample = self._next_sample()
-        inputs, _, _, layout = self._rows.take(sample, lines)
-        with torch.no_grad():
-            scores = scores_of(network(inputs), self._loss).double().numpy()
+        inputs, layout = self._rows.inputs_of(sample), self._rows.layout.take(sample)
+        scores = scores_of(network.predict(inputs, lines), self._loss).double().numpy()
+        moved = np.stack([self._penalty.moved(layout.line(k)) for k in range(len(sample))])
+        if self._rows.lines > 1:
+            layout, moved = layout.spread(lines), moved[lines]
         stack = scores[:, :, None] if scores.ndim == 2 else scores
         self._fields = [
-            SlopeField.of(self._penalty, np.ascontiguousarray(stack[:, :, c]), layout)
+            SlopeField.of(self._penalty, np.ascontiguousarray(stack[:, :, c]), layout, moved)
             for c in range(stack.shape[2])
         ]
 

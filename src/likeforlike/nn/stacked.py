@@ -13,6 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from likeforlike.transport.atoms import IntArray
+
 __all__ = ["StackedMLP"]
 
 
@@ -59,6 +61,22 @@ class StackedMLP(nn.Module):
             hidden = torch.relu(torch.baddbmm(bias, hidden, weight))
         weight, bias = layers[-1]
         return torch.baddbmm(bias, hidden, weight)
+
+    @torch.no_grad()
+    def predict(self, inputs: Tensor, lines: IntArray) -> Tensor:
+        """Outputs (m, n, c), where member k sees data set `lines[k]` of the inputs (s, n, d).
+
+        Members take their turns, so that hidden layers stay in the cache and only the outputs of
+        all of them are ever held.
+        """
+        outputs = inputs.new_empty(self.members, inputs.shape[1], self.sizes[-1])
+        for member, line in enumerate(lines):
+            hidden = inputs[int(line)]
+            layers = [weight[member] for weight in self.weights]
+            for weight, bias in zip(layers[:-2:2], layers[1:-2:2], strict=True):
+                hidden = torch.relu_(torch.addmm(bias, hidden, weight))
+            torch.addmm(layers[-1], hidden, layers[-2], out=outputs[member])
+        return outputs
 
     @torch.no_grad()
     def select(self, members: Tensor) -> StackedMLP:

@@ -131,8 +131,8 @@ def evaluate(
     >>> found[2].shape
     (1, 2)
     """
-    inputs, targets, weight, layout = rows.all(lines)
-    outputs = network(inputs)
+    targets, weight, layout = rows.all_but_inputs(lines)
+    outputs = network.predict(rows.inputs, lines)
     loss = losses(outputs, targets, weight, recipe.loss).double().numpy()
     scores = scores_of(outputs, recipe.loss).double().numpy()
     values = np.zeros(len(scores))

@@ -209,7 +209,9 @@ def ground_between(level_metric: LevelMetric, levels: tuple[Hashable, ...], orde
 
 @lru_cache(maxsize=32)
 def _named_ground(
-    level_metric: Literal["discrete", "numeric"], levels: tuple[Hashable, ...], order: float
+    level_metric: Literal["discrete", "ordinal", "numeric"],
+    levels: tuple[Hashable, ...],
+    order: float,
 ) -> Ground:
     cost = level_ground(level_metric, levels, order)
     return Ground(cost, *level_cost_factor(cost))
@@ -279,8 +281,9 @@ class FairBiT(Penalty):
     Parameters
     ----------
     order : p >= 1.
-    level_metric : `"discrete"` (levels are names), `"numeric"` (levels are numbers, |l - l'|^p as
-        in the paper) or a K x K array in the order of the sorted levels.
+    level_metric : `"discrete"` (levels are names), `"ordinal"` (levels are numbered in their order,
+        |l - l'|^p, as in the paper), `"numeric"` (the same for levels that are numbers) or a
+        K x K array in the order of the sorted levels.
     level_cost : C >= 0; `None` takes the smallest that keeps like compared with like.
     off_diagonal : whether to charge also those who have to change level, for scores that differ
         between levels. `None` does so only where it cannot be told apart: where a level cost is
@@ -314,8 +317,8 @@ class FairBiT(Penalty):
 
     @classmethod
     def paper(cls) -> FairBiT:
-        """The paper's settings: p = 2, levels as whole numbers |l - l'|², C = 1, un-rooted."""
-        return cls(order=2.0, level_metric="numeric", level_cost=1.0, off_diagonal=True)
+        """The paper's settings: p = 2, levels numbered, |l - l'|², C = 1, un-rooted."""
+        return cls(order=2.0, level_metric="ordinal", level_cost=1.0, off_diagonal=True)
 
     def stacked(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
         """Values (m,) and gradients (m, n) of the scores (m, n) of m models."""

@@ -115,11 +115,20 @@ class SlopeField:
     offsets: IntArray
 
     @classmethod
-    def of(cls, penalty: Penalty, scores: FloatArray, layout: Layout) -> SlopeField:
-        """Evaluate a penalty on the scores (m, n) of a sample of rows."""
+    def of(
+        cls, penalty: Penalty, scores: FloatArray, layout: Layout, moved: FloatArray | None = None
+    ) -> SlopeField:
+        """Evaluate a penalty on the scores (m, n) of a sample of rows.
+
+        Parameters
+        ----------
+        penalty, scores, layout : as for `Penalty.stacked`.
+        moved : (m, n) or (1, n) floats, `Penalty.moved` of every line, where it is known.
+        """
         values, gradients = penalty.stacked(scores, layout)
-        lines = [layout.line(k) for k in range(len(layout.segments))]
-        moved = np.stack([penalty.moved(line) for line in lines])
+        if moved is None:
+            lines = [layout.line(k) for k in range(len(layout.segments))]
+            moved = np.stack([penalty.moved(line) for line in lines])
         slopes = np.zeros(scores.shape)
         np.divide(gradients, moved, out=slopes, where=moved > 0.0)
         # A row without mass has no slope to tell; all of them go to a cell that nobody looks at.

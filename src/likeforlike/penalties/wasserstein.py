@@ -42,8 +42,8 @@ class WassersteinPenalty(Penalty):
 
     @classmethod
     def paper(cls) -> WassersteinPenalty:
-        """The paper's settings: p = 2, un-rooted."""
-        return cls(order=2.0)
+        """The paper's settings: W_1."""
+        return cls(order=1.0)
 
     def stacked(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
         """Values (m,) and gradients (m, n) of the scores (m, n) of m models."""
