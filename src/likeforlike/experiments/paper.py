@@ -77,7 +77,7 @@ PAPER_METHODS: tuple[Method, ...] = (
 Adversarial debiasing counts as one method in the paper and has two versions.
 """
 
-_STRENGTHS = _spaced(0.03, 300.0)
+_STRENGTHS = _spaced(0.03, 100.0)
 _FAIRLEAP = Penalised("our FairLeap", _STRENGTHS, FairLeap())
 _FAIRBIT = Penalised("our FairBiT", _STRENGTHS, FairBiT())
 OWN_METHODS: tuple[Method, ...] = (
