@@ -58,6 +58,7 @@ ROOMS = [
     "inference.certificates",
     "inference",
     "files",
+    "saved_model",
     "level_maps",
     "postprocess",
     "progress",
@@ -92,6 +93,8 @@ ROOMS = [
     "report.tables",
     "report.labels",
     "report.outcome",
+    "report.markers",
+    "report.frontiers",
     "report.tradeoff",
     "report.beside",
     "report.training",
@@ -132,6 +135,8 @@ ROOMS = [
     "experiments.barycentre",
     "experiments.tradeoff",
     "experiments.methods",
+    "experiments.repairing",
+    "experiments.saving",
     "experiments.named",
     "experiments.pool",
     "experiments.sweep",
@@ -140,7 +145,12 @@ ROOMS = [
     "experiments",
     "demonstration",
     "terminal",
+    "cli.shared",
+    "cli.audit",
+    "cli.experiments",
+    "cli.demo",
     "cli",
+    "cli.__main__",
 ]
 
 

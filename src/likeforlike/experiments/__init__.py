@@ -14,9 +14,11 @@ from likeforlike.experiments.methods import (  # noqa: E402
     Method,
     Penalised,
     Plain,
-    Repaired,
+    WithoutSensitive,
 )
 from likeforlike.experiments.named import METHOD_NAMES, named_methods  # noqa: E402
+from likeforlike.experiments.repairing import PostProcessed, Repaired  # noqa: E402
+from likeforlike.experiments.saving import fit_model  # noqa: E402
 from likeforlike.experiments.split import Split, split  # noqa: E402
 from likeforlike.experiments.sweep import Sweep, sweep  # noqa: E402
 from likeforlike.experiments.task import Task  # noqa: E402
@@ -33,10 +35,13 @@ __all__ = [
     "Penalised",
     "Plain",
     "Point",
+    "PostProcessed",
     "Repaired",
     "Split",
     "Sweep",
     "Task",
+    "WithoutSensitive",
+    "fit_model",
     "named_methods",
     "split",
     "sweep",

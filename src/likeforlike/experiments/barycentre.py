@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from likeforlike.experiments.split import Split
-from likeforlike.nn.stacked import StackedMLP
-from likeforlike.nn.training import Recipe, evaluate, train
+from likeforlike.experiments.task import trained_networks
+from likeforlike.nn.training import Recipe, evaluate
 from likeforlike.postprocess import ConditionalBarycentre
 from likeforlike.transport.atoms import FloatArray
 
@@ -29,18 +29,9 @@ def plain_scores(
     [(2, 300), (2, 100)]
     """
     lines = np.arange(parts.seeds.size)
-    sizes = (parts.train.inputs.shape[2], *hidden, 1)
-    trained = train(
-        StackedMLP([int(seed) for seed in parts.seeds], sizes),
-        parts.train,
-        parts.validation,
-        recipe,
-        strengths=np.zeros(lines.size),
-        seeds=parts.seeds,
-        lines=lines,
-    )
-    _, _, known = evaluate(trained.network, parts.train, lines, recipe)
-    _, _, new = evaluate(trained.network, parts.test, lines, recipe)
+    network = trained_networks(parts, recipe, (0.0,), hidden)
+    _, _, known = evaluate(network, parts.train, lines, recipe)
+    _, _, new = evaluate(network, parts.test, lines, recipe)
     return known, new
 
 

@@ -11,29 +11,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 
 from likeforlike.baselines.adversarial import AdversarialSettings, Criterion, train_adversarial
 from likeforlike.baselines.contest import Schedule
 from likeforlike.baselines.dcfr import DCFRSettings, train_dcfr
-from likeforlike.baselines.repair import QuantileRepair
-from likeforlike.experiments.barycentre import plain_scores, repaired_scores
 from likeforlike.experiments.split import Split
-from likeforlike.experiments.task import Task, network_scores
-from likeforlike.nn.data import Rows
-from likeforlike.nn.training import Trained, evaluate
+from likeforlike.experiments.task import Task, trained_networks
+from likeforlike.nn.stacked import StackedMLP
+from likeforlike.nn.training import evaluate
 from likeforlike.penalties import Penalty
-from likeforlike.transport.atoms import FloatArray
+from likeforlike.transport.atoms import FloatArray, IntArray
 
 __all__ = [
     "DCFR",
     "Adversarial",
     "LegitimateOnly",
     "Method",
+    "NetworkMethod",
     "Penalised",
     "Plain",
-    "PostProcessed",
-    "Repaired",
     "WithoutSensitive",
 ]
 
@@ -56,15 +52,34 @@ class Method(ABC):
         """Scores (s, k, n) of the test rows of s seeds at the k strengths, and their split."""
 
 
+class NetworkMethod(Method):
+    """A method that ends in networks which need nothing but their inputs to predict."""
+
+    @abstractmethod
+    def networks(self, task: Task, parts: Split) -> StackedMLP:
+        """Networks for every seed and strength, seed after seed, trained on splits of the task."""
+
+    def seen(self, task: Task) -> Task:
+        """The task with the inputs that the networks see."""
+        return task
+
+    def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
+        """Scores (s, k, n) of the test rows of s seeds at the k strengths, and their split."""
+        own = self.seen(task)
+        parts = own.split(seeds)
+        lines = np.repeat(np.arange(parts.seeds.size), len(self.strengths))
+        _, _, scores = evaluate(self.networks(own, parts), parts.test, lines, own.recipe(parts))
+        return scores.reshape(parts.seeds.size, len(self.strengths), -1), parts
+
+
 @dataclass(frozen=True)
-class Plain(Method):
+class Plain(NetworkMethod):
     """Networks without any penalty.
 
     Examples
     --------
     >>> from likeforlike.datasets import make_loans
-    >>> from likeforlike.experiments.methods import Plain
-    >>> from likeforlike.experiments.task import Task
+    >>> from likeforlike.experiments import Plain, Task
     >>> Plain().scores(Task(make_loans(500), max_epochs=2), [0, 1])[0].shape
     (2, 1, 100)
     """
@@ -72,41 +87,47 @@ class Plain(Method):
     name: str = "no regularisation"
     strengths: tuple[float, ...] = (0.0,)
 
-    def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
-        """Scores (s, 1, n) of the test rows."""
-        parts = task.split(seeds)
-        return network_scores(parts, task.recipe(parts), self.strengths, task.hidden), parts
+    def networks(self, task: Task, parts: Split) -> StackedMLP:
+        """Networks for every seed."""
+        return trained_networks(parts, task.recipe(parts), self.strengths, task.hidden)
 
 
 @dataclass(frozen=True)
-class Penalised(Method):
+class Penalised(NetworkMethod):
     """Networks with a penalty.
 
     Attributes
     ----------
     penalty : which.
     penalty_rows : as for `Recipe`; `None` penalises each batch, as the paper does.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.experiments import Penalised, Task
+    >>> method = Penalised("FairLeap", (1.0, 10.0), lfl.FairLeap())
+    >>> method.scores(Task(make_loans(500), max_epochs=2), [0])[0].shape
+    (1, 2, 100)
     """
 
     penalty: Penalty
     penalty_rows: int | None = 4096
 
-    def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
-        """Scores (s, k, n) of the test rows."""
-        parts = task.split(seeds)
+    def networks(self, task: Task, parts: Split) -> StackedMLP:
+        """Networks for every seed and strength."""
         recipe = task.recipe(parts, self.penalty, penalty_rows=self.penalty_rows)
-        return network_scores(parts, recipe, self.strengths, task.hidden), parts
+        return trained_networks(parts, recipe, self.strengths, task.hidden)
 
 
 @dataclass(frozen=True)
-class WithoutSensitive(Method):
+class WithoutSensitive(NetworkMethod):
     """Another method that does not see the sensitive feature, whatever the task says.
 
     Examples
     --------
     >>> from likeforlike.datasets import make_loans
-    >>> from likeforlike.experiments.methods import Plain, WithoutSensitive
-    >>> from likeforlike.experiments.task import Task
+    >>> from likeforlike.experiments import Plain, Task, WithoutSensitive
     >>> task = Task(make_loans(500), max_epochs=2, with_sensitive=True)
     >>> blind = WithoutSensitive("blind", (0.0,), Plain())
     >>> _, parts = blind.scores(task, [0])
@@ -114,115 +135,45 @@ class WithoutSensitive(Method):
     True
     """
 
-    method: Method
+    method: NetworkMethod
 
-    def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
-        """Scores (s, k, n) of the test rows."""
-        own = replace(self.method, strengths=self.strengths)
-        return own.scores(replace(task, with_sensitive=False), seeds)
+    def seen(self, task: Task) -> Task:
+        """The task without the sensitive feature among its inputs."""
+        return replace(self.method.seen(task), with_sensitive=False)
+
+    def networks(self, task: Task, parts: Split) -> StackedMLP:
+        """Networks of the other method."""
+        return replace(self.method, strengths=self.strengths).networks(task, parts)
 
 
 @dataclass(frozen=True)
-class LegitimateOnly(Method):
-    """Networks that see the legitimate features and nothing else."""
+class LegitimateOnly(NetworkMethod):
+    """Networks that see the legitimate features and nothing else.
+
+    Examples
+    --------
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.experiments import LegitimateOnly, Task
+    >>> _, parts = LegitimateOnly().scores(Task(make_loans(500), max_epochs=2), [0])
+    >>> parts.test.inputs.shape[2]
+    1
+    """
 
     name: str = "legitimate only"
     strengths: tuple[float, ...] = (0.0,)
 
-    def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
-        """Scores (s, 1, n) of the test rows."""
-        blind = replace(
-            task,
-            data=replace(task.data, features=task.data.legitimate),
-            with_sensitive=False,
-        )
-        return Plain().scores(blind, seeds)
+    def seen(self, task: Task) -> Task:
+        """The task with the legitimate features as its inputs."""
+        data = replace(task.data, features=task.data.legitimate)
+        return replace(task, data=data, with_sensitive=False)
+
+    def networks(self, task: Task, parts: Split) -> StackedMLP:
+        """Networks for every seed."""
+        return Plain().networks(task, parts)
 
 
 @dataclass(frozen=True)
-class Repaired(Method):
-    """Networks without a penalty on inputs repaired by quantiles; strengths are repair levels."""
-
-    name: str = "repair"
-    strengths: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
-
-    def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
-        """Scores (s, k, n) of the test rows."""
-        parts = task.split(seeds)
-        # Every repair level of every seed is a data set of its own, all of them in one stack.
-        repaired = _repaired(parts, self.strengths, _numeric(task, parts))
-        scores = network_scores(repaired, task.recipe(repaired), (0.0,), task.hidden)
-        return scores.reshape(parts.seeds.size, len(self.strengths), -1), parts
-
-
-def _repaired(parts: Split, amounts: Sequence[float], columns: list[int]) -> Split:
-    """The split of every seed with inputs repaired by every amount, learned on training rows."""
-    n_groups = len(parts.train.layout.groups)
-    found: dict[str, list[torch.Tensor]] = {"train": [], "validation": [], "test": []}
-    for line in range(parts.seeds.size):
-        for amount in amounts:
-            repair = QuantileRepair(amount, columns=columns)
-            for name, rows in _named(parts):
-                inputs = rows.inputs[line].double().numpy()
-                groups = rows.layout.segments[line] % n_groups
-                if name == "train":
-                    repair.fit(inputs, sensitive_features=groups)
-                moved = repair.transform(inputs, sensitive_features=groups)
-                found[name].append(torch.tensor(moved, dtype=torch.float32))
-    lines = np.repeat(np.arange(parts.seeds.size), len(amounts))
-    train, validation, test = (
-        Rows(
-            torch.stack(found[name]),
-            rows.targets[lines],
-            replace(rows.layout, segments=rows.layout.segments[lines]),
-        )
-        for name, rows in _named(parts)
-    )
-    return replace(
-        parts,
-        train=train,
-        validation=validation,
-        test=test,
-        train_rows=parts.train_rows[lines],
-        validation_rows=parts.validation_rows[lines],
-        test_rows=parts.test_rows[lines],
-        seeds=parts.seeds[lines],
-    )
-
-
-def _named(parts: Split) -> list[tuple[str, Rows]]:
-    return [("train", parts.train), ("validation", parts.validation), ("test", parts.test)]
-
-
-def _numeric(task: Task, parts: Split) -> list[int]:
-    """Inputs with more than two values: one-hot columns and the sensitive one are left alone."""
-    inputs = task.data.inputs(task.encoding, with_sensitive=task.with_sensitive)
-    return [
-        column
-        for column in range(parts.train.inputs.shape[2])
-        if np.unique(inputs.matrix[:, column]).size > 2
-    ]
-
-
-@dataclass(frozen=True)
-class PostProcessed(Method):
-    """Networks without a penalty whose scores `ConditionalBarycentre` repairs by the amounts t.
-
-    It needs everybody's group when it predicts, and shows about what can be had with it.
-    """
-
-    name: str = "barycentre"
-    strengths: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
-
-    def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
-        """Scores (s, k, n) of the test rows."""
-        parts = task.split(seeds)
-        known, new = plain_scores(parts, task.recipe(parts), task.hidden)
-        return np.stack([repaired_scores(parts, known, new, t) for t in self.strengths], 1), parts
-
-
-@dataclass(frozen=True)
-class Adversarial(Method):
+class Adversarial(NetworkMethod):
     """Adversarial debiasing; strengths are α.
 
     Attributes
@@ -234,9 +185,8 @@ class Adversarial(Method):
     criterion: Criterion = "conditional"
     weighted: bool = True
 
-    def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
-        """Scores (s, k, n) of the test rows."""
-        parts = task.split(seeds)
+    def networks(self, task: Task, parts: Split) -> StackedMLP:
+        """Networks for every seed and strength."""
         settings = AdversarialSettings(
             loss=parts.loss,
             hidden_layer_sizes=task.hidden,
@@ -245,19 +195,18 @@ class Adversarial(Method):
             schedule=_schedule(task),
         )
         lines, strengths = _members(parts, self.strengths)
-        trained = train_adversarial(
+        return train_adversarial(
             parts.train,
             parts.validation,
             settings,
             strengths=strengths,
             seeds=parts.seeds,
             lines=lines,
-        )
-        return _test_scores(trained, task, parts, len(self.strengths)), parts
+        ).network
 
 
 @dataclass(frozen=True)
-class DCFR(Method):
+class DCFR(NetworkMethod):
     """DCFR, the method for conditional fairness that the paper compares with.
 
     Its authors have two sizes: a representation of 60 columns, 50 hidden units of the adversary and
@@ -272,9 +221,8 @@ class DCFR(Method):
     strengths: tuple[float, ...] = (0.1, 1.0, 10.0)
     few: int = 20
 
-    def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
-        """Scores (s, k, n) of the test rows."""
-        parts = task.split(seeds)
+    def networks(self, task: Task, parts: Split) -> StackedMLP:
+        """Networks for every seed and strength."""
         # Adadelta, as its authors have it: under Adam the adversary becomes certain, and then its
         # gradient vanishes.
         schedule = replace(_schedule(task), optimiser="adadelta", learning_rate=1.0)
@@ -288,15 +236,14 @@ class DCFR(Method):
             schedule=schedule,
         )
         lines, strengths = _members(parts, self.strengths)
-        trained = train_dcfr(
+        return train_dcfr(
             parts.train,
             parts.validation,
             settings,
             strengths=strengths,
             seeds=parts.seeds,
             lines=lines,
-        )
-        return _test_scores(trained, task, parts, len(self.strengths)), parts
+        ).network
 
 
 def _schedule(task: Task) -> Schedule:
@@ -308,15 +255,7 @@ def _schedule(task: Task) -> Schedule:
     )
 
 
-def _members(
-    parts: Split, strengths: Sequence[float]
-) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], FloatArray]:
+def _members(parts: Split, strengths: Sequence[float]) -> tuple[IntArray, FloatArray]:
     """The data set and the strength of every member, seed after seed."""
     lines = np.repeat(np.arange(parts.seeds.size), len(strengths))
     return lines, np.tile(np.asarray(strengths, dtype=np.float64), parts.seeds.size)
-
-
-def _test_scores(trained: Trained, task: Task, parts: Split, strengths: int) -> FloatArray:
-    lines = np.repeat(np.arange(parts.seeds.size), strengths)
-    _, _, scores = evaluate(trained.network, parts.test, lines, task.recipe(parts))
-    return scores.reshape(parts.seeds.size, strengths, -1)

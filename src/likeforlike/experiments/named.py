@@ -12,8 +12,8 @@ from likeforlike.experiments.methods import (
     Method,
     Penalised,
     Plain,
-    Repaired,
 )
+from likeforlike.experiments.repairing import Repaired
 from likeforlike.penalties import FairBiT, FairLeap, WassersteinPenalty
 
 __all__ = ["METHOD_NAMES", "named_methods"]

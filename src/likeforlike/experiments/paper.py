@@ -42,10 +42,9 @@ from likeforlike.experiments.methods import (
     Method,
     Penalised,
     Plain,
-    PostProcessed,
-    Repaired,
     WithoutSensitive,
 )
+from likeforlike.experiments.repairing import PostProcessed, Repaired
 from likeforlike.experiments.task import Task
 from likeforlike.penalties import FairBiT, FairLeap, WassersteinPenalty
 

@@ -16,6 +16,7 @@ from typing import Any
 from likeforlike.experiments.measuring import measure_run
 from likeforlike.experiments.methods import Method
 from likeforlike.experiments.task import Task
+from likeforlike.nn.threads import one_thread
 
 __all__ = ["Entry", "Unit", "finished", "peak_megabytes"]
 
@@ -93,7 +94,8 @@ def _begin_worker() -> None:
 def _run(unit: Unit) -> Entry:
     """Train a unit and measure its runs."""
     begin, cpu = time.monotonic(), time.process_time()
-    scores, parts = unit.method.scores(unit.task, unit.seeds)
+    with one_thread():
+        scores, parts = unit.method.scores(unit.task, unit.seeds)
     targets = parts.test.targets.double().numpy()
     runs = [
         {

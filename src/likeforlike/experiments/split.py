@@ -21,7 +21,7 @@ from likeforlike.nn.objectives import Loss
 from likeforlike.penalties import Layout
 from likeforlike.transport.atoms import FloatArray, IntArray
 
-__all__ = ["Split", "split"]
+__all__ = ["Split", "input_scale", "split"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def split(
         for seed in seeds
     ]
     parts = [np.stack(part) for part in zip(*orders, strict=True)]
-    scales = [_scale(matrix[rows]) for rows in parts[0]]
+    scales = [input_scale(matrix[rows]) for rows in parts[0]]
     train, validation, test = (_packed(matrix, targets, layout, part, scales) for part in parts)
     loss: Loss = "logistic" if data.task == "classification" else "squared"
     return Split(
@@ -97,7 +97,16 @@ def split(
     )
 
 
-def _scale(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+def input_scale(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and spread (d,) of the columns of a matrix (n, d); 1 for a column without spread.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likeforlike.experiments.split import input_scale
+    >>> input_scale(np.array([[0.0, 5.0], [2.0, 5.0]]))
+    (array([1., 5.]), array([1., 1.]))
+    """
     spread = matrix.std(axis=0)
     return matrix.mean(axis=0), np.where(spread > 0.0, spread, 1.0)
 

@@ -15,7 +15,7 @@ from likeforlike.nn.training import Recipe, evaluate, train
 from likeforlike.penalties import Penalty
 from likeforlike.transport.atoms import FloatArray
 
-__all__ = ["Task", "network_scores"]
+__all__ = ["Task", "network_scores", "trained_networks"]
 
 
 @dataclass(frozen=True)
@@ -72,13 +72,39 @@ class Task:
         )
 
 
+def trained_networks(
+    parts: Split, recipe: Recipe, strengths: Sequence[float], hidden: tuple[int, ...] = (50, 20)
+) -> StackedMLP:
+    """One network for each seed and strength, seed after seed, trained as one stack.
+
+    Networks of a seed begin with the same weights and see the same batches.
+
+    Examples
+    --------
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.experiments.task import Task, trained_networks
+    >>> task = Task(make_loans(500), max_epochs=2)
+    >>> parts = task.split([0, 1])
+    >>> trained_networks(parts, task.recipe(parts), [0.0]).members
+    2
+    """
+    lines = np.repeat(np.arange(parts.seeds.size), len(strengths))
+    sizes = (parts.train.inputs.shape[2], *hidden, 1)
+    return train(
+        StackedMLP([int(seed) for seed in parts.seeds[lines]], sizes),
+        parts.train,
+        parts.validation,
+        recipe,
+        strengths=np.tile(np.asarray(strengths, dtype=np.float64), parts.seeds.size),
+        seeds=parts.seeds,
+        lines=lines,
+    ).network
+
+
 def network_scores(
     parts: Split, recipe: Recipe, strengths: Sequence[float], hidden: tuple[int, ...] = (50, 20)
 ) -> FloatArray:
     """Scores of the test rows, shape (s, k, n), of one network for each seed and strength.
-
-    All networks are trained as one stack. Networks of a seed begin with the same weights and see
-    the same batches.
 
     Examples
     --------
@@ -90,15 +116,6 @@ def network_scores(
     (2, 1, 100)
     """
     lines = np.repeat(np.arange(parts.seeds.size), len(strengths))
-    sizes = (parts.train.inputs.shape[2], *hidden, 1)
-    trained = train(
-        StackedMLP([int(seed) for seed in parts.seeds[lines]], sizes),
-        parts.train,
-        parts.validation,
-        recipe,
-        strengths=np.tile(np.asarray(strengths, dtype=np.float64), parts.seeds.size),
-        seeds=parts.seeds,
-        lines=lines,
-    )
-    _, _, scores = evaluate(trained.network, parts.test, lines, recipe)
+    network = trained_networks(parts, recipe, strengths, hidden)
+    _, _, scores = evaluate(network, parts.test, lines, recipe)
     return scores.reshape(parts.seeds.size, len(strengths), -1)

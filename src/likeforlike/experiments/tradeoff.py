@@ -30,6 +30,13 @@ class Point:
     power_error : standard error of its mean over the splits.
     disparity : root of the mean of the unbiased squares, 0 where that is negative.
     squares : the unbiased squared disparity of every split.
+
+    Examples
+    --------
+    >>> from likeforlike.experiments import Point
+    >>> point = Point(1.0, power=0.8, power_error=0.01, disparity=0.03, squares=(0.0008, 0.001))
+    >>> point.strength, point.disparity
+    (1.0, 0.03)
     """
 
     strength: float

@@ -54,12 +54,16 @@ class StackedMLP(nn.Module):
         return int(self.weights[0].shape[0])
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Outputs of every member."""
+        """Outputs (m, b, c) of every member for the inputs (m, b, d) or (1, b, d)."""
         layers = list(zip(self.weights[::2], self.weights[1::2], strict=True))
         hidden = inputs.expand(self.members, -1, -1)
         for weight, bias in layers[:-1]:
             hidden = torch.relu(torch.baddbmm(bias, hidden, weight))
         weight, bias = layers[-1]
+        if self.members == 1:
+            # A product with a single column rounds differently when it is the only one of its
+            # batch, and training magnifies that: a network alone takes the path of a stack.
+            return torch.baddbmm(*(part.expand(2, -1, -1) for part in (bias, hidden, weight)))[:1]
         return torch.baddbmm(bias, hidden, weight)
 
     @torch.no_grad()
@@ -89,7 +93,13 @@ class StackedMLP(nn.Module):
 
     @torch.no_grad()
     def keep(self, members: Tensor, source: StackedMLP, of_source: Tensor) -> None:
-        """Overwrite some members with members of another stack."""
+        """Overwrite some members with members of another stack.
+
+        Parameters
+        ----------
+        members, of_source : (k,) positions here, and of those that take their place in the other.
+        source : the other stack.
+        """
         for mine, theirs in zip(self.weights, source.weights, strict=True):
             mine[members] = theirs[of_source]
 

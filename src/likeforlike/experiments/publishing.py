@@ -1,0 +1,42 @@
+"""Write what a reproduction found: results, tables, figures, and the page that shows them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from likeforlike.experiments.comparison import write_tables
+from likeforlike.experiments.figures import FIGURES, reproduction_figures
+from likeforlike.experiments.reproduction import Reproduction
+from likeforlike.experiments.reproduction_page import reproduction_page
+from likeforlike.files import check_writable, write_whole
+
+__all__ = ["publish"]
+
+
+def publish(found: Reproduction, folder: Path | str, page: Path | str) -> list[Path]:
+    """Write results, tables and figures to a folder, and a page of Markdown that shows them.
+
+    Parameters
+    ----------
+    found : what was run.
+    folder : for `runs.csv`, `times.csv`, `setting.json`, the eight tables and the figures.
+    page : where the page goes; its links to the figures are relative to it.
+
+    Returns
+    -------
+    The files that were written.
+    """
+    target, text = Path(folder), Path(page)
+    target.mkdir(parents=True, exist_ok=True)
+    check_writable(text)
+    found.write(target)
+    written = [target / name for name in ("runs.csv", "times.csv", "setting.json")]
+    written += write_tables(found, target)
+    links = {}
+    for name, drawing in reproduction_figures(found).items():
+        written.append(target / f"{name}.svg")
+        write_whole(written[-1], drawing)
+        links[FIGURES[name]] = Path(os.path.relpath(written[-1], text.parent)).as_posix()
+    write_whole(text, reproduction_page(found, links))
+    return [*written, text]

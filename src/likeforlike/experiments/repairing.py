@@ -1,0 +1,101 @@
+"""Methods that repair, before training or after it; they need everybody's group to predict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from likeforlike.baselines.repair import QuantileRepair
+from likeforlike.experiments.barycentre import plain_scores, repaired_scores
+from likeforlike.experiments.methods import Method
+from likeforlike.experiments.split import Split
+from likeforlike.experiments.task import Task, network_scores
+from likeforlike.nn.data import Rows
+from likeforlike.transport.atoms import FloatArray
+
+__all__ = ["PostProcessed", "Repaired"]
+
+
+@dataclass(frozen=True)
+class Repaired(Method):
+    """Networks without a penalty on inputs repaired by quantiles; strengths are repair levels."""
+
+    name: str = "repair"
+    strengths: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+    def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
+        """Scores (s, k, n) of the test rows."""
+        parts = task.split(seeds)
+        # Every repair level of every seed is a data set of its own, all of them in one stack.
+        repaired = _repaired(parts, self.strengths, _numeric(task, parts))
+        scores = network_scores(repaired, task.recipe(repaired), (0.0,), task.hidden)
+        return scores.reshape(parts.seeds.size, len(self.strengths), -1), parts
+
+
+def _repaired(parts: Split, amounts: Sequence[float], columns: list[int]) -> Split:
+    """The split of every seed with inputs repaired by every amount, learned on training rows."""
+    n_groups = len(parts.train.layout.groups)
+    found: dict[str, list[torch.Tensor]] = {"train": [], "validation": [], "test": []}
+    for line in range(parts.seeds.size):
+        for amount in amounts:
+            repair = QuantileRepair(amount, columns=columns)
+            for name, rows in _named(parts):
+                inputs = rows.inputs[line].double().numpy()
+                groups = rows.layout.segments[line] % n_groups
+                if name == "train":
+                    repair.fit(inputs, sensitive_features=groups)
+                moved = repair.transform(inputs, sensitive_features=groups)
+                found[name].append(torch.tensor(moved, dtype=torch.float32))
+    lines = np.repeat(np.arange(parts.seeds.size), len(amounts))
+    train, validation, test = (
+        Rows(
+            torch.stack(found[name]),
+            rows.targets[lines],
+            replace(rows.layout, segments=rows.layout.segments[lines]),
+        )
+        for name, rows in _named(parts)
+    )
+    return replace(
+        parts,
+        train=train,
+        validation=validation,
+        test=test,
+        train_rows=parts.train_rows[lines],
+        validation_rows=parts.validation_rows[lines],
+        test_rows=parts.test_rows[lines],
+        seeds=parts.seeds[lines],
+    )
+
+
+def _named(parts: Split) -> list[tuple[str, Rows]]:
+    return [("train", parts.train), ("validation", parts.validation), ("test", parts.test)]
+
+
+def _numeric(task: Task, parts: Split) -> list[int]:
+    """Inputs with more than two values: one-hot columns and the sensitive one are left alone."""
+    inputs = task.data.inputs(task.encoding, with_sensitive=task.with_sensitive)
+    return [
+        column
+        for column in range(parts.train.inputs.shape[2])
+        if np.unique(inputs.matrix[:, column]).size > 2
+    ]
+
+
+@dataclass(frozen=True)
+class PostProcessed(Method):
+    """Networks without a penalty whose scores `ConditionalBarycentre` repairs by the amounts t.
+
+    It needs everybody's group when it predicts, and shows about what can be had with it.
+    """
+
+    name: str = "barycentre"
+    strengths: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+    def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
+        """Scores (s, k, n) of the test rows."""
+        parts = task.split(seeds)
+        known, new = plain_scores(parts, task.recipe(parts), task.hidden)
+        return np.stack([repaired_scores(parts, known, new, t) for t in self.strengths], 1), parts
