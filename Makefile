@@ -11,7 +11,7 @@ INPUTS := pyproject.toml constraints.txt
 # Where the tests that use real data find it; the four public data sets are not part of the project.
 export LIKEFORLIKE_DATA ?= $(abspath ../shared/data)
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench docs clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/likeforlike demo
@@ -26,6 +26,11 @@ check: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --json benchmarks/results.json
+	$(BIN)/python -m benchmarks.page --read benchmarks/results.json --page docs/benchmarks.md --readme README.md
+
+# Not --quiet: MkDocs would not count the warnings that --strict turns into errors.
+docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
 	rm -rf $(VENV)
@@ -40,5 +45,5 @@ $(VENV)/.runtime: $(BIN)/python $(INPUTS)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime
-	$(PIP) --editable '.[train,duckdb,spark,bench,dev]'
+	$(PIP) --editable '.[train,duckdb,spark,bench,docs,dev]'
 	@touch $@

@@ -16,7 +16,7 @@ from rich.table import Table
 import likeforlike
 from benchmarks.timing import Comparison, Unit
 
-__all__ = ["as_json", "as_table", "source_digest"]
+__all__ = ["amount", "as_json", "as_table", "required", "source_digest", "times"]
 
 _LIBRARIES = ("numpy", "numba", "scipy", "torch", "POT", "pnot")
 
@@ -34,10 +34,10 @@ def as_table(comparisons: Sequence[Comparison]) -> Table:
         measured = comparison.measured
         table.add_row(
             _described(comparison),
-            _amount(measured.ours, measured.unit),
-            _amount(measured.peer, measured.unit),
-            _times(comparison.ratio),
-            _required(comparison),
+            amount(measured.ours, measured.unit),
+            amount(measured.peer, measured.unit),
+            times(comparison.ratio),
+            required(comparison),
             {True: "yes", False: "[bold red]no[/]", None: ""}[comparison.met],
         )
     return table
@@ -70,20 +70,23 @@ def _described(comparison: Comparison) -> str:
     return "\n".join([comparison.name, *(f"[dim]{note}[/]" for note in notes)])
 
 
-def _amount(amount: float, unit: Unit) -> str:
+def amount(measured: float, unit: Unit) -> str:
+    """Seconds in the unit that suits them, or megabytes."""
     if unit == "MB":
-        return f"{amount:,.0f} MB"
-    for name, size in (("s", 1.0), ("ms", 1e-3)):
-        if amount >= size:
-            return f"{amount / size:.3g} {name}"
-    return f"{amount / 1e-6:.3g} µs"
+        return f"{measured:,.0f} MB"
+    for name, size in (("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3)):
+        if measured >= size:
+            return f"{measured / size:.3g} {name}"
+    return f"{measured / 1e-6:.3g} µs"
 
 
-def _times(ratio: float) -> str:
+def times(ratio: float) -> str:
+    """A ratio with as many digits as it deserves."""
     return f"{ratio:,.0f}" if ratio >= 100.0 else f"{ratio:.3g}"
 
 
-def _required(comparison: Comparison) -> str:
+def required(comparison: Comparison) -> str:
+    """What is asked of a ratio; empty where nothing is."""
     if comparison.required is None:
         return ""
     sense = "at least" if comparison.ratio_of == "peer / ours" else "at most"

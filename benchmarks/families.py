@@ -1,0 +1,131 @@
+"""What the page of the benchmarks says about each family, and which comparisons the README shows.
+
+Words only: figures come from the results. A family of `suite.FAMILIES` needs its note here.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["HEADLINES", "NOTES", "Headline", "Note"]
+
+
+class Note(NamedTuple):
+    """Words about a family.
+
+    Attributes
+    ----------
+    title : heading of its section.
+    opening : what the two sides are.
+    caution : what to know before quoting a ratio.
+    """
+
+    title: str
+    opening: str
+    caution: str
+
+
+class Headline(NamedTuple):
+    """A comparison of the README.
+
+    Attributes
+    ----------
+    comparison : its name in the results.
+    what, peer : what is computed, and by whom on the other side, in few words.
+    """
+
+    comparison: str
+    what: str
+    peer: str
+
+
+NOTES = {
+    "fairbit": Note(
+        "FairBiT on a training batch",
+        """Value and gradient of the bi-causal distance of a batch, as training needs them at every
+step. The peers are Algorithm 1 of the paper (POT's `sinkhorn2` for every pair of levels,
+differentiated by torch) and the same loop with POT's exact `emd2`.""",
+        """Sinkhorn's time depends on its regularisation, `reg`: a large one is fast and blurs, a
+small one is slow. The table shows three, and how far each is from the exact value and gradient. The
+peer that computes what we compute is the `emd2` loop.""",
+    ),
+    "nested": Note(
+        "The nested distance",
+        """The bi-causal distance of two groups, ours from raw rows, against `pnot`, the reference
+implementation in C++.""",
+        """`pnot` works on a grid and gets faster the more ties there are, so the ratio depends on
+the decimals of the scores: far smaller at two than at four.""",
+    ),
+    "levels": Note(
+        "Distances inside every level",
+        """W1, W2 and KS of every level, ours from raw rows, against loops over levels with SciPy
+and NumPy, with and without a shared sort. The last row sets all of it beside `numpy.sort` of the
+scores, without which nobody can do.""",
+        """Our sorts and sweeps use all cores from about 130,000 rows on (`LIKEFORLIKE_THREADS=1`
+turns that off); the loops use one. A NumPy loop by hand that sorts each group once and computes
+everything from it comes close to us. What it lacks is weights, ties in the gradient, thousands of
+levels and somebody to maintain it.""",
+    ),
+    "growth": Note(
+        "How our time grows",
+        """`cdd_lp` at ten times the rows, and at a hundred times the levels. The peer is
+ourselves at the smaller size.""",
+        "Linear time would make ten times the rows cost ten times as much.",
+    ),
+    "audit": Note(
+        "Whole audits",
+        """A whole audit of a pandas table without resampling, and one permutation of its test,
+beside `MetricFrame` of fairlearn (means, and one bootstrap of them). Then a Parquet file of many
+rows read by DuckDB, its time and its memory, and a test of counts that stand for a thousand times
+the rows.""",
+        """fairlearn computes means and we compute distances, so the ratio is what a user waits for,
+not the same work twice. Much of what `MetricFrame` spends is Python code for every row; `groupby`
+of pandas alone finds the same means in less time than our audit takes. Our permutations use all
+cores, its bootstrap uses one.
+
+An audit of a file spends a constant time on resampling, whatever the rows, which would flatter the
+growth of its time: the ratio is that of the audit without resampling, and the note gives the other.
+Memory counts the whole process, Python and its libraries included. The files take about a gigabyte
+in the folder for temporary files while they are there; `TMPDIR` names another.""",
+    ),
+    "training": Note(
+        "Training",
+        """Law School, with batches of 128 rows and 50 and 20 hidden units: what a penalty adds to
+training, what one network costs in a stack of many, and one model trained to the end beside the
+time the paper reports.""",
+        """The paper's two hours were measured by its authors on their machine, with a graphics
+card. That row compares what a user waits for, on different machines, and requires nothing.""",
+    ),
+}
+HEADLINES = (
+    Headline(
+        "FairBiT value and gradient, 128 rows: POT sinkhorn2, reg 0.1",
+        "FairBiT, value and gradient of a batch of 128 rows",
+        "Algorithm 1 of the paper by POT and torch, approximate",
+    ),
+    Headline(
+        "FairBiT value and gradient, 128 rows: POT emd2 (exact)",
+        "the same",
+        "POT and torch, exact",
+    ),
+    Headline(
+        "nested distance, 2 x 10,000 rows, scores to 0.001: pnot (C++)",
+        "nested distance of 2 x 10,000 rows",
+        "`pnot`, in C++",
+    ),
+    Headline(
+        "W1, W2 and KS, 1,000,000 rows in 50 levels: SciPy and NumPy loop",
+        "W1, W2 and KS of 1,000,000 rows in 50 levels",
+        "SciPy and NumPy, level by level",
+    ),
+    Headline(
+        "point audit, 1,000,000 rows in 50 levels: means by fairlearn",
+        "audit of 1,000,000 rows without resampling",
+        "fairlearn, means alone",
+    ),
+    Headline(
+        "one FairBiT model on Law School, trained to the end: two hours (the paper)",
+        "a FairBiT model on Law School, trained to the end",
+        "as the paper reports, on another machine",
+    ),
+)

@@ -1,0 +1,319 @@
+"""The documentation site: it builds without a warning, every link leads somewhere, and a real
+browser opens every page without a complaint and without asking anybody else for anything."""
+
+import importlib
+import os
+import subprocess
+import sys
+import threading
+import zlib
+from collections.abc import Iterator
+from functools import cache, partial
+from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Literal
+from urllib.parse import unquote, urljoin, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Response, sync_playwright
+
+from tools.site_docstrings import with_descriptions_below
+from tools.site_pages import examples_page, led
+
+ROOT = Path(__file__).parents[1]
+CHROMIUM = "/usr/bin/chromium"
+NOBODY = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+# What a page asks of another host fails.
+FLAGS = ["--no-sandbox", "--disable-gpu", f"--host-resolver-rules={NOBODY}"]
+PUBLIC = [
+    "likeforlike",
+    "likeforlike.baselines",
+    "likeforlike.boosting",
+    "likeforlike.datasets",
+    "likeforlike.estimators",
+    "likeforlike.experiments",
+    "likeforlike.inference",
+    "likeforlike.nn",
+    "likeforlike.penalties",
+    "likeforlike.postprocess",
+    "likeforlike.scoring",
+]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built as `make docs` builds it; a warning is an error (but not with --quiet)."""
+    folder = tmp_path_factory.mktemp("site")
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    assert "WARNING" not in built.stdout + built.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    """Where a server of this machine shows the site."""
+
+    class Silent(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Silent, directory=str(site))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield started
+        started.close()
+
+
+def pages(site: Path) -> list[str]:
+    """Addresses of all pages, from the front page."""
+    found = sorted(site.rglob("index.html"))
+    return [path.parent.relative_to(site).as_posix().removeprefix(".") for path in found]
+
+
+class Markup(HTMLParser):
+    """What a page links to, what it loads, and what can be linked to in it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.anchors: set[str] = set()
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.nameless: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.anchors |= {given[name] for name in ("id", "name") if name in given}
+        if tag == "a" and "href" in given:
+            self.links.append(given["href"])
+        elif tag in ("link", "img", "script", "source", "iframe", "object"):
+            loaded = (given[name] for name in ("href", "src", "data") if name in given)
+            self.loads.extend(loaded)
+        if tag == "img" and not given.get("alt"):
+            self.nameless.append(given.get("src", ""))
+
+
+@cache
+def markup(path: Path) -> Markup:
+    return Markup(path.read_text("utf-8"))
+
+
+def complaint(site: Path, page: Path, link: str) -> str | None:
+    """What is wrong with a link of a page, if anything; other hosts are not looked at."""
+    place = "http://site/" + page.relative_to(site).as_posix()
+    to = urlsplit(urljoin(place, link))
+    if to.netloc != "site":
+        return None
+    target = site / unquote(to.path).removeprefix("/")
+    if to.path.endswith("/"):
+        target /= "index.html"
+    if not target.is_file():
+        return f"{place}: {link} leads nowhere"
+    if to.fragment and unquote(to.fragment) not in markup(target).anchors:
+        return f"{place}: {link} names no place in its page"
+    return None
+
+
+def test_every_link_leads_somewhere(site: Path) -> None:
+    documents = sorted(site.rglob("*.html"))
+    assert len(documents) > 30
+    wrong = [
+        complaint(site, page, link)
+        for page in documents
+        for link in [*markup(page).links, *markup(page).loads]
+    ]
+    assert [each for each in wrong if each is not None] == []
+
+
+def test_the_checker_sees_what_is_broken(tmp_path: Path) -> None:
+    page = tmp_path / "index.html"
+    page.write_text('<h1 id="a">A</h1><a href="#b"></a><a href="c/"></a><img src="d.svg">')
+    found = markup(page)
+    assert [complaint(tmp_path, page, link) is None for link in [*found.links, "#a"]] == [
+        False,
+        False,
+        True,
+    ]
+    assert complaint(tmp_path, page, found.loads[0]) is not None
+    assert found.nameless == ["d.svg"]
+
+
+def test_pages_load_nothing_from_elsewhere_and_name_their_pictures(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        assert [load for load in markup(page).loads if urlsplit(load).netloc] == []
+        assert markup(page).nameless == []
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_every_public_name_is_in_the_reference(site: Path, module: str) -> None:
+    inventory = (site / "objects.inv").read_bytes().split(b"\n", 4)[4]
+    known = {line.split()[0] for line in zlib.decompress(inventory).decode().splitlines()}
+    names = set(importlib.import_module(module).__all__) - {"__version__"}
+    # A function that has the name of its module stands under it.
+    missing = {
+        name for name in names if not {f"{module}.{name}", f"{module}.{name}.{name}"} & known
+    }
+    assert missing == set()
+
+
+EMPTY_PICTURES = "[...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)"
+
+
+class Watched:
+    """A window of the browser, and everything it complained about."""
+
+    def __init__(
+        self, browser: Browser, address: str, scheme: Literal["light", "dark"] = "light"
+    ) -> None:
+        self.address = address
+        self.wrong: list[str] = []
+        self.context: BrowserContext = browser.new_context(color_scheme=scheme)
+        self.page = self.context.new_page()
+        self.page.on("console", self._said)
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.context.on("request", lambda request: self._asked(request.url))
+        self.context.on("requestfailed", lambda request: self.wrong.append(f"failed {request.url}"))
+        self.context.on("response", self._answered)
+
+    def _said(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.wrong.append(message.text)
+
+    def _asked(self, url: str) -> None:
+        if not url.startswith((self.address, "data:", "blob:")):
+            self.wrong.append(f"asked for {url}")
+
+    def _answered(self, response: Response) -> None:
+        if response.status >= 400:
+            self.wrong.append(f"{response.status} for {response.url}")
+
+
+def test_every_page_opens_in_a_browser(site: Path, address: str, browser: Browser) -> None:
+    window = Watched(browser, address)
+    for place in pages(site):
+        before = len(window.wrong)
+        window.page.set_viewport_size({"width": 1280, "height": 900})
+        window.page.goto(f"{address}{place}/" if place else address)
+        if not window.page.get_by_role("heading", level=1).first.is_visible():
+            window.wrong.append("no heading")
+        unseen = window.page.evaluate(EMPTY_PICTURES)
+        window.wrong.extend(f"empty picture {url}" for url in unseen)
+        for width in (1280, 380):
+            window.page.set_viewport_size({"width": width, "height": 900})
+            if window.page.evaluate("document.documentElement.scrollWidth") > width:
+                window.wrong.append(f"wider than a window of {width} pixels")
+        window.wrong[before:] = [f"{place}: {text}" for text in window.wrong[before:]]
+    window.context.close()
+    assert window.wrong == []
+
+
+def test_search_finds_fairbit(address: str, browser: Browser) -> None:
+    window = Watched(browser, address)
+    window.page.goto(address)
+    window.page.locator(".md-search__input").click()
+    window.page.keyboard.type("FairBiT")
+    found = window.page.locator("a.md-search-result__link")
+    found.first.wait_for(timeout=20_000)
+    addresses = [urljoin(address, link.get_attribute("href") or "") for link in found.all()]
+    assert any(urlsplit(url).path == "/reference/penalties/" for url in addresses)
+    window.page.goto(addresses[0])
+    assert "FairBiT" in window.page.locator("article").inner_text()
+    window.context.close()
+    assert window.wrong == []
+
+
+def test_light_and_dark_follow_the_reader_and_can_be_switched(
+    address: str, browser: Browser
+) -> None:
+    shade = "getComputedStyle(document.body).backgroundColor"
+    shades = []
+    schemes: list[Literal["light", "dark"]] = ["light", "dark"]
+    for scheme in schemes:
+        window = Watched(browser, address, scheme)
+        window.page.goto(address)
+        shades.append(window.page.evaluate(shade))
+        window.page.locator("label[title^='Switch to']:visible").click()
+        shades.append(window.page.evaluate(shade))
+        window.context.close()
+    light, switched, dark, back = shades
+    assert light == back == "rgb(255, 255, 255)"
+    assert dark == switched != light
+
+
+def test_links_out_of_the_pages_are_led_to_where_their_targets_are() -> None:
+    assert led("[a](../README.md#x)", "scale.md", ROOT) == "[a](index.md#x)"
+    assert led("[a](../../CHANGELOG.md)", "tutorials/x.md", ROOT) == "[a](../changelog.md)"
+    assert led("[a](docs/scale.md)", "contributing.md", ROOT) == "[a](scale.md)"
+    assert led("[a](../examples/audit_csv.py)", "x.md", ROOT) == "[a](examples.md#audit_csv)"
+    assert led("[a](../examples)", "x.md", ROOT) == "[a](examples.md)"
+    assert led("[a](../LICENSE)", "x.md", ROOT) == "a"
+    for same in ("[a](scale.md)", "[a](https://b.org/c)", "[a](#b)", "![a](../b.svg)", "a[0](b)"):
+        assert led(same, "x.md", ROOT) == same
+
+
+def test_scripts_stand_under_what_they_say(tmp_path: Path) -> None:
+    script = tmp_path / "one.py"
+    script.write_text('"""Does a thing.\n\nAt length.\n"""\n\nprint(1)\n')
+    written = examples_page([script])
+    assert "## one.py { #one }\n\nDoes a thing.\n\n````python\n" in written
+    assert written.endswith("print(1)\n````\n")
+
+
+def test_descriptions_move_below_their_names() -> None:
+    text = """Sum.
+
+Parameters
+----------
+a : (n,) floats,
+    one each.
+b, c : the rest.
+
+Returns
+-------
+total : a float.
+
+Examples
+--------
+>>> x : int = 1
+"""
+    assert (
+        with_descriptions_below(text)
+        == """Sum.
+
+Parameters
+----------
+a
+    (n,) floats,
+    one each.
+b
+    (with `c`) the rest.
+
+c
+    see `b`.
+Returns
+-------
+total :
+    a float.
+
+Examples
+--------
+>>> x : int = 1"""
+    )
+    assert "\n:\n    the sum.\n" in with_descriptions_below("S.\n\nReturns\n-------\nthe sum.\n\n")
