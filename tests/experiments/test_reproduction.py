@@ -52,7 +52,7 @@ class TestProtocol:
         assert by_name["Wasserstein"].penalty == lfl.WassersteinPenalty(1.0)
 
     def test_our_recipe_penalises_large_samples(self) -> None:
-        seen, unseen = OWN_METHODS[0], OWN_METHODS[2]
+        seen, unseen = OWN_METHODS[0], OWN_METHODS[3]
         assert isinstance(seen, Penalised)
         assert (seen.penalty, seen.penalty_rows) == (lfl.FairLeap(), 4096)
         assert isinstance(unseen, WithoutSensitive)

@@ -43,7 +43,7 @@ class Frontier:
 
     @classmethod
     def of(cls, cost: npt.ArrayLike, disparity: npt.ArrayLike, runs: Sequence[Any]) -> Frontier:
-        """Frontier of n runs."""
+        """Frontier of n runs, with the cost (n,) and the disparity (n,) of each."""
         losses, gaps = (np.asarray(column, dtype=np.float64) for column in (cost, disparity))
         if not losses.size == gaps.size == len(runs) > 0:
             raise InputError(
@@ -56,7 +56,7 @@ class Frontier:
 
     @property
     def order(self) -> IntArray:
-        """Positions of the runs on the frontier, in order of cost."""
+        """Positions (k,) of the k runs on the frontier, in order of cost."""
         by_cost = np.lexsort((self.disparity, self.cost))
         least = np.minimum.accumulate(self.disparity[by_cost])
         new = np.r_[True, least[1:] < least[:-1]]
@@ -82,7 +82,7 @@ class Frontier:
         return float((widths * (disparity - gaps)).sum())
 
     def choose(self, *, max_disparity: float) -> Any:  # noqa: ANN401
-        """The run of least cost with a disparity of at most so much."""
+        """The run of least cost among those with a disparity of at most `max_disparity`."""
         within = np.flatnonzero(self.disparity <= max_disparity)
         if not within.size:
             raise InputError(

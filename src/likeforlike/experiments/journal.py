@@ -81,6 +81,11 @@ class Journal:
         """Write a finished run; when this returns it is on the disk.
 
         A run that is there already is left as it is.
+
+        Parameters
+        ----------
+        key : by which it is known, such as method, strength and seed.
+        run : what was found, as plain values that JSON can hold.
         """
         if key in self._runs:
             return

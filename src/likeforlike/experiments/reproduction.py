@@ -12,7 +12,7 @@ import platform
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -137,7 +137,12 @@ def reproduce(
         repeated = _work(units, journals, n_threads() if workers is None else workers, progress)
         entries = {name: dict(journal) for name, journal in journals.items()}
     took = time.monotonic() - began
-    return _gathered(units, entries, {"wall_seconds": round(took, 1), "units_run": repeated})
+    said = {
+        "profile": asdict(chosen),
+        "wall_seconds": round(took, 1),
+        "units_run": repeated,
+    }
+    return _gathered(units, entries, said)
 
 
 def _work(

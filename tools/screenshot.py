@@ -1,0 +1,51 @@
+"""Take the picture of an audit's page that the README shows.
+
+python -m tools.screenshot docs/pictures/page.png
+
+The page is the one `likeforlike audit` writes for the loan data, opened in Chromium.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+import likeforlike as lfl
+from likeforlike.datasets import load_loans
+
+__all__ = ["main", "screenshot"]
+
+_CHROMIUM = "/usr/bin/chromium"
+
+
+def screenshot(path: Path, *, width: int = 1100, height: int = 1180) -> None:
+    """Audit the loans, open the page and take its picture, of so many pixels."""
+    found = lfl.audit(
+        load_loans(1000).frame, score="approved", sensitive="sex", legitimate="income"
+    )
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        page = Path(folder) / "page.html"
+        found.to_html(page)
+        browser = playwright.chromium.launch(
+            executable_path=_CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
+        )
+        view = browser.new_page(viewport={"width": width, "height": height}, color_scheme="light")
+        view.goto(page.as_uri())
+        view.screenshot(path=path)
+        browser.close()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the picture to the path that was given."""
+    parser = argparse.ArgumentParser(prog="python -m tools.screenshot", description=__doc__)
+    parser.add_argument("path", type=Path, help="a .png file")
+    screenshot(parser.parse_args(arguments).path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
