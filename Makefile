@@ -1,6 +1,7 @@
 # Two commands do everything on a machine that has nothing but Python:
 #   make demo   audits the embedded loan data, trains on it, and writes a page, loans.html
 #   make test   checks style, types and behaviour
+# and make docs builds the site, make bench measures speed beside peers.
 # Each builds its own environment in .venv and a second run reuses it.
 
 PYTHON ?= python3

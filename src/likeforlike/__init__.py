@@ -34,6 +34,7 @@ if typing.TYPE_CHECKING:
     from likeforlike.estimators import FairRegressor as FairRegressor
 
 __version__ = "0.1.0"
+"""Version of the library, as results and saved files name it."""
 
 __all__ = [
     "Audit",

@@ -32,6 +32,7 @@ from likeforlike.tables import Roles, TableCells, read_cells
 __all__ = ["SCHEMA_VERSION", "Audit", "Verdict", "audit"]
 
 SCHEMA_VERSION = 1
+"""Version of the document that `Audit.to_dict` makes; it rises when an entry changes meaning."""
 Verdict = Literal["pass", "fail", "investigate"]
 """What a gate says: the interval lies below the threshold, above it, or across it."""
 

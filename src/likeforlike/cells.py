@@ -185,7 +185,7 @@ class Cells:
         return np.arange(len(self.levels)) * len(self.groups) + group
 
     def merge(self, other: Cells) -> Cells:
-        """Cells of both sets of rows together. Levels and groups need not agree.
+        """Cells of these rows and of those of `other`. Levels and groups need not agree.
 
         Examples
         --------
@@ -219,6 +219,10 @@ class Cells:
 
     def regroup(self, names: dict[Hashable, Hashable]) -> Cells:
         """Cells of coarser groups: each group takes its new name, groups left out disappear.
+
+        Parameters
+        ----------
+        names : {group: its new name}.
 
         Examples
         --------

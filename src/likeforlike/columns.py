@@ -33,6 +33,14 @@ class Codes(NamedTuple):
     ----------
     codes : (n,) integers.
     labels : the distinct values that occur, in order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likeforlike.columns import Codes
+    >>> column = Codes(np.array([1, 0, 1]), ("low", "high"))
+    >>> [column.labels[code] for code in column.codes]
+    ['high', 'low', 'high']
     """
 
     codes: IntArray
@@ -72,6 +80,11 @@ def _listed(column: Column, name: str) -> npt.NDArray[Any]:
 def numbers(column: Column, name: str) -> FloatArray:
     """Check that a column holds finite numbers and return it as contiguous floats, shape (n,).
 
+    Parameters
+    ----------
+    column : (n,) numbers.
+    name : of the argument, for complaints.
+
     Examples
     --------
     >>> from likeforlike.columns import numbers
@@ -105,6 +118,16 @@ def _parsed(array: npt.NDArray[Any], name: str) -> FloatArray:
 def weights(column: Column, name: str, size: int) -> FloatArray:
     """Check sample weights: finite, not negative, not all zero, one for each of `size` rows.
 
+    Parameters
+    ----------
+    column : (n,) numbers.
+    name : of the argument, for complaints.
+    size : n, how many rows there must be.
+
+    Returns
+    -------
+    (n,) floats.
+
     Examples
     --------
     >>> from likeforlike.columns import weights
@@ -127,6 +150,11 @@ def weights(column: Column, name: str, size: int) -> FloatArray:
 def same_length(expected: int, found: int, name: str) -> None:
     """Raise unless a column has as many rows as the scores.
 
+    Parameters
+    ----------
+    expected, found : rows of the scores, and of the column.
+    name : of the column, for complaints.
+
     Examples
     --------
     >>> from likeforlike.columns import same_length
@@ -138,6 +166,11 @@ def same_length(expected: int, found: int, name: str) -> None:
 
 def encode(column: Column, name: str) -> Codes:
     """Number the distinct values of a column, in sorted order (by text where types are mixed).
+
+    Parameters
+    ----------
+    column : (n,) values that can be told apart, none missing.
+    name : of the argument, for complaints.
 
     Examples
     --------
@@ -239,7 +272,7 @@ def encode_columns(features: Column, name: str, size: int) -> Codes:
 
     Parameters
     ----------
-    features : one column, a dataframe of several, or a 2-D array.
+    features : one column (n,), a dataframe of several, or an array (n, k).
     name : of the argument, for complaints.
     size : how many rows there must be.
 

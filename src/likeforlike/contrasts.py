@@ -35,6 +35,15 @@ class Contrast:
     ----------
     cells : the sorted scores.
     positions : which of the G groups of the cells take part; two, or more for a barycentre.
+
+    Examples
+    --------
+    >>> from likeforlike import Cells
+    >>> from likeforlike.contrasts import Contrast
+    >>> cells = Cells.from_rows([0.1, 0.2, 0.3], ["f", "m", "m"], ["low", "low", "high"])
+    >>> contrast = Contrast(cells, (0, 1))
+    >>> contrast.groups, contrast.coverage, contrast.excluded
+    (('f', 'm'), {'f': 1.0, 'm': 0.5}, {'high': {'f': 0, 'm': 1}})
     """
 
     cells: Cells
@@ -137,6 +146,13 @@ class MeasuredContrasts(Generic[T]):
     largest : the result with the largest value.
     measured : all results, in the order of the contrasts.
     incomparable : groups of the contrasts that never meet in a level.
+
+    Examples
+    --------
+    >>> from likeforlike.contrasts import MeasuredContrasts
+    >>> found = MeasuredContrasts(0.3, measured=(0.1, 0.3), incomparable=(("a", "d"),))
+    >>> found.largest, found.alone
+    (0.3, False)
     """
 
     largest: T

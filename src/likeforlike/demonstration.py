@@ -60,8 +60,15 @@ class Scored:
     loans : all rows.
     gap, seed : the planted disparity, and the seed of everything else.
     strengths : (m,), the first 0.
-    learning, deciding, held_out : numbers of the rows.
+    learning, deciding, held_out : (n,) integers each, the numbers of the rows.
     when_deciding, when_held_out : (m, n) floats, the scores of those rows.
+
+    Examples
+    --------
+    >>> from likeforlike.demonstration import train_models
+    >>> scored = train_models(500, strengths=(0.0, 3.0), epochs=1)
+    >>> scored.learning.size, scored.deciding.size, scored.held_out.size
+    (250, 100, 150)
     """
 
     loans: Dataset
@@ -89,6 +96,10 @@ def check_extras() -> None:
 
 def audit_loans(progress: Callable[[int], None] | None = None) -> Audit:
     """Audit the loans of the paper's Table 1: parity overall, none among equals.
+
+    Parameters
+    ----------
+    progress : called with the number of replicates done since the last call.
 
     Examples
     --------

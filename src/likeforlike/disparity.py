@@ -146,6 +146,10 @@ def as_cells(
 ) -> Cells:
     """Cells of the data arguments, which may be cells already.
 
+    Parameters
+    ----------
+    scores, groups, levels, sample_weight : as for `cdd_lp`.
+
     Examples
     --------
     >>> from likeforlike.disparity import as_cells

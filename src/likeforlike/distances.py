@@ -31,6 +31,11 @@ Distance = Literal["wasserstein", "ks", "tv", "mean"]
 def check_distance(distance: str, order: float) -> Distance:
     """Check the name of a distance and its order.
 
+    Parameters
+    ----------
+    distance : `"wasserstein"`, `"ks"`, `"tv"` or `"mean"`.
+    order : p >= 1 of the Wasserstein distance.
+
     Examples
     --------
     >>> from likeforlike.distances import check_distance

@@ -171,8 +171,14 @@ class FairClassifier(_FairEstimator, NetworkClassifier):
 class FairRegressor(_FairEstimator, NetworkRegressor):
     """Regressor whose scores are alike for all groups among equals.
 
-    A multi-layer perceptron that minimises squared error + strength * penalty. Parameters,
-    attributes and notes are those of `FairClassifier`; the disparity is in the unit of the target.
+    A multi-layer perceptron that minimises squared error + strength * penalty. Attributes and notes
+    are those of `FairClassifier`; the disparity is in the unit of the target.
+
+    Parameters
+    ----------
+    penalty, strength, max_disparity : as for `FairClassifier`.
+    hidden_layer_sizes, learning_rate, max_epochs, patience, batch_size : as there.
+    penalty_rows, validation_fraction, random_state, verbose : as there.
 
     Examples
     --------

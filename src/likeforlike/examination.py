@@ -45,6 +45,13 @@ class Distribution:
     level : name of the level.
     edges : (b + 1,) edges of the bins.
     shares : {group: (b,) shares of its weight in each bin}.
+
+    Examples
+    --------
+    >>> from likeforlike.examination import Distribution
+    >>> shown = Distribution("low", (0.0, 0.5, 1.0), {"f": (0.8, 0.2), "m": (0.6, 0.4)})
+    >>> len(shown.edges) == len(shown.shares["f"]) + 1
+    True
     """
 
     level: str
@@ -67,6 +74,15 @@ class LevelAudit:
     contribution : share of Σ Q W_2² that comes from this level.
     p_value, p_adjusted : of W_2² in this level, before and after adjustment for many levels.
     thin : whether a cell has fewer than `min_cell` rows.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> from likeforlike.datasets import load_loans
+    >>> roles = {"score": "approved", "sensitive": "sex", "legitimate": "income"}
+    >>> level = lfl.audit(load_loans(1000).frame, **roles, permutations=0).levels[0]
+    >>> level.name, level.rows, round(level.gap, 3), level.thin
+    ('income high', {'female': 300, 'male': 50}, 0.2, False)
     """
 
     level: Hashable
@@ -102,6 +118,15 @@ class ContrastAudit:
     thin_share : share of each group in levels with a cell of fewer than `min_cell` rows.
     excluded : levels that lack a group: {name: {group: rows}}.
     distributions : scores in the levels that contribute most.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> from likeforlike.datasets import load_loans
+    >>> roles = {"score": "approved", "sensitive": "sex", "legitimate": "income"}
+    >>> contrast = lfl.audit(load_loans(1000).frame, **roles, permutations=99).contrasts[0]
+    >>> contrast.groups, contrast.paradox, contrast.coverage
+    (('female', 'male'), 'masked', {'female': 1.0, 'male': 1.0})
     """
 
     groups: tuple[str, str]
@@ -136,6 +161,18 @@ def examine(
     measure : Q.
     settings : of the audit.
     progress : called with the number of replicates done since the last call.
+
+    Examples
+    --------
+    >>> from likeforlike.contrasts import contrasts
+    >>> from likeforlike.datasets import load_loans
+    >>> from likeforlike.examination import examine
+    >>> from likeforlike.tables import Roles, read_cells
+    >>> table = read_cells(load_loans().frame, Roles("approved", "sex", ("income",)))
+    >>> settings = {"permutations": 0, "confidence": 0.95, "min_cell": 20}
+    >>> found = examine(contrasts(table.cells, "pairwise")[0], table, "marginal", settings, None)
+    >>> round(found.conditional.value, 3), found.test
+    (0.2, None)
     """
     cells = contrast.cells
     if len(cells.groups) > 2:
@@ -271,7 +308,22 @@ def _distributions(contrast: Contrast, levels: tuple[LevelAudit, ...]) -> tuple[
 
 
 def contrast_dict(contrast: ContrastAudit) -> dict[str, Any]:
-    """A contrast as plain values, with large tables cut down to what readers need."""
+    """A contrast as plain values, with large tables cut down to what readers need.
+
+    Parameters
+    ----------
+    contrast : of `examine`, or one of the contrasts of an audit.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> from likeforlike.datasets import load_loans
+    >>> from likeforlike.examination import contrast_dict
+    >>> roles = {"score": "approved", "sensitive": "sex", "legitimate": "income"}
+    >>> found = lfl.audit(load_loans(1000).frame, **roles, permutations=0)
+    >>> contrast_dict(found.contrasts[0])["rows"]
+    [500, 500]
+    """
     test, nested = contrast.test, contrast.nested
     return {
         "groups": contrast.groups,

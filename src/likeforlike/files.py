@@ -24,6 +24,11 @@ Engine = Literal["auto", "polars", "duckdb", "spark"]
 def extra(module: str, name: str) -> Any:  # noqa: ANN401
     """Import a module of an optional dependency, or say how to install it.
 
+    Parameters
+    ----------
+    module : what to import.
+    name : the extra that brings it.
+
     Examples
     --------
     >>> from likeforlike.files import extra
@@ -47,6 +52,16 @@ def open_file(path: str | Path, engine: Engine = "auto") -> Any:  # noqa: ANN401
     path : the file; Spark also takes a folder of Parquet files.
     engine : `"auto"`, `"polars"`, `"duckdb"` (larger than memory) or `"spark"` (larger than a
         machine).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import polars as pl
+    >>> from likeforlike.files import open_file
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pl.DataFrame({"score": [0.5], "sex": ["f"]}).write_csv(f"{folder}/scores.csv")
+    ...     open_file(f"{folder}/scores.csv").collect().rows()
+    [(0.5, 'f')]
     """
     if engine not in get_args(Engine):
         raise InputError(f"engine must be one of {get_args(Engine)}, not {engine!r}.")
@@ -84,6 +99,10 @@ def _spark() -> Any:  # noqa: ANN401
 def readable(data: object) -> Iterator[None]:
     """Turn an engine's complaint about its data into an `InputError` of one line.
 
+    Parameters
+    ----------
+    data : a path, which the complaint then names, or a table.
+
     Examples
     --------
     >>> from likeforlike.files import readable
@@ -114,7 +133,7 @@ def _engine_errors() -> tuple[type[Exception], ...]:
 
 
 def check_writable(path: str | Path | None) -> None:
-    """Raise at once if a file could not be written later; `None` is no file.
+    """Raise at once if a file could not be written to `path` later; `None` is no file.
 
     Examples
     --------
@@ -139,6 +158,11 @@ def write_whole(path: str | Path, text: str) -> None:
     """Write a text file completely or not at all.
 
     The text goes to a temporary file beside the target, which then takes its place.
+
+    Parameters
+    ----------
+    path : of the file; its folder must be there.
+    text : all of it, written in UTF-8.
 
     Examples
     --------

@@ -45,6 +45,14 @@ class MappedRows(NamedTuple):
     level : (n,) integers, positions among `labels`.
     labels : labels of levels, which the maps may or may not know.
     mass : (n,) floats >= 0, by which tied rows share; `None` means evenly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likeforlike.level_maps import MappedRows
+    >>> rows = MappedRows(np.array([0.0, 3.0]), np.array([0, 1]), np.array([0, 0]), ("all",))
+    >>> rows.mass is None
+    True
     """
 
     scores: FloatArray
@@ -65,6 +73,16 @@ class LevelMaps:
         all 0 where there is none.
     ranks : (K + 1) x G distribution functions F_al.
     curves : K + 1 quantile functions Σ_a P(a | l) Q_al.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likeforlike import Cells
+    >>> from likeforlike.level_maps import MappedRows, level_maps
+    >>> maps = level_maps(Cells.from_rows([0, 1, 2, 3], ["f", "f", "m", "m"]), min_cell=2)
+    >>> rows = MappedRows(np.array([0.0, 3.0]), np.array([0, 1]), np.array([0, 0]), ("all",))
+    >>> maps.carried(rows, seed=0)
+    array([1., 2.])
     """
 
     cells: Cells
@@ -86,7 +104,7 @@ class LevelMaps:
         return part
 
     def positions(self, labels: Sequence[Hashable]) -> IntArray:
-        """Position of each label among the levels, -1 for one that is not there."""
+        """Positions (k,) of k labels among the levels, -1 for one that is not there."""
         known = {label: k for k, label in enumerate(self.cells.levels)}
         return np.array([known.get(label, -1) for label in labels])
 
@@ -171,6 +189,10 @@ def level_maps(cells: Cells, min_cell: int) -> LevelMaps:
 def squared_distances(cells: Cells) -> FloatArray:
     """W_2² between every two groups in every level, shape (K, G, G); 0 where one is absent.
 
+    Parameters
+    ----------
+    cells : sorted scores of K levels and G groups.
+
     Examples
     --------
     >>> from likeforlike import Cells
@@ -251,6 +273,12 @@ def _nearest(known: FloatArray, wanted: FloatArray) -> IntArray:
 def check_groups(labels: Sequence[Hashable], rows: IntArray, min_cell: int) -> None:
     """Raise unless there are two groups or more, each with at least `min_cell` rows.
 
+    Parameters
+    ----------
+    labels : of the G groups.
+    rows : (G,) integers, how many rows each has.
+    min_cell : the least number of rows.
+
     Examples
     --------
     >>> import numpy as np
@@ -273,6 +301,11 @@ def check_groups(labels: Sequence[Hashable], rows: IntArray, min_cell: int) -> N
 def known_groups(group: Codes, known: tuple[Hashable, ...]) -> IntArray:
     """Groups of rows as positions among those of `fit`, shape (n,).
 
+    Parameters
+    ----------
+    group : of n rows.
+    known : labels of the groups that `fit` has seen.
+
     Examples
     --------
     >>> from likeforlike.columns import encode
@@ -293,6 +326,10 @@ def known_groups(group: Codes, known: tuple[Hashable, ...]) -> IntArray:
 
 def check_width(label: Hashable, known: Hashable) -> None:
     """Raise unless a level is made of as many columns as those of `fit`.
+
+    Parameters
+    ----------
+    label, known : of a level, and of one that `fit` has seen; tuples if there are several columns.
 
     Examples
     --------

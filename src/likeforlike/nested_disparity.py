@@ -223,6 +223,12 @@ def level_ground(
 ) -> FloatArray:
     """Ground cost d(l, l')^p between the levels, shape (K, K).
 
+    Parameters
+    ----------
+    level_metric : d, `"discrete"`, `"ordinal"`, `"numeric"` or a (K, K) array.
+    levels : labels of the K levels, in order.
+    order : p >= 1.
+
     Examples
     --------
     >>> from likeforlike.nested_disparity import level_ground

@@ -38,7 +38,15 @@ __all__ = ["NetworkClassifier", "NetworkEstimator", "NetworkRegressor", "check_c
 
 
 class NetworkEstimator(BaseEstimator, ABC):  # type: ignore[misc]
-    """An estimator with a network inside: what does not depend on how it is trained."""
+    """An estimator with a network inside: what does not depend on how it is trained.
+
+    Examples
+    --------
+    >>> from likeforlike import FairClassifier
+    >>> from likeforlike.network_estimator import NetworkEstimator
+    >>> issubclass(FairClassifier, NetworkEstimator)
+    True
+    """
 
     learning_rate: float | None
     max_epochs: int
@@ -114,7 +122,15 @@ class NetworkEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
 
 class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
-    """`fit`, `predict_proba` and `predict` of a classifier."""
+    """`fit`, `predict_proba` and `predict` of a classifier.
+
+    Examples
+    --------
+    >>> from likeforlike import FairClassifier
+    >>> model = FairClassifier(strength=0.0, max_epochs=2, random_state=0)
+    >>> model.fit([[0.0], [1.0], [2.0], [3.0]], list("nnyy")).predict_proba([[1.5]]).shape
+    (1, 2)
+    """
 
     def fit(
         self,
@@ -149,18 +165,26 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803, ANN401
-        """Probability of every class, shape (n, c)."""
+        """Probability of every class for the rows of X (n, d), shape (n, c)."""
         scores = self._scores(X)
         return np.column_stack([1.0 - scores, scores]) if scores.ndim == 1 else scores
 
     def predict(self, X: Any) -> Any:  # noqa: N803, ANN401
-        """The most probable class, shape (n,)."""
+        """The most probable class for the rows of X (n, d), shape (n,)."""
         most_probable = np.argmax(self.predict_proba(X), axis=1)
         return self.classes_[most_probable]
 
 
 class NetworkRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
-    """`fit` and `predict` of a regressor."""
+    """`fit` and `predict` of a regressor.
+
+    Examples
+    --------
+    >>> from likeforlike import FairRegressor
+    >>> model = FairRegressor(strength=0.0, max_epochs=2, random_state=0)
+    >>> model.fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 2.0, 4.0, 6.0]).predict([[1.5]]).shape
+    (1,)
+    """
 
     def fit(
         self,
@@ -171,7 +195,13 @@ class NetworkRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
         legitimate_features: Column | None = None,
         sample_weight: Column | None = None,
     ) -> Self:
-        """Fit to inputs X (n, d) and targets y (n,); the rest as for a classifier."""
+        """Fit to inputs X (n, d) and targets y (n,).
+
+        Parameters
+        ----------
+        X, y : inputs and targets.
+        sensitive_features, legitimate_features, sample_weight : as for a classifier.
+        """
         with _all_or_nothing(self):
             X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)  # noqa: N806
             layout = self._layout(len(X), sensitive_features, legitimate_features)
@@ -180,12 +210,16 @@ class NetworkRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> FloatArray:  # noqa: N803, ANN401
-        """Predicted targets, shape (n,)."""
+        """Predicted targets for the rows of X (n, d), shape (n,)."""
         return self._scores(X)
 
 
 def check_count(name: str, value: object) -> None:
     """Raise unless a setting is an integer of 1 or more.
+
+    Parameters
+    ----------
+    name, value : of the setting.
 
     Examples
     --------

@@ -61,6 +61,17 @@ class Fallback(NamedTuple):
     level, group : labels of the cell.
     rows : how many rows it had in `fit`.
     borrowed : the level whose map it takes; `None` is the map of all levels pooled.
+
+    Examples
+    --------
+    >>> from likeforlike.postprocess import ConditionalBarycentre
+    >>> repair = ConditionalBarycentre(min_cell=2).fit(
+    ...     [0.1, 0.3, 0.5, 0.9, 0.4],
+    ...     sensitive_features=["f", "f", "m", "m", "m"],
+    ...     legitimate_features=[1, 1, 1, 1, 2],
+    ... )
+    >>> repair.fallbacks_[-1]
+    Fallback(level=2, group='m', rows=1, borrowed=1)
     """
 
     level: Hashable
@@ -140,7 +151,7 @@ class ConditionalBarycentre:
         scores : (n,) finite numbers.
         sensitive_features : (n,) labels, or a table or 2-D array of several columns, whose
             combinations are the groups.
-        legitimate_features : likewise, the levels; `None` means one level.
+        legitimate_features : (n,) labels, or several columns, the levels; `None` means one level.
         sample_weight : (n,) numbers >= 0; rows of weight 0 are left out.
         """
         self._check_settings()
@@ -215,7 +226,12 @@ class ConditionalBarycentre:
         legitimate_features: Column | None = None,
         sample_weight: Column | None = None,
     ) -> FloatArray:
-        """Learn the maps from these rows and repair them."""
+        """Learn the maps from these rows and repair them, shape (n,).
+
+        Parameters
+        ----------
+        scores, sensitive_features, legitimate_features, sample_weight : as for `fit`.
+        """
         columns = {
             "sensitive_features": sensitive_features,
             "legitimate_features": legitimate_features,
@@ -224,7 +240,7 @@ class ConditionalBarycentre:
         return self.fit(scores, **columns).transform(scores, **columns)
 
     def get_params(self, *, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
-        """Settings by name, as scikit-learn asks for them."""
+        """Settings by name, as scikit-learn asks for them; `deep` or not is the same here."""
         return {"t": self.t, "min_cell": self.min_cell, "random_state": self.random_state}
 
     def set_params(self, **params: Any) -> Self:  # noqa: ANN401

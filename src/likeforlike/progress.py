@@ -13,6 +13,11 @@ __all__ = ["epochs_bar"]
 def epochs_bar(epochs: int, wanted: bool) -> Iterator[Callable[[int], None]]:
     """A bar over the epochs of a fit; what is yielded takes the number of an epoch just done.
 
+    Parameters
+    ----------
+    epochs : how many there are at most.
+    wanted : whether to show a bar at all; even then it needs a terminal.
+
     Examples
     --------
     >>> from likeforlike.progress import epochs_bar

@@ -23,6 +23,13 @@ class Provenance:
         order of the rows nor the engine that held them changes it.
     versions : of likeforlike, Python and the libraries that compute.
     created : when, in coordinated universal time.
+
+    Examples
+    --------
+    >>> from likeforlike.provenance import provenance
+    >>> found = provenance("abc")
+    >>> found.fingerprint, found.created[-6:]
+    ('abc', '+00:00')
     """
 
     fingerprint: str
@@ -31,7 +38,11 @@ class Provenance:
 
 
 def fingerprint(cells: Cells) -> str:
-    """SHA-256 of cells.
+    """SHA-256 of the scores, levels and groups in cells, in any order of the rows.
+
+    Parameters
+    ----------
+    cells : the sorted scores.
 
     Examples
     --------
@@ -55,6 +66,10 @@ def fingerprint(cells: Cells) -> str:
 
 def provenance(data: str) -> Provenance:
     """Provenance of figures computed now from data with this fingerprint.
+
+    Parameters
+    ----------
+    data : the fingerprint.
 
     Examples
     --------

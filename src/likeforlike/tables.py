@@ -37,6 +37,12 @@ class Roles:
     score, sensitive : one column each.
     legitimate : columns whose combinations are the levels; none means one level.
     weight : column of sample weights, or `None`.
+
+    Examples
+    --------
+    >>> from likeforlike.tables import Roles
+    >>> Roles("approved", "sex", ("income",)).columns
+    ('approved', 'sex', 'income')
     """
 
     score: str
@@ -63,6 +69,14 @@ class TableCells:
     missing : how many values each of these columns lacks.
     edges : inner edges of the bins of each binned column; a value equal to an edge lies below it.
     engine : who held the data.
+
+    Examples
+    --------
+    >>> from likeforlike.datasets import load_loans
+    >>> from likeforlike.tables import Roles, read_cells
+    >>> table = read_cells(load_loans(1000).frame, Roles("approved", "sex", ("income",)))
+    >>> table.used, table.engine, table.level_names
+    (1000, 'polars', ('income high', 'income low', 'income medium'))
     """
 
     cells: Cells

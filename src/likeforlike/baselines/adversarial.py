@@ -326,6 +326,12 @@ class AdversarialRegressor(_Adversarial, NetworkRegressor):
     As `AdversarialClassifier`, with the squared error of the standardised target as the loss, so
     that a strength means the same in any unit of y.
 
+    Parameters
+    ----------
+    strength, criterion, weighted, hidden_layer_sizes, adversary_layer_sizes : as there.
+    learning_rate, max_epochs, patience, batch_size, validation_fraction : as there.
+    random_state, verbose : as there.
+
     Examples
     --------
     >>> from likeforlike.baselines.adversarial import AdversarialRegressor

@@ -377,6 +377,12 @@ class DCFRRegressor(_DCFR, NetworkRegressor):
     As `DCFRClassifier`, with the squared error of the standardised target as the loss, so that a
     strength means the same in any unit of y.
 
+    Parameters
+    ----------
+    strength, width, adversary_width, adversary_loss, adversary_steps, optimiser : as there.
+    learning_rate, max_epochs, patience, batch_size, validation_fraction : as there.
+    random_state, verbose : as there.
+
     Examples
     --------
     >>> from likeforlike.baselines.dcfr import DCFRRegressor

@@ -116,7 +116,7 @@ class LegitimateOnly(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803, ANN401
-        """Predicted classes or targets, shape (n,)."""
+        """Predicted classes or targets of the rows of X (n, d), shape (n,)."""
         place = self._looked_up(X)
         answers = self.estimator_.predict(np.eye(len(self.levels_)))
         base = self.base_rate_
@@ -126,13 +126,16 @@ class LegitimateOnly(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803, ANN401
-        """Probability of every class, shape (n, c)."""
+        """Probability of every class for the rows of X (n, d), shape (n, c)."""
         place = self._looked_up(X)
         answers = self.estimator_.predict_proba(np.eye(len(self.levels_)))
         return np.where((place >= 0)[:, None], answers[place], self.base_rate_)
 
     def score(self, X: Any, y: Any, *, sample_weight: Column | None = None) -> float:  # noqa: N803, ANN401
-        """Accuracy of a classifier, R² of a regressor."""
+        """Accuracy of a classifier, R² of a regressor, on X (n, d) with the targets y (n,).
+
+        Rows count by `sample_weight` (n,), or all the same.
+        """
         predicted = self.predict(X)
         measure = accuracy_score if is_classifier(self.estimator_) else r2_score
         return float(measure(y, predicted, sample_weight=sample_weight))

@@ -185,8 +185,9 @@ class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         X : (n, d) dataframe or array with the columns of `fit`.
         sensitive_features : (n,) labels, or several columns; needed unless there were none in
             `fit`. A group that was not there is refused.
-        legitimate_features : likewise, if repaired `within_levels`. A level that was not there
-            takes the map of the nearest level, or of all levels pooled, with a warning.
+        legitimate_features : (n,) labels, or several columns, if repaired `within_levels`. A
+            level that was not there takes the map of the nearest level, or of all levels pooled,
+            with a warning.
 
         Returns
         -------
@@ -223,7 +224,12 @@ class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         sensitive_features: Column | None = None,
         legitimate_features: Column | None = None,
     ) -> Any:  # noqa: ANN401
-        """Learn the maps from these rows and repair them."""
+        """Learn the maps from these rows and repair them.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, legitimate_features : as for `fit`.
+        """
         features = {
             "sensitive_features": sensitive_features,
             "legitimate_features": legitimate_features,

@@ -13,7 +13,26 @@ __all__ = ["LightGBMMetric", "lightgbm_metric", "lightgbm_objective"]
 
 
 class LightGBMMetric(PenalisedLoss):
-    """Mean loss + strength * V on evaluation rows, as (name, value, False): lower is better."""
+    """Mean loss + strength * V on evaluation rows, as (name, value, False): lower is better.
+
+    `lightgbm_metric` makes one from columns.
+
+    Parameters
+    ----------
+    penalty : V.
+    strength : its weight against the mean loss, >= 0.
+    layout : groups and levels of the evaluation rows, in their order.
+    loss : `"logistic"` or `"squared"`.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> from likeforlike.boosting import LightGBMMetric
+    >>> from likeforlike.penalties import Layout
+    >>> metric = LightGBMMetric(lfl.FairLeap(), 10.0, Layout.of_rows(["f", "m"]), "squared")
+    >>> metric([0.0, 2.0], [0.5, 1.5])
+    ('penalised_squared', 10.25, False)
+    """
 
     def __call__(
         self, first: Column, second: Column, sample_weight: Column | None = None

@@ -13,7 +13,26 @@ __all__ = ["XGBoostMetric", "xgboost_metric", "xgboost_objective"]
 
 
 class XGBoostMetric(PenalisedLoss):
-    """Mean loss + strength * V on evaluation rows; lower is better."""
+    """Mean loss + strength * V on evaluation rows; lower is better.
+
+    `xgboost_metric` makes one from columns.
+
+    Parameters
+    ----------
+    penalty : V.
+    strength : its weight against the mean loss, >= 0.
+    layout : groups and levels of the evaluation rows, in their order.
+    loss : `"logistic"` or `"squared"`.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> from likeforlike.boosting import XGBoostMetric
+    >>> from likeforlike.penalties import Layout
+    >>> metric = XGBoostMetric(lfl.FairLeap(), 10.0, Layout.of_rows(["f", "m"]), "squared")
+    >>> metric.__name__, metric([0.0, 2.0], [0.5, 1.5])
+    ('penalised_squared', 10.25)
+    """
 
     @property
     def __name__(self) -> str:

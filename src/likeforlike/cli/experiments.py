@@ -115,8 +115,8 @@ def reproduce_command(
     Finished runs are kept in OUT/journals: a reproduction that was stopped goes on where it was.
     """
     with one_line_errors():
+        from likeforlike.claims.publishing import publish
         from likeforlike.experiments.paper import PAPER_DATASETS, Profile
-        from likeforlike.experiments.publishing import publish
         from likeforlike.experiments.reproduction import read_reproduction, reproduce
 
         target = page or out / "reproduction.md"

@@ -31,6 +31,13 @@ class Availability(NamedTuple):
     size : bytes of its files.
     state : where they are; `"damaged"` files are never used.
     licence : on what terms they may be used.
+
+    Examples
+    --------
+    >>> from likeforlike.datasets import available
+    >>> drug = available()[1]
+    >>> drug.name, drug.rows, drug.licence
+    ('drug', 1885, 'CC BY 4.0')
     """
 
     name: str

@@ -25,6 +25,13 @@ class Inputs(NamedTuple):
     ----------
     matrix : (n, d) floats.
     names : d names; `"column=value"` for a column that stands for one value.
+
+    Examples
+    --------
+    >>> from likeforlike.datasets import make_loans
+    >>> inputs = make_loans(100).inputs()
+    >>> inputs.matrix.shape, inputs.names
+    ((100, 4), ('income', 'debt', 'history', 'tenure'))
     """
 
     matrix: FloatArray

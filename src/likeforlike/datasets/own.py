@@ -14,7 +14,24 @@ __all__ = ["OwnTable", "dataset_of_table"]
 
 
 class OwnTable(NamedTuple):
-    """A data set, and how many rows were left out because a value was missing."""
+    """A data set, and how many rows were left out because a value was missing.
+
+    Attributes
+    ----------
+    data : the rows that are complete, with their roles.
+    left_out : how many rows are not.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from likeforlike.datasets import dataset_of_table
+    >>> frame = pl.DataFrame(
+    ...     {"age": [1, None, 3, 4], "sex": ["f", "m", "f", "m"], "paid": [0.5, 0.7, 0.9, 0.1]}
+    ... )
+    >>> data, left_out = dataset_of_table(frame, target="paid", sensitive="sex")
+    >>> data.frame.height, left_out
+    (3, 1)
+    """
 
     data: Dataset
     left_out: int

@@ -30,7 +30,22 @@ __all__ = ["Certificate", "certificate", "effective_rows", "gap_errors"]
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """Bounds on Σ_l Q(l) W_1(l) that hold in finite samples, each with the given confidence."""
+    """Bounds on Σ_l Q(l) W_1(l) that hold in finite samples, each with the given confidence.
+
+    Attributes
+    ----------
+    lower, upper : the bounds, in units of the score.
+    confidence : of each of them by itself.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> from likeforlike.datasets import load_loans
+    >>> roles = {"score": "approved", "sensitive": "sex", "legitimate": "income"}
+    >>> bounds = lfl.audit(load_loans(1000).frame, **roles).contrasts[0].certificate
+    >>> bounds.lower < 0.2 < bounds.upper, bounds.confidence
+    (True, 0.95)
+    """
 
     lower: float
     upper: float
@@ -73,6 +88,10 @@ def _segment_squares(atoms: Atoms) -> tuple[FloatArray, FloatArray]:
 def effective_rows(contrast: Contrast) -> FloatArray:
     """Rows of each supported level and group, (Σ w)² / Σ w² where they have weights. Shape (k, 2).
 
+    Parameters
+    ----------
+    contrast : two groups; k levels hold both.
+
     Examples
     --------
     >>> from likeforlike import Cells
@@ -93,6 +112,10 @@ def gap_errors(contrast: Contrast) -> FloatArray:
     """Standard error of the gap of means in each supported level, sqrt(s_0²/n_0 + s_1²/n_1).
 
     NaN where a cell has a single row and its spread cannot be known. Shape (k,).
+
+    Parameters
+    ----------
+    contrast : two groups; k levels hold both.
 
     Examples
     --------

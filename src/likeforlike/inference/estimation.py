@@ -50,6 +50,18 @@ class Estimate:
     plug_in : the same without the correction.
     distance : what D is, "W2" or, for scores with two values, "gap".
     levels : how many levels took part; those with a single row in a cell cannot.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> from likeforlike.datasets import load_loans
+    >>> roles = {"score": "approved", "sensitive": "sex", "legitimate": "income"}
+    >>> found = lfl.audit(load_loans(1000).frame, **roles).contrasts[0].estimate
+    >>> found.distance, found.levels, found.value < found.plug_in
+    ('gap', 3, True)
+    >>> low, high = found.interval
+    >>> low < 0.2 < high
+    True
     """
 
     value: float
@@ -196,7 +208,8 @@ def estimate(
     reach = NormalDist().inv_cdf(0.5 + confidence / 2.0) * error
     return Estimate(
         value=_root(whole - bias),
-        interval=(_root(whole - bias - reach), _root(whole - bias + reach)),
+        # Below 0 the square is noise: an interval around it could end at 0 and claim exact parity.
+        interval=(_root(whole - bias - reach), _root(max(0.0, whole - bias) + reach)),
         confidence=confidence,
         squared=whole - bias,
         plug_in=_root(whole),

@@ -75,6 +75,15 @@ class PermutationTest:
         in 80% of samples like this one, at 5%; for decisions a shift of the rate, detected by the
         second statistic.
     permutations : how many there were.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> from likeforlike.datasets import load_loans
+    >>> roles = {"score": "approved", "sensitive": "sex", "legitimate": "income"}
+    >>> test = lfl.audit(load_loans(1000).frame, **roles, permutations=99).contrasts[0].test
+    >>> test.p_value, test.level_adjusted
+    (0.01, array([0.03, 0.03, 0.03]))
     """
 
     p_value: float

@@ -321,7 +321,7 @@ class FairBiT(Penalty):
         return cls(order=2.0, level_metric="ordinal", level_cost=1.0, off_diagonal=True)
 
     def stacked(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
-        """Values (m,) and gradients (m, n) of the scores (m, n) of m models."""
+        """Values (m,) and gradients (m, n) of the scores (m, n) of m models on rows of a layout."""
         ground = ground_between(self.level_metric, layout.levels, self.order)
         return bicausal(
             scores,
@@ -333,8 +333,10 @@ class FairBiT(Penalty):
         )
 
     def moved(self, layout: Layout) -> FloatArray:
-        """Mass that the plan moves to or from each row: 1 / n_a for two groups where everybody
-        counts, min(p_0(l), p_1(l)) / n_al where those do who stay in their level. Shape (n,).
+        """Mass that the plan moves to or from each row of a layout, shape (n,).
+
+        For two groups that is 1 / n_a where everybody counts, and min(p_0(l), p_1(l)) / n_al where
+        those do who stay in their level.
         """
         if self._everybody(layout):
             return moved_between_groups(layout)

@@ -260,11 +260,14 @@ class FairLeap(Penalty):
         return cls(measure=measure, order=1.0, summed=measure == "uniform")
 
     def stacked(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
-        """Values (m,) and gradients (m, n) of the scores (m, n) of m models."""
+        """Values (m,) and gradients (m, n) of the scores (m, n) of m models on rows of a layout."""
         return levelwise(scores, layout, self.order, self.measure, summed=self.summed)
 
     def moved(self, layout: Layout) -> FloatArray:
-        """Mass that the plan moves to or from each row: Q(l) / n_al for two groups. Shape (n,)."""
+        """Mass that the plan moves to or from each row of a layout, shape (n,).
+
+        For two groups that is Q(l) / n_al.
+        """
         mass = layout.cell_mass()
         which, given = _numbered(self.measure, layout)
         weight = _level_measure(

@@ -140,13 +140,13 @@ class SlopeField:
         return cls(values, places, heights, offsets)
 
     def select(self, models: IntArray) -> SlopeField:
-        """The field of some of the models."""
+        """The field of some of the models, (k,) positions."""
         return SlopeField(
             self.values[models], self.places[models], self.heights[models], self.offsets[models]
         )
 
     def slopes(self, scores: FloatArray, layout: Layout) -> FloatArray:
-        """Slope for a unit of moved mass at the scores (m, b) of other rows, shape (m, b)."""
+        """Slopes (m, b) for a unit of moved mass at the scores (m, b) of the rows of a layout."""
         found = np.empty(scores.shape)
         kernel = partial(
             _look_up, scores, layout.segments, self.places, self.heights, self.offsets, found

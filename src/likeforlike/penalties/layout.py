@@ -72,7 +72,7 @@ class Layout:
 
     @classmethod
     def of_codes(cls, group: Codes, level: Codes | None) -> Layout:
-        """Layout of rows whose groups and levels are numbered already; `None` is one level."""
+        """Layout of rows whose group and level are numbered already; `level=None` is one level."""
         if level is None:
             return cls(group.codes[None, :], ("all",), group.labels, np.empty((0, 0)))
         segments = level.codes * len(group.labels) + group.codes
@@ -80,11 +80,11 @@ class Layout:
 
     @classmethod
     def single(cls, size: int) -> Layout:
-        """Layout of rows of which nothing is known: one level, one group."""
+        """Layout of `size` rows of which nothing is known: one level, one group."""
         return cls(np.zeros((1, size), np.int64), ("all",), ("all",), np.empty((0, 0)))
 
     def weighted(self, sample_weight: FloatArray) -> Layout:
-        """The same rows with weights (n,)."""
+        """The same rows, each with its `sample_weight`, (n,) numbers >= 0."""
         return Layout(self.segments, self.levels, self.groups, sample_weight[None, :])
 
     @property
@@ -94,7 +94,7 @@ class Layout:
 
     @property
     def cells(self) -> int:
-        """K x G."""
+        """How many cells there are, K x G."""
         return len(self.levels) * len(self.groups)
 
     def line(self, model: int) -> Layout:

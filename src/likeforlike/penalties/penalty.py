@@ -53,14 +53,14 @@ class Penalty(ABC):
 
     @abstractmethod
     def stacked(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
-        """Values (m,) and gradients (m, n) of the scores (m, n) of m models."""
+        """Values (m,) and gradients (m, n) of the scores (m, n) of m models on rows of a layout."""
 
     @abstractmethod
     def moved(self, layout: Layout) -> FloatArray:
-        """How much mass the plan moves to or from each row, whatever the scores; shape (n,)."""
+        """Mass (n,) that the plan moves to or from each row of a layout, whatever the scores."""
 
     def check(self, layout: Layout) -> None:
-        """Raise unless there is something to compare in these rows."""
+        """Raise unless there is something to compare in the rows of the layout."""
         layout.check_meeting()
 
     def curvature(self, scores: FloatArray, layout: Layout) -> FloatArray:
@@ -145,7 +145,10 @@ class Penalty(ABC):
         return self.stacked_classes(values, layout)
 
     def stacked_classes(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
-        """Values (m,) and gradients (m, n, c) of scores (m, n, c): the sum over the c classes."""
+        """Values (m,) and gradients (m, n, c) of scores (m, n, c): the sum over the c classes.
+
+        The layout is that of the n rows.
+        """
         models, rows, classes = scores.shape
         flat = np.ascontiguousarray(scores.transpose(0, 2, 1)).reshape(models * classes, rows)
         own = layout

@@ -46,15 +46,15 @@ class WassersteinPenalty(Penalty):
         return cls(order=1.0)
 
     def stacked(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
-        """Values (m,) and gradients (m, n) of the scores (m, n) of m models."""
+        """Values (m,) and gradients (m, n) of the scores (m, n) of m models on rows of a layout."""
         return levelwise(scores, _pooled(layout), self.order)
 
     def check(self, layout: Layout) -> None:
-        """Raise unless there are two groups; they need not meet in a level."""
+        """Raise unless the layout has two groups; they need not meet in a level."""
         _pooled(layout).check_meeting()
 
     def moved(self, layout: Layout) -> FloatArray:
-        """Mass that the plan moves to or from each row: 1 / n_a for two groups. Shape (n,)."""
+        """Mass (n,) that the plan moves to or from each row of a layout: 1 / n_a for two groups."""
         return moved_between_groups(layout)
 
 

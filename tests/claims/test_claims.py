@@ -3,9 +3,8 @@
 import polars as pl
 import pytest
 
-from likeforlike.experiments import appendix_claims, claims
-from likeforlike.experiments.claims import paper_claims
-from likeforlike.experiments.evidence import (
+from likeforlike.claims import appendix, results
+from likeforlike.claims.evidence import (
     PROPOSED,
     Claim,
     Evidence,
@@ -15,9 +14,10 @@ from likeforlike.experiments.evidence import (
     lead,
     mostly,
 )
+from likeforlike.claims.results import paper_claims
 from likeforlike.experiments.paper import PAPER_DATASETS, PAPER_METHODS
 from likeforlike.experiments.reproduction import Reproduction
-from tests.experiments.made import AS_CLAIMED, DENIED, World, reproduction
+from tests.claims.made import AS_CLAIMED, DENIED, World, reproduction
 
 # These two do not rest on differences between runs.
 ABOUT_DIGITS = "Adversarial debiasing with and without"
@@ -193,7 +193,7 @@ def test_no_claim_is_forgotten() -> None:
     """Every function that makes a claim is asked."""
     made = [
         name
-        for module in (claims, appendix_claims)
+        for module in (results, appendix)
         for name, value in vars(module).items()
         if callable(value)
         and not name.startswith("_")

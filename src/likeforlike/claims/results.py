@@ -1,6 +1,6 @@
 """The claims of the paper, one function each, decided by what was measured.
 
-Those of the section Results are here, those of the appendix in `appendix_claims`. What vague words
+Those of the section Results are here, those of the appendix in `appendix`. What vague words
 are taken to mean is said in each claim's evidence: *generally* is more than half of the panels, a
 trade-off is *better* when its normalised hypervolume is larger, by steps and by lines, *loss* is
 the way from no regularisation (0) to legitimate only (1), and a *cut* is the share of the disparity
@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from likeforlike.experiments.appendix_claims import APPENDIX_CLAIMS
-from likeforlike.experiments.evidence import (
+from likeforlike.claims.appendix import APPENDIX_CLAIMS
+from likeforlike.claims.evidence import (
     PROPOSED,
     RIVALS,
     SLIGHT,
@@ -30,10 +30,10 @@ from likeforlike.experiments.evidence import (
     on_frontier,
     together,
 )
+from likeforlike.claims.published import DATASET_LABELS
+from likeforlike.claims.resampled import Resampled
 from likeforlike.experiments.paper import PAPER_DATASETS
-from likeforlike.experiments.published import DATASET_LABELS
 from likeforlike.experiments.reproduction import Reproduction
-from likeforlike.experiments.resampled import Resampled
 
 __all__ = ["paper_claims"]
 
@@ -379,7 +379,7 @@ def paper_claims(found: Reproduction) -> list[Claim]:
     >>> import polars as pl
     >>> from likeforlike.experiments.measuring import MEASURED
     >>> from likeforlike.experiments.reproduction import Reproduction
-    >>> from likeforlike.experiments.claims import paper_claims
+    >>> from likeforlike.claims.results import paper_claims
     >>> names = ["no regularisation", "legitimate only"]
     >>> runs = pl.DataFrame(
     ...     {"dataset": "drug", "method": name, "strength": 0.0, "seed": 0, "rows": 9}

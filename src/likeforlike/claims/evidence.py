@@ -14,11 +14,11 @@ from typing import Literal
 
 import polars as pl
 
+from likeforlike.claims.published import DATASET_LABELS
+from likeforlike.claims.resampled import FEWEST_RUNS, Estimate, Resampled, resample
 from likeforlike.errors import InputError
 from likeforlike.experiments.paper import PAPER_METHODS
-from likeforlike.experiments.published import DATASET_LABELS
 from likeforlike.experiments.reproduction import Reproduction
-from likeforlike.experiments.resampled import FEWEST_RUNS, Estimate, Resampled, resample
 
 __all__ = [
     "CONTENDERS",
@@ -61,6 +61,7 @@ DISPARITY_LABELS = {
     "cdd_average": "CDD-lp average",
     "cdd_marginal": "CDD-lp P(L)",
     "dd": "DD",
+    "squared": "estimate without small-sample bias",
 }
 """Names of the disparities as people write them."""
 
@@ -108,7 +109,7 @@ def every(parts: Sequence[Part]) -> Verdict:
 
     Examples
     --------
-    >>> from likeforlike.experiments.evidence import Part, every
+    >>> from likeforlike.claims.evidence import Part, every
     >>> every([Part(True, ""), Part(None, "")]), every([Part(None, ""), Part(False, "")])
     ('not decidable', 'not reproduced')
     """
@@ -122,7 +123,7 @@ def mostly(parts: Sequence[Part]) -> Verdict:
 
     Examples
     --------
-    >>> from likeforlike.experiments.evidence import Part, mostly
+    >>> from likeforlike.claims.evidence import Part, mostly
     >>> mostly([Part(True, ""), Part(True, ""), Part(False, "")])
     'reproduced'
     """
@@ -143,7 +144,7 @@ def concluded(
 
     Examples
     --------
-    >>> from likeforlike.experiments.evidence import Part, concluded
+    >>> from likeforlike.claims.evidence import Part, concluded
     >>> concluded("It is so", "Results", "Seen", [Part(True, "Drug: yes")]).evidence
     'Seen. Drug: yes.'
     """
@@ -162,7 +163,7 @@ def together(*signs: bool | None) -> bool | None:
 
     Examples
     --------
-    >>> from likeforlike.experiments.evidence import together
+    >>> from likeforlike.claims.evidence import together
     >>> together(True, None), together(None, False)
     (None, False)
     """
@@ -258,8 +259,8 @@ class Lead:
 
     Examples
     --------
-    >>> from likeforlike.experiments.evidence import Lead
-    >>> from likeforlike.experiments.resampled import Estimate
+    >>> from likeforlike.claims.evidence import Lead
+    >>> from likeforlike.claims.resampled import Estimate
     >>> Lead(Estimate(0.2, 0.01, 9), Estimate(-0.1, 0.01, 9)).exceeds(0.0) is None
     True
     """

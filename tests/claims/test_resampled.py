@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 
 from likeforlike import InputError
+from likeforlike.claims.resampled import Estimate, Resampled, resample
 from likeforlike.experiments import Frontier
 from likeforlike.experiments.measuring import MEASURED
 from likeforlike.experiments.reproduction import Reproduction
-from likeforlike.experiments.resampled import Estimate, Resampled, resample
-from tests.experiments.made import AS_CLAIMED, reproduction
+from tests.claims.made import AS_CLAIMED, reproduction
 
 NAMES = ("no regularisation", "legitimate only", "a", "a", "a", "a", "b", "b", "b", "b")
 

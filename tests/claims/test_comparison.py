@@ -5,17 +5,17 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from likeforlike.experiments.comparison import (
+from likeforlike.claims.comparison import (
     comparison_tables,
     halving_table,
     power_agreement,
     table_markdown,
     write_tables,
 )
+from likeforlike.claims.published import published_rows
 from likeforlike.experiments.paper import PAPER_DATASETS
-from likeforlike.experiments.published import published_rows
 from likeforlike.experiments.reproduction import Reproduction
-from tests.experiments.made import AS_CLAIMED, SETTING, reproduction
+from tests.claims.made import AS_CLAIMED, SETTING, reproduction
 
 FOUND = reproduction(AS_CLAIMED, runs=3)
 

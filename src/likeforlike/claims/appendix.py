@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from likeforlike.experiments.evidence import (
+from likeforlike.claims.evidence import (
     PROPOSED,
     RIVALS,
     SLIGHT,
@@ -21,13 +21,13 @@ from likeforlike.experiments.evidence import (
     named,
     on_frontier,
 )
-from likeforlike.experiments.paper import PAPER_DATASETS
-from likeforlike.experiments.published import (
+from likeforlike.claims.published import (
     DATASET_LABELS,
     PUBLISHED_DISPARITIES,
     published_rows,
 )
-from likeforlike.experiments.resampled import FEWEST_RUNS, Resampled
+from likeforlike.claims.resampled import FEWEST_RUNS, Resampled
+from likeforlike.experiments.paper import PAPER_DATASETS
 
 __all__ = ["APPENDIX_CLAIMS"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from likeforlike.experiments.comparison import write_tables
+from likeforlike.claims.comparison import write_tables
+from likeforlike.claims.page import reproduction_page
 from likeforlike.experiments.figures import FIGURES, reproduction_figures
 from likeforlike.experiments.reproduction import Reproduction
-from likeforlike.experiments.reproduction_page import reproduction_page
 from likeforlike.files import check_writable, write_whole
 
 __all__ = ["publish"]

@@ -5,12 +5,12 @@ import math
 import polars as pl
 import pytest
 
-from likeforlike.experiments.paper import PAPER_DATASETS, PAPER_METHODS
-from likeforlike.experiments.published import (
+from likeforlike.claims.published import (
     DATASET_LABELS,
     PUBLISHED_DISPARITIES,
     published_rows,
 )
+from likeforlike.experiments.paper import PAPER_DATASETS, PAPER_METHODS
 
 ROWS = published_rows()
 PRINTED = [name for name in ROWS.columns if name.startswith("printed_")][1:]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
-from likeforlike.experiments.published import PUBLISHED_DISPARITIES, published_rows
+from likeforlike.claims.published import PUBLISHED_DISPARITIES, published_rows
 from likeforlike.experiments.reproduction import Reproduction
 from likeforlike.files import write_whole
 
@@ -43,7 +43,7 @@ def reference_row(dataset: str) -> str:
 
     Examples
     --------
-    >>> from likeforlike.experiments.comparison import reference_row
+    >>> from likeforlike.claims.comparison import reference_row
     >>> reference_row("adult"), reference_row("drug")
     ('repair', 'no regularisation')
     """
@@ -68,7 +68,7 @@ def comparison_tables(found: Reproduction) -> dict[tuple[str, str], pl.DataFrame
     >>> import polars as pl
     >>> from likeforlike.experiments.measuring import MEASURED
     >>> from likeforlike.experiments.reproduction import Reproduction
-    >>> from likeforlike.experiments.comparison import comparison_tables
+    >>> from likeforlike.claims.comparison import comparison_tables
     >>> names = ["no regularisation", "legitimate only"]
     >>> runs = pl.DataFrame(
     ...     {"dataset": "drug", "method": name, "strength": 0.0, "seed": 0, "rows": 9}
@@ -142,7 +142,7 @@ def table_markdown(table: pl.DataFrame) -> str:
     >>> import polars as pl
     >>> from likeforlike.experiments.measuring import MEASURED
     >>> from likeforlike.experiments.reproduction import Reproduction
-    >>> from likeforlike.experiments.comparison import comparison_tables, table_markdown
+    >>> from likeforlike.claims.comparison import comparison_tables, table_markdown
     >>> names = ["no regularisation", "legitimate only"]
     >>> runs = pl.DataFrame(
     ...     {"dataset": "drug", "method": name, "strength": 0.0, "seed": 0, "rows": 9}
@@ -192,7 +192,7 @@ def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, words:
 
     Examples
     --------
-    >>> from likeforlike.experiments.comparison import markdown_table
+    >>> from likeforlike.claims.comparison import markdown_table
     >>> print(markdown_table(["method", "power"], [["repair", "0.8"]]))
     | method | power |
     |---|---:|
@@ -223,7 +223,7 @@ def write_tables(found: Reproduction, folder: Path | str) -> list[Path]:
     >>> import polars as pl
     >>> from likeforlike.experiments.measuring import MEASURED
     >>> from likeforlike.experiments.reproduction import Reproduction
-    >>> from likeforlike.experiments.comparison import write_tables
+    >>> from likeforlike.claims.comparison import write_tables
     >>> names = ["no regularisation", "legitimate only"]
     >>> runs = pl.DataFrame(
     ...     {"dataset": "drug", "method": name, "strength": 0.0, "seed": 0, "rows": 9}
@@ -267,7 +267,7 @@ def power_agreement(found: Reproduction) -> pl.DataFrame:
     >>> import polars as pl
     >>> from likeforlike.experiments.measuring import MEASURED
     >>> from likeforlike.experiments.reproduction import Reproduction
-    >>> from likeforlike.experiments.comparison import power_agreement
+    >>> from likeforlike.claims.comparison import power_agreement
     >>> names = ["no regularisation", "legitimate only"]
     >>> runs = pl.DataFrame(
     ...     {"dataset": "drug", "method": name, "strength": 0.0, "seed": 0, "rows": 9}
@@ -315,7 +315,7 @@ def halving_table(found: Reproduction, disparity: str = "cdd_uniform") -> pl.Dat
     >>> import polars as pl
     >>> from likeforlike.experiments.measuring import MEASURED
     >>> from likeforlike.experiments.reproduction import Reproduction
-    >>> from likeforlike.experiments.comparison import halving_table
+    >>> from likeforlike.claims.comparison import halving_table
     >>> names = ["no regularisation", "legitimate only"]
     >>> runs = pl.DataFrame(
     ...     {"dataset": "drug", "method": name, "strength": 0.0, "seed": 0, "rows": 9}

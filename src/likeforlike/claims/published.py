@@ -83,7 +83,7 @@ def published_rows() -> pl.DataFrame:
     Examples
     --------
     >>> import polars as pl
-    >>> from likeforlike.experiments.published import published_rows
+    >>> from likeforlike.claims.published import published_rows
     >>> rows = published_rows()
     >>> rows.height, rows.filter(~pl.col("comparable"))["method"].to_list()
     (304, ['no regularisation'])
@@ -105,7 +105,7 @@ def published_rows() -> pl.DataFrame:
 
 def _printed() -> pl.DataFrame:
     """The file: strengths as text, since "0.00" stands for four of them."""
-    text = files("likeforlike.experiments").joinpath("published.csv").read_bytes()
+    text = files("likeforlike.claims").joinpath("published.csv").read_bytes()
     return pl.read_csv(text, schema_overrides={"strength": pl.String})
 
 

@@ -56,7 +56,7 @@ class Estimate:
 
     Examples
     --------
-    >>> from likeforlike.experiments.resampled import Estimate
+    >>> from likeforlike.claims.resampled import Estimate
     >>> found = Estimate(0.5, 0.1, 10)
     >>> found.exceeds(0.0), found.exceeds(0.4), found.exceeds(1.0), str(found)
     (True, None, False, '+0.500 ± 0.100')
@@ -250,14 +250,14 @@ def resample(found: Reproduction, dataset: str, disparity: str) -> Resampled:
     ----------
     found : a reproduction.
     dataset : one of its data sets.
-    disparity : a column of what was measured.
+    disparity : a column of what was measured; of `"squared"` the root of the mean.
 
     Examples
     --------
     >>> import polars as pl
     >>> from likeforlike.experiments.measuring import MEASURED
     >>> from likeforlike.experiments.reproduction import Reproduction
-    >>> from likeforlike.experiments.resampled import resample
+    >>> from likeforlike.claims.resampled import resample
     >>> names = ["no regularisation", "FairBiT", "legitimate only"]
     >>> runs = [
     ...     {"dataset": "law_school", "method": name, "strength": 1.0, "seed": seed, "rows": 100}
@@ -293,6 +293,9 @@ def resample(found: Reproduction, dataset: str, disparity: str) -> Resampled:
     cost = power if sweep.task == "regression" else 1.0 - power
     # Not a matrix product: settings with the same figures must keep the same means to the last bit.
     costs, means = ((weights[:, :, None] * own).sum(axis=1) for own in (cost, gaps))
+    if disparity == "squared":
+        # Unbiased squares are averaged before the root is taken; below 0 there is no disparity.
+        means = np.sqrt(np.maximum(means, 0.0))
     return Resampled(dataset, disparity, tuple(settings["method"]), costs, means, n_runs)
 
 

@@ -1,0 +1,105 @@
+"""The scripts to copy, each run as its reader runs it: alone, and somewhere else.
+
+The docstring of a script shows the command and what it prints. A new script is found by listing
+the folder, so none can be forgotten.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+PAGES = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+
+# Java says this of a flag that Spark starts it with; no setting of Spark's reaches it.
+OF_JAVA = "WARNING: Using incubator modules: jdk.incubator.vector\n"
+# What Spark would say about this machine and not about the script: hadoop's native library and
+# the bar of its stages. A warning of any other kind would still be seen.
+SPARK_LOGS = """
+rootLogger.level = warn
+rootLogger.appenderRef.console.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %p %c: %m%n
+logger.hadoop.name = org.apache.hadoop
+logger.hadoop.level = error
+"""
+SPARK_DEFAULTS = "spark.ui.showConsoleProgress false\n"
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of the tests, with a Spark that speaks of the script only."""
+    settings = tmp_path_factory.mktemp("spark")
+    (settings / "log4j2.properties").write_text(SPARK_LOGS)
+    (settings / "spark-defaults.conf").write_text(SPARK_DEFAULTS)
+    return {**os.environ, "SPARK_CONF_DIR": str(settings), "SPARK_LOCAL_IP": "127.0.0.1"}
+
+
+def promised(script: Path) -> list[str]:
+    """The lines that a docstring shows below the command."""
+    docstring = ast.get_docstring(ast.parse(script.read_text())) or ""
+    _, command, shown = docstring.partition(f"    $ python examples/{script.name}\n")
+    assert command, f"{script.name} does not show how it is run"
+    return textwrap.dedent(shown).splitlines()
+
+
+def kept(promise: str, line: str) -> bool:
+    """Whether a line is what was promised; # stands for digits."""
+    return (
+        re.fullmatch(re.sub("#+", r"\\d+", re.escape(promise).replace(r"\#", "#")), line)
+        is not None
+    )
+
+
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
+def test_an_example_runs_alone_and_prints_what_it_promises(
+    script: Path, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(script)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.removeprefix(OF_JAVA) == ""
+    lines, promises = done.stdout.splitlines(), promised(script)
+    assert len(promises) >= 2
+    assert len(lines) == len(promises), done.stdout
+    for promise, line in zip(promises, lines, strict=True):
+        assert kept(promise, line), f"promised {promise!r}, printed {line!r}"
+    assert not list(tmp_path.iterdir())
+
+
+def test_tutorials_and_examples_know_each_other() -> None:
+    named = {name for page in PAGES for name in re.findall(r"examples/(\w+\.py)", page.read_text())}
+    assert named == {script.name for script in EXAMPLES}
+
+
+@pytest.mark.parametrize(
+    ("promise", "line", "holds"),
+    [
+        ("AUC 0.6##, pass", "AUC 0.654, pass", True),
+        ("AUC 0.6##, pass", "AUC 0.554, pass", False),
+        ("took # s (more)", "took 12 s (more)", True),
+        ("took # s", "took a s", False),
+        ("one", "one more", False),
+    ],
+)
+def test_a_promise_that_is_not_kept_is_seen(promise: str, line: str, holds: bool) -> None:
+    assert kept(promise, line) is holds
