@@ -153,6 +153,23 @@ def test_missing_values_of_every_kind_are_counted() -> None:
     assert (found.rows, found.used) == (5, 2)
 
 
+@pytest.mark.parametrize("kind", [pl.UInt64, pl.UInt8, pl.Int64])
+def test_unsigned_levels_and_groups_are_the_same_everywhere(
+    kind: type[pl.DataType], engines: Engines
+) -> None:
+    frame = pl.DataFrame(
+        {"score": [0.1, 0.2, 0.3, 0.5] * 5, "group": [1, 2] * 10, "level": [3, 3, 7, 7] * 5},
+        schema_overrides={"group": kind, "level": kind},
+    )
+    arguments = {"score": "score", "sensitive": "group", "legitimate": "level", "permutations": 9}
+    audits = {
+        engine: results(lfl.audit(convert(frame), **arguments))
+        for engine, convert in engines.items()
+    }
+    for engine, found in audits.items():
+        assert found == audits["polars"], engine
+
+
 def test_whole_numbers_are_integers_whatever_the_engine_says() -> None:
     frame = pl.DataFrame({"f": [0.1, 0.2, 0.3], "sex": ["f", "m", "m"], "band": [1, 1, None]})
     for table in (frame, frame.to_pandas()):

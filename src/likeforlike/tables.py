@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -289,9 +290,10 @@ def _levels(
 def _codes(collected: nw.DataFrame[Any], column: str) -> Codes:
     """Codes of a categorical column; whole numbers are integers, whatever the engine says."""
     codes = encode(collected[column].to_native(), column)
-    if all(isinstance(label, float) and label.is_integer() for label in codes.labels):
-        whole = tuple(int(label) for label in codes.labels if isinstance(label, float))
-        return Codes(codes.codes, whole)
+    # Spark has no unsigned integers: it reads them as decimals.
+    numbers = [label for label in codes.labels if isinstance(label, float | Decimal)]
+    if len(numbers) == len(codes.labels) and all(number == int(number) for number in numbers):
+        return Codes(codes.codes, tuple(int(number) for number in numbers))
     return codes
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from likeforlike.claims.comparison import write_tables
 from likeforlike.claims.page import reproduction_page
 from likeforlike.experiments.figures import FIGURES, reproduction_figures
-from likeforlike.experiments.reproduction import Reproduction
+from likeforlike.experiments.reproduction import Reproduction, read_reproduction
 from likeforlike.files import check_writable, write_whole
 
 __all__ = ["publish"]
@@ -31,6 +31,8 @@ def publish(found: Reproduction, folder: Path | str, page: Path | str) -> list[P
     target.mkdir(parents=True, exist_ok=True)
     check_writable(text)
     found.write(target)
+    # Files hold rounded figures; the page is made of what is in them, so that it can be made again.
+    found = read_reproduction(target)
     written = [target / name for name in ("runs.csv", "times.csv", "setting.json")]
     written += write_tables(found, target)
     links = {}

@@ -122,6 +122,8 @@ def reproduce(
     unknown = set(datasets) - set(names)
     if unknown or not names:
         raise InputError(f"dataset must be among {list(PAPER_DATASETS)}, not {sorted(unknown)}.")
+    if chosen.runs < 1:
+        raise InputError(f"runs must be at least 1, not {chosen.runs}.")
     began = time.monotonic()
     units = {
         name: units_of(paper_task(name, chosen), kept_methods, chosen.runs, _TOGETHER)
