@@ -82,6 +82,13 @@ class Claim:
     where : in the paper.
     verdict : `"reproduced"`, `"not reproduced"` or `"not decidable"`.
     evidence : what was measured.
+
+    Examples
+    --------
+    >>> from likeforlike.claims import Claim
+    >>> claim = Claim("FairBiT is on the frontier", "Results", "reproduced", "4 of 4 data sets")
+    >>> claim.verdict
+    'reproduced'
     """
 
     said: str

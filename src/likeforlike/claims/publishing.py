@@ -26,6 +26,29 @@ def publish(found: Reproduction, folder: Path | str, page: Path | str) -> list[P
     Returns
     -------
     The files that were written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import polars as pl
+    >>> from likeforlike.claims import publish
+    >>> from likeforlike.experiments.measuring import MEASURED
+    >>> from likeforlike.experiments.reproduction import Reproduction
+    >>> runs = pl.DataFrame(
+    ...     {"dataset": "drug", "method": name, "strength": 0.0, "seed": 0, "rows": 9}
+    ...     | dict.fromkeys(MEASURED, 1.0 / (1 + k))
+    ...     for k, name in enumerate(["no regularisation", "legitimate only"])
+    ... )
+    >>> setting = {"machine": "a machine", "wall_seconds": 60.0, "units": 2, "units_run": 2}
+    >>> setting |= {"peak_mb_of_a_worker": 700.0, "peak_mb_of_the_parent": 500.0, "versions": {}}
+    >>> times = pl.DataFrame({"dataset": ["drug"], "method": ["legitimate only"], "runs": [1],
+    ...     "seconds": [1.0], "cpu_seconds": [1.0]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = Path(folder) / "page.md"
+    ...     written = publish(Reproduction(runs, times, setting), Path(folder) / "results", page)
+    ...     page in written, written[0].name
+    (True, 'runs.csv')
     """
     target, text = Path(folder), Path(page)
     target.mkdir(parents=True, exist_ok=True)

@@ -42,6 +42,12 @@ class Method(ABC):
     ----------
     name : in tables and figures.
     strengths : to be tried.
+
+    Examples
+    --------
+    >>> from likeforlike.experiments import Method, Plain
+    >>> isinstance(Plain(), Method), Plain().name
+    (True, 'no regularisation')
     """
 
     name: str
@@ -49,7 +55,7 @@ class Method(ABC):
 
     @abstractmethod
     def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
-        """Scores (s, k, n) of the test rows of s seeds at the k strengths, and their split."""
+        """Scores (s, k, n) of the test rows of `task`, for s `seeds` at k strengths; the splits."""
 
 
 class NetworkMethod(Method):
@@ -57,14 +63,20 @@ class NetworkMethod(Method):
 
     @abstractmethod
     def networks(self, task: Task, parts: Split) -> StackedMLP:
-        """Networks for every seed and strength, seed after seed, trained on splits of the task."""
+        """Networks for every seed and strength, seed after seed.
+
+        Parameters
+        ----------
+        task : as `seen` gives it.
+        parts : its splits, one for each seed.
+        """
 
     def seen(self, task: Task) -> Task:
         """The task with the inputs that the networks see."""
         return task
 
     def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
-        """Scores (s, k, n) of the test rows of s seeds at the k strengths, and their split."""
+        """Scores (s, k, n) of the test rows of `task`, for s `seeds` at k strengths; the splits."""
         own = self.seen(task)
         parts = own.split(seeds)
         lines = np.repeat(np.arange(parts.seeds.size), len(self.strengths))
@@ -75,6 +87,10 @@ class NetworkMethod(Method):
 @dataclass(frozen=True)
 class Plain(NetworkMethod):
     """Networks without any penalty.
+
+    Attributes
+    ----------
+    name, strengths : as for every method; there is one strength, 0.
 
     Examples
     --------
@@ -88,7 +104,7 @@ class Plain(NetworkMethod):
     strengths: tuple[float, ...] = (0.0,)
 
     def networks(self, task: Task, parts: Split) -> StackedMLP:
-        """Networks for every seed."""
+        """Networks for every seed of `parts`, as `task` says."""
         return trained_networks(parts, task.recipe(parts), self.strengths, task.hidden)
 
 
@@ -98,6 +114,7 @@ class Penalised(NetworkMethod):
 
     Attributes
     ----------
+    name, strengths : as for every method.
     penalty : which.
     penalty_rows : as for `Recipe`; `None` penalises each batch, as the paper does.
 
@@ -115,7 +132,7 @@ class Penalised(NetworkMethod):
     penalty_rows: int | None = 4096
 
     def networks(self, task: Task, parts: Split) -> StackedMLP:
-        """Networks for every seed and strength."""
+        """Networks for every seed of `parts` and every strength, as `task` says."""
         recipe = task.recipe(parts, self.penalty, penalty_rows=self.penalty_rows)
         return trained_networks(parts, recipe, self.strengths, task.hidden)
 
@@ -123,6 +140,11 @@ class Penalised(NetworkMethod):
 @dataclass(frozen=True)
 class WithoutSensitive(NetworkMethod):
     """Another method that does not see the sensitive feature, whatever the task says.
+
+    Attributes
+    ----------
+    name, strengths : as for every method; the strengths are those that are tried.
+    method : the other one.
 
     Examples
     --------
@@ -142,13 +164,17 @@ class WithoutSensitive(NetworkMethod):
         return replace(self.method.seen(task), with_sensitive=False)
 
     def networks(self, task: Task, parts: Split) -> StackedMLP:
-        """Networks of the other method."""
+        """Networks of the other method on `parts` of `task`."""
         return replace(self.method, strengths=self.strengths).networks(task, parts)
 
 
 @dataclass(frozen=True)
 class LegitimateOnly(NetworkMethod):
     """Networks that see the legitimate features and nothing else.
+
+    Attributes
+    ----------
+    name, strengths : as for every method; there is one strength, 0.
 
     Examples
     --------
@@ -168,7 +194,7 @@ class LegitimateOnly(NetworkMethod):
         return replace(task, data=data, with_sensitive=False)
 
     def networks(self, task: Task, parts: Split) -> StackedMLP:
-        """Networks for every seed."""
+        """Networks for every seed of `parts`, as `task` says."""
         return Plain().networks(task, parts)
 
 
@@ -178,15 +204,24 @@ class Adversarial(NetworkMethod):
 
     Attributes
     ----------
+    name, strengths : as for every method.
     criterion : `"conditional"` or `"parity"`.
     weighted : whether guesses weigh P(A != a | l).
+
+    Examples
+    --------
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.experiments import Adversarial, Task
+    >>> method = Adversarial("adversarial", (1.0,))
+    >>> method.scores(Task(make_loans(500), max_epochs=2), [0])[0].shape
+    (1, 1, 100)
     """
 
     criterion: Criterion = "conditional"
     weighted: bool = True
 
     def networks(self, task: Task, parts: Split) -> StackedMLP:
-        """Networks for every seed and strength."""
+        """Networks for every seed of `parts` and every strength, as `task` says."""
         settings = AdversarialSettings(
             loss=parts.loss,
             hidden_layer_sizes=task.hidden,
@@ -214,7 +249,15 @@ class DCFR(NetworkMethod):
 
     Attributes
     ----------
+    name, strengths : as for every method.
     few : with at most so many inputs the small size is taken.
+
+    Examples
+    --------
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.experiments import DCFR, Task
+    >>> DCFR().scores(Task(make_loans(500), max_epochs=1), [0])[0].shape
+    (1, 3, 100)
     """
 
     name: str = "DCFR"
@@ -222,7 +265,7 @@ class DCFR(NetworkMethod):
     few: int = 20
 
     def networks(self, task: Task, parts: Split) -> StackedMLP:
-        """Networks for every seed and strength."""
+        """Networks for every seed of `parts` and every strength, as `task` says."""
         # Adadelta, as its authors have it: under Adam the adversary becomes certain, and then its
         # gradient vanishes.
         schedule = replace(_schedule(task), optimiser="adadelta", learning_rate=1.0)

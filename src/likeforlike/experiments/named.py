@@ -35,6 +35,11 @@ METHOD_NAMES = tuple(_MADE)
 def named_methods(names: Sequence[str], strengths: Sequence[float]) -> list[Method]:
     """Methods by their names; those that have strengths get the ones given.
 
+    Parameters
+    ----------
+    names : from `METHOD_NAMES`; one that is repeated counts once.
+    strengths : numbers of 0 or more.
+
     Examples
     --------
     >>> from likeforlike.experiments.named import named_methods

@@ -21,13 +21,25 @@ __all__ = ["PostProcessed", "Repaired"]
 
 @dataclass(frozen=True)
 class Repaired(Method):
-    """Networks without a penalty on inputs repaired by quantiles; strengths are repair levels."""
+    """Networks without a penalty on inputs repaired by quantiles.
+
+    Attributes
+    ----------
+    name, strengths : as for every method; strengths are amounts of repair in [0, 1].
+
+    Examples
+    --------
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.experiments import Repaired, Task
+    >>> Repaired().scores(Task(make_loans(500), max_epochs=2), [0])[0].shape
+    (1, 5, 100)
+    """
 
     name: str = "repair"
     strengths: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
 
     def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
-        """Scores (s, k, n) of the test rows."""
+        """Scores (s, k, n) of the test rows of `task`, for s `seeds` at k amounts; the splits."""
         parts = task.split(seeds)
         # Every repair level of every seed is a data set of its own, all of them in one stack.
         repaired = _repaired(parts, self.strengths, _numeric(task, parts))
@@ -89,13 +101,24 @@ class PostProcessed(Method):
     """Networks without a penalty whose scores `ConditionalBarycentre` repairs by the amounts t.
 
     It needs everybody's group when it predicts, and shows about what can be had with it.
+
+    Attributes
+    ----------
+    name, strengths : as for every method; strengths are the amounts t in [0, 1].
+
+    Examples
+    --------
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.experiments import PostProcessed, Task
+    >>> PostProcessed().scores(Task(make_loans(500), max_epochs=2), [0])[0].shape
+    (1, 5, 100)
     """
 
     name: str = "barycentre"
     strengths: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
 
     def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
-        """Scores (s, k, n) of the test rows."""
+        """Scores (s, k, n) of the test rows of `task`, for s `seeds` at k amounts; the splits."""
         parts = task.split(seeds)
         known, new = plain_scores(parts, task.recipe(parts), task.hidden)
         return np.stack([repaired_scores(parts, known, new, t) for t in self.strengths], 1), parts

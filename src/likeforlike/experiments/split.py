@@ -34,6 +34,14 @@ class Split:
     train_rows, validation_rows, test_rows : (s, n) integers, where they are in the data set.
     seeds : (s,) integers.
     loss : what a network is trained for.
+
+    Examples
+    --------
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.experiments import split
+    >>> parts = split(make_loans(1000), [0, 1])
+    >>> parts.train_rows.shape, parts.validation_rows.shape, parts.loss
+    ((2, 600), (2, 200), 'logistic')
     """
 
     train: Rows

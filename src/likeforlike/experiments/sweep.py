@@ -32,12 +32,28 @@ _SETTINGS = "settings"
 
 @dataclass(frozen=True)
 class Sweep:
-    """Finished runs.
+    """Finished runs of one task: what every model predicts, and how differently groups fare.
 
     Attributes
     ----------
     runs : one row a run: method, strength, seed, rows, and what was measured on its test rows.
     task : `"classification"` or `"regression"`.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from likeforlike.experiments import Sweep
+    >>> from likeforlike.experiments.measuring import MEASURED
+    >>> runs = [
+    ...     {"method": "FairLeap", "strength": strength, "seed": 0, "rows": 100}
+    ...     | dict.fromkeys(MEASURED, gap) | {"power": power}
+    ...     for strength, power, gap in [(0.0, 0.9, 0.2), (1.0, 0.85, 0.1), (9.0, 0.8, 0.15)]
+    ... ]
+    >>> frontier = Sweep(pl.DataFrame(runs), "classification").frontier()
+    >>> [run["strength"] for run in frontier.best]
+    [0.0, 1.0]
+    >>> frontier.choose(max_disparity=0.15)["strength"]
+    1.0
     """
 
     runs: pl.DataFrame
@@ -66,7 +82,7 @@ class Sweep:
         return Frontier.of(cost, means[disparity].to_numpy(), means.to_dicts())
 
     def write(self, folder: Path | str) -> None:
-        """Write all runs and their means as CSV, each file whole or not at all."""
+        """Write all runs and their means as CSV into `folder`, each file whole or not at all."""
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
         write_whole(target / "runs.csv", self.runs.write_csv())

@@ -48,7 +48,7 @@ class Task:
     with_sensitive: bool = False
 
     def split(self, seeds: Sequence[int]) -> Split:
-        """Training, validation and test rows for every seed."""
+        """Training, validation and test rows for every one of the `seeds`."""
         return split(
             self.data,
             seeds,
@@ -60,7 +60,7 @@ class Task:
     def recipe(
         self, parts: Split, penalty: Penalty | None = None, *, penalty_rows: int | None = 4096
     ) -> Recipe:
-        """How networks are trained, with a penalty or without."""
+        """How networks are trained on `parts`, with a `penalty` (and `penalty_rows`) or without."""
         return Recipe(
             loss=parts.loss,
             penalty=penalty,
