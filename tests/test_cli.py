@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import likeforlike as lfl
 from likeforlike.datasets import available, load_loans, make_loans
 
 COMMAND = [sys.executable, "-m", "likeforlike.cli"]
@@ -382,3 +383,24 @@ def test_an_interrupted_sweep_stops_at_once_and_keeps_what_is_finished(tmp_path:
     assert said.decode().strip() == "likeforlike: interrupted; nothing more was written."
     assert journal.read_bytes().endswith(b"\n")
     assert not (tmp_path / "out" / "runs.csv").exists()
+
+
+@pytest.mark.parametrize("module", ["likeforlike", "likeforlike.cli"])
+def test_it_says_which_version_it_is(module: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", module, "--version"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, f"likeforlike {lfl.__version__}\n")
+
+
+def test_spark_without_java_says_what_to_install(loans: Path, tmp_path: Path) -> None:
+    bare = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
+    done = subprocess.run(
+        [*COMMAND, "audit", str(loans), *ROLES, "--engine", "spark"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**bare, "PATH": str(tmp_path)},
+    )
+    assert done.returncode == 2
+    assert "install Java 17" in " ".join(done.stderr.split())

@@ -162,6 +162,7 @@ ROOMS = [
     "cli.demo",
     "cli",
     "cli.__main__",
+    "__main__",
 ]
 
 

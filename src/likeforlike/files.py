@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -92,6 +93,11 @@ def open_file(path: str | Path, engine: Engine = "auto") -> Any:  # noqa: ANN401
 
 def _spark() -> Any:  # noqa: ANN401
     builder = extra("pyspark.sql", "spark").SparkSession.builder
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        raise InputError(
+            "engine='spark' needs a Java runtime, and there is none on this machine: install Java "
+            "17, or say in JAVA_HOME where it is."
+        )
     return builder.appName("likeforlike").getOrCreate()
 
 

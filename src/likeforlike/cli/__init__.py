@@ -1,7 +1,10 @@
 """The command line: arguments in, calls out, no logic."""
 
+from typing import Annotated
+
 import typer
 
+from likeforlike import __version__
 from likeforlike.cli.audit import audit_command
 from likeforlike.cli.demo import datasets_command, demo_command
 from likeforlike.cli.experiments import reproduce_command, sweep_command
@@ -9,11 +12,25 @@ from likeforlike.cli.experiments import reproduce_command, sweep_command
 __all__ = ["app", "main"]
 
 app = typer.Typer(
-    help="Audit conditional fairness: do groups get the same scores among equals?",
     no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+@app.callback()
+def version_option(
+    version: Annotated[  # noqa: FBT002
+        bool, typer.Option("--version", help="Say which version this is.", is_eager=True)
+    ] = False,
+) -> None:
+    """Audit conditional fairness: whether groups get the same scores among equals."""
+    if version:
+        typer.echo(f"likeforlike {__version__}")
+        raise typer.Exit
+
+
 app.command("audit")(audit_command)
 app.command("sweep")(sweep_command)
 app.command("reproduce")(reproduce_command)
