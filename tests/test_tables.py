@@ -161,7 +161,12 @@ def test_unsigned_levels_and_groups_are_the_same_everywhere(
         {"score": [0.1, 0.2, 0.3, 0.5] * 5, "group": [1, 2] * 10, "level": [3, 3, 7, 7] * 5},
         schema_overrides={"group": kind, "level": kind},
     )
-    arguments = {"score": "score", "sensitive": "group", "legitimate": "level", "permutations": 9}
+    arguments: dict[str, Any] = {
+        "score": "score",
+        "sensitive": "group",
+        "legitimate": "level",
+        "permutations": 9,
+    }
     audits = {
         engine: results(lfl.audit(convert(frame), **arguments))
         for engine, convert in engines.items()

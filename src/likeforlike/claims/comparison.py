@@ -206,7 +206,7 @@ def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, words:
 
 
 def write_tables(found: Reproduction, folder: Path | str) -> list[Path]:
-    """Write every table as `<dataset>_<kind>.csv` and `.md`, each whole or not at all.
+    """Write every table as `<dataset>_<kind>.csv`, each whole or not at all.
 
     Parameters
     ----------
@@ -233,16 +233,14 @@ def write_tables(found: Reproduction, folder: Path | str) -> list[Path]:
     >>> found = Reproduction(runs, pl.DataFrame(), {})
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     sorted(path.name for path in write_tables(found, folder))
-    ['drug_fairleap.csv', 'drug_fairleap.md', 'drug_rest.csv', 'drug_rest.md']
+    ['drug_fairleap.csv', 'drug_rest.csv']
     """
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     written = []
     for (dataset, kind), table in comparison_tables(found).items():
-        for end, text in ((".csv", table.write_csv()), (".md", table_markdown(table))):
-            path = target / f"{dataset}_{kind}{end}"
-            write_whole(path, text)
-            written.append(path)
+        written.append(target / f"{dataset}_{kind}.csv")
+        write_whole(written[-1], table.write_csv())
     return written
 
 
