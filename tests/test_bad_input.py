@@ -78,7 +78,7 @@ def test_bad_settings_of_cdd_lp(settings: dict[str, Any], message: str) -> None:
         ({"order": 0.0}, "order must be a finite number of at least 1"),
         ({"level_cost": -1.0}, "level_cost must be a finite number of 0 or more"),
         ({"level_cost": math.nan}, "level_cost must be a finite number of 0 or more"),
-        ({"level_metric": "euclid"}, "level_metric must be 'discrete', 'numeric'"),
+        ({"level_metric": "euclid"}, "level_metric must be 'discrete', 'ordinal', 'numeric'"),
         ({"level_metric": np.zeros((3, 3))}, r"level_metric has shape \(3, 3\), but there are 2"),
         ({"level_metric": [[0, -1], [-1, 0]]}, "finite distances of 0 or more"),
         ({"level_metric": [[0, math.nan], [1, 0]]}, "finite distances of 0 or more"),

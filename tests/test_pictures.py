@@ -24,6 +24,7 @@ from tools.pictures.frontier import runs
 from tools.pictures.measures import applicants
 from tools.pictures.slopes import measured
 from tools.pictures.transport import MEN, WOMEN
+from tools.screenshot import screenshot
 
 DOCS = Path(__file__).parents[1] / "docs"
 FOLDER = DOCS / "pictures"
@@ -50,7 +51,18 @@ def test_the_file_is_what_the_command_makes(name: str) -> None:
 
 
 def test_every_file_has_its_maker() -> None:
-    assert sorted(path.stem for path in FOLDER.iterdir()) == sorted(NAMES)
+    drawn = sorted(path.stem for path in FOLDER.glob("*.svg"))
+    assert drawn == sorted(NAMES)
+    # The one photograph is taken by `tools.screenshot`, and no two are alike to the last byte.
+    assert [path.name for path in FOLDER.iterdir() if path.suffix != ".svg"] == ["page.png"]
+
+
+def test_the_screenshot_shows_the_page_of_an_audit(tmp_path: Path) -> None:
+    screenshot(tmp_path / "page.png")
+    taken, kept = ((folder / "page.png").read_bytes() for folder in (tmp_path, FOLDER))
+    # Width and height stand in the header of a PNG file.
+    assert taken[:24] == kept[:24]
+    assert len(kept) > 50_000
 
 
 def test_the_command_writes_what_is_asked_for(tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def test_every_method_of_the_paper_and_of_ours_has_a_form_of_its_own(found: Repr
     looks = [series.look for series in panels[0].series]
     assert [series.method for series in panels[0].series] == [*PAPER, *OWN]
     assert None not in looks
-    assert len({look.form for look in looks if look is not None}) == 16
+    assert len({look.form for look in looks if look is not None}) == 17
 
 
 def named(point: ET.Element) -> str:

@@ -50,6 +50,7 @@ _LOOKS = {
     "Wasserstein": Look("circle", "hollow", "grey"),
     "our FairLeap": Look("up", "full", "vermilion"),
     "our FairBiT": Look("square", "full", "blue"),
+    "our FairLeap, by batch": Look("right", "full", "vermilion"),
     "our FairLeap, A unseen": Look("left", "full", "vermilion"),
     "our FairBiT, A unseen": Look("diamond", "full", "blue"),
     "barycentre": Look("hourglass", "full", "ochre"),

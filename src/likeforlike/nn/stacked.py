@@ -60,9 +60,10 @@ class StackedMLP(nn.Module):
         for weight, bias in layers[:-1]:
             hidden = torch.relu(torch.baddbmm(bias, hidden, weight))
         weight, bias = layers[-1]
-        if self.members == 1:
+        if self.members == 1 and weight.dtype == torch.float32:
             # A product with a single column rounds differently when it is the only one of its
-            # batch, and training magnifies that: a network alone takes the path of a stack.
+            # batch, and in single precision training magnifies that: a network alone takes the
+            # path of a stack.
             return torch.baddbmm(*(part.expand(2, -1, -1) for part in (bias, hidden, weight)))[:1]
         return torch.baddbmm(bias, hidden, weight)
 
