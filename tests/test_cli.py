@@ -322,69 +322,6 @@ def _read(descriptor: int) -> bytes:
         return b""
 
 
-def test_a_sweep_of_ones_own_file_goes_on_where_it_was(tmp_path: Path) -> None:
-    path, out = tmp_path / "loans.csv", tmp_path / "out"
-    make_loans(600, gap=0.2).frame.drop("score").write_csv(path)
-    arguments = [
-        *("sweep", path, "--target", "approved", "--sensitive", "sex", "--legitimate", "income"),
-        *("--seeds", 2, "--epochs", 2, "--method", "none", "--method", "fairleap"),
-        *("--strength", 1, "--out", out),
-    ]
-    done = run(*arguments)
-    assert done.returncode == 0, done.stderr
-    assert "FairLeap" in done.stdout
-    assert not done.stderr
-    assert pl.read_csv(out / "runs.csv").height == 4
-    journal = (out / "journal.jsonl").read_bytes()
-    again = run(*arguments, "--max-disparity", 1)
-    assert (out / "journal.jsonl").read_bytes() == journal
-    assert "Best within 1:" in again.stdout
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        (("--target", "nothing"), "there is no column 'nothing'"),
-        (("--target", "approved", "--method", "magic"), "there is no method 'magic'"),
-        (("--target", "approved", "--strength", "-1"), "strengths must be numbers of 0 or more"),
-    ],
-)
-def test_a_sweep_with_bad_arguments_leaves_nothing_behind(
-    loans: Path, tmp_path: Path, wrong: tuple[str, ...], message: str
-) -> None:
-    out = tmp_path / "out"
-    done = run("sweep", loans, "--sensitive", "sex", "--out", out, *wrong)
-    assert done.returncode == 2
-    assert message in " ".join(done.stderr.split())
-    assert not out.exists()
-
-
-def test_an_interrupted_sweep_stops_at_once_and_keeps_what_is_finished(tmp_path: Path) -> None:
-    path, journal = tmp_path / "loans.csv", tmp_path / "out" / "journal.jsonl"
-    make_loans(3000, gap=0.2).frame.drop("score").write_csv(path)
-    arguments = [
-        *(*COMMAND, "sweep", str(path), "--target", "approved", "--sensitive", "sex"),
-        *("--legitimate", "income", "--seeds", "400", "--epochs", "50", "--method", "none"),
-        *("--out", str(tmp_path / "out")),
-    ]
-    with subprocess.Popen(
-        arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
-    ) as process:
-        # Until a unit is finished; the first lines of a journal are its settings.
-        while process.poll() is None and not (
-            journal.exists() and b"seeds" in journal.read_bytes()
-        ):
-            time.sleep(0.2)
-        # As a terminal does: everybody in the group gets it, workers too.
-        os.killpg(process.pid, signal.SIGINT)
-        # Two hundred units are left; even a crowded machine drops them within this time.
-        _, said = process.communicate(timeout=30)
-    assert process.returncode == 130
-    assert said.decode().strip() == "likeforlike: interrupted; nothing more was written."
-    assert journal.read_bytes().endswith(b"\n")
-    assert not (tmp_path / "out" / "runs.csv").exists()
-
-
 @pytest.mark.parametrize("module", ["likeforlike", "likeforlike.cli"])
 def test_it_says_which_version_it_is(module: str) -> None:
     done = subprocess.run(

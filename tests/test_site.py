@@ -30,6 +30,7 @@ PUBLIC = [
     "likeforlike",
     "likeforlike.baselines",
     "likeforlike.boosting",
+    "likeforlike.claims",
     "likeforlike.datasets",
     "likeforlike.estimators",
     "likeforlike.experiments",
@@ -37,6 +38,7 @@ PUBLIC = [
     "likeforlike.nn",
     "likeforlike.penalties",
     "likeforlike.postprocess",
+    "likeforlike.saved_model",
     "likeforlike.scoring",
 ]
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
+import polars as pl
 
 from likeforlike.columns import encode, numbers
 from likeforlike.errors import InputError
@@ -48,7 +49,8 @@ class InputColumn:
         label = f"column {self.name!r}"
         if self.values is None:
             return numbers(column, label)[:, None]
-        codes, labels = encode(column, label)
+        # The same text for a value as in training, where polars wrote it: True is "true".
+        codes, labels = encode(pl.Series(column).cast(pl.String), label)
         known = {value: place for place, value in enumerate(self.values)}
         names = [str(value) for value in labels]
         for code, name in enumerate(names):
@@ -130,7 +132,7 @@ def _column(table: Any, name: str) -> Any:  # noqa: ANN401
     else:
         frame = nw.from_native(table, eager_only=True)
         if name in frame.columns:
-            return frame[name].to_native()
+            return frame[name].to_polars()
         names = frame.columns
     raise InputError(f"there is no column {name!r}, which the model reads; the table has {names}.")
 

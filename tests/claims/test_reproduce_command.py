@@ -62,6 +62,7 @@ def test_the_quick_profile_runs_from_end_to_end(tmp_path: Path) -> None:
         (("--dataset", "compas"), "compas"),
         (("--runs", "0"), "at least 1"),
         (("--read", "nowhere"), "holds no results"),
+        (("--page", "/nowhere/page.md"), "no folder /nowhere"),
     ],
 )
 def test_wrong_arguments_leave_nothing_behind(

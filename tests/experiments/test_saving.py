@@ -32,7 +32,9 @@ from likeforlike.saved_model import InputColumn, SavedModel, read_model
 def table() -> Dataset:
     """Loans with a nominal column and a constant one."""
     frame = make_loans(600, gap=0.2).frame.with_columns(
-        city=pl.Series(["Rome", "Oslo", "Bern"] * 200), one=pl.lit(1.0)
+        city=pl.Series(["Rome", "Oslo", "Bern"] * 200),
+        owner=pl.Series([True, False, False, True] * 150),
+        one=pl.lit(1.0),
     )
     return dataset_of_table(frame, target="approved", sensitive="sex", legitimate=["income"]).data
 
@@ -90,6 +92,20 @@ def model() -> SavedModel:
 def test_any_table_will_do(make: type) -> None:
     rows = make({"city": ["Rome", "Oslo"], "age": [3.0, 5.0]})
     np.testing.assert_allclose(model().scores(rows), [1.0 + 20.0 + 0.5, 2.0 + 10.0 + 0.5])
+
+
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, pa.table])
+def test_values_have_one_text_wherever_they_come_from(make: type) -> None:
+    flags = SavedModel(
+        (InputColumn("flag", ("false", "true")), InputColumn("code", ("1", "2"))),
+        np.zeros(4),
+        np.ones(4),
+        (np.array([[1.0], [2.0], [10.0], [20.0]]), np.zeros((1, 1))),
+        "regression",
+        {},
+    )
+    rows = make({"flag": [True, False], "code": [1, 2]})
+    np.testing.assert_allclose(flags.scores(rows), [2.0 + 10.0, 1.0 + 20.0])
 
 
 def test_a_table_that_does_not_fit_is_refused() -> None:

@@ -32,6 +32,19 @@ def test_spread_distance_is_that_of_finely_spread_rows(weighted: bool) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
+def test_an_interval_never_claims_exact_parity() -> None:
+    """Where the unbiased square is far below 0, both ends of an interval around it would be 0."""
+    rng = np.random.default_rng(0)
+    below = 0
+    for seed in range(60):
+        group, level = rng.integers(0, 2, 400), rng.integers(0, 4, 400)
+        found = estimate(contrast_of(rng.random(400), group, level), np.full(4, 0.25), seed=seed)
+        below += found.squared < 0.0
+        assert found.interval[1] > 0.0
+        assert found.interval[0] <= found.value <= found.interval[1]
+    assert below > 10
+
+
 def test_spreading_does_not_change_a_shift_of_an_even_scale() -> None:
     scale = np.arange(11) / 10
     steps = steps_of(scale)

@@ -119,6 +119,7 @@ def reproduce_command(
         from likeforlike.experiments.paper import PAPER_DATASETS, Profile
         from likeforlike.experiments.reproduction import read_reproduction, reproduce
 
+        check_writable(page)
         target = page or out / "reproduction.md"
         if read is not None:
             found = read_reproduction(read)

@@ -79,7 +79,19 @@ class Reproduction:
 
 
 def read_reproduction(folder: Path | str) -> Reproduction:
-    """Read what `Reproduction.write` has written."""
+    """Read what `Reproduction.write` has written to a folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from likeforlike.experiments.reproduction import read_reproduction
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     read_reproduction(folder)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    likeforlike.errors.InputError: ... holds no results: runs.csv is missing. Name the folder that
+    `likeforlike reproduce --out` has written.
+    """
     source = Path(folder)
     missing = [
         name for name in ("runs.csv", "times.csv", "setting.json") if not (source / name).is_file()
@@ -115,6 +127,20 @@ def reproduce(
     profile : how much is run; all of it if `None`.
     workers : processes; as many as there are cores if `None`, and 0 works in this one.
     progress : called with the runs done and all runs.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from likeforlike.experiments import Plain
+    >>> from likeforlike.experiments.paper import Profile
+    >>> from likeforlike.experiments.reproduction import reproduce
+    >>> little = Profile(runs=2, max_epochs=1, patience=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = reproduce(
+    ...         folder, datasets=["drug"], methods=[Plain()], profile=little, workers=0
+    ...     )
+    >>> found.datasets, found.runs.height
+    (['drug'], 2)
     """
     chosen = profile or Profile()
     kept_methods = chosen.methods(tuple(methods))
