@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import likeforlike as lfl
-from likeforlike.audit import SCHEMA_VERSION
+from likeforlike.auditing import SCHEMA_VERSION
 from likeforlike.datasets import load_loans, make_loans
 
 

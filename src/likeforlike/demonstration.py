@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from likeforlike.audit import Audit, audit
+from likeforlike.auditing import Audit, audit
 from likeforlike.datasets import Dataset, load_loans, make_loans
 from likeforlike.errors import InputError
 from likeforlike.files import extra

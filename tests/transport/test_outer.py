@@ -2,7 +2,7 @@ import numpy as np
 import ot
 import pytest
 
-from likeforlike.transport.outer import cheapest_flow
+from likeforlike.transport.outer import cheapest_flow, outer_plan
 
 
 @pytest.mark.parametrize("kind", ["counts", "masses", "ties", "blocked"])
@@ -38,3 +38,18 @@ def test_whole_numbers_stay_whole() -> None:
 
 def test_nothing_to_send() -> None:
     assert not cheapest_flow(np.zeros(2), np.zeros(3), np.ones((2, 3))).any()
+
+
+@pytest.mark.parametrize(("sources", "targets"), [(1, 5), (6, 1), (7, 4), (201, 3), (220, 210)])
+def test_the_plan_costs_what_pot_says_whoever_solves_it(sources: int, targets: int) -> None:
+    rng = np.random.default_rng(sources)
+    supply = rng.integers(1, 40, sources).astype(np.float64)
+    demand = rng.integers(1, 40, targets).astype(np.float64)
+    supply, demand = supply * demand.sum(), demand * supply.sum()
+    cost = rng.random((sources, targets)) + 1.0
+    plan = outer_plan(supply, demand, cost)
+    np.testing.assert_allclose(plan.sum(axis=1), supply, rtol=1e-12)
+    np.testing.assert_allclose(plan.sum(axis=0), demand, rtol=1e-12)
+    whole = supply.sum()
+    expected = ot.emd2(supply / whole, demand / whole, cost, numItermax=10**7)
+    np.testing.assert_allclose((plan * cost).sum() / whole, expected, rtol=1e-12)

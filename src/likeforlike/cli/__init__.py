@@ -1,4 +1,7 @@
-"""The command line: arguments in, calls out, no logic."""
+"""The command line: arguments in, calls out, no logic.
+
+A command imports what it works with when it is called, so that `--help` answers at once.
+"""
 
 from typing import Annotated
 

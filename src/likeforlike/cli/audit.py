@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from likeforlike.audit import Audit, audit
 from likeforlike.cli.shared import one_line_errors, resampling_bar, say_written
 from likeforlike.errors import InputError
-from likeforlike.files import Engine, check_writable, open_file
-from likeforlike.terminal import level_table, summary_text
+
+if TYPE_CHECKING:
+    from likeforlike.auditing import Audit
+    from likeforlike.files import Engine
 
 __all__ = ["audit_command"]
 
@@ -53,6 +54,9 @@ def audit_command(
     2 means wrong input or usage.
     """
     with one_line_errors():
+        from likeforlike.auditing import audit
+        from likeforlike.files import check_writable, open_file
+
         for path in (report, None if json == "-" else json):
             check_writable(path)
         data = open_file(file, _engine(engine))
@@ -85,6 +89,8 @@ def _deliver(
     threshold: float | None,
 ) -> None:
     """Write the page and the JSON, then say what was found."""
+    from likeforlike.terminal import level_table, summary_text
+
     if report is not None:
         found.to_html(report)
     # Standard output belongs to the JSON when it goes there; people read on the other stream.

@@ -6,19 +6,16 @@ import sys
 from collections.abc import Mapping
 from json import dumps
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
-from likeforlike import demonstration
 from likeforlike.cli.shared import one_line_errors, resampling_bar, say_written
-from likeforlike.datasets import available
 from likeforlike.errors import InputError
-from likeforlike.files import check_writable, write_whole
-from likeforlike.progress import epochs_bar
-from likeforlike.terminal import level_table, summary_text
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 __all__ = ["datasets_command", "demo_command"]
 
@@ -40,6 +37,11 @@ def demo_command(
     Training needs the extra `train`; without it there is the audit alone.
     """
     with one_line_errors():
+        from likeforlike import demonstration
+        from likeforlike.files import check_writable, write_whole
+        from likeforlike.report import page
+        from likeforlike.terminal import level_table, summary_text
+
         for path in (report, None if json == "-" else json):
             check_writable(path)
         console = Console(stderr=json == "-")
@@ -48,8 +50,6 @@ def demo_command(
         console.print(summary_text(found.to_dict()))
         console.print(level_table(found.to_dict()))
         document = demonstration.demonstration_document(found, _training(console))
-        from likeforlike.report import page
-
         write_whole(report, page(document))
         text = dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         if json == "-":
@@ -61,6 +61,10 @@ def demo_command(
 
 def _training(console: Console) -> dict[str, Any] | None:
     """Train, compare and say what came of it; where that is not possible, say what to install."""
+    from likeforlike import demonstration
+    from likeforlike.progress import epochs_bar
+    from likeforlike.terminal import summary_text
+
     try:
         demonstration.check_extras()
     except InputError as error:
@@ -80,6 +84,8 @@ def _training(console: Console) -> dict[str, Any] | None:
 
 
 def _network_table(training: Mapping[str, Any]) -> Table:
+    from rich.table import Table
+
     from likeforlike.report.training import network_rows
 
     data = training["data"]
@@ -99,6 +105,10 @@ def _network_table(training: Mapping[str, Any]) -> Table:
 
 def datasets_command() -> None:
     """List the public data sets and where their files are; nothing is fetched."""
+    from rich.table import Table
+
+    from likeforlike.datasets import available
+
     table = Table(
         caption="Read one with likeforlike.datasets.load_<name>().", caption_justify="left"
     )

@@ -10,10 +10,7 @@ import typer
 from rich.console import Console
 
 from likeforlike.cli.shared import one_line_errors, training_bar
-from likeforlike.datasets import dataset_of_table
 from likeforlike.errors import InputError
-from likeforlike.files import check_writable, open_file, write_whole
-from likeforlike.terminal import sweep_table
 
 __all__ = ["reproduce_command", "sweep_command"]
 
@@ -53,8 +50,11 @@ def sweep_command(
     Finished runs are kept in OUT/journal.jsonl: a sweep that was stopped goes on where it was.
     """
     with one_line_errors():
+        from likeforlike.datasets import dataset_of_table
         from likeforlike.experiments import Task, fit_model, named_methods, sweep
         from likeforlike.experiments.figures import sweep_figure
+        from likeforlike.files import check_writable, open_file, write_whole
+        from likeforlike.terminal import sweep_table
 
         if model is not None and max_disparity is None:
             raise InputError("--model needs --max-disparity, which says which model to keep.")
@@ -118,6 +118,7 @@ def reproduce_command(
         from likeforlike.claims.publishing import publish
         from likeforlike.experiments.paper import PAPER_DATASETS, Profile
         from likeforlike.experiments.reproduction import read_reproduction, reproduce
+        from likeforlike.files import check_writable
 
         check_writable(page)
         target = page or out / "reproduction.md"

@@ -11,11 +11,8 @@ from pathlib import Path
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from likeforlike.errors import BinnedLevelWarning, InputError
-from likeforlike.inference.estimation import BOOTSTRAPS
-from likeforlike.inference.halves import SPLITS
 
 __all__ = ["one_line_errors", "resampling_bar", "say_written", "training_bar"]
 
@@ -43,15 +40,24 @@ def one_line_errors() -> Iterator[None]:
         raise typer.Exit(_INTERRUPTED) from interrupt
 
 
+def _watched() -> bool:
+    """Whether somebody sees a bar on standard error."""
+    return Console(stderr=True).is_terminal and os.environ.get("TERM") != "dumb"
+
+
 @contextmanager
 def resampling_bar(permutations: int, audits: int = 1) -> Iterator[Callable[[int], None] | None]:
     """A bar on the terminal; silence when nobody watches."""
-    console = Console(stderr=True)
-    if not console.is_terminal or os.environ.get("TERM") == "dumb":
+    if not _watched():
         yield None
         return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from likeforlike.inference.estimation import BOOTSTRAPS
+    from likeforlike.inference.halves import SPLITS
+
     columns = TextColumn("resampling"), BarColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=console, transient=True) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         one_contrast = permutations + 2 * SPLITS + BOOTSTRAPS
         task = bar.add_task("resampling", total=audits * one_contrast)
 
@@ -66,12 +72,13 @@ def resampling_bar(permutations: int, audits: int = 1) -> Iterator[Callable[[int
 @contextmanager
 def training_bar() -> Iterator[Callable[[int, int], None] | None]:
     """A bar over the units of a sweep, with the time that is left."""
-    console = Console(stderr=True)
-    if not console.is_terminal or os.environ.get("TERM") == "dumb":
+    if not _watched():
         yield None
         return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
     columns = TextColumn("training"), BarColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=console, transient=True) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("training", total=None)
         yield lambda done, whole: bar.update(task, completed=done, total=whole)
 

@@ -129,7 +129,13 @@ def binomial(state: State, trials: int, chance: float) -> int:
     if chance >= 1.0:
         return trials
     if chance > 0.5:
-        return trials - binomial(state, trials, 1.0 - chance)
+        return trials - _binomial_below(state, trials, 1.0 - chance)
+    return _binomial_below(state, trials, chance)
+
+
+@compiled
+def _binomial_below(state: State, trials: int, chance: float) -> int:
+    """The same for a chance of at most a half."""
     mean = trials * chance
     if mean <= _SMALL_MEAN:
         return _binomial_by_steps(state, trials, chance)

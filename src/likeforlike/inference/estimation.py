@@ -28,6 +28,7 @@ from likeforlike.inference.replicates import Progress, block_size, refuse_weight
 from likeforlike.inference.spread import Steps, steps_of
 from likeforlike.transport.atoms import Atoms, FloatArray, IntArray
 from likeforlike.transport.compiled import compiled
+from likeforlike.transport.sorting import largest_segment
 from likeforlike.transport.threads import in_blocks
 
 __all__ = ["BOOTSTRAPS", "Estimate", "estimate"]
@@ -112,7 +113,7 @@ def _bootstrap(
     end: int,
 ) -> FloatArray:
     """Σ_l Q(l) D_l² of the replicates begin, ..., end - 1."""
-    largest = np.diff(offsets).max()
+    largest = largest_segment(offsets)
     sample, other = np.empty((3, largest)), np.empty((3, largest))
     totals = np.zeros(end - begin)
     for replicate in range(begin, end):
@@ -137,7 +138,7 @@ def _squared_distances(
     two_valued: bool,
 ) -> FloatArray:
     """D_l² of every level as observed."""
-    largest = np.diff(offsets).max()
+    largest = largest_segment(offsets)
     samples = np.empty((2, 3, largest))
     squared = np.empty(pairs.shape[0])
     sizes = np.zeros(2, np.int64)

@@ -21,6 +21,7 @@ from likeforlike.inference.replicates import Progress, block_size
 from likeforlike.inference.spread import Steps, squared_distance
 from likeforlike.transport.atoms import Atoms, FloatArray, IntArray
 from likeforlike.transport.compiled import compiled
+from likeforlike.transport.sorting import largest_segment
 from likeforlike.transport.threads import in_blocks
 
 __all__ = ["SPLITS", "between", "biases", "left_over", "push"]
@@ -102,7 +103,7 @@ def _split_halves(
     end: int,
 ) -> FloatArray:
     """Sum over replicates of the bias of each segment."""
-    largest = np.diff(offsets).max()
+    largest = largest_segment(offsets)
     sample, other = np.empty((3, largest)), np.empty((3, largest))
     sums = np.zeros(segments.size)
     for replicate in range(begin, end):
@@ -180,7 +181,7 @@ def _left_over(
     end: int,
 ) -> float:
     """Sum over replicates of Σ_l Q(l) [D_l² - bias_l] with rows dealt to the groups anew."""
-    largest = np.diff(offsets).max()
+    largest = largest_segment(offsets)
     pool = np.arange(low.size).astype(np.float64)
     u, a, v, b = np.empty(largest), np.empty(largest), np.empty(largest), np.empty(largest)
     sample, other = np.empty((3, largest)), np.empty((3, largest))

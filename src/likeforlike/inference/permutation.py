@@ -30,6 +30,7 @@ from likeforlike.inference.replicates import Progress, block_size, refuse_weight
 from likeforlike.transport.atoms import FloatArray, IntArray
 from likeforlike.transport.compiled import compiled
 from likeforlike.transport.pairs import pair_costs
+from likeforlike.transport.sorting import largest_segment
 from likeforlike.transport.threads import in_blocks
 
 __all__ = [
@@ -211,9 +212,7 @@ def _permute(
     end: int,
 ) -> tuple[FloatArray, IntArray, FloatArray]:
     n_levels = offsets.size - 1
-    largest = 0
-    for k in range(n_levels):
-        largest = max(largest, offsets[k + 1] - offsets[k])
+    largest = largest_segment(offsets)
     u, a = np.empty(largest), np.empty(largest)
     v, b = np.empty(largest), np.empty(largest)
     order = np.empty(largest if weighted else 0, np.int64)

@@ -1,24 +1,100 @@
 """Compile a kernel: the only place that touches numba.
 
 A kernel is an ordinary function over arrays. It is compiled when it is first called, never at
-import, released from the interpreter lock, and kept in numba's cache on disk.
+import, released from the interpreter lock, and kept in numba's cache on disk. numba itself is
+imported with the first call too: whoever asks for help, or only looks at a table, does not wait
+for it.
+
+Compiling is what a first audit waits for, so a kernel is compiled twice as little as numba would by
+itself: one that other kernels call gets no entry for Python there, and no version of its own for
+every whole number written into a call.
 """
 
 from __future__ import annotations
 
+import functools
+import threading
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar, cast
-
-import numba
+from importlib import import_module
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 __all__ = ["compiled"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Dispatcher = Callable[..., Any]
+
+# error_model="numpy" drops Python's checks for division by zero; every kernel divides by a mass
+# that its caller has checked to be positive. Nobody calls a kernel from C.
+_OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+
+# Threads may call a kernel for the first time at once; it is made once.
+_MAKING = threading.RLock()
+
+
+class _Kernel(Generic[P, R]):
+    """A function that turns into machine code when it is first called."""
+
+    def __init__(self, function: Callable[P, R]) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self._called: Dispatcher | None = None
+        self._inlined: Dispatcher | None = None
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        machine = self._called or self._made()
+        return cast(R, machine(*args, **kwargs))
+
+    def _made(self) -> Dispatcher:
+        """The kernel as Python calls it, kept on disk."""
+        with _MAKING:
+            if self._called is None:
+                _inner_dispatcher()
+                self._called = _outer_dispatcher(self.py_func)
+            return self._called
+
+    def inlined(self) -> Dispatcher:
+        """The kernel as other kernels call it, kept with them."""
+        if self._inlined is None:
+            options = _OPTIONS | {"boundscheck": None, "no_cpython_wrapper": True}
+            self._inlined = _inner_dispatcher()(self.py_func, targetoptions=options)
+        return self._inlined
+
+
+def _outer_dispatcher(function: Callable[..., object]) -> Dispatcher:
+    jit = import_module("numba").jit
+    try:
+        made: Dispatcher = jit(function, cache=True, **_OPTIONS)
+    except RuntimeError:
+        # No folder to keep the machine code in, as in a read-only container: compile every time.
+        made = jit(function, **_OPTIONS)
+    return made
+
+
+@functools.cache
+def _inner_dispatcher() -> Any:  # noqa: ANN401
+    """What makes kernels inside kernels, once numba has been told about them."""
+    types = import_module("numba.core.types")
+    cpu: Any = import_module("numba.core.registry").CPUDispatcher
+
+    class InnerDispatcher(cpu):  # type: ignore[misc]
+        def get_call_template(self, args: Any, kws: Any) -> Any:  # noqa: ANN401
+            # While types are worked out a counter that starts at 0 looks like the constant 0, and
+            # numba would compile the callee for that constant too.
+            plain = {name: types.unliteral(kind) for name, kind in kws.items()}
+            return super().get_call_template(tuple(map(types.unliteral, args)), plain)
+
+    def type_of(kernel: _Kernel[Any, Any], _context: object) -> Any:  # noqa: ANN401
+        return types.Dispatcher(kernel.inlined())
+
+    import_module("numba.extending").typeof_impl.register(_Kernel, type_of)
+    return InnerDispatcher
 
 
 def compiled(kernel: Callable[P, R]) -> Callable[P, R]:
     """Compile `kernel` on first use. The interpreted original stays at `.py_func`.
+
+    Kernels may call other kernels, but not themselves.
 
     Examples
     --------
@@ -28,11 +104,4 @@ def compiled(kernel: Callable[P, R]) -> Callable[P, R]:
     >>> compiled(double)(21.0)
     42.0
     """
-    # error_model="numpy" drops Python's checks for division by zero; every kernel divides by a
-    # mass that its caller has checked to be positive.
-    try:
-        machine = numba.njit(kernel, cache=True, nogil=True, error_model="numpy")
-    except RuntimeError:
-        # No folder to keep the machine code in, as in a read-only container: compile every time.
-        machine = numba.njit(kernel, nogil=True, error_model="numpy")
-    return cast(Callable[P, R], machine)
+    return _Kernel(kernel)

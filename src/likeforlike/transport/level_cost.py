@@ -10,7 +10,14 @@ from likeforlike.errors import LevelCostWarning
 from likeforlike.transport.atoms import FloatArray
 from likeforlike.transport.compiled import compiled
 
-__all__ = ["choose_level_cost", "discrete_ground", "metric_ground", "safe_level_cost"]
+__all__ = [
+    "choose_level_cost",
+    "discrete_ground",
+    "is_discrete",
+    "level_cost_factor",
+    "metric_ground",
+    "safe_level_cost",
+]
 
 # The bounds are strict inequalities; this much above them is safely inside.
 _MARGIN = 1.005
@@ -101,11 +108,20 @@ def safe_level_cost(
     if np.allclose(source, target, rtol=0.0, atol=1e-12):
         nearest = float(ground[~np.eye(ground.shape[0], dtype=bool)].min())
         return reach / nearest if nearest > 0.0 else np.inf
-    slack = 1.0 if _is_discrete(ground) else _least_slack(ground)
+    slack = 1.0 if is_discrete(ground) else _least_slack(ground)
     return 2.0 * reach / slack if slack > 0.0 else np.inf
 
 
-def _is_discrete(ground: FloatArray) -> bool:
+def is_discrete(ground: FloatArray) -> bool:
+    """Whether a ground cost is that of `discrete_ground`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likeforlike.transport.level_cost import is_discrete
+    >>> is_discrete(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    True
+    """
     return bool(np.array_equal(ground, discrete_ground(ground.shape[0])))
 
 
@@ -174,7 +190,7 @@ def level_cost_factor(ground: FloatArray) -> tuple[float, bool]:
     size = ground.shape[0]
     if size == 1:
         return 1.0, True
-    slack = 1.0 if _is_discrete(ground) else _least_slack(ground)
+    slack = 1.0 if is_discrete(ground) else _least_slack(ground)
     if slack > 0.0:
         return _MARGIN * 2.0 / slack, True
     nearest = float(ground[~np.eye(size, dtype=bool)].min())

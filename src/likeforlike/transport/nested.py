@@ -8,8 +8,8 @@ form):
     V = min_π Σ_{l,l'} π(l, l') [ W_p^p(P_0^l, P_1^l') + C G(l, l') ],
 
 where π has the level shares p_0, p_1 as marginals, G is the ground cost between levels and C the
-*level cost*. The inner costs are exact by sorting (`line`), the outer plan comes from POT's
-network simplex, and by the envelope theorem ∂V = Σ π*(l, l') ∂W_p^p(P_0^l, P_1^l').
+*level cost*. The inner costs are exact by sorting (`line`), the outer plan is exact too
+(`outer`), and by the envelope theorem ∂V = Σ π*(l, l') ∂W_p^p(P_0^l, P_1^l').
 
 References: Ghassemi et al. (2025), definition of the bi-causal distance and its nested form;
 Backhoff-Veraguas et al. (2017), *Causal transport in discrete time*.
@@ -18,12 +18,15 @@ Backhoff-Veraguas et al. (2017), *Causal transport in discrete time*.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from likeforlike.transport.atoms import Atoms, FloatArray, IntArray, atoms_of_rows
+from likeforlike.transport.level_cost import is_discrete
 from likeforlike.transport.line import Plan
+from likeforlike.transport.outer import outer_plan
 from likeforlike.transport.pairs import pair_costs, pair_gradient, row_gradient
 from likeforlike.transport.sorting import sort_rows
 
@@ -32,11 +35,28 @@ __all__ = [
     "cost_and_gradient",
     "least_level_transport",
     "nested_transport",
-    "outer_plan",
     "rooted",
 ]
 
-_OUTER_STEPS = 10**9
+
+# Shares that differ by less than this differ by rounding.
+_ROUNDING = 1e-15
+
+
+class Masses(NamedTuple):
+    """Mass of the K levels on either side, times the total of the other side.
+
+    Both sum to `whole`, and counts of rows stay whole numbers: equal shares are equal exactly.
+
+    Attributes
+    ----------
+    supply, demand : (K,) floats.
+    whole : the sum of either.
+    """
+
+    supply: FloatArray
+    demand: FloatArray
+    whole: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,44 +83,6 @@ class Nested:
     diagonal_mass: float
 
 
-def outer_plan(source: FloatArray, target: FloatArray, cost: FloatArray) -> FloatArray:
-    """Optimal transport plan between two small discrete laws, by POT's network simplex.
-
-    Parameters
-    ----------
-    source, target : (K0,) and (K1,) positive shares, each summing to one.
-    cost : (K0, K1) floats.
-
-    Returns
-    -------
-    (K0, K1) floats with at most K0 + K1 - 1 positive entries.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from likeforlike.transport.nested import outer_plan
-    >>> outer_plan(np.array([0.5, 0.5]), np.array([0.5, 0.5]), 1 - np.eye(2))
-    array([[0.5, 0. ],
-           [0. , 0.5]])
-    """
-    # Importing POT loads every array library it can find, so it is imported where it is used.
-    from ot import emd
-
-    plan, log = emd(
-        source,
-        target,
-        np.ascontiguousarray(cost),
-        numItermax=_OUTER_STEPS,
-        log=True,
-        center_dual=False,
-        check_marginals=False,
-    )
-    if log["warning"] is not None:
-        raise ArithmeticError(f"The plan between levels was not found: {log['warning']}")
-    found: FloatArray = plan
-    return found
-
-
 def nested_transport(
     atoms: Atoms,
     left: IntArray,
@@ -113,8 +95,7 @@ def nested_transport(
 ) -> Nested:
     """Solve the nested transport problem between two laws of (level, score).
 
-    Costs O(K n) for the inner problems of n atoms in K levels and one network simplex on the
-    levels.
+    Costs O(K n) for the inner problems of n atoms in K levels, and one problem between the levels.
 
     Parameters
     ----------
@@ -140,9 +121,9 @@ def nested_transport(
     ... ).value
     1.0
     """
-    shares = _shares(atoms, left), _shares(atoms, right)
     solve = _solve_excess if keep_diagonal else _solve
-    plan, inner = solve(atoms, (left, right), shares, ground, order, level_cost)
+    masses = _masses(atoms, left, right)
+    plan, inner = solve(atoms, (left, right), masses, ground, order, level_cost)
     stays = plan.source == plan.target
     inner_paid = plan.mass * inner
     diagonal = float(inner_paid[stays].sum())
@@ -162,13 +143,13 @@ def nested_transport(
 def _solve(
     atoms: Atoms,
     segments: tuple[IntArray, IntArray],
-    shares: tuple[FloatArray, FloatArray],
+    masses: Masses,
     ground: FloatArray,
     order: float,
     level_cost: float,
 ) -> tuple[Plan, FloatArray]:
     """Optimal plan between levels, and the inner cost of each of its moves."""
-    sources, targets = np.flatnonzero(shares[0]), np.flatnonzero(shares[1])
+    sources, targets = np.flatnonzero(masses.supply), np.flatnonzero(masses.demand)
     inner = pair_costs(
         atoms,
         np.repeat(segments[0][sources], targets.size),
@@ -176,7 +157,7 @@ def _solve(
         order,
     ).reshape(sources.size, targets.size)
     cost = inner + level_cost * ground[np.ix_(sources, targets)]
-    moves = outer_plan(shares[0][sources], shares[1][targets], cost)
+    moves = outer_plan(masses.supply[sources], masses.demand[targets], cost) / masses.whole
     i, j = np.nonzero(moves)
     return Plan(sources[i], targets[j], moves[i, j]), inner[i, j]
 
@@ -184,25 +165,23 @@ def _solve(
 def _solve_excess(
     atoms: Atoms,
     segments: tuple[IntArray, IntArray],
-    shares: tuple[FloatArray, FloatArray],
+    masses: Masses,
     ground: FloatArray,
     order: float,
     level_cost: float,
 ) -> tuple[Plan, FloatArray]:
     """The same where everybody who can stay in a level does: only the rest has to move."""
-    kept = np.minimum(*shares)
+    kept = np.minimum(masses.supply, masses.demand)
     stay = np.flatnonzero(kept)
     at_home = pair_costs(atoms, segments[0][stay], segments[1][stay], order)
-    rest = (shares[0] - kept, shares[1] - kept)
-    left = float(rest[0].sum())
-    if left <= 1e-15:
-        return Plan(stay, stay, kept[stay]), at_home
-    scaled = (rest[0] / left, rest[1] / float(rest[1].sum()))
-    moves, inner = _solve(atoms, segments, scaled, ground, order, level_cost)
+    rest = Masses(masses.supply - kept, masses.demand - kept, masses.whole)
+    if float(rest.supply.sum()) <= _ROUNDING * masses.whole:
+        return Plan(stay, stay, kept[stay] / masses.whole), at_home
+    moves, inner = _solve(atoms, segments, rest, ground, order, level_cost)
     plan = Plan(
         np.concatenate([stay, moves.source]),
         np.concatenate([stay, moves.target]),
-        np.concatenate([kept[stay], left * moves.mass]),
+        np.concatenate([kept[stay] / masses.whole, moves.mass]),
     )
     return plan, np.concatenate([at_home, inner])
 
@@ -223,16 +202,18 @@ def least_level_transport(source: FloatArray, target: FloatArray, ground: FloatA
     >>> least_level_transport(np.array([1.0, 0.0]), np.array([0.5, 0.5]), discrete_ground(2))
     0.5
     """
+    if is_discrete(ground):  # whoever can stay stays, and all others pay one
+        return float(np.maximum(source - target, 0.0).sum())
     sources, targets = np.flatnonzero(source), np.flatnonzero(target)
     cost = ground[np.ix_(sources, targets)]
     return float((outer_plan(source[sources], target[targets], cost) * cost).sum())
 
 
-def _shares(atoms: Atoms, segments: IntArray) -> FloatArray:
-    """Share of each segment in the whole, 0 for an empty one."""
-    mass = atoms.totals[segments]
-    shares: FloatArray = mass / mass.sum()
-    return shares
+def _masses(atoms: Atoms, left: IntArray, right: IntArray) -> Masses:
+    """Mass of the levels of either side, on a scale that keeps whole numbers whole."""
+    of_left, of_right = atoms.totals[left], atoms.totals[right]
+    whole_left, whole_right = float(of_left.sum()), float(of_right.sum())
+    return Masses(of_left * whole_right, of_right * whole_left, whole_left * whole_right)
 
 
 def cost_and_gradient(

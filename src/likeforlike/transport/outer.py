@@ -1,10 +1,12 @@
-"""Transport between a few points with given costs, compiled: successive cheapest paths.
+"""Transport between a few points with given costs: the plan between levels.
 
-POT's network simplex solves one such problem at a time from Python. Training solves thousands of
-small ones (as many sources and targets as there are levels), one for every model of a stack at
-every step, so they are solved here inside the kernel. Supply is sent along the cheapest path of
-the residual graph until none is left; potentials keep reduced costs at 0 or more, so Dijkstra's
-search finds each path in O((S + T)²).
+POT's network simplex solves one such problem at a time from Python, and importing POT loads every
+array library it can find, for seconds. Audits solve a small one (as many sources and targets as
+there are levels), training solves thousands, one for every model of a stack at every step, so they
+are solved here, compiled, by successive cheapest paths: supply is sent along the cheapest path of
+the residual graph until none is left. Prices of the nodes keep reduced costs at 0 or more, so
+Dijkstra's search finds each path in O((S + T)²) at most. Beyond a few hundred points the simplex
+gains more than its import costs, and `outer_plan` asks for it.
 
 Reference: Ahuja, Magnanti and Orlin (1993), *Network Flows*, section 9.7.
 """
@@ -16,7 +18,12 @@ import numpy as np
 from likeforlike.transport.atoms import FloatArray, IntArray
 from likeforlike.transport.compiled import compiled
 
-__all__ = ["cheapest_flow"]
+__all__ = ["cheapest_flow", "outer_plan"]
+
+# Up to so many points on either side our own solver takes a fraction of a second, which is less
+# than importing POT; it slows down with their cube, the simplex does not.
+_FEW = 200
+_SIMPLEX_STEPS = 10**9
 
 
 @compiled
@@ -31,13 +38,20 @@ def _nearest(distance: FloatArray, done: IntArray) -> int:
 
 @compiled
 def _relax(
-    node: int, reduced: FloatArray, flow: FloatArray, distance: FloatArray, before: IntArray
+    node: int,
+    cost: FloatArray,
+    prices: FloatArray,
+    flow: FloatArray,
+    distance: FloatArray,
+    before: IntArray,
 ) -> None:
     """Shorten the way to the neighbours of a node."""
-    n_sources, n_targets = reduced.shape
+    n_sources, n_targets = cost.shape
     if node < n_sources:
         for j in range(n_targets):
-            reached = distance[node] + reduced[node, j]
+            # Below 0 there is only rounding.
+            reduced = max(0.0, cost[node, j] + prices[node] - prices[n_sources + j])
+            reached = distance[node] + reduced
             if reached < distance[n_sources + j]:
                 distance[n_sources + j] = reached
                 before[n_sources + j] = node
@@ -53,7 +67,8 @@ def _relax(
 def _search(
     supply: FloatArray,
     demand: FloatArray,
-    reduced: FloatArray,
+    cost: FloatArray,
+    prices: FloatArray,
     flow: FloatArray,
     distance: FloatArray,
     before: IntArray,
@@ -75,7 +90,7 @@ def _search(
         if node >= n_sources and demand[node - n_sources] > 0.0:
             return node
         done[node] = 1
-        _relax(node, reduced, flow, distance, before)
+        _relax(node, cost, prices, flow, distance, before)
         node = _nearest(distance, done)
     return -1
 
@@ -127,20 +142,57 @@ def cheapest_flow(supply: FloatArray, demand: FloatArray, cost: FloatArray) -> F
     n_sources, n_targets = cost.shape
     supply, demand = supply.copy(), demand.copy()
     flow = np.zeros((n_sources, n_targets))
-    reduced = cost.copy()
+    prices = np.zeros(n_sources + n_targets)
     distance = np.empty(n_sources + n_targets)
     before = np.empty(n_sources + n_targets, np.int64)
     done = np.empty(n_sources + n_targets, np.int64)
     while True:
-        last = _search(supply, demand, reduced, flow, distance, before, done)
+        last = _search(supply, demand, cost, prices, flow, distance, before, done)
         if last < 0:
             return flow
         _send(supply, demand, flow, before, last)
         # What is nearer than the target found moves closer to it by the difference.
-        farthest = distance[last]
-        for i in range(n_sources):
-            for j in range(n_targets):
-                change = min(distance[i], farthest) - min(distance[n_sources + j], farthest)
-                reduced[i, j] = max(0.0, reduced[i, j] + change)
-                if flow[i, j] > 0.0:
-                    reduced[i, j] = 0.0
+        for k in range(prices.size):
+            prices[k] += min(distance[k], distance[last])
+
+
+def outer_plan(supply: FloatArray, demand: FloatArray, cost: FloatArray) -> FloatArray:
+    """Optimal plan between two discrete laws: few points here, many by POT's network simplex.
+
+    Parameters
+    ----------
+    supply, demand : (S,) and (T,) positive floats of equal sum. Whole numbers are handled exactly
+        where points are few.
+    cost : (S, T) floats >= 0.
+
+    Returns
+    -------
+    (S, T) floats with these marginals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likeforlike.transport.outer import outer_plan
+    >>> outer_plan(np.array([0.5, 0.5]), np.array([0.5, 0.5]), 1 - np.eye(2))
+    array([[0.5, 0. ],
+           [0. , 0.5]])
+    """
+    if min(cost.shape) == 1:  # everything comes from one point or goes to one
+        return demand[None, :].copy() if supply.size == 1 else supply[:, None].copy()
+    if max(cost.shape) <= _FEW:
+        return cheapest_flow(supply, demand, np.ascontiguousarray(cost))
+    from ot import emd
+
+    plan, log = emd(
+        supply / supply.sum(),
+        demand / demand.sum(),
+        np.ascontiguousarray(cost),
+        numItermax=_SIMPLEX_STEPS,
+        log=True,
+        center_dual=False,
+        check_marginals=False,
+    )
+    if log["warning"] is not None:
+        raise ArithmeticError(f"The plan between levels was not found: {log['warning']}")
+    scaled: FloatArray = plan * supply.sum()
+    return scaled

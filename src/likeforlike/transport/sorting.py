@@ -21,6 +21,7 @@ __all__ = [
     "SortedRows",
     "deal",
     "join_segments",
+    "largest_segment",
     "sort_rows",
     "sort_small",
 ]
@@ -89,6 +90,15 @@ def _insertion_sort(keys: _KeyArray, rows: IntArray, low: int, high: int) -> Non
 
 
 @compiled
+def _copy_back(keys: _KeyArray, rows: IntArray, to_keys: _KeyArray, to_rows: IntArray) -> None:
+    """Copy element by element: numba compiles whole-array assignment a hundred times as long."""
+    for i in range(keys.size):
+        to_keys[i] = keys[i]
+    for i in range(rows.size):
+        to_rows[i] = rows[i]
+
+
+@compiled
 def _radix_sort(
     keys: _KeyArray,
     rows: IntArray,
@@ -126,13 +136,29 @@ def _radix_sort(
         rows, spare_rows = spare_rows, rows
         swapped = not swapped
     if swapped:
-        spare_keys[:] = keys
-        spare_rows[:] = rows
+        _copy_back(keys, rows, spare_keys, spare_rows)
 
 
 # Arrays as long as the data are made by numpy and handed to the kernels: numpy asks the system for
 # huge pages, which arrays made inside a kernel do not get, and fresh small pages cost more than
 # the work on them.
+
+
+@compiled
+def largest_segment(offsets: IntArray) -> int:
+    """How many places the largest of the segments has. A kernel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likeforlike.transport.sorting import largest_segment
+    >>> largest_segment(np.array([0, 2, 7]))
+    5
+    """
+    largest = 0
+    for s in range(offsets.size - 1):
+        largest = max(largest, offsets[s + 1] - offsets[s])
+    return largest
 
 
 @compiled
