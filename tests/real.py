@@ -51,10 +51,11 @@ def adult() -> RealTable:
 def drug() -> RealTable:
     """Use of cannabis by gender, among people of equal education."""
     frame = pl.read_csv(content("drug/drug_consumption.data"), has_header=False)
+    # Columns by position: versions of polars differ in the names they give to nameless ones.
     frame = frame.select(
-        pl.col("column_3").alias("gender"),
-        pl.col("column_4").alias("education"),
-        (pl.col("column_19") != "CL0").cast(pl.Int64).alias("used"),
+        pl.nth(2).alias("gender"),
+        pl.nth(3).alias("education"),
+        (pl.nth(18) != "CL0").cast(pl.Int64).alias("used"),
     )
     roles = {"score": "used", "sensitive": "gender", "legitimate": ["education"]}
     return RealTable(frame, roles)
@@ -76,11 +77,10 @@ def law_school() -> RealTable:
 def communities() -> RealTable:
     """Crime rates by share of black residents, among places of equal income (deciles)."""
     frame = pl.read_csv(content("communities/communities.data"), has_header=False, null_values="?")
-    # Columns are counted from 1, in the order that communities.names lists them.
     frame = frame.select(
-        pl.col("column_128").alias("crime"),
-        (pl.col("column_8") > 0.06).alias("more_black"),
-        pl.col("column_18").alias("income"),
+        pl.nth(127).alias("crime"),
+        (pl.nth(7) > 0.06).alias("more_black"),
+        pl.nth(17).alias("income"),
     )
     roles = {
         "score": "crime",
