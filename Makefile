@@ -9,8 +9,10 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 INPUTS := pyproject.toml constraints.txt
-# Where the tests that use real data find it; the four public data sets are not part of the project.
+# The Law School data are not part of the project. Some developers keep them beside their clone.
+ifneq ($(wildcard ../shared/data/.),)
 export LIKEFORLIKE_DATA ?= $(abspath ../shared/data)
+endif
 
 .PHONY: demo test check bench docs clean
 

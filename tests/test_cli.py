@@ -16,6 +16,7 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike.datasets import available, load_loans, make_loans
+from likeforlike.datasets.law_school import SOURCE as LAW_SCHOOL
 
 COMMAND = [sys.executable, "-m", "likeforlike.cli"]
 
@@ -160,7 +161,8 @@ def test_datasets_are_listed_with_where_they_are_and_on_what_terms(tmp_path: Pat
         if line[:1] in ("│", "┃")
     ]
     assert cells[0] == ["name", "rows", "size", "state", "licence"]
-    assert ["drug", "1,885", "0.3 MB", "to be fetched", "CC BY 4.0"] in cells
+    assert ["drug", "1,885", "0.3 MB", "with the package", "CC BY 4.0"] in cells
+    assert ["law_school", "21,027", "3.6 MB", "to be fetched", LAW_SCHOOL.licence] in cells
     assert [row[0] for row in cells[1:]] == [found.name for found in available()]
     assert list(tmp_path.iterdir()) == []
 

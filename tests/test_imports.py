@@ -107,6 +107,7 @@ ROOMS = [
     "datasets.dataset",
     "datasets.deciles",
     "datasets.source",
+    "datasets.bundle",
     "datasets.download",
     "datasets.storage",
     "datasets.loans",

@@ -20,9 +20,11 @@ from typing import NamedTuple
 import pytest
 
 import likeforlike
+from likeforlike.datasets.availability import SOURCES as PUBLIC
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
+SOURCES = {source.name: source for source in PUBLIC}
 ROLES = ["--score", "approved", "--sensitive", "sex", "--legitimate", "income"]
 BRINGS = "is not installed; pip install 'likeforlike[train]' brings it."
 OPTIONAL = ["duckdb", "lightgbm", "pandas", "pyarrow", "pyspark", "sklearn", "torch", "xgboost"]
@@ -108,6 +110,8 @@ def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(wheel: Path)
         "likeforlike/report/templates/page.html.j2",
         "likeforlike/report/templates/page.css",
         "likeforlike/claims/published.csv",
+        "likeforlike/datasets/bundled/ATTRIBUTION.txt",
+        "likeforlike/datasets/bundled/drug/drug_consumption.data.xz",
     } <= held
 
 
@@ -119,6 +123,57 @@ def test_the_source_distribution_holds_what_its_pages_and_tests_speak_of(sdist: 
     folders = {"benchmarks", "docs", "examples", "src", "tests", "tools"}
     assert wanted - held == set()
     assert folders - {Path(name).parts[0] for name in held if "/" in name} == set()
+
+
+def members(path: Path) -> dict[str, bytes]:
+    """Every file of an archive with its content."""
+    if path.suffix == ".whl":
+        with zipfile.ZipFile(path) as wheel:
+            return {name: wheel.read(name) for name in wheel.namelist()}
+    with tarfile.open(path) as sdist:
+        opened = {found.name: sdist.extractfile(found) for found in sdist}
+        return {name: file.read() for name, file in opened.items() if file is not None}
+
+
+@pytest.mark.parametrize("kind", ["sdist", "wheel"])
+def test_data_that_may_not_be_passed_on_are_not(kind: str, request: pytest.FixtureRequest) -> None:
+    """No licence is known for Law School; the data sets that come along have one that allows it."""
+    held = members(request.getfixturevalue(kind))
+    (law_school,) = SOURCES["law_school"].files
+    assert not [name for name in held if Path(law_school.path).name in name]
+    assert not [name for name, content in held.items() if law_school.damage(content) is None]
+    allowed = {
+        Path(f"{file.path}.xz").name
+        for name in ("adult", "drug", "communities")
+        for file in SOURCES[name].files
+    }
+    assert {Path(name).name for name in held if name.endswith(".xz")} == allowed
+    assert [name for name in held if name.endswith("bundled/ATTRIBUTION.txt")]
+
+
+def test_the_wheel_is_small_and_says_on_what_terms_it_comes(wheel: Path) -> None:
+    assert wheel.stat().st_size < 2_000_000
+    (metadata,) = (
+        content.decode() for name, content in members(wheel).items() if name.endswith("/METADATA")
+    )
+    assert "License-Expression: BSD-3-Clause AND CC-BY-4.0\n" in metadata
+    for file in ("LICENSE", "src/likeforlike/datasets/bundled/ATTRIBUTION.txt"):
+        assert f"License-File: {file}\n" in metadata
+
+
+def test_public_data_sets_come_along(installed: Installed) -> None:
+    """With nothing set, and a cache that could not even be made."""
+    code = """
+import os
+os.environ["LIKEFORLIKE_DATA"] = ""
+os.environ["LIKEFORLIKE_CACHE"] = "loans.csv/cache"
+from likeforlike.datasets import available, load_adult, load_communities, load_drug
+print([data.frame.height for data in (load_adult(), load_communities(), load_drug())])
+print([found.name for found in available() if found.state == "with the package"])
+"""
+    done = installed.python(code)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "[46033, 1994, 1885]\n['adult', 'drug', 'communities']\n"
 
 
 def test_the_environment_has_no_extra(installed: Installed) -> None:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Hashable
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from tests.real import folder
+from tests.real import content
 
 Row = dict[str, str]
 
 
 def rows(path: str, names: list[str] | None = None) -> list[Row]:
     """Rows of a file as they are written, without blank lines and lines that are no rows."""
-    with (folder() / path).open(newline="") as file:
-        lines = [line for line in csv.reader(file, skipinitialspace=True) if len(line) > 1]
+    text = io.StringIO(content(path).decode(), newline="")
+    lines = [line for line in csv.reader(text, skipinitialspace=True) if len(line) > 1]
     header, body = (lines[0], lines[1:]) if names is None else (names, lines)
     return [dict(zip(header, line, strict=True)) for line in body]
 

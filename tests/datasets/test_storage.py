@@ -17,16 +17,16 @@ from likeforlike import InputError
 from likeforlike.datasets import drug, load_adult, load_drug, storage
 from tests.datasets.server import Serve, Stall, sends
 from tests.datasets.toy import CHANGED, FILE, GOOD, contents, put, zipped
-from tests.real import folder
+from tests.real import content
 
-# Taken before any test moves the folder elsewhere.
-DATA = folder()
-
-FETCH = """
+(DRUG,) = drug.SOURCE.files
+# By this name it does not come with the package.
+FETCHED = "drug/fetched.data"
+FETCH = f"""
 import sys
 from dataclasses import replace
 from likeforlike.datasets import drug
-file = replace(drug.SOURCE.files[0], origins=(sys.argv[1],))
+file = replace(drug.SOURCE.files[0], path="{FETCHED}", origins=(sys.argv[1],))
 drug.SOURCE = replace(drug.SOURCE, files=(file,))
 print(drug.load_drug().frame.height)
 """
@@ -42,23 +42,23 @@ def fetching(origin: str) -> subprocess.Popen[str]:
 
 
 def test_two_processes_that_fetch_at_once_do_no_harm(cache: Path, serve: Serve) -> None:
-    content = (DATA / drug.SOURCE.files[0].path).read_bytes()
+    published = content(DRUG.path)
     both = Barrier(2, timeout=60)
 
     def answer_both_together(handler: BaseHTTPRequestHandler) -> None:
         both.wait()
-        sends(content)(handler)
+        sends(published)(handler)
 
     address, asked = serve({"/drug": answer_both_together})
     processes = [fetching(f"{address}/drug") for _ in range(2)]
     said = [process.communicate(timeout=120) for process in processes]
     assert said == [("1885\n", "")] * 2
     assert asked == ["/drug", "/drug"]
-    assert contents(cache) == {"drug/drug_consumption.data": content}
+    assert contents(cache) == {FETCHED: published}
 
 
 def test_a_process_killed_while_it_fetches_leaves_nothing(cache: Path, serve: Serve) -> None:
-    stall = Stall((DATA / drug.SOURCE.files[0].path).read_bytes())
+    stall = Stall(content(DRUG.path))
     address, _ = serve({"/drug": stall})
     process = fetching(f"{address}/drug")
     assert stall.half_sent.wait(120)
@@ -67,23 +67,24 @@ def test_a_process_killed_while_it_fetches_leaves_nothing(cache: Path, serve: Se
     assert contents(cache) == {}
 
 
+@pytest.mark.usefixtures("empty_bundle")
 def test_a_fetched_data_set_equals_the_one_at_hand(
-    cache: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch
+    cache: Path, tmp_path: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    name = drug.SOURCE.files[0].path
-    content = (DATA / name).read_bytes()
-    address, _ = serve({"/drug.zip": sends(zipped("drug_consumption.data", content))})
-    file = replace(drug.SOURCE.files[0], origins=(f"{address}/drug.zip#drug_consumption.data",))
+    published = content(DRUG.path)
+    address, _ = serve({"/drug.zip": sends(zipped("drug_consumption.data", published))})
+    file = replace(DRUG, origins=(f"{address}/drug.zip#drug_consumption.data",))
     with monkeypatch.context() as patch:
         patch.setattr(drug, "SOURCE", replace(drug.SOURCE, files=(file,)))
         fetched = load_drug()
-    assert contents(cache) == {name: content}
-    monkeypatch.setenv("LIKEFORLIKE_DATA", str(DATA))
+    assert contents(cache) == {DRUG.path: published}
+    put(tmp_path / "data" / DRUG.path, published)
+    monkeypatch.setenv("LIKEFORLIKE_DATA", str(tmp_path / "data"))
     at_hand = load_drug()
     assert fetched.frame.equals(at_hand.frame)
     assert fetched.provenance == at_hand.provenance
     assert at_hand.provenance is not None
-    assert at_hand.provenance.sha256 == {name: hashlib.sha256(content).hexdigest()}
+    assert at_hand.provenance.sha256 == {DRUG.path: hashlib.sha256(published).hexdigest()}
 
 
 def test_a_changed_byte_in_the_folder_of_data_is_refused(
@@ -91,19 +92,19 @@ def test_a_changed_byte_in_the_folder_of_data_is_refused(
 ) -> None:
     monkeypatch.setenv("LIKEFORLIKE_DATA", str(tmp_path))
     for name in ("adult.data", "adult.test"):
-        put(tmp_path / "adult" / name, (DATA / "adult" / name).read_bytes())
+        put(tmp_path / "adult" / name, content(f"adult/{name}"))
     assert load_adult().frame.height == 46_033
     damaged = tmp_path / "adult" / "adult.test"
-    content = bytearray(damaged.read_bytes())
-    expected = hashlib.sha256(content).hexdigest()
-    content[1_000_000] ^= 1
-    damaged.write_bytes(content)
+    changed = bytearray(damaged.read_bytes())
+    expected = hashlib.sha256(changed).hexdigest()
+    changed[1_000_000] ^= 1
+    damaged.write_bytes(changed)
     with pytest.raises(InputError) as caught:
         load_adult()
-    found = hashlib.sha256(content).hexdigest()
+    found = hashlib.sha256(changed).hexdigest()
     assert str(caught.value) == (
         f"{damaged} is not the file that was published: its SHA-256 is {found}, not {expected}. "
-        "Restore it, or remove it so that it is fetched again."
+        "Restore it, or remove it so that another copy is found or fetched."
     )
 
 

@@ -1,9 +1,10 @@
 """Data sets with their roles: which column is sensitive, legitimate, target, feature.
 
 - `loans`: embedded and synthetic, with the truth known.
-- `adult`, `drug`, `law_school`, `communities`: the four public data sets of the paper, read from
-  the folder that `LIKEFORLIKE_DATA` names, else from the user's cache, else fetched; always
-  checked byte for byte.
+- `adult`, `drug`, `law_school`, `communities`: the four public data sets of the paper, always
+  checked byte for byte. All but `law_school` come with the package. A file is read from the
+  folder that `LIKEFORLIKE_DATA` names, else from the package, else from the user's cache, else
+  fetched.
 """
 
 from likeforlike.datasets.adult import load_adult as load_adult

@@ -10,13 +10,17 @@ from likeforlike.datasets.drug import SOURCE as DRUG
 from likeforlike.datasets.law_school import SOURCE as LAW_SCHOOL
 from likeforlike.datasets.storage import State, state
 
-__all__ = ["Availability", "available"]
+__all__ = ["SOURCES", "Availability", "available"]
+
+SOURCES = (ADULT, DRUG, LAW_SCHOOL, COMMUNITIES)
+"""The public data sets, in the order of the paper."""
 
 # A data set is where the worst placed of its files is.
 _WORST_FIRST: tuple[State, ...] = (
     "damaged",
     "to be fetched",
     "in the cache",
+    "with the package",
     "in LIKEFORLIKE_DATA",
 )
 
@@ -57,7 +61,7 @@ def available() -> tuple[Availability, ...]:
     [('adult', 46033), ('drug', 1885), ('law_school', 21027), ('communities', 1994)]
     """
     found = []
-    for source in (ADULT, DRUG, LAW_SCHOOL, COMMUNITIES):
+    for source in SOURCES:
         states = [state(file) for file in source.files]
         worst = min(states, key=_WORST_FIRST.index)
         found.append(Availability(source.name, source.rows, source.size, worst, source.licence))

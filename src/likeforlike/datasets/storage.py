@@ -1,8 +1,8 @@
 """Storage: where the files of data sets are kept, and that only undamaged ones are used.
 
-A file is looked for in the folder that `LIKEFORLIKE_DATA` names, then in the user's cache, then
-fetched into the cache. What is used is what was checked: content is read once, compared with its
-SHA-256 and handed on.
+A file is looked for in the folder that `LIKEFORLIKE_DATA` names, then among those that come with
+the package, then in the user's cache, then fetched into the cache. What is used is what was
+checked: content is read once, compared with its SHA-256 and handed on.
 """
 
 from __future__ import annotations
@@ -13,13 +13,16 @@ import tempfile
 from pathlib import Path
 from typing import Literal
 
+from likeforlike.datasets.bundle import bundled
 from likeforlike.datasets.download import download
 from likeforlike.datasets.source import DataFile
 from likeforlike.errors import InputError
 
 __all__ = ["State", "cache_folder", "data_folder", "read", "state"]
 
-State = Literal["in LIKEFORLIKE_DATA", "in the cache", "to be fetched", "damaged"]
+State = Literal[
+    "in LIKEFORLIKE_DATA", "with the package", "in the cache", "to be fetched", "damaged"
+]
 """Where a file is, or that it is not what it should be."""
 
 
@@ -74,8 +77,9 @@ def _home() -> Path:
 def read(file: DataFile) -> bytes:
     """The content of a file, checked; fetched and kept if there is no good copy yet.
 
-    A damaged copy in `LIKEFORLIKE_DATA` is refused, since somebody put it there on purpose. A
-    damaged copy in the cache is replaced, once the whole file has arrived and passed its check.
+    A damaged copy in `LIKEFORLIKE_DATA` is refused, since somebody put it there on purpose, and
+    so is one that came with the package, since the installation is then broken. A damaged copy in
+    the cache is replaced, once the whole file has arrived and passed its check.
 
     Parameters
     ----------
@@ -88,17 +92,10 @@ def read(file: DataFile) -> bytes:
     >>> read(SOURCE.files[0])[:9]
     b'1,0.49788'
     """
-    folder = data_folder()
-    given = None if folder is None else folder / file.path
-    content = None if given is None else _content(given)
-    if content is not None:
-        damage = file.damage(content)
-        if damage is None:
+    for found in (_given, bundled):
+        content = found(file)
+        if content is not None:
             return content
-        raise InputError(
-            f"{given} is not the file that was published: {damage}. Restore it, or remove it so "
-            "that it is fetched again."
-        )
     kept = cache_folder() / file.path
     content = _content(kept)
     if content is not None and file.damage(content) is None:
@@ -125,18 +122,33 @@ def state(file: DataFile) -> State:
     >>> state(DataFile("nowhere/nothing.csv", 1, "0" * 64, ()))
     'to be fetched'
     """
+    try:
+        if _given(file) is not None:
+            return "in LIKEFORLIKE_DATA"
+        if bundled(file) is not None:
+            return "with the package"
+        content = _content(cache_folder() / file.path)
+    except InputError:
+        return "damaged"
+    if content is None:
+        return "to be fetched"
+    return "in the cache" if file.damage(content) is None else "damaged"
+
+
+def _given(file: DataFile) -> bytes | None:
+    """Content of a file in the folder that `LIKEFORLIKE_DATA` names, or `None` if it has none."""
     folder = data_folder()
-    places: list[tuple[State, Path]] = [("in the cache", cache_folder())]
-    if folder is not None:
-        places.insert(0, ("in LIKEFORLIKE_DATA", folder))
-    for found, place in places:
-        try:
-            content = _content(place / file.path)
-        except InputError:
-            return "damaged"
-        if content is not None:
-            return found if file.damage(content) is None else "damaged"
-    return "to be fetched"
+    if folder is None:
+        return None
+    place = folder / file.path
+    content = _content(place)
+    damage = None if content is None else file.damage(content)
+    if damage is None:
+        return content
+    raise InputError(
+        f"{place} is not the file that was published: {damage}. Restore it, or remove it so that "
+        "another copy is found or fetched."
+    )
 
 
 def _content(path: Path) -> bytes | None:
