@@ -38,6 +38,7 @@ ROOMS = [
     "nested_disparity",
     "penalties.layout",
     "penalties.penalty",
+    "penalties.group_mass",
     "penalties.fairleap",
     "penalties.wasserstein",
     "penalties.fairbit",

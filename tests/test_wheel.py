@@ -1,7 +1,9 @@
 """What people install: the wheel, alone in an environment that has nothing else of ours.
 
 Built from the source distribution, as it is for those who have no wheel, and installed without
-extras. Auditing must work with that; everything else must say which extra it lacks.
+extras: beside the wheel the environment sees what its metadata ask for, linked from the environment
+of the tests, and nothing else. Auditing must work with that; everything else must say which extra
+it lacks.
 """
 
 from __future__ import annotations
@@ -10,14 +12,18 @@ import json
 import os
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import venv
 import zipfile
 from collections.abc import Sequence
+from importlib.metadata import Distribution, distribution, requires, version
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import likeforlike
 from likeforlike.datasets.availability import SOURCES as PUBLIC
@@ -80,14 +86,49 @@ class Installed(NamedTuple):
         return run([self.programs / "python", "-c", code], self.folder)
 
 
+def required(packages: Path) -> set[str]:
+    """What the installed wheel asks for without extras, and what that asks for in turn."""
+    (metadata,) = packages.glob("likeforlike-*.dist-info")
+    asked = list(Distribution.at(metadata).requires or [])
+    found: set[str] = set()
+    while asked:
+        needed = Requirement(asked.pop())
+        name = canonicalize_name(needed.name)
+        if name not in found and (needed.marker is None or needed.marker.evaluate({"extra": ""})):
+            assert needed.specifier.contains(version(name)), needed
+            found.add(name)
+            asked += requires(name) or []
+    return found
+
+
+def link(name: str, packages: Path) -> None:
+    """Make an installed distribution visible in another environment, and nothing else with it."""
+    files = distribution(name).files
+    assert files, f"{name} does not say which files it has"
+    for top in {file.parts[0] for file in files if ".." not in file.parts}:
+        place = Path(str(distribution(name).locate_file(top)))
+        if place.exists() and not (packages / top).exists():
+            (packages / top).symlink_to(place, target_is_directory=place.is_dir())
+
+
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
     home = tmp_path_factory.mktemp("environment")
-    venv.create(home, with_pip=True)
+    venv.create(home)
     programs = home / ("Scripts" if os.name == "nt" else "bin")
-    pip = [programs / "python", "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    done = run([*pip, "--constraint", ROOT / "constraints.txt", wheel], home)
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "--python",
+        programs / "python",
+    ]
+    done = run([*pip, "install", "--quiet", "--no-deps", wheel], home)
     assert done.returncode == 0, done.stderr
+    packages = Path(sysconfig.get_path("purelib", "venv", {"base": str(home)}))
+    for name in required(packages):
+        link(name, packages)
     found = Installed(programs, tmp_path_factory.mktemp("work"))
     write = 'load_loans(1000).frame.write_csv("loans.csv")'
     done = found.python(f"from likeforlike.datasets import load_loans; {write}")

@@ -30,6 +30,7 @@ from likeforlike.errors import InputError
 from likeforlike.nested_disparity import LevelMetric, level_ground
 from likeforlike.penalties.layout import Layout
 from likeforlike.penalties.penalty import Penalty, check_order, group_shares, moved_between_groups
+from likeforlike.penalties.group_mass import group_mass, pair_mass
 from likeforlike.transport.atoms import FloatArray, IntArray
 from likeforlike.transport.compiled import compiled
 from likeforlike.transport.level_cost import level_cost_factor
@@ -134,8 +135,8 @@ def _bicausal_rows(
     if np.isnan(cost):
         cost = factor * (scores.max() - scores.min()) ** order
     packed = (atoms, atom_mass, offsets, totals)
-    of_group = totals.copy().reshape(n_levels, n_groups).sum(axis=0)
-    pairs = 0.5 * (of_group.sum() ** 2 - (of_group**2).sum())
+    of_group = group_mass(totals, n_groups)
+    pairs = pair_mass(of_group)
     slopes = np.zeros(atoms.size)
     value = 0.0
     for g in range(n_groups):

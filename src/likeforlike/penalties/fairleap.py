@@ -26,6 +26,7 @@ from likeforlike.errors import InputError
 from likeforlike.measures import Measure, MeasureName
 from likeforlike.penalties.layout import Layout
 from likeforlike.penalties.penalty import Penalty, check_order, group_shares
+from likeforlike.penalties.group_mass import group_mass, pair_mass
 from likeforlike.transport.atoms import FloatArray, IntArray
 from likeforlike.transport.compiled import compiled
 from likeforlike.transport.pairs import add_pair, row_slopes
@@ -43,21 +44,23 @@ def _level_measure(
     totals: FloatArray, n_levels: int, n_groups: int, measure: int, given: FloatArray, summed: bool
 ) -> FloatArray:
     """Q(l) from the mass of the cells, 0 where fewer than two groups occur."""
-    mass = totals.reshape(n_levels, n_groups)
-    of_group = mass.sum(axis=0)
+    of_group = group_mass(totals, n_groups)
     raw = np.zeros(n_levels)
+    whole = 0.0
     for level in range(n_levels):
-        present, share, least = 0, 0.0, np.inf
+        present, mass, share, least = 0, 0.0, 0.0, np.inf
         for group in range(n_groups):
-            if mass[level, group] > 0.0:
+            here = totals[level * n_groups + group]
+            if here > 0.0:
                 present += 1
-                part = mass[level, group] / of_group[group]
+                mass += here
+                part = here / of_group[group]
                 share += part
                 least = min(least, part)
         if present < 2:
             continue
         if measure == 0:
-            raw[level] = mass[level].sum()
+            raw[level] = mass
         elif measure == 1:
             raw[level] = share
         elif measure == 2:
@@ -66,16 +69,11 @@ def _level_measure(
             raw[level] = least
         else:
             raw[level] = given[level]
-    whole = raw.sum()
+        whole += raw[level]
     if whole > 0.0 and not summed:
-        raw /= whole
+        for level in range(n_levels):
+            raw[level] /= whole
     return raw
-
-
-@compiled
-def _pair_share(mass: FloatArray) -> float:
-    """Σ_{a<b} m_a m_b."""
-    return float(0.5 * (mass.sum() ** 2 - (mass**2).sum()))
 
 
 @compiled
@@ -102,7 +100,7 @@ def _levelwise(
         if weight[level] == 0.0:
             continue
         first = level * n_groups
-        pairs = _pair_share(totals[first : first + n_groups])
+        pairs = pair_mass(totals[first : first + n_groups])
         for left in range(first, first + n_groups):
             for right in range(left + 1, first + n_groups):
                 share = weight[level] * totals[left] * totals[right] / pairs

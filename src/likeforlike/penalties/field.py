@@ -54,16 +54,32 @@ def _sort_field(
 
 
 @compiled
+def _first_from(places: FloatArray, at: float) -> int:
+    """The first of the sorted places that is not below `at`, by halving."""
+    low, high = 0, places.size
+    while low < high:
+        middle = (low + high) // 2
+        if places[middle] < at:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
 def _between(places: FloatArray, heights: FloatArray, at: float) -> float:
     """Linear interpolation in sorted places; constant beyond their ends, the mean at ties."""
-    low = np.searchsorted(places, at, side="left")
-    high = np.searchsorted(places, at, side="right")
+    low = _first_from(places, at)
+    high, total = low, 0.0
+    while high < places.size and places[high] == at:
+        total += heights[high]
+        high += 1
     if high > low:
-        return float(heights[low:high].mean())
+        return float(total / (high - low))
     if low == 0:
         return float(heights[0])
     if low == places.size:
-        return float(heights[-1])
+        return float(heights[low - 1])
     part = (at - places[low - 1]) / (places[low] - places[low - 1])
     return float(heights[low - 1] + part * (heights[low] - heights[low - 1]))
 
