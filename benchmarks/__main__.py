@@ -1,7 +1,9 @@
 """Run the comparisons: `python -m benchmarks [--json PATH] [--quick] [--only NAME]`.
 
-The exit code is 1 when a peer finds another value than we do, and 0 otherwise: a ratio that falls
-short says "no" in the table and fails nothing, since machines are noisy.
+Results are written as they come, so that a run that is stopped keeps what it has measured. A family
+whose data or whose peer cannot be had is left out by name. The exit code is 1 when a peer finds
+another value than we do, and 0 otherwise: a ratio that falls short says "no" in the table and fails
+nothing, since machines are noisy.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks.report import as_json, as_table, source_digest
-from benchmarks.suite import FAMILIES, run
+from benchmarks.suite import FAMILIES, Results, run
+from likeforlike.files import write_whole
 
 __all__ = ["main", "run"]
 
@@ -32,16 +35,21 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
 
     source = source_digest()
-    comparisons = run(options.quick, options.only)
+
+    def keep(results: Results) -> None:
+        if options.json is not None:
+            text = json.dumps(as_json(results, quick=options.quick, source=source), indent=2)
+            write_whole(options.json, text + "\n")
+
+    results = run(options.quick, options.only, keep)
     # A file or a log has no width of its own; the table needs more than the usual 80.
-    Console(width=None if sys.stdout.isatty() else 120).print(as_table(comparisons))
+    Console(width=None if sys.stdout.isatty() else 120).print(as_table(results.comparisons))
+    for family, reason in results.left_out.items():
+        print(f"left out: {family}. {reason}", file=sys.stderr)
     # Every comparison imports the library afresh, so an edit would show up half-way.
     if source_digest() != source:
         print("The library changed during the run; do not use these figures.", file=sys.stderr)
-    if options.json is not None:
-        results = as_json(comparisons, quick=options.quick)
-        options.json.write_text(json.dumps(results, indent=2) + "\n")
-    wrong = [comparison for comparison in comparisons if comparison.disagrees]
+    wrong = [comparison for comparison in results.comparisons if comparison.disagrees]
     for comparison in wrong:
         print(
             f"{comparison.name}: the values differ by {comparison.measured.difference:.3g}, but "

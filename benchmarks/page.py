@@ -62,8 +62,11 @@ def page(results: dict[str, Any]) -> str:
     parts = [_INTRODUCTION, *([_QUICK] if results["quick"] else [])]
     parts += [_summary(comparisons), _circumstances(results), _READING]
     for name, cases in FAMILIES.items():
-        own = [comparisons[case.name] for case in cases(results["quick"])]
         note = NOTES[name]
+        if name in _left_out(results):
+            parts.append(f"## {note.title}\n\nLeft out of this run: {_left_out(results)[name]}\n")
+            continue
+        own = [comparisons[case.name] for case in cases(results["quick"])]
         parts.append(f"## {note.title}\n\n{note.opening}\n\n{_table(own)}\n\n{note.caution}\n")
     return "\n".join(parts)
 
@@ -78,6 +81,8 @@ def readme_part(results: dict[str, Any]) -> str:
     if results["quick"]:
         raise ValueError("these are results of --quick, whose ratios mean nothing; run make bench.")
     comparisons = _comparisons(results)
+    if _left_out(results):
+        raise ValueError(f"the run left out {sorted(_left_out(results))}; the README shows all.")
     lines = [START, "| what | ours | peer | ratio |", "|---|---:|---:|---:|"]
     lines += [_headline(headline, comparisons[headline.comparison]) for headline in HEADLINES]
     machine = results["machine"]
@@ -104,12 +109,23 @@ def with_readme_part(text: str, part: str) -> str:
 def _comparisons(results: dict[str, Any]) -> dict[str, Comparison]:
     """By name; all that the suite has and nothing else, or the results are of another suite."""
     found = {entry["name"]: _comparison(entry) for entry in results["comparisons"]}
-    expected = {case.name for cases in FAMILIES.values() for case in cases(results["quick"])}
+    expected = {
+        case.name
+        for family, cases in FAMILIES.items()
+        if family not in _left_out(results)
+        for case in cases(results["quick"])
+    }
     if set(found) != expected:
         raise ValueError(
             "the results are not those of the whole suite as it is now; run make bench. "
             f"They differ in {sorted(set(found) ^ expected)}."
         )
+    return found
+
+
+def _left_out(results: dict[str, Any]) -> dict[str, str]:
+    """Families that could not be run, and why."""
+    found: dict[str, str] = results["left_out"]
     return found
 
 

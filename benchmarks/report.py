@@ -14,6 +14,7 @@ from typing import Any
 from rich.table import Table
 
 import likeforlike
+from benchmarks.suite import Results
 from benchmarks.timing import Comparison, Unit
 
 __all__ = ["amount", "as_json", "as_table", "required", "source_digest", "times"]
@@ -43,14 +44,15 @@ def as_table(comparisons: Sequence[Comparison]) -> Table:
     return table
 
 
-def as_json(comparisons: Sequence[Comparison], *, quick: bool) -> dict[str, Any]:
-    """Machine, date and comparisons, ready for `json.dump`."""
+def as_json(results: Results, *, quick: bool, source: str) -> dict[str, Any]:
+    """Machine, date, comparisons and what was left out, ready for `json.dump`."""
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "quick": quick,
-        "source": source_digest(),
+        "source": source,
         "machine": _machine(),
-        "comparisons": [_entry(comparison) for comparison in comparisons],
+        "comparisons": [_entry(comparison) for comparison in results.comparisons],
+        "left_out": results.left_out,
     }
 
 

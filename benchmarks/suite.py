@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 
-from benchmarks import audit, fairbit, growth, levels, nested, training
+from benchmarks import audit, fairbit, growth, levels, nested, startup, training
 from benchmarks.timing import Case, Comparison
+from likeforlike import InputError
 
-__all__ = ["FAMILIES", "run"]
+__all__ = ["FAMILIES", "Results", "run"]
 
 FAMILIES: dict[str, Callable[[bool], list[Case]]] = {
     "fairbit": fairbit.cases,
@@ -20,31 +21,61 @@ FAMILIES: dict[str, Callable[[bool], list[Case]]] = {
     "growth": growth.cases,
     "audit": audit.cases,
     "training": training.cases,
+    "startup": startup.cases,
 }
 
 
-def run(quick: bool, only: str | None = None) -> list[Comparison]:
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What was measured so far.
+
+    Attributes
+    ----------
+    comparisons : in the order of the suite.
+    left_out : families that could not be run here, and why.
+    """
+
+    comparisons: list[Comparison] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+
+
+def run(
+    quick: bool, only: str | None = None, keep: Callable[[Results], None] | None = None
+) -> Results:
     """Run all comparisons, or one family of them.
+
+    A family whose data or whose peer cannot be had here is left out by name, and the others run.
 
     Parameters
     ----------
     quick : tiny sizes. Values are still compared, but the ratios mean nothing, so none is
         required.
     only : name of a family.
+    keep : called with what there is after every comparison, so that a run that is stopped loses
+        nothing it has measured.
     """
     if only is not None and only not in FAMILIES:
         raise ValueError(f"only must be one of {list(FAMILIES)}, not {only!r}.")
-    found = []
-    for case in _chosen(quick, only):
-        # A line, not a spinner: an animation would compete with what is being timed.
-        if sys.stderr.isatty():
-            print(case.name, file=sys.stderr)
-        found.append(replace(case, required=None).run() if quick else _run_alone(case))
-    return found
-
-
-def _chosen(quick: bool, only: str | None) -> list[Case]:
-    return [case for name in FAMILIES if only in (None, name) for case in FAMILIES[name](quick)]
+    results = Results()
+    for family, cases in FAMILIES.items():
+        if only not in (None, family):
+            continue
+        measured: list[Comparison] = []
+        try:
+            for case in cases(quick):
+                # A line, not a spinner: an animation would compete with what is being timed.
+                if sys.stderr.isatty():
+                    print(case.name, file=sys.stderr)
+                measured.append(replace(case, required=None).run() if quick else _run_alone(case))
+                if keep is not None:
+                    keep(replace(results, comparisons=[*results.comparisons, *measured]))
+        except (InputError, ModuleNotFoundError) as lacking:
+            results.left_out[family] = str(lacking)
+            continue
+        results.comparisons.extend(measured)
+    if keep is not None:
+        keep(results)
+    return results
 
 
 def _run_alone(case: Case) -> Comparison:

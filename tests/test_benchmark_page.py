@@ -43,6 +43,7 @@ def made_up(*, quick: bool) -> dict[str, Any]:
         "source": "0123456789abcdef",
         "machine": machine,
         "comparisons": comparisons,
+        "left_out": {},
     }
 
 
@@ -101,6 +102,19 @@ def test_results_of_another_suite_are_refused(results: dict[str, Any]) -> None:
         page(other)
     with pytest.raises(ValueError, match="whole suite"):
         page({**results, "comparisons": results["comparisons"][1:]})
+
+
+def test_families_that_were_left_out_are_named(results: dict[str, Any]) -> None:
+    training = {case.name for case in FAMILIES["training"](quick=False)}
+    results["comparisons"] = [
+        entry for entry in results["comparisons"] if entry["name"] not in training
+    ]
+    with pytest.raises(ValueError, match="whole suite"):
+        page(results)
+    results["left_out"] = {"training": "no data."}
+    assert "## Training\n\nLeft out of this run: no data.\n" in page(results)
+    with pytest.raises(ValueError, match=r"left out \['training'\]"):
+        readme_part(results)
 
 
 def test_quick_results_are_called_that_and_kept_out_of_the_readme() -> None:

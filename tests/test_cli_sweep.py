@@ -13,6 +13,7 @@ import pytest
 
 from likeforlike.datasets import make_loans
 from likeforlike.saved_model import read_model
+from tests.command import call
 from tests.test_cli import COMMAND, run
 
 
@@ -37,7 +38,7 @@ def test_a_sweep_of_ones_own_file_goes_on_where_it_was(tmp_path: Path) -> None:
     assert not done.stderr
     assert pl.read_csv(out / "runs.csv").height == 4
     journal = (out / "journal.jsonl").read_bytes()
-    again = run(*arguments, "--max-disparity", 1)
+    again = call(*arguments, "--max-disparity", 1)
     assert (out / "journal.jsonl").read_bytes() == journal
     assert "Best within 1:" in again.stdout
 
@@ -54,7 +55,7 @@ def test_a_sweep_with_bad_arguments_leaves_nothing_behind(
     loans: Path, tmp_path: Path, wrong: tuple[str, ...], message: str
 ) -> None:
     out = tmp_path / "out"
-    done = run("sweep", loans, "--sensitive", "sex", "--out", out, *wrong)
+    done = call("sweep", loans, "--sensitive", "sex", "--out", out, *wrong)
     assert done.returncode == 2
     assert message in " ".join(done.stderr.split())
     assert not out.exists()
@@ -68,7 +69,7 @@ def test_the_chosen_model_is_kept(tmp_path: Path) -> None:
         *("--seeds", 1, "--epochs", 2, "--method", "fairleap", "--strength", 1),
         *("--out", tmp_path / "out", "--model", model),
     ]
-    without = run(*arguments)
+    without = call(*arguments)
     assert without.returncode == 2
     assert "--model needs --max-disparity" in without.stderr
     assert not (tmp_path / "out").exists()

@@ -14,6 +14,7 @@ from likeforlike.claims import hypervolumes, paper_claims, publish, volume_diffe
 from likeforlike.experiments.measuring import MEASURED
 from likeforlike.experiments.paper import OWN_METHODS, PAPER_METHODS, Profile
 from likeforlike.experiments.reproduction import read_reproduction
+from tests.command import call
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -48,10 +49,10 @@ def test_the_quick_profile_runs_from_end_to_end(tmp_path: Path) -> None:
     assert len(list(out.glob("*.svg"))) == 4
     assert len(list(out.glob("*_fairleap.csv"))) + len(list(out.glob("*_rest.csv"))) == 8
     # Nothing is trained again, and the page says the same.
-    again = run("--quick", "--out", out)
+    again = call("reproduce", "--quick", "--out", out)
     assert again.returncode == 0, again.stderr
     assert read_reproduction(out).setting["units_run"] == 0
-    read = run("--read", out, "--out", tmp_path / "b")
+    read = call("reproduce", "--read", out, "--out", tmp_path / "b")
     assert read.returncode == 0, read.stderr
     assert (tmp_path / "b" / "runs.csv").read_bytes() == (out / "runs.csv").read_bytes()
 
@@ -68,7 +69,7 @@ def test_the_quick_profile_runs_from_end_to_end(tmp_path: Path) -> None:
 def test_wrong_arguments_leave_nothing_behind(
     wrong: tuple[str, ...], message: str, tmp_path: Path
 ) -> None:
-    done = run(*wrong, "--out", tmp_path / "out")
+    done = call("reproduce", *wrong, "--out", tmp_path / "out")
     assert done.returncode == 2
     assert message in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr

@@ -56,7 +56,9 @@ def audit_command(
     with one_line_errors():
         from likeforlike.auditing import audit
         from likeforlike.files import check_writable, open_file
+        from likeforlike.transport.compiled import spare_linear_algebra
 
+        spare_linear_algebra()
         for path in (report, None if json == "-" else json):
             check_writable(path)
         data = open_file(file, _engine(engine))

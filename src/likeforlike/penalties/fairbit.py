@@ -28,9 +28,9 @@ import numpy as np
 
 from likeforlike.errors import InputError
 from likeforlike.nested_disparity import LevelMetric, level_ground
+from likeforlike.penalties.group_mass import group_mass, pair_mass
 from likeforlike.penalties.layout import Layout
 from likeforlike.penalties.penalty import Penalty, check_order, group_shares, moved_between_groups
-from likeforlike.penalties.group_mass import group_mass, pair_mass
 from likeforlike.transport.atoms import FloatArray, IntArray
 from likeforlike.transport.compiled import compiled
 from likeforlike.transport.level_cost import level_cost_factor

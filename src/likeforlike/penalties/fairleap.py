@@ -24,9 +24,9 @@ import numpy as np
 
 from likeforlike.errors import InputError
 from likeforlike.measures import Measure, MeasureName
+from likeforlike.penalties.group_mass import group_mass, pair_mass
 from likeforlike.penalties.layout import Layout
 from likeforlike.penalties.penalty import Penalty, check_order, group_shares
-from likeforlike.penalties.group_mass import group_mass, pair_mass
 from likeforlike.transport.atoms import FloatArray, IntArray
 from likeforlike.transport.compiled import compiled
 from likeforlike.transport.pairs import add_pair, row_slopes
@@ -40,13 +40,23 @@ _GIVEN = len(_MEASURES)
 
 
 @compiled
+def _scale_to_one(weights: FloatArray) -> None:
+    """Divide weights by their sum, unless that is 0."""
+    whole = 0.0
+    for weight in weights:
+        whole += weight
+    if whole > 0.0:
+        for k in range(weights.size):
+            weights[k] /= whole
+
+
+@compiled
 def _level_measure(
     totals: FloatArray, n_levels: int, n_groups: int, measure: int, given: FloatArray, summed: bool
 ) -> FloatArray:
     """Q(l) from the mass of the cells, 0 where fewer than two groups occur."""
     of_group = group_mass(totals, n_groups)
     raw = np.zeros(n_levels)
-    whole = 0.0
     for level in range(n_levels):
         present, mass, share, least = 0, 0.0, 0.0, np.inf
         for group in range(n_groups):
@@ -69,10 +79,8 @@ def _level_measure(
             raw[level] = least
         else:
             raw[level] = given[level]
-        whole += raw[level]
-    if whole > 0.0 and not summed:
-        for level in range(n_levels):
-            raw[level] /= whole
+    if not summed:
+        _scale_to_one(raw)
     return raw
 
 
