@@ -314,5 +314,5 @@ def test_missing_inputs_and_single_classes_are_refused() -> None:
     with pytest.raises(lfl.InputError, match="one class only"):
         lfl.FairClassifier(strength=0.0).fit(ROWS, np.zeros(40))
     # Since 1.9 scikit-learn refuses it in words of its own, and we say whose argument it is.
-    with pytest.raises(lfl.InputError, match="sample_weight (cannot be used|is 0 for every row)"):
+    with pytest.raises(lfl.InputError, match=r"sample_weight (cannot be used|is 0 for every row)"):
         lfl.FairClassifier(strength=0.0).fit(ROWS, CLASSES, sample_weight=np.zeros(40))
