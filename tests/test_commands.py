@@ -122,8 +122,10 @@ def is_call(command: str) -> bool:
     group = typer.main.get_command(app)
     assert isinstance(group, typer.core.TyperGroup)
     words = command.split()[1:]
-    if words[:1] in ([], ["--help"], ["COMMAND"]):
+    if words[:1] in ([], ["COMMAND"]):
         return True
+    if words[0].startswith("--"):
+        return words[0] in {"--help"} | {option for each in group.params for option in each.opts}
     known = group.commands.get(words[0])
     if known is None:
         return False
@@ -330,6 +332,12 @@ def test_what_is_named_but_not_there_is_seen(command: str, sound: bool) -> None:
     found = unrun(command)
     assert found is not None
     assert found.sound(command) is sound
+
+
+def test_options_of_the_command_itself_are_known() -> None:
+    assert is_call("likeforlike --version")
+    assert is_call("likeforlike --help")
+    assert not is_call("likeforlike --tea")
 
 
 def test_a_wrong_command_of_a_page_is_seen(tmp_path: Path) -> None:

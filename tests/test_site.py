@@ -23,6 +23,8 @@ from tools.site_pages import examples_page, led
 
 ROOT = Path(__file__).parents[1]
 CHROMIUM = "/usr/bin/chromium"
+# Where the site is below its host.
+BASE = "/likeforlike/"
 NOBODY = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 # What a page asks of another host fails.
 FLAGS = ["--no-sandbox", "--disable-gpu", f"--host-resolver-rules={NOBODY}"]
@@ -103,7 +105,9 @@ class Markup(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
         self.anchors |= {given[name] for name in ("id", "name") if name in given}
-        if tag == "a" and "href" in given:
+        # A page names its own address, which nobody fetches.
+        named = tag == "link" and given.get("rel") == "canonical"
+        if (tag == "a" or named) and "href" in given:
             self.links.append(given["href"])
         elif tag in ("link", "img", "script", "source", "iframe", "object"):
             loaded = (given[name] for name in ("href", "src", "data") if name in given)
@@ -123,7 +127,8 @@ def complaint(site: Path, page: Path, link: str) -> str | None:
     to = urlsplit(urljoin(place, link))
     if to.netloc != "site":
         return None
-    target = site / unquote(to.path).removeprefix("/")
+    # The page that stands in for missing ones is shown at any depth, so it links from the root.
+    target = site / unquote(to.path).removeprefix(BASE).removeprefix("/")
     if to.path.endswith("/"):
         target /= "index.html"
     if not target.is_file():

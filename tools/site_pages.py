@@ -2,8 +2,8 @@
 
 A hook of MkDocs. `CONTRIBUTING.md`, `CHANGELOG.md` and the scripts in `examples/` stay where people
 look for them in a repository, and are pages of the site as well. Links to them are written as the
-repository needs them and led to those pages here. The site has no address of the repository, so a
-link to any other file outside `docs/` becomes plain text.
+repository needs them and led to those pages here. A link to any other file outside `docs/` becomes
+plain text: the file is not part of the site.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ losses are.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -51,9 +50,11 @@ def disparity_scorer(*, order: float = 2.0, measure: Measure = "marginal") -> An
     from sklearn.metrics import make_scorer
 
     scorer = make_scorer(
-        partial(_disparity, order=order, measure=measure),
+        _disparity,
         response_method=("predict_proba", "predict"),
         greater_is_better=False,
+        order=order,
+        measure=measure,
     )
     with config_context(enable_metadata_routing=True):
         return scorer.set_score_request(sensitive_features=True, legitimate_features=True)
