@@ -16,16 +16,15 @@ from typing import Literal
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Response, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Response
 
+from tools.browser import opened_browser
 from tools.site_docstrings import with_descriptions_below
 from tools.site_pages import examples_page, led
 
 ROOT = Path(__file__).parents[1]
-CHROMIUM = "/usr/bin/chromium"
-NOBODY = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 # What a page asks of another host fails.
-FLAGS = ["--no-sandbox", "--disable-gpu", f"--host-resolver-rules={NOBODY}"]
+NOBODY = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 PUBLIC = [
     "likeforlike",
     "likeforlike.baselines",
@@ -75,10 +74,8 @@ def address(site: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield started
-        started.close()
+    with opened_browser(NOBODY) as opened:
+        yield opened
 
 
 def pages(site: Path) -> list[str]:
