@@ -196,7 +196,9 @@ def test_page_and_json_are_written(loans: Path, tmp_path: Path) -> None:
     assert str(page) in done.stdout.replace("\n", "")
 
 
-@pytest.mark.parametrize("engine", ["polars", "duckdb", "spark"])
+@pytest.mark.parametrize(
+    "engine", ["polars", "duckdb", pytest.param("spark", marks=pytest.mark.java)]
+)
 def test_every_engine_reads_the_file(engine: str, tmp_path: Path) -> None:
     path = tmp_path / "loans.parquet"
     make_loans(2000).frame.write_parquet(path)

@@ -27,6 +27,7 @@ def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.law_school
 @pytest.mark.slow
 def test_the_quick_profile_runs_from_end_to_end(tmp_path: Path) -> None:
     out = tmp_path / "out"

@@ -16,6 +16,7 @@ from likeforlike.datasets import (
     load_law_school,
 )
 from tests.datasets.toy import put
+from tests.needs import cases
 from tests.real import folder
 
 SOURCES = (adult.SOURCE, drug.SOURCE, law_school.SOURCE, communities.SOURCE)
@@ -42,16 +43,21 @@ def states() -> dict[str, str]:
     return {found.name: found.state for found in available()}
 
 
-def test_rows_and_sizes_are_those_of_the_files() -> None:
-    for found, source, name in zip(available(), SOURCES, LOADERS, strict=True):
-        data = LOADERS[name]()
-        assert found.rows == data.frame.height
-        assert found.size == sum((DATA / file.path).stat().st_size for file in source.files)
-        assert data.provenance is not None
-        assert found.licence == data.provenance.licence
-        assert data.provenance == source.provenance
-        assert found.state == "in LIKEFORLIKE_DATA"
-        assert source.name == name
+def test_every_public_data_set_is_listed() -> None:
+    assert [found.name for found in available()] == list(LOADERS)
+    assert [source.name for source in SOURCES] == list(LOADERS)
+
+
+@pytest.mark.parametrize("name", cases(LOADERS))
+def test_rows_and_sizes_are_those_of_the_files(name: str) -> None:
+    place = list(LOADERS).index(name)
+    found, source, data = available()[place], SOURCES[place], LOADERS[name]()
+    assert found.rows == data.frame.height
+    assert found.size == sum((DATA / file.path).stat().st_size for file in source.files)
+    assert data.provenance is not None
+    assert found.licence == data.provenance.licence
+    assert data.provenance == source.provenance
+    assert found.state == "in LIKEFORLIKE_DATA"
 
 
 def test_nothing_is_at_hand(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:

@@ -44,6 +44,7 @@ def test_drug() -> None:
     assert round(power(Plain(), task(load_drug, 256), splits=20), 2) >= 0.84
 
 
+@pytest.mark.law_school
 @pytest.mark.slow
 def test_law_school() -> None:
     data = task(load_law_school, 128)

@@ -63,7 +63,7 @@ class TestProtocol:
         [
             ("adult", 5000, 1024),
             ("drug", 1885, 256),
-            ("law_school", 21027, 128),
+            pytest.param("law_school", 21027, 128, marks=pytest.mark.law_school),
             ("communities", 1994, 128),
         ],
     )

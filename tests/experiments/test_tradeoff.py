@@ -32,6 +32,7 @@ def test_loans_lose_four_fifths_of_their_disparity_for_little(name: str) -> None
     assert points[-1].power >= points[0].power - 0.02
 
 
+@pytest.mark.law_school
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PENALTIES)
 def test_law_school_with_gender_loses_four_fifths_of_its_disparity_for_little(name: str) -> None:

@@ -159,7 +159,7 @@ def paper_task(name: str, profile: Profile | None = None) -> Task:
     Examples
     --------
     >>> from likeforlike.experiments.paper import paper_task
-    >>> paper_task("drug").batch_size  # doctest: +SKIP
+    >>> paper_task("drug").batch_size
     256
     """
     if name not in _SETTINGS:
