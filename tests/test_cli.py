@@ -17,6 +17,8 @@ import pytest
 import likeforlike as lfl
 from likeforlike.datasets import available, load_loans, make_loans
 
+pytestmark = pytest.mark.process
+
 COMMAND = [sys.executable, "-m", "likeforlike.cli"]
 
 

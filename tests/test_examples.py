@@ -70,7 +70,8 @@ def marked(script: Path) -> ParameterSet:
     return pytest.param(script, id=script.stem, marks=marks)
 
 
-@pytest.mark.parametrize("script", map(marked, EXAMPLES))
+@pytest.mark.process
+@pytest.mark.parametrize("script", [marked(script) for script in EXAMPLES])
 def test_an_example_runs_alone_and_prints_what_it_promises(
     script: Path, tmp_path: Path, environment: dict[str, str]
 ) -> None:

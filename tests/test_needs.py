@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -87,6 +89,7 @@ def tests(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("workers", ["0", "2"])
 def test_what_is_missing_is_left_out_and_counted(tests: Path, workers: str) -> None:
     done = run(tests, "-rs", "--numprocesses", workers)
@@ -100,6 +103,7 @@ def test_what_is_missing_is_left_out_and_counted(tests: Path, workers: str) -> N
         assert f"no {need.what}: {need.bring}" in done.stdout
 
 
+@pytest.mark.process
 def test_what_is_there_is_used(tests: Path) -> None:
     put_needs(tests, found='{"LED": "there"}')
     done = run(tests)
@@ -109,6 +113,7 @@ def test_what_is_there_is_used(tests: Path) -> None:
     assert "6 passed" in result
 
 
+@pytest.mark.process
 def test_what_is_required_and_missing_ends_the_run_at_once(tests: Path) -> None:
     done = run(tests, LIKEFORLIKE_REQUIRE="browser,law_school")
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
@@ -119,6 +124,7 @@ def test_what_is_required_and_missing_ends_the_run_at_once(tests: Path) -> None:
     ]
 
 
+@pytest.mark.process
 def test_any_other_skip_fails_the_run(tmp_path: Path) -> None:
     (tmp_path / "test_skips.py").write_text(SKIPS)
     (tmp_path / "test_module.py").write_text("import pytest\npytest.importorskip('nothing_here')\n")
@@ -156,6 +162,7 @@ def test_an_unknown_need_cannot_be_required() -> None:
         required({"LIKEFORLIKE_REQUIRE": "jav"})
 
 
+@pytest.mark.process
 def test_examples_are_seen_to_need_something() -> None:
     spark, law_school = "docs/scale.md", "src/likeforlike/datasets/law_school.py"
     found = run(
@@ -168,6 +175,14 @@ def test_examples_are_seen_to_need_something() -> None:
         f"{spark}::scale.md",
         f"{law_school}::likeforlike.datasets.law_school.load_law_school",
     ]
+
+
+def test_the_quick_lane_leaves_out_every_kind_that_takes_long() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    left_out = re.findall(r"^SLOW +:= (.*)$", makefile, re.MULTILINE)[0].split(" or ")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    kinds = [line.partition(":")[0] for line in project["tool"]["pytest"]["ini_options"]["markers"]]
+    assert left_out == sorted([*kinds, "browser", "java"])
 
 
 def test_no_example_is_skipped() -> None:

@@ -128,6 +128,7 @@ def complaint(site: Path, page: Path, link: str) -> str | None:
     return None
 
 
+@pytest.mark.process
 def test_every_link_leads_somewhere(site: Path) -> None:
     documents = sorted(site.rglob("*.html"))
     assert len(documents) > 30
@@ -152,12 +153,14 @@ def test_the_checker_sees_what_is_broken(tmp_path: Path) -> None:
     assert found.nameless == ["d.svg"]
 
 
+@pytest.mark.process
 def test_pages_load_nothing_from_elsewhere_and_name_their_pictures(site: Path) -> None:
     for page in site.rglob("*.html"):
         assert [load for load in markup(page).loads if urlsplit(load).netloc] == []
         assert markup(page).nameless == []
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("module", PUBLIC)
 def test_every_public_name_is_in_the_reference(site: Path, module: str) -> None:
     inventory = (site / "objects.inv").read_bytes().split(b"\n", 4)[4]

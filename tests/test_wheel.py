@@ -21,6 +21,8 @@ import pytest
 
 import likeforlike
 
+pytestmark = pytest.mark.wheel
+
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
 ROLES = ["--score", "approved", "--sensitive", "sex", "--legitimate", "income"]
@@ -115,7 +117,7 @@ def test_the_source_distribution_holds_what_its_pages_and_tests_speak_of(sdist: 
     with tarfile.open(sdist) as archive:
         held = {Path(*Path(name).parts[1:]).as_posix() for name in archive.getnames()}
     wanted = {"README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "pyproject.toml"}
-    wanted |= {"Makefile", "constraints.txt", "mkdocs.yml"}
+    wanted |= {"Makefile", "conftest.py", "constraints.txt", "mkdocs.yml"}
     folders = {"benchmarks", "docs", "examples", "src", "tests", "tools"}
     assert wanted - held == set()
     assert folders - {Path(name).parts[0] for name in held if "/" in name} == set()

@@ -18,6 +18,8 @@ from likeforlike import FairClassifier, FairRegressor, InputError
 from likeforlike.baselines import LegitimateOnly
 from likeforlike.datasets import Dataset, load_law_school, make_loans
 
+pytestmark = pytest.mark.training
+
 
 @pytest.fixture(scope="module")
 def loans() -> Dataset:

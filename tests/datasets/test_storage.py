@@ -41,6 +41,7 @@ def fetching(origin: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.process
 def test_two_processes_that_fetch_at_once_do_no_harm(cache: Path, serve: Serve) -> None:
     content = (DATA / drug.SOURCE.files[0].path).read_bytes()
     both = Barrier(2, timeout=60)
@@ -57,6 +58,7 @@ def test_two_processes_that_fetch_at_once_do_no_harm(cache: Path, serve: Serve) 
     assert contents(cache) == {"drug/drug_consumption.data": content}
 
 
+@pytest.mark.process
 def test_a_process_killed_while_it_fetches_leaves_nothing(cache: Path, serve: Serve) -> None:
     stall = Stall((DATA / drug.SOURCE.files[0].path).read_bytes())
     address, _ = serve({"/drug": stall})
