@@ -1,7 +1,8 @@
 # Two commands do everything on a machine that has nothing but Python:
 #   make demo   audits the embedded loan data, trains on it, and writes a page, loans.html
 #   make test   checks style, types and behaviour
-# and make docs builds the site, make bench measures speed beside peers.
+# make quick checks what is over soon, make docs builds the site, make bench measures speed beside
+# peers.
 # Each builds its own environment in .venv and a second run reuses it.
 
 PYTHON ?= python3
@@ -9,18 +10,26 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 INPUTS := pyproject.toml constraints.txt
+# What takes long, by kind of test; `pytest --markers` says what each is.
+SLOW   := browser or java or process or simulation or training or wheel
 # The Law School data are not part of the project. Some developers keep them beside their clone.
 ifneq ($(wildcard ../shared/data/.),)
 export LIKEFORLIKE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test check bench docs clean
+.PHONY: demo test quick check bench docs clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/likeforlike demo
 
 test: check
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --durations 15
+
+# For while you work. The pages of docs/ are run by `make test` only: they train, and read large files.
+quick: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m "not ($(SLOW))" \
+		tests src/likeforlike tools README.md
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

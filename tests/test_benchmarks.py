@@ -11,9 +11,11 @@ from benchmarks.enforcing import page
 from benchmarks.suite import FAMILIES, run
 from benchmarks.timing import Case, Measured
 from likeforlike import InputError
+from tests.needs import cases
 
 
-@pytest.mark.parametrize("family", list(FAMILIES))
+@pytest.mark.simulation
+@pytest.mark.parametrize("family", cases(FAMILIES, on_law_school="training"))
 def test_peers_find_our_values(family: str) -> None:
     results = run(quick=True, only=family)
     assert results.comparisons
@@ -22,6 +24,7 @@ def test_peers_find_our_values(family: str) -> None:
     assert all(comparison.ratio > 0.0 for comparison in results.comparisons)
 
 
+@pytest.mark.simulation
 def test_results_are_written_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "results.json"
     assert main(["--quick", "--only", "growth", "--json", str(path)]) == 0
@@ -84,6 +87,7 @@ def test_the_page_of_frontiers_says_what_was_measured() -> None:
     assert (root / "docs" / "frontiers.md").read_text() == page(entries)
 
 
+@pytest.mark.simulation
 def test_trade_offs_fall_with_the_strength_on_the_loan_data(tmp_path: Path) -> None:
     path = tmp_path / "found.json"
     assert enforcing(["--quick", "--json", str(path)]) == 0

@@ -18,6 +18,8 @@ from likeforlike.datasets import available, load_loans, make_loans
 from likeforlike.datasets.law_school import SOURCE as LAW_SCHOOL
 from tests.command import call
 
+pytestmark = pytest.mark.process
+
 COMMAND = [sys.executable, "-m", "likeforlike.cli"]
 
 
@@ -195,7 +197,9 @@ def test_page_and_json_are_written(loans: Path, tmp_path: Path) -> None:
     assert str(page) in done.stdout.replace("\n", "")
 
 
-@pytest.mark.parametrize("engine", ["polars", "duckdb", "spark"])
+@pytest.mark.parametrize(
+    "engine", ["polars", "duckdb", pytest.param("spark", marks=pytest.mark.java)]
+)
 def test_every_engine_reads_the_file(engine: str, tmp_path: Path) -> None:
     path = tmp_path / "loans.parquet"
     make_loans(2000).frame.write_parquet(path)

@@ -245,6 +245,7 @@ def check(command: str, shown: str | None, folder: Path) -> None:
         assert same, f"$ {command}\nThe page shows\n{shown}\nand the command says\n{done.stdout}"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if any(True for _ in typed(page))], ids=name
 )
@@ -283,6 +284,7 @@ def test_python_blocks_are_doctests_that_pytest_runs() -> None:
             assert "+SKIP" not in text, f"{name(page)}: skipped\n{text}"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_what_cannot_run_is_at_least_there(page: Path) -> None:
     """In blocks and in the middle of sentences."""
@@ -315,6 +317,7 @@ def test_only_what_makes_files_is_run() -> None:
     assert file_makers(page) == ["import polars as pl", "x = 1", "y = x + 1", page[-1]]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("command", "sound"),
     [
@@ -340,6 +343,7 @@ def test_options_of_the_command_itself_are_known() -> None:
     assert not is_call("likeforlike --tea")
 
 
+@pytest.mark.process
 def test_a_wrong_command_of_a_page_is_seen(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="does not exist"):
         check("likeforlike audit absent.csv --score f --sensitive a", None, tmp_path)

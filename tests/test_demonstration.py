@@ -25,6 +25,8 @@ from likeforlike.postprocess import ConditionalBarycentre
 from likeforlike.report import page
 from likeforlike.transport.atoms import FloatArray, IntArray
 
+pytestmark = pytest.mark.training
+
 SETTINGS: dict[str, Any] = {"strengths": (0.0, 1.0, 30.0), "epochs": 12}
 
 

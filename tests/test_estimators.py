@@ -25,6 +25,8 @@ from likeforlike.nn.path import Candidate
 from likeforlike.penalties import Layout
 from likeforlike.scoring import disparity_scorer
 
+pytestmark = pytest.mark.training
+
 QUICK: dict[str, Any] = {"max_epochs": 60, "patience": 10, "learning_rate": 3e-3, "random_state": 0}
 CHECKED = [
     lfl.FairClassifier(max_epochs=60, learning_rate=0.02, random_state=0),

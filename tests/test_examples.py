@@ -15,6 +15,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -40,11 +41,11 @@ SPARK_DEFAULTS = "spark.ui.showConsoleProgress false\n"
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The environment of the tests, with a Spark that speaks of the script only."""
+    """Settings for a Spark that speaks of the script only."""
     settings = tmp_path_factory.mktemp("spark")
     (settings / "log4j2.properties").write_text(SPARK_LOGS)
     (settings / "spark-defaults.conf").write_text(SPARK_DEFAULTS)
-    return {**os.environ, "SPARK_CONF_DIR": str(settings), "SPARK_LOCAL_IP": "127.0.0.1"}
+    return {"SPARK_CONF_DIR": str(settings), "SPARK_LOCAL_IP": "127.0.0.1"}
 
 
 def promised(script: Path) -> list[str]:
@@ -63,14 +64,21 @@ def kept(promise: str, line: str) -> bool:
     )
 
 
-@pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
+def marked(script: Path) -> ParameterSet:
+    """A script as a case of a test, which needs Java if the script needs Spark."""
+    marks = [pytest.mark.java] if "pyspark" in script.read_text() else []
+    return pytest.param(script, id=script.stem, marks=marks)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("script", [marked(script) for script in EXAMPLES])
 def test_an_example_runs_alone_and_prints_what_it_promises(
     script: Path, tmp_path: Path, environment: dict[str, str]
 ) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", str(script)],
         cwd=tmp_path,
-        env=environment,
+        env={**os.environ, **environment},
         capture_output=True,
         text=True,
         timeout=600,

@@ -233,6 +233,7 @@ def run(code: str) -> str:
     return done.stdout
 
 
+@pytest.mark.process
 def test_public_names_need_neither_torch_nor_scikit_learn() -> None:
     code = """
 from importlib.machinery import PathFinder
@@ -263,6 +264,7 @@ assert "<html" in found.to_html()
     run(code)
 
 
+@pytest.mark.process
 def test_importing_loads_nothing_heavy_and_compiles_nothing() -> None:
     code = """
 import sys
@@ -304,6 +306,7 @@ assert not heavy & set(sys.modules), heavy & set(sys.modules)
     run(code)
 
 
+@pytest.mark.process
 def test_our_own_part_of_the_import_is_small() -> None:
     """What likeforlike adds on top of the libraries it stands on, the best of three."""
     code = """

@@ -11,12 +11,13 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import polars as pl
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 from scipy.stats import wasserstein_distance
 
 import likeforlike as lfl
 from likeforlike.datasets import load_loans, make_loans
 from likeforlike.transport.atoms import FloatArray
+from tools.browser import opened_browser
 from tools.pictures import PICTURES
 from tools.pictures.__main__ import main
 from tools.pictures.chance import simulate
@@ -42,7 +43,13 @@ def told(name: str) -> str:
     return found
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.simulation) if name == "chance" else name
+        for name in NAMES
+    ],
+)
 def test_the_file_is_what_the_command_makes(name: str) -> None:
     drawn = PICTURES[name]()
     assert (FOLDER / f"{name}.svg").read_text(encoding="utf-8") == drawn, (
@@ -57,6 +64,7 @@ def test_every_file_has_its_maker() -> None:
     assert [path.name for path in FOLDER.iterdir() if path.suffix != ".svg"] == ["page.png"]
 
 
+@pytest.mark.browser
 def test_the_screenshot_shows_the_page_of_an_audit(tmp_path: Path) -> None:
     screenshot(tmp_path / "page.png")
     taken, kept = ((folder / "page.png").read_bytes() for folder in (tmp_path, FOLDER))
@@ -260,12 +268,8 @@ def test_both_penalties_trace_one_curve() -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield started
-        started.close()
+    with opened_browser() as opened:
+        yield opened
 
 
 # Words that leave the picture, and words written over other words.

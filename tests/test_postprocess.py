@@ -281,6 +281,7 @@ def test_it_can_be_cloned_set_and_pickled() -> None:
     )
 
 
+@pytest.mark.process
 def test_it_does_not_load_scikit_learn() -> None:
     code = """
 import sys

@@ -16,18 +16,17 @@ from typing import Literal
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Response, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Response
 
+from tools.browser import opened_browser
 from tools.site_docstrings import with_descriptions_below
 from tools.site_pages import examples_page, led
 
 ROOT = Path(__file__).parents[1]
-CHROMIUM = "/usr/bin/chromium"
 # Where the site is below its host.
 BASE = "/likeforlike/"
-NOBODY = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 # What a page asks of another host fails.
-FLAGS = ["--no-sandbox", "--disable-gpu", f"--host-resolver-rules={NOBODY}"]
+NOBODY = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 PUBLIC = [
     "likeforlike",
     "likeforlike.baselines",
@@ -79,10 +78,8 @@ def address(site: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield started
-        started.close()
+    with opened_browser(NOBODY) as opened:
+        yield opened
 
 
 def pages(site: Path) -> list[str]:
@@ -138,6 +135,7 @@ def complaint(site: Path, page: Path, link: str) -> str | None:
     return None
 
 
+@pytest.mark.process
 def test_every_link_leads_somewhere(site: Path) -> None:
     documents = sorted(site.rglob("*.html"))
     assert len(documents) > 30
@@ -162,12 +160,14 @@ def test_the_checker_sees_what_is_broken(tmp_path: Path) -> None:
     assert found.nameless == ["d.svg"]
 
 
+@pytest.mark.process
 def test_pages_load_nothing_from_elsewhere_and_name_their_pictures(site: Path) -> None:
     for page in site.rglob("*.html"):
         assert [load for load in markup(page).loads if urlsplit(load).netloc] == []
         assert markup(page).nameless == []
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("module", PUBLIC)
 def test_every_public_name_is_in_the_reference(site: Path, module: str) -> None:
     inventory = (site / "objects.inv").read_bytes().split(b"\n", 4)[4]

@@ -28,6 +28,8 @@ from packaging.utils import canonicalize_name
 import likeforlike
 from likeforlike.datasets.availability import SOURCES as PUBLIC
 
+pytestmark = pytest.mark.wheel
+
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
 SOURCES = {source.name: source for source in PUBLIC}
@@ -160,8 +162,9 @@ def test_the_source_distribution_holds_what_its_pages_and_tests_speak_of(sdist: 
     with tarfile.open(sdist) as archive:
         held = {Path(*Path(name).parts[1:]).as_posix() for name in archive.getnames()}
     wanted = {"README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "pyproject.toml"}
-    wanted |= {"Makefile", "constraints.txt", "mkdocs.yml", "CITATION.cff", "CODE_OF_CONDUCT.md"}
-    wanted |= {"SECURITY.md", "tools/site_theme/partials/source.html"}
+    wanted |= {"Makefile", "conftest.py", "constraints.txt", "mkdocs.yml"}
+    wanted |= {"CITATION.cff", "CODE_OF_CONDUCT.md", "SECURITY.md"}
+    wanted |= {"tools/site_theme/partials/source.html"}
     folders = {".github", "benchmarks", "docs", "examples", "src", "tests", "tools"}
     assert wanted - held == set()
     assert folders - {Path(name).parts[0] for name in held if "/" in name} == set()

@@ -2,7 +2,8 @@
 
 python -m tools.screenshot docs/pictures/page.png
 
-The page is the one `likeforlike audit` writes for the loan data, opened in Chromium.
+The page is the one `likeforlike audit` writes for the loan data, opened in the browser of
+`tools.browser`.
 """
 
 from __future__ import annotations
@@ -12,14 +13,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
-
 import likeforlike as lfl
 from likeforlike.datasets import load_loans
+from tools.browser import opened_browser
 
 __all__ = ["main", "screenshot"]
-
-_CHROMIUM = "/usr/bin/chromium"
 
 
 def screenshot(path: Path, *, width: int = 1100, height: int = 1180) -> None:
@@ -27,16 +25,12 @@ def screenshot(path: Path, *, width: int = 1100, height: int = 1180) -> None:
     found = lfl.audit(
         load_loans(1000).frame, score="approved", sensitive="sex", legitimate="income"
     )
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as folder, opened_browser() as browser:
         page = Path(folder) / "page.html"
         found.to_html(page)
-        browser = playwright.chromium.launch(
-            executable_path=_CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
-        )
         view = browser.new_page(viewport={"width": width, "height": height}, color_scheme="light")
         view.goto(page.as_uri())
         view.screenshot(path=path)
-        browser.close()
 
 
 def main(arguments: list[str] | None = None) -> int:

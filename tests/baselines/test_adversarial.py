@@ -20,6 +20,8 @@ from likeforlike.penalties import Layout
 from likeforlike.transport.atoms import FloatArray, IntArray
 from tests.baselines.loans import disparities, loans, small_rows
 
+pytestmark = pytest.mark.training
+
 FIRST = np.zeros(1, np.int64)
 
 

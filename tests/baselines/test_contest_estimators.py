@@ -18,6 +18,8 @@ from likeforlike.baselines.dcfr import DCFRClassifier, DCFRRegressor
 from likeforlike.datasets import Dataset, make_loans
 from likeforlike.errors import InputError, UnpenalisedWarning
 
+pytestmark = pytest.mark.training
+
 DCFR = [DCFRClassifier, DCFRRegressor]
 ADVERSARIAL = [AdversarialClassifier, AdversarialRegressor]
 ESTIMATORS = [*DCFR, *ADVERSARIAL]

@@ -21,6 +21,8 @@ from likeforlike.penalties import Layout
 from likeforlike.transport.atoms import FloatArray, IntArray
 from tests.baselines.loans import disparities, loans, small_rows
 
+pytestmark = pytest.mark.training
+
 
 def discrete(seed: int) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
     """Code of four values, group and level of 1,200 rows, far from parity; and their weights."""

@@ -20,6 +20,8 @@ from likeforlike.datasets import load_adult
 from likeforlike.penalties import Penalty
 from likeforlike.transport.atoms import FloatArray, IntArray
 
+pytestmark = pytest.mark.training
+
 ROUNDS = 200
 RATES = {"lightgbm": 0.2, "xgboost": 0.3}
 # One split moves the reduction by two points and the AUC by 0.001; the mean of two is steadier.
@@ -96,7 +98,6 @@ def fitted_scores(library: str, penalty: Penalty, strength: float, seed: int) ->
     return np.asarray(extreme.predict_proba(data.inputs[unseen])[:, 1], np.float64)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("penalty", "strength"), [(lfl.FairLeap(), 2.6), (lfl.FairBiT(), 3.3)], ids=["leap", "bit"]
 )
@@ -112,7 +113,6 @@ def test_most_of_the_disparity_goes_for_little_accuracy(
     assert fair.area >= free.area - 0.02
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("library", RATES)
 def test_a_strong_penalty_is_fitted_by_as_many_trees(library: str) -> None:
     """Scores reach the level of the target: the disparity is not low for want of training."""

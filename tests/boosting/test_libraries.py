@@ -15,6 +15,8 @@ import likeforlike as lfl
 from likeforlike.boosting import LossName, lightgbm_objective, probabilities, xgboost_objective
 from tests.boosting.interfaces import INTERFACES, Fitted, Interface, Table, table
 
+pytestmark = pytest.mark.training
+
 LOSSES: list[LossName] = ["logistic", "squared"]
 WAYS = pytest.mark.parametrize("way", INTERFACES.values(), ids=INTERFACES)
 ESTIMATORS = pytest.mark.parametrize(

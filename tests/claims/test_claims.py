@@ -19,6 +19,8 @@ from likeforlike.experiments.paper import PAPER_DATASETS, PAPER_METHODS
 from likeforlike.experiments.reproduction import Reproduction
 from tests.claims.made import AS_CLAIMED, DENIED, World, reproduction
 
+pytestmark = pytest.mark.simulation
+
 # These two do not rest on differences between runs.
 ABOUT_DIGITS = "Adversarial debiasing with and without"
 ABOUT_PARITY = "Legitimate only achieves"

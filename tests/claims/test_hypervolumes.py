@@ -15,6 +15,8 @@ from likeforlike.experiments import Frontier
 from likeforlike.experiments.paper import PAPER_METHODS
 from tests.claims.made import AS_CLAIMED, World, reproduction
 
+pytestmark = pytest.mark.simulation
+
 
 def better_cut(dataset: str, disparity: str, method: str, t: float) -> float:
     """Ours cut more, but for the one that does not see A."""

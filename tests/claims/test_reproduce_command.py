@@ -28,7 +28,8 @@ def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.law_school
+@pytest.mark.process
 def test_the_quick_profile_runs_from_end_to_end(tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = run("--quick", "--out", out)
@@ -57,6 +58,7 @@ def test_the_quick_profile_runs_from_end_to_end(tmp_path: Path) -> None:
     assert (tmp_path / "b" / "runs.csv").read_bytes() == (out / "runs.csv").read_bytes()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -76,6 +78,7 @@ def test_wrong_arguments_leave_nothing_behind(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.simulation
 class TestKept:
     """What the repository keeps of the full run."""
 

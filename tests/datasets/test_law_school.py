@@ -5,6 +5,8 @@ from likeforlike.datasets import load_law_school
 from likeforlike.datasets.deciles import decile_edges
 from tests.datasets.raw import counts, cross_validated_error, mean, rows
 
+pytestmark = pytest.mark.law_school
+
 # lsat from, to; women, men; mean grade of women and of men; by decile.
 LEVELS = [
     (11.0, 30.0, 1256, 1205, -0.573, -0.425),

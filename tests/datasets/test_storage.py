@@ -41,6 +41,7 @@ def fetching(origin: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.process
 def test_two_processes_that_fetch_at_once_do_no_harm(cache: Path, serve: Serve) -> None:
     published = content(DRUG.path)
     both = Barrier(2, timeout=60)
@@ -57,6 +58,7 @@ def test_two_processes_that_fetch_at_once_do_no_harm(cache: Path, serve: Serve) 
     assert contents(cache) == {FETCHED: published}
 
 
+@pytest.mark.process
 def test_a_process_killed_while_it_fetches_leaves_nothing(cache: Path, serve: Serve) -> None:
     stall = Stall(content(DRUG.path))
     address, _ = serve({"/drug": stall})

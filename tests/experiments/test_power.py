@@ -18,6 +18,8 @@ from likeforlike.experiments import LegitimateOnly, Plain, Task
 from likeforlike.experiments.measuring import predictive_power
 from likeforlike.experiments.methods import Method
 
+pytestmark = pytest.mark.training
+
 
 def power(method: Method, task: Task, splits: int = 5) -> float:
     """Mean over the splits of the power on test rows."""
@@ -32,25 +34,22 @@ def task(load: Callable[[], Dataset], batch_size: int) -> Task:
     return Task(load(), batch_size=batch_size, max_epochs=200, patience=30, with_sensitive=True)
 
 
-@pytest.mark.slow
 def test_adult() -> None:
     assert power(Plain(), task(lambda: load_adult(sample=5000), 1024)) >= 0.83
 
 
-@pytest.mark.slow
 def test_drug() -> None:
     # To two decimals, as the paper reports it. Test sets have 377 rows, so many splits are needed;
     # logistic regression in ten folds, with half as many rows again to learn from, reaches .842.
     assert round(power(Plain(), task(load_drug, 256), splits=20), 2) >= 0.84
 
 
-@pytest.mark.slow
+@pytest.mark.law_school
 def test_law_school() -> None:
     data = task(load_law_school, 128)
     assert power(Plain(), data) <= 0.77
     assert power(LegitimateOnly(), data) == pytest.approx(0.81, abs=0.02)
 
 
-@pytest.mark.slow
 def test_communities() -> None:
     assert power(Plain(), task(load_communities, 128)) <= 0.025

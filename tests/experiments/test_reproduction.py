@@ -63,7 +63,7 @@ class TestProtocol:
         [
             ("adult", 5000, 1024),
             ("drug", 1885, 256),
-            ("law_school", 21027, 128),
+            pytest.param("law_school", 21027, 128, marks=pytest.mark.law_school),
             ("communities", 1994, 128),
         ],
     )
@@ -96,6 +96,7 @@ class TestProtocol:
 METHODS = (Plain(), Penalised("FairLeap", (1.0, 10.0), lfl.FairLeap()))
 
 
+@pytest.mark.training
 class TestRun:
     def test_every_run_is_there_and_kept(self, tmp_path: Path) -> None:
         seen: list[tuple[int, int]] = []
@@ -136,6 +137,7 @@ class TestRun:
             read_reproduction(tmp_path)
 
 
+@pytest.mark.training
 @pytest.mark.parametrize("name", ["drug", "communities"])
 @pytest.mark.parametrize("which", [2, 4, 11])
 def test_a_run_does_not_depend_on_what_it_is_stacked_with(name: str, which: int) -> None:
@@ -158,6 +160,7 @@ def test_a_run_does_not_depend_on_what_it_is_stacked_with(name: str, which: int)
         assert found[measured] == pytest.approx(one["runs"][0][measured], abs=1e-5), measured
 
 
+@pytest.mark.training
 def test_times_are_kept(tmp_path: Path) -> None:
     begin = time.monotonic()
     found = reproduce(tmp_path, datasets=["drug"], methods=METHODS[:1], profile=TINY, workers=0)

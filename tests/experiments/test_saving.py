@@ -28,6 +28,8 @@ from likeforlike.experiments import (
 )
 from likeforlike.saved_model import InputColumn, SavedModel, read_model
 
+pytestmark = pytest.mark.training
+
 
 def table() -> Dataset:
     """Loans with a nominal column and a constant one."""

@@ -28,6 +28,8 @@ from likeforlike.experiments import (
 )
 from likeforlike.experiments.measuring import MEASURED
 
+pytestmark = pytest.mark.training
+
 
 def task(**settings: object) -> Task:
     return Task(make_loans(600, gap=0.2), max_epochs=3, **settings)  # type: ignore[arg-type]
@@ -106,7 +108,6 @@ def results(path: Path) -> dict[str, dict[str, object]]:
         }
 
 
-@pytest.mark.slow
 def test_a_sweep_killed_twenty_times_ends_as_if_nothing_had_happened(tmp_path: Path) -> None:
     script = Path(__file__).with_name("killed_sweep.py")
     done = subprocess.run(
@@ -194,6 +195,7 @@ class TestJournal:
             journal.add("a", {"power": 2.0})
             assert dict(journal) == {"a": {"power": 1.0}}
 
+    @pytest.mark.process
     def test_two_processes_do_not_share_a_journal(self, tmp_path: Path) -> None:
         path = tmp_path / "runs.jsonl"
         code = f"from likeforlike.experiments.journal import Journal; Journal({str(path)!r})"
@@ -208,6 +210,7 @@ class TestJournal:
         with pytest.raises(lfl.InputError, match="cannot be opened"):
             Journal(tmp_path / "file" / "runs.jsonl")
 
+    @pytest.mark.process
     def test_a_full_disk_loses_no_finished_run(self, tmp_path: Path) -> None:
         # A limit on the size of files stands for a disk that is full.
         path = tmp_path / "runs.jsonl"

@@ -12,6 +12,8 @@ from likeforlike.experiments.tradeoff import Point, repair_tradeoff, tradeoff
 from likeforlike.nn.training import Recipe
 from likeforlike.penalties import Penalty
 
+pytestmark = pytest.mark.training
+
 PENALTIES: dict[str, Penalty] = {"leap": lfl.FairLeap(), "bit": lfl.FairBiT()}
 STRENGTHS = (0.0, 0.3, 1.0, 3.0, 10.0)
 
@@ -20,7 +22,6 @@ def cut(points: list[Point]) -> list[float]:
     return [1.0 - point.disparity / points[0].disparity for point in points]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", PENALTIES)
 def test_loans_lose_four_fifths_of_their_disparity_for_little(name: str) -> None:
     parts = split(make_loans(10_000, gap=0.15), range(5), shares=(0.48, 0.12, 0.4))
@@ -32,7 +33,7 @@ def test_loans_lose_four_fifths_of_their_disparity_for_little(name: str) -> None
     assert points[-1].power >= points[0].power - 0.02
 
 
-@pytest.mark.slow
+@pytest.mark.law_school
 @pytest.mark.parametrize("name", PENALTIES)
 def test_law_school_with_gender_loses_four_fifths_of_its_disparity_for_little(name: str) -> None:
     parts = split(load_law_school(), range(5), shares=(0.48, 0.12, 0.4), with_sensitive=True)

@@ -14,7 +14,7 @@ from likeforlike.inference import PermutationTest, estimate, permutation_test
 from likeforlike.measures import level_weights
 from likeforlike.transport.atoms import FloatArray, IntArray
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.simulation
 
 LEVELS = 10
 

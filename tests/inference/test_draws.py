@@ -6,6 +6,8 @@ from likeforlike.inference.draws import binomial, hypergeometric, start, uniform
 from likeforlike.transport.atoms import IntArray
 from likeforlike.transport.compiled import compiled
 
+pytestmark = pytest.mark.simulation
+
 DRAWS = 40_000
 
 

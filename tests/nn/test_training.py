@@ -25,6 +25,8 @@ from likeforlike.penalties import Layout, Penalty
 from likeforlike.transport.atoms import FloatArray, IntArray
 from tests.nn.test_stacked import ordinary
 
+pytestmark = pytest.mark.training
+
 PENALTIES: dict[str, Penalty] = {
     "fairbit": lfl.FairBiT(),
     "fairleap": lfl.FairLeap(),

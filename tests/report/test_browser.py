@@ -1,36 +1,32 @@
-"""The page in a real browser: Debian's chromium, which must be installed."""
+"""The page in a real browser."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from likeforlike.report import page as written
 from likeforlike.report import summary
 from tests.report.documents import DOCUMENTS, fresh
+from tools.browser import opened_browser
 
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
+# What asks nobody for anything, so that all requests are the page's own.
+SILENT = (
     "--no-first-run",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-]
+)
 NAMES = list(DOCUMENTS)
 WIDTHS = (360, 700, 1200)
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One browser with a profile of its own; a missing one is an error, never a skip."""
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield started
-        started.close()
+    with opened_browser(*SILENT) as opened:
+        yield opened
 
 
 class Visit:

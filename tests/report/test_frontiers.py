@@ -10,13 +10,14 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 from likeforlike.errors import InputError
 from likeforlike.report.frontiers import Panel, Point, Series, frontier_figure
 from likeforlike.report.markers import Look, looks_of
-from tests.report.test_browser import CHROMIUM, FLAGS, Visit
+from tests.report.test_browser import SILENT, Visit
 from tests.report.test_markers import drawn_alone, pairs, same
+from tools.browser import opened_browser
 
 SVG = "{http://www.w3.org/2000/svg}"
 DOT = Look("circle", "full", "blue")
@@ -292,10 +293,8 @@ def test_bad_input(panels: list[Panel], columns: int | None, complaint: str) -> 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield started
-        started.close()
+    with opened_browser(*SILENT) as opened:
+        yield opened
 
 
 LONG = "nested disparity, CDD-wass, excess over levels, and some more that needs another line"
