@@ -199,6 +199,8 @@ def pair_costs(atoms: Atoms, left: IntArray, right: IntArray, order: float) -> F
     array([9.])
     """
     costs = np.empty(left.size)
+    # Columns of a table have strides of their own, for which the kernel would be compiled again.
+    left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
     sweeps = partial(_pair_costs, *atoms.line, atoms.totals, left, right, float(order), costs)
     in_parts(sweeps, pair_sizes(atoms, left, right))
     return costs

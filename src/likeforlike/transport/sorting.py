@@ -34,6 +34,8 @@ _KeyArray = npt.NDArray[np.uint64]
 # compares several values at once but cannot carry rows along, beats both.
 _SMALL = 48
 _LARGE = 4096
+# Up to so many rows NumPy's sort by two keys takes milliseconds, and nothing has to be compiled.
+_FEW_ROWS = 20_000
 _DIGITS = 8
 _BUCKETS = 256
 
@@ -259,6 +261,9 @@ def sort_rows(
     """
     offsets = np.zeros(n_segments + 1, np.int64)
     np.cumsum(np.bincount(segments, minlength=n_segments), out=offsets[1:])
+    if values.size <= _FEW_ROWS:
+        order = np.lexsort((values, segments))
+        return SortedRows(order if with_rows else order[:0], values[order] + 0.0, offsets)
     dealt = np.empty(values.size)
     rows = np.empty(values.size if with_rows else 0, np.int64)
     deal(values, segments, offsets, dealt, rows)
@@ -298,6 +303,12 @@ def join_segments(values: FloatArray, offsets: IntArray, groups: IntArray) -> So
     """
     sizes = np.diff(offsets)[groups].sum(axis=1)
     joined = np.concatenate([[0], np.cumsum(sizes)])
+    if values.size <= _FEW_ROWS:
+        belongs = np.full(offsets.size - 1, -1)
+        belongs[groups] = np.arange(len(groups))[:, None]
+        segments = np.repeat(belongs, np.diff(offsets))
+        taken = segments >= 0
+        return sort_rows(values[taken], segments[taken], len(groups), with_rows=False)
     copied = np.empty(int(joined[-1]))
     _copy_segments(values, offsets, groups.ravel(), copied)
     none = np.empty(0, np.int64)
