@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+from likeforlike.transport import sorting
 from likeforlike.transport.atoms import atom_of_rows, atoms_of_rows, segment_means
-from likeforlike.transport.sorting import sort_rows
+from likeforlike.transport.sorting import join_segments, sort_rows
 
 SIZES = [1, 2, 47, 48, 49, 50, 1000, 20_000]
 
@@ -13,6 +14,12 @@ def draw(rng: np.random.Generator, kind: str, size: int) -> np.ndarray:
     if kind == "signs":
         return rng.standard_normal(size) * 10.0 ** rng.integers(-300, 300, size)
     return rng.random(size)
+
+
+@pytest.fixture(params=["numpy", "kernels"], autouse=True)
+def sorter(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who sorts: NumPy, as for small tables, or the kernels, as for large ones."""
+    monkeypatch.setattr(sorting, "_FEW_ROWS", 10**6 if request.param == "numpy" else 0)
 
 
 @pytest.mark.parametrize("kind", ["unit", "ties", "signs"])
@@ -33,6 +40,19 @@ def test_sorting_equals_lexsort(kind: str, size: int, n_segments: int) -> None:
     assert without.rows.size == 0
     np.testing.assert_array_equal(without.values, ordered.values)
     np.testing.assert_array_equal(without.offsets, ordered.offsets)
+
+
+@pytest.mark.parametrize("size", [6, 300, 30_000])
+def test_joined_segments_are_sorted_as_one(size: int) -> None:
+    """Segments 0 and 4, then 5 and 1; 2 and 3 are nobody's."""
+    rng = np.random.default_rng(size)
+    values, offsets = rng.random(size), np.sort(rng.integers(0, size + 1, 7))
+    offsets[[0, -1]] = 0, size
+    joined = join_segments(values, offsets, np.array([[0, 4], [5, 1]]))
+    parts = [values[offsets[s] : offsets[s + 1]] for s in range(6)]
+    first, second = (np.sort(np.r_[parts[a], parts[b]]) for a, b in ((0, 4), (5, 1)))
+    np.testing.assert_array_equal(joined.values, np.r_[first, second])
+    assert joined.offsets.tolist() == [0, first.size, first.size + second.size]
 
 
 @pytest.mark.parametrize("size", [3, 300, 30_000])
