@@ -10,3 +10,7 @@ pytest_plugins = ["tests.left_out"]
 BESIDE = Path(__file__).parents[1] / "shared" / "data"
 if BESIDE.is_dir():
     os.environ.setdefault("LIKEFORLIKE_DATA", str(BESIDE))
+
+# A worker of pytest has a core to itself; kernels that use all of them would fight for it.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("LIKEFORLIKE_THREADS", "1")

@@ -42,10 +42,18 @@ from likeforlike.transport.threads import in_parts
 __all__ = ["FairBiT", "Ground", "bicausal", "ground_between"]
 
 
+class _Sides(NamedTuple):
+    """Which segments are compared: level l of the two groups is l * G + left and l * G + right."""
+
+    left: int
+    right: int
+    n_groups: int
+
+
 @compiled
 def _flow_between(
     packed: tuple[FloatArray, FloatArray, IntArray, FloatArray],
-    segments: tuple[IntArray, IntArray],
+    sides: _Sides,
     supply: FloatArray,
     demand: FloatArray,
     ground: FloatArray,
@@ -54,30 +62,53 @@ def _flow_between(
 ) -> tuple[FloatArray, float]:
     """Optimal flow (K, K) between levels, and C Σ flow G minus its least possible value."""
     atoms, mass, offsets, totals = packed
-    sources, targets = np.flatnonzero(supply), np.flatnonzero(demand)
-    cost = np.empty((sources.size, targets.size))
-    levels = np.empty((sources.size, targets.size))
+    size = ground.shape[0]
+    cost, levels = np.zeros((size, size)), np.zeros((size, size))
     none = np.empty(0)
-    for i in range(sources.size):
-        for j in range(targets.size):
-            left, right = segments[0][sources[i]], segments[1][targets[j]]
-            levels[i, j] = level_cost * ground[sources[i], targets[j]]
-            cost[i, j] = levels[i, j] + add_pair(
-                atoms, mass, offsets, totals, left, right, order, 0.0, none
-            )
-    flow = np.zeros(ground.shape)
-    found = cheapest_flow(supply[sources], demand[targets], cost)
-    for i in range(sources.size):
-        for j in range(targets.size):
-            flow[sources[i], targets[j]] = found[i, j]
-    least = cheapest_flow(supply[sources], demand[targets], levels)
-    return flow, float((found * levels).sum() - (least * levels).sum())
+    for i in range(size):
+        for j in range(size):
+            if supply[i] > 0.0 and demand[j] > 0.0:
+                left, right = i * sides.n_groups + sides.left, j * sides.n_groups + sides.right
+                levels[i, j] = level_cost * ground[i, j]
+                cost[i, j] = levels[i, j] + add_pair(
+                    atoms, mass, offsets, totals, left, right, order, 0.0, none
+                )
+    flow = cheapest_flow(supply, demand, cost)
+    least = cheapest_flow(supply, demand, levels)
+    extra = 0.0
+    for i in range(size):
+        for j in range(size):
+            extra += (flow[i, j] - least[i, j]) * levels[i, j]
+    return flow, extra
+
+
+@compiled
+def _staying(
+    totals: FloatArray, sides: _Sides, keep: bool, supply: FloatArray, demand: FloatArray
+) -> tuple[float, float, FloatArray]:
+    """Fill in what each level of either side has to move; says the whole, that, and what stays."""
+    n_levels = supply.size
+    of_left, of_right = 0.0, 0.0
+    for level in range(n_levels):
+        of_left += totals[level * sides.n_groups + sides.left]
+        of_right += totals[level * sides.n_groups + sides.right]
+    stay, moving = np.zeros(n_levels), 0.0
+    for level in range(n_levels):
+        # Scaled by the other side's total: whole numbers stay whole numbers.
+        supply[level] = totals[level * sides.n_groups + sides.left] * of_right
+        demand[level] = totals[level * sides.n_groups + sides.right] * of_left
+        if keep:
+            stay[level] = min(supply[level], demand[level])
+            supply[level] -= stay[level]
+            demand[level] -= stay[level]
+        moving += supply[level]
+    return of_left * of_right, moving, stay
 
 
 @compiled
 def _bicausal(
     packed: tuple[FloatArray, FloatArray, IntArray, FloatArray],
-    segments: tuple[IntArray, IntArray],
+    sides: _Sides,
     ground: FloatArray,
     level_cost: float,
     keep: bool,
@@ -88,28 +119,32 @@ def _bicausal(
 ) -> float:
     """V between two groups; adds weight * ∂V to the slopes of the atoms."""
     atoms, mass, offsets, totals = packed
-    of_left, of_right = totals[segments[0]], totals[segments[1]]
-    # Scaled by the other side's total: whole numbers stay whole numbers.
-    supply, demand = of_left * of_right.sum(), of_right * of_left.sum()
-    scale = 1.0 / (of_left.sum() * of_right.sum())
-    flow = np.zeros(ground.shape)
-    extra = 0.0
-    stay = np.minimum(supply, demand) if keep else np.zeros(supply.size)
-    if change and (supply > stay).any():
-        flow, extra = _flow_between(
-            packed, segments, supply - stay, demand - stay, ground, level_cost, order
-        )
-    value = extra * scale
-    for i in range(ground.shape[0]):
+    size = ground.shape[0]
+    supply, demand = np.empty(size), np.empty(size)
+    whole, moving, stay = _staying(totals, sides, keep, supply, demand)
+    flow, extra = np.zeros((size, size)), 0.0
+    if change and moving > 0.0:
+        flow, extra = _flow_between(packed, sides, supply, demand, ground, level_cost, order)
+    value = extra / whole
+    for i in range(size):
         flow[i, i] += stay[i]
-        for j in range(ground.shape[0]):
-            share = flow[i, j] * scale
+        for j in range(size):
+            share = flow[i, j] / whole
             if share > 0.0:
-                left, right = segments[0][i], segments[1][j]
+                left, right = i * sides.n_groups + sides.left, j * sides.n_groups + sides.right
                 value += share * add_pair(
                     atoms, mass, offsets, totals, left, right, order, weight * share, slopes
                 )
     return float(value)
+
+
+@compiled
+def _reach(scores: FloatArray) -> float:
+    """R, the largest difference between two scores."""
+    low, high = np.inf, -np.inf
+    for score in scores:
+        low, high = min(low, score), max(high, score)
+    return float(high - low)
 
 
 @compiled
@@ -133,7 +168,7 @@ def _bicausal_rows(
     )
     cost = level_cost
     if np.isnan(cost):
-        cost = factor * (scores.max() - scores.min()) ** order
+        cost = factor * _reach(scores) ** order
     packed = (atoms, atom_mass, offsets, totals)
     of_group = group_mass(totals, n_groups)
     pairs = pair_mass(of_group)
@@ -143,9 +178,9 @@ def _bicausal_rows(
         for h in range(g + 1, n_groups):
             share = of_group[g] * of_group[h] / pairs if pairs > 0.0 else 0.0
             if share > 0.0:
-                both = (np.arange(n_levels) * n_groups + g, np.arange(n_levels) * n_groups + h)
+                sides = _Sides(g, h, n_groups)
                 value += share * _bicausal(
-                    packed, both, ground, cost, keep, change, order, share, slopes
+                    packed, sides, ground, cost, keep, change, order, share, slopes
                 )
     row_slopes(slopes, atom_mass, atom_of, rows, mass, gradient)
     return value

@@ -68,6 +68,16 @@ def in_parts(work: Callable[[int, int], None], sizes: npt.NDArray[np.int64]) -> 
             part.result()
 
 
+def _done(
+    work: Callable[[int, int], T], first: int, last: int, progress: Callable[[int], None] | None
+) -> T:
+    """Work on one block in this thread, and say so."""
+    result = work(first, last)
+    if progress is not None:
+        progress(last - first)
+    return result
+
+
 def in_blocks(
     work: Callable[[int, int], T],
     n_items: int,
@@ -93,6 +103,8 @@ def in_blocks(
     [(0, 2), (2, 4), (4, 5)]
     """
     edges = iter([(first, min(first + block, n_items)) for first in range(0, n_items, block)])
+    if n_threads() == 1:
+        return [_done(work, first, last, progress) for first, last in edges]
     results: list[T] = []
     pool = ThreadPoolExecutor(n_threads())
     under_way: deque[tuple[tuple[int, int], Future[T]]] = deque()
