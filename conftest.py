@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-pytest_plugins = ["tests.left_out"]
+pytest_plugins = ["tests.left_out", "tests.longest_first"]
 
 # Data that a developer keeps beside the clone, as the Makefile finds them too. Law School is the
 # only data set that does not come with the package.

@@ -64,7 +64,7 @@ def _audit(*, fresh: bool = False) -> _Program:
 
 def cases(quick: bool) -> list[Case]:
     """Warm and first starts; those that compile are left out where values alone are checked."""
-    rounds = 1 if quick else 7
+    rounds = 1 if quick else 5
     audit = f"audit of {_ROWS:,} rows, {_PERMUTATIONS} permutations and a page"
     warm: list[tuple[str, _Program, _Program | float, float]] = [
         (f"{audit}: import of fairlearn's MetricFrame", _audit(), _code(_FAIRLEARN), 1.5),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from tests.java import OLDEST, find_java
 from tools.browser import HOW_TO_BRING, find_browser
 
 Settings = Mapping[str, str]
+SPARK_SETTINGS = Path(__file__).with_name("spark")
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,13 @@ def browser() -> Settings | None:
 
 def java() -> Settings | None:
     home = find_java()
-    return None if home is None else {"JAVA_HOME": str(home)}
+    if home is None:
+        return None
+    return {
+        "JAVA_HOME": str(home),
+        "SPARK_CONF_DIR": str(SPARK_SETTINGS),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
 
 
 def law_school() -> Settings | None:

@@ -7,7 +7,6 @@ the folder, so none can be forgotten.
 from __future__ import annotations
 
 import ast
-import os
 import re
 import subprocess
 import sys
@@ -23,29 +22,6 @@ PAGES = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 
 # Java says this of a flag that Spark starts it with; no setting of Spark's reaches it.
 OF_JAVA = "WARNING: Using incubator modules: jdk.incubator.vector\n"
-# What Spark would say about this machine and not about the script: hadoop's native library and
-# the bar of its stages. A warning of any other kind would still be seen.
-SPARK_LOGS = """
-rootLogger.level = warn
-rootLogger.appenderRef.console.ref = console
-appender.console.type = Console
-appender.console.name = console
-appender.console.target = SYSTEM_ERR
-appender.console.layout.type = PatternLayout
-appender.console.layout.pattern = %p %c: %m%n
-logger.hadoop.name = org.apache.hadoop
-logger.hadoop.level = error
-"""
-SPARK_DEFAULTS = "spark.ui.showConsoleProgress false\n"
-
-
-@pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Settings for a Spark that speaks of the script only."""
-    settings = tmp_path_factory.mktemp("spark")
-    (settings / "log4j2.properties").write_text(SPARK_LOGS)
-    (settings / "spark-defaults.conf").write_text(SPARK_DEFAULTS)
-    return {"SPARK_CONF_DIR": str(settings), "SPARK_LOCAL_IP": "127.0.0.1"}
 
 
 def promised(script: Path) -> list[str]:
@@ -72,13 +48,10 @@ def marked(script: Path) -> ParameterSet:
 
 @pytest.mark.process
 @pytest.mark.parametrize("script", [marked(script) for script in EXAMPLES])
-def test_an_example_runs_alone_and_prints_what_it_promises(
-    script: Path, tmp_path: Path, environment: dict[str, str]
-) -> None:
+def test_an_example_runs_alone_and_prints_what_it_promises(script: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", str(script)],
         cwd=tmp_path,
-        env={**os.environ, **environment},
         capture_output=True,
         text=True,
         timeout=600,
