@@ -1,9 +1,10 @@
 """Run the comparisons: `python -m benchmarks [--json PATH] [--quick] [--only NAME]`.
 
 Results are written as they come, so that a run that is stopped keeps what it has measured. A family
-whose data or whose peer cannot be had is left out by name. The exit code is 1 when a peer finds
-another value than we do, and 0 otherwise: a ratio that falls short says "no" in the table and fails
-nothing, since machines are noisy.
+whose data or whose peer cannot be had is left out by name. `--only` renews one family of a file
+that is there; every comparison says when it was measured, and of which source. The exit code is 1
+when a peer finds another value than we do, and 0 otherwise: a ratio that falls short says "no" in
+the table and fails nothing, since machines are noisy.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
-from benchmarks.report import as_json, as_table, source_digest
+from benchmarks.report import as_json, as_table, source_digest, with_family
 from benchmarks.suite import FAMILIES, Results, run
 from likeforlike.files import write_whole
 
@@ -36,10 +38,14 @@ def main(arguments: list[str] | None = None) -> int:
 
     source = source_digest()
 
+    before = _before(options.json) if options.only else None
+
     def keep(results: Results) -> None:
         if options.json is not None:
-            text = json.dumps(as_json(results, quick=options.quick, source=source), indent=2)
-            write_whole(options.json, text + "\n")
+            found = as_json(results, quick=options.quick, source=source)
+            if before is not None:
+                found = with_family(before, found, options.only)
+            write_whole(options.json, json.dumps(found, indent=2) + "\n")
 
     results = run(options.quick, options.only, keep)
     # A file or a log has no width of its own; the table needs more than the usual 80.
@@ -57,6 +63,14 @@ def main(arguments: list[str] | None = None) -> int:
             file=sys.stderr,
         )
     return 1 if wrong else 0
+
+
+def _before(path: Path | None) -> dict[str, Any] | None:
+    """What a file of results holds already, if there is one."""
+    if path is None or not path.exists():
+        return None
+    found: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return found
 
 
 if __name__ == "__main__":

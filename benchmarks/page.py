@@ -66,8 +66,12 @@ def page(results: dict[str, Any]) -> str:
         if name in _left_out(results):
             parts.append(f"## {note.title}\n\nLeft out of this run: {_left_out(results)[name]}\n")
             continue
-        own = [comparisons[case.name] for case in cases(results["quick"])]
-        parts.append(f"## {note.title}\n\n{note.opening}\n\n{_table(own)}\n\n{note.caution}\n")
+        names = [case.name for case in cases(results["quick"])]
+        own = [comparisons[name] for name in names]
+        when = _measured([entry for entry in results["comparisons"] if entry["name"] in names])
+        parts.append(
+            f"## {note.title}\n\n{note.opening}\n\n{_table(own)}\n\n{when}\n\n{note.caution}\n"
+        )
     return "\n".join(parts)
 
 
@@ -86,7 +90,9 @@ def readme_part(results: dict[str, Any]) -> str:
     lines = [START, "| what | ours | peer | ratio |", "|---|---:|---:|---:|"]
     lines += [_headline(headline, comparisons[headline.comparison]) for headline in HEADLINES]
     machine = results["machine"]
-    where = f"Measured on {results['date'][:10]}, {machine['cpu']}, {machine['cores']} cores."
+    shown = {headline.comparison for headline in HEADLINES}
+    days = sorted({e["date"][:10] for e in results["comparisons"] if e["name"] in shown})
+    where = f"Measured on {' and '.join(days)}, {machine['cpu']}, {machine['cores']} cores."
     lines += ["", f"{where} The ratio is the peer's time divided by ours.", END]
     return "\n".join(lines)
 
@@ -154,9 +160,15 @@ def _circumstances(results: dict[str, Any]) -> str:
     machine = results["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     return (
-        f"Measured on {results['date'][:10]} on {machine['cpu']} with {machine['cores']} cores;\n"
-        f"Python {machine['python']}, {versions};\nsource `{results['source']}`.\n"
+        f"Measured on {machine['cpu']} with {machine['cores']} cores;\n"
+        f"Python {machine['python']}, {versions}.\n"
     )
+
+
+def _measured(entries: Sequence[dict[str, Any]]) -> str:
+    """When a family was measured, and of which source."""
+    made = sorted({(entry["date"][:10], entry["source"]) for entry in entries})
+    return "; ".join(f"Measured on {day}, source `{source}`" for day, source in made) + "."
 
 
 def _table(comparisons: Sequence[Comparison]) -> str:

@@ -14,10 +14,18 @@ from typing import Any
 from rich.table import Table
 
 import likeforlike
-from benchmarks.suite import Results
+from benchmarks.suite import FAMILIES, Results
 from benchmarks.timing import Comparison, Unit
 
-__all__ = ["amount", "as_json", "as_table", "required", "source_digest", "times"]
+__all__ = [
+    "amount",
+    "as_json",
+    "as_table",
+    "required",
+    "source_digest",
+    "times",
+    "with_family",
+]
 
 _LIBRARIES = ("numpy", "numba", "scipy", "torch", "POT", "pnot")
 
@@ -46,14 +54,32 @@ def as_table(comparisons: Sequence[Comparison]) -> Table:
 
 def as_json(results: Results, *, quick: bool, source: str) -> dict[str, Any]:
     """Machine, date, comparisons and what was left out, ready for `json.dump`."""
+    made = {"date": datetime.now(UTC).isoformat(timespec="seconds"), "source": source}
     return {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "quick": quick,
-        "source": source,
         "machine": _machine(),
-        "comparisons": [_entry(comparison) for comparison in results.comparisons],
+        "comparisons": [_entry(comparison) | made for comparison in results.comparisons],
         "left_out": results.left_out,
     }
+
+
+def with_family(before: dict[str, Any], found: dict[str, Any], family: str) -> dict[str, Any]:
+    """Earlier results in which one family is replaced, in the order of the suite.
+
+    Parameters
+    ----------
+    before, found : as from `as_json`.
+    family : which one was measured anew.
+    """
+    if before["quick"] != found["quick"] or before["machine"] != found["machine"]:
+        raise ValueError("the file holds results of another kind or machine; run all families.")
+    names = {case.name for case in FAMILIES[family](found["quick"])}
+    entries = [entry for entry in before["comparisons"] if entry["name"] not in names]
+    entries += found["comparisons"]
+    order = [case.name for cases in FAMILIES.values() for case in cases(found["quick"])]
+    entries.sort(key=lambda entry: order.index(entry["name"]) if entry["name"] in order else -1)
+    left_out = {name: why for name, why in before["left_out"].items() if name != family}
+    return {**found, "comparisons": entries, "left_out": left_out | found["left_out"]}
 
 
 def source_digest() -> str:

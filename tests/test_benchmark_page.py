@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.families import HEADLINES, NOTES
 from benchmarks.page import END, START, main, page, readme_part, with_readme_part
-from benchmarks.report import amount
+from benchmarks.report import amount, with_family
 from benchmarks.suite import FAMILIES
 from benchmarks.timing import Case
 
@@ -33,14 +33,14 @@ def made_up(*, quick: bool) -> dict[str, Any]:
             "required": case.required,
             "difference": None,
             "note": "",
+            "date": "2026-01-02T03:04:05+00:00",
+            "source": "0123456789abcdef",
         }
         for case in suite(quick=quick)
     ]
     machine = {"cpu": "Abacus", "cores": 3, "python": "3.11.0", "versions": {"numpy": "2.0"}}
     return {
-        "date": "2026-01-02T03:04:05+00:00",
         "quick": quick,
-        "source": "0123456789abcdef",
         "machine": machine,
         "comparisons": comparisons,
         "left_out": {},
@@ -82,7 +82,24 @@ def test_what_is_met_and_what_falls_short_is_counted(results: dict[str, Any]) ->
     assert f"Of {len(asked)} with a required ratio, {met} meet it; short of it:" in written
     assert written.count("| **no** |") == len(short)
     assert written.count("| yes |") == met
-    assert "2026-01-02 on Abacus with 3 cores" in written
+    assert "Measured on Abacus with 3 cores" in written
+    assert written.count("Measured on 2026-01-02, source `0123456789abcdef`.") == len(FAMILIES)
+
+
+def test_one_family_can_be_measured_anew(results: dict[str, Any]) -> None:
+    growth = {case.name for case in FAMILIES["growth"](results["quick"])}
+    fresh = deepcopy(results)
+    fresh["comparisons"] = [
+        {**entry, "ours": 7.0, "date": "2026-02-03T00:00:00+00:00"}
+        for entry in results["comparisons"]
+        if entry["name"] in growth
+    ]
+    merged = with_family(results, fresh, "growth")
+    assert [e["name"] for e in merged["comparisons"]] == [e["name"] for e in results["comparisons"]]
+    assert {e["name"] for e in merged["comparisons"] if e["ours"] == 7.0} == growth
+    assert page(merged).count("Measured on 2026-02-03") == 1
+    with pytest.raises(ValueError, match="another kind or machine"):
+        with_family({**results, "machine": {}}, fresh, "growth")
 
 
 def test_a_row_shows_both_sides_the_ratio_and_the_notes(results: dict[str, Any]) -> None:
