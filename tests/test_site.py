@@ -16,7 +16,7 @@ from typing import Literal
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Response
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Request, Response
 
 from tools.browser import opened_browser
 from tools.site_docstrings import with_descriptions_below
@@ -196,8 +196,13 @@ class Watched:
         self.page.on("console", self._said)
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
         self.context.on("request", lambda request: self._asked(request.url))
-        self.context.on("requestfailed", lambda request: self.wrong.append(f"failed {request.url}"))
+        self.context.on("requestfailed", self._failed)
         self.context.on("response", self._answered)
+
+    def _failed(self, request: Request) -> None:
+        # What was still on its way when the next page was opened has not failed.
+        if request.failure != "net::ERR_ABORTED":
+            self.wrong.append(f"failed {request.url}: {request.failure}")
 
     def _said(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
