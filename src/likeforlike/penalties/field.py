@@ -19,6 +19,7 @@ from likeforlike.penalties.layout import Layout
 from likeforlike.penalties.penalty import Penalty
 from likeforlike.transport.atoms import FloatArray, IntArray
 from likeforlike.transport.compiled import compiled
+from likeforlike.transport.quantiles import seek
 from likeforlike.transport.sorting import deal, sort_small
 from likeforlike.transport.threads import in_parts
 
@@ -54,22 +55,9 @@ def _sort_field(
 
 
 @compiled
-def _first_from(places: FloatArray, at: float) -> int:
-    """The first of the sorted places that is not below `at`, by halving."""
-    low, high = 0, places.size
-    while low < high:
-        middle = (low + high) // 2
-        if places[middle] < at:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@compiled
 def _between(places: FloatArray, heights: FloatArray, at: float) -> float:
     """Linear interpolation in sorted places; constant beyond their ends, the mean at ties."""
-    low = _first_from(places, at)
+    low = seek(places, 0, places.size, at)
     high, total = low, 0.0
     while high < places.size and places[high] == at:
         total += heights[high]

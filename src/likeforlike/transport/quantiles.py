@@ -32,7 +32,7 @@ from likeforlike.transport.compiled import compiled
 from likeforlike.transport.sorting import SortedRows
 from likeforlike.transport.threads import in_parts
 
-__all__ = ["Curves", "Ranks", "carry", "mean_curves", "ranks"]
+__all__ = ["Curves", "Ranks", "carry", "mean_curves", "ranks", "seek"]
 
 
 class Ranks(NamedTuple):
@@ -178,8 +178,18 @@ def mean_curves(known: Ranks, shares: FloatArray) -> Curves:
 
 
 @compiled
-def _seek(numbers: FloatArray, at: int, stop: int, goal: float) -> int:
-    """First place from `at` on that holds `goal` or more: by strides that double, then halve."""
+def seek(numbers: FloatArray, at: int, stop: int, goal: float) -> int:
+    """First place from `at` on that holds `goal` or more: by strides that double, then halve.
+
+    A kernel; `numbers` never fall between `at` and `stop`, which is the answer if all are less.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likeforlike.transport.quantiles import seek
+    >>> seek(np.array([1.0, 2.0, 4.0]), 0, 3, 3.0)
+    2
+    """
     stride = 1
     while at + stride <= stop and numbers[at + stride - 1] < goal:
         at += stride
@@ -242,7 +252,7 @@ def _intervals(
         behind = start + 1
         while behind < values.size and values[behind] == values[start]:
             behind += 1
-        atom = _seek(known.values, atom, stop, values[start])
+        atom = seek(known.values, atom, stop, values[start])
         if atom < stop and known.values[atom] == values[start]:
             low = known.ends[atom - 1] if atom > first else 0.0
             high, step = known.ends[atom], known.steps[atom]
@@ -274,10 +284,10 @@ def _means(
     """Means of curve k over intervals that move up."""
     i, stop, highest = curves.begins[k], curves.stops[k], -np.inf
     for row in range(lows.size):
-        i = _seek(curves.ends, i, stop, lows[row])
+        i = seek(curves.ends, i, stop, lows[row])
         if curves.ends[i] == lows[row] and i + 1 < stop:
             i += 1
-        j = _seek(curves.ends, i, stop, min(highs[row], 1.0))
+        j = seek(curves.ends, i, stop, min(highs[row], 1.0))
         # Only rounding could break the order of means of a curve that never falls.
         highest = max(highest, _mean(curves, i, j, lows[row], highs[row]))
         carried[row] = highest
