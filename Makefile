@@ -17,6 +17,9 @@ ifneq ($(wildcard ../shared/data/.),)
 export LIKEFORLIKE_DATA ?= $(abspath ../shared/data)
 endif
 
+# Tests start many processes, and each would read all source files anew without their bytecode.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test quick check bench docs clean
 
 demo: $(VENV)/.runtime

@@ -3,7 +3,9 @@
 import os
 from pathlib import Path
 
-pytest_plugins = ["tests.left_out", "tests.longest_first"]
+import pytest
+
+pytest_plugins = ["tests.left_out", "tests.longest_first", "tests.processor_time"]
 
 # Data that a developer keeps beside the clone, as the Makefile finds them too. Law School is the
 # only data set that does not come with the package.
@@ -11,6 +13,19 @@ BESIDE = Path(__file__).parents[1] / "shared" / "data"
 if BESIDE.is_dir():
     os.environ.setdefault("LIKEFORLIKE_DATA", str(BESIDE))
 
-# A worker of pytest has a core to itself; kernels that use all of them would fight for it.
-if "PYTEST_XDIST_WORKER" in os.environ:
-    os.environ.setdefault("LIKEFORLIKE_THREADS", "1")
+# Tests start many processes. Each would read all source files anew without their bytecode.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+THREADS = (
+    "LIKEFORLIKE_THREADS",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "POLARS_MAX_THREADS",
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """A worker of pytest has a core to itself; threads that use all of them would fight for it."""
+    if config.getoption("numprocesses", default=None):
+        for name in THREADS:
+            os.environ.setdefault(name, "1")

@@ -37,10 +37,10 @@ import numpy as np
 from benchmarks.levels import random_rows
 from benchmarks.timing import Case, Measured, race
 from likeforlike import Audit, Cells, audit, cdd_lp
-from likeforlike.contrasts import Contrast, contrasts
-from likeforlike.files import open_file
-from likeforlike.inference import permutation_test
-from likeforlike.transport.atoms import FloatArray
+from likeforlike._arrays import FloatArray
+from likeforlike.disparity._contrasts import Contrast, contrasts
+from likeforlike.files._files import open_file
+from likeforlike.inference import headline_test
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -161,14 +161,14 @@ def _against_means(sizes: _Sizes) -> Measured:
 
 
 def _contrast(cells: Cells) -> tuple[Contrast, FloatArray]:
-    """The two groups, and how much each level counts: what `permutation_test` takes."""
+    """The two groups, and how much each level counts: what `headline_test` takes."""
     return contrasts(cells, "pairwise")[0], cdd_lp(cells, order=1).by_level.weight
 
 
 def _against_bootstrap(sizes: _Sizes) -> Measured:
     frame = _frame(sizes)
     cells = Cells.from_rows(frame["score"], frame["sex"], frame["level"])
-    test = partial(permutation_test, *_contrast(cells), permutations=_TESTED)
+    test = partial(headline_test, *_contrast(cells), permutations=_TESTED)
     bootstrap = partial(
         _metric_frame, frame, n_boot=_BOOTSTRAPPED, ci_quantiles=[0.5], random_state=0
     )
@@ -282,8 +282,8 @@ def _counts_growth(sizes: _Sizes) -> Measured:
         for times in (1, 1_000)
     )
     run = race(
-        partial(permutation_test, *_contrast(many), permutations=_COUNTED),
-        partial(permutation_test, *_contrast(few), permutations=_COUNTED),
+        partial(headline_test, *_contrast(many), permutations=_COUNTED),
+        partial(headline_test, *_contrast(few), permutations=_COUNTED),
         rounds=sizes.rounds,
     )
     difference = abs(cdd_lp(many, order=1).value - cdd_lp(few, order=1).value)

@@ -4,8 +4,9 @@
     python -m benchmarks.enforcing --read benchmarks/enforcing.json --page docs/frontiers.md
 
 Five splits of each data set, networks with 50 and 20 hidden units, without and with the sensitive
-column among the inputs, everything measured on test rows: predictive power (AUC or squared error)
-and the disparity as an audit estimates it, without small-sample bias. `ConditionalBarycentre`
+column among the inputs, everything measured on test rows: predictive performance (AUC or squared
+error) and the disparity as an audit estimates it, without small-sample bias.
+`ConditionalBarycentre`
 repairs the unpenalised network with the group known at prediction: about the best that can be had.
 """
 
@@ -30,10 +31,10 @@ from likeforlike.datasets import (
     load_law_school,
     make_loans,
 )
-from likeforlike.experiments.split import split
-from likeforlike.experiments.tradeoff import Point, repair_tradeoff, tradeoff
-from likeforlike.nn.objectives import Loss
-from likeforlike.nn.training import Recipe
+from likeforlike.experiments._split import split
+from likeforlike.experiments._tradeoff import Point, repair_tradeoff, tradeoff
+from likeforlike.nn._objectives import Loss
+from likeforlike.nn._training import Recipe
 from likeforlike.penalties import Penalty
 
 __all__ = ["main", "page", "run"]
@@ -41,7 +42,7 @@ __all__ = ["main", "page", "run"]
 _PENALTIES: dict[str, Penalty] = {"FairLeap": FairLeap(), "FairBiT": FairBiT()}
 _STRENGTHS = (0.0, 0.3, 1.0, 3.0, 10.0, 30.0)
 _AMOUNTS = (0.0, 0.5, 0.8, 0.9, 1.0)
-_HEADINGS = ("strength", "power", "change", "disparity", "cut by")
+_HEADINGS = ("strength", "performance", "change", "disparity", "cut by")
 _INTRODUCTION = """# What enforcing costs
 
 Made by `python -m benchmarks.enforcing --json benchmarks/enforcing.json --page docs/frontiers.md`.
@@ -111,19 +112,19 @@ def _entry(
         "data": name,
         "method": method,
         "with_sensitive": with_sensitive,
-        "power": "mean squared error" if loss == "squared" else "AUC",
+        "performance": "mean squared error" if loss == "squared" else "AUC",
         "points": [asdict(point) for point in points],
     }
 
 
 def _rows(entry: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Strength, power, its cost, disparity and the cut, as text."""
+    """Strength, performance, its cost, disparity and the cut, as text."""
     free = entry["points"][0]
     for point in entry["points"]:
         yield (
             f"{point['strength']:g}",
-            f"{point['power']:.4f} ± {point['power_error']:.4f}",
-            f"{point['power'] - free['power']:+.4f}",
+            f"{point['performance']:.4f} ± {point['performance_error']:.4f}",
+            f"{point['performance'] - free['performance']:+.4f}",
             f"{point['disparity']:.4f}",
             f"{1.0 - point['disparity'] / free['disparity']:.0%}",
         )
@@ -148,7 +149,7 @@ def page(entries: list[dict[str, Any]]) -> str:
     lines = [_INTRODUCTION]
     for name in dict.fromkeys(entry["data"] for entry in entries):
         own = [entry for entry in entries if entry["data"] == name]
-        lines.append(f"\n## {name.replace('_', ' ').capitalize()}: {own[0]['power']}\n")
+        lines.append(f"\n## {name.replace('_', ' ').capitalize()}: {own[0]['performance']}\n")
         for entry in own:
             lines.append(f"\n**{entry['method']}**, inputs {_inputs(entry)}\n")
             lines.append("| " + " | ".join(_HEADINGS) + " |")

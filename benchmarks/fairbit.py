@@ -31,9 +31,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.timing import Case, Measured, Race, race
-from likeforlike.transport.atoms import FloatArray, IntArray
-from likeforlike.transport.level_cost import metric_ground
-from likeforlike.transport.nested import cost_and_gradient
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.transport import metric_ground, nested_cost_and_gradient
 
 __all__ = ["cases"]
 
@@ -81,7 +80,7 @@ def _batch(n_rows: int, n_levels: int) -> _Batch:
 
 
 def _ours(batch: _Batch) -> _Solution:
-    return cost_and_gradient(
+    return nested_cost_and_gradient(
         batch.scores, batch.sides, batch.levels, batch.ground, order=2.0, level_cost=1.0
     )
 

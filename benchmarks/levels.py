@@ -26,7 +26,7 @@ import numpy as np
 
 from benchmarks.timing import Case, Measured, race
 from likeforlike import Cells, cdd_lp
-from likeforlike.transport.atoms import FloatArray, IntArray
+from likeforlike._arrays import FloatArray, IntArray
 
 __all__ = ["Rows", "cases", "random_rows"]
 

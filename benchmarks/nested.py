@@ -26,7 +26,7 @@ import numpy as np
 
 from benchmarks.timing import Case, Measured, race
 from likeforlike import Cells, LevelCostWarning, cdd_wass
-from likeforlike.transport.atoms import FloatArray, IntArray
+from likeforlike._arrays import FloatArray, IntArray
 
 __all__ = ["cases"]
 

@@ -35,7 +35,8 @@ with tempfile.TemporaryDirectory() as folder:
 
 for run in found.means().iter_rows(named=True):
     print(
-        f"{run['method']} at {run['strength']:g}: AUC {run['power']:.3f} ± {run['power_sd']:.3f}, "
+        f"{run['method']} at {run['strength']:g}: "
+        f"AUC {run['performance']:.3f} ± {run['performance_sd']:.3f}, "
         f"conditional disparity {run['cdd_marginal']:.3f} ± {run['cdd_marginal_sd']:.3f}"
     )
 assert again.runs.equals(found.runs)

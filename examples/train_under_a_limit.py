@@ -48,4 +48,5 @@ report("with a limit of 0.02", held)
 
 print(f"{len(held.path_)} strengths were tried")
 assert held.disparity_ is not None
+assert held.disparity_.value is not None
 print(f"the limit held on the rows held back: {held.disparity_.value <= 0.02}")

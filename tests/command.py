@@ -1,4 +1,4 @@
-"""The command line, called in this process: what it prints and its exit code, without a start.
+"""Commands and scripts in this process: what they print and their exit code, without a start.
 
 What depends on a process (terminals, interrupts, pipes, imports) is tested in one; all else is the
 same call without seconds of imports.
@@ -7,7 +7,8 @@ same call without seconds of imports.
 from __future__ import annotations
 
 import io
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from collections.abc import Callable, Iterator
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,14 +23,25 @@ class Called(NamedTuple):
     stderr: str
 
 
-def call(*arguments: object, cwd: Path | None = None) -> Called:
-    """Call `likeforlike` with arguments, as from a shell in the folder `cwd`."""
+@contextmanager
+def called(folder: Path) -> Iterator[Callable[[], Called]]:
+    """What is printed inside the block, in a folder, and how it ends; ask after the block."""
     out, err = io.StringIO(), io.StringIO()
     code: object = 0
-    with chdir(cwd or Path.cwd()), redirect_stdout(out), redirect_stderr(err):
+
+    def outcome() -> Called:
+        assert isinstance(code, int)
+        return Called(code, out.getvalue(), err.getvalue())
+
+    with chdir(folder), redirect_stdout(out), redirect_stderr(err):
         try:
-            app([str(argument) for argument in arguments])
+            yield outcome
         except SystemExit as done:
             code = done.code or 0
-    assert isinstance(code, int)
-    return Called(code, out.getvalue(), err.getvalue())
+
+
+def call(*arguments: object, cwd: Path | None = None) -> Called:
+    """Call `likeforlike` with arguments, as from a shell in the folder `cwd`."""
+    with called(cwd or Path.cwd()) as outcome:
+        app([str(argument) for argument in arguments])
+    return outcome()

@@ -13,7 +13,8 @@ import ot
 from scipy import sparse
 from scipy.optimize import linprog
 
-from likeforlike.transport.atoms import Atoms, FloatArray, IntArray
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.transport._atoms import Atoms
 
 
 def normalised(mass: FloatArray) -> FloatArray:
@@ -160,4 +161,4 @@ def slopes(function: Callable[[FloatArray], float], at: FloatArray, step: float)
 
 def parts(atoms: Atoms) -> tuple[FloatArray | IntArray, ...]:
     """All arrays of packed distributions, to be compared one by one."""
-    return (*atoms.line, atoms.counts)
+    return (atoms.values, atoms.mass, atoms.offsets, atoms.counts)

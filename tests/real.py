@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 import likeforlike
-from likeforlike.datasets import storage
-from likeforlike.datasets.law_school import SOURCE
+from likeforlike.datasets import _storage as storage
+from likeforlike.datasets._law_school import SOURCE
 
 BUNDLE = Path(likeforlike.__file__).parent / "datasets" / "bundled"
 (LAW_SCHOOL,) = SOURCE.files

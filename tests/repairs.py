@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import likeforlike as lfl
+from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.postprocess import ConditionalBarycentre
-from likeforlike.transport.atoms import FloatArray, IntArray
 
 STEPS = [0.0, 0.25, 0.5, 0.75, 1.0]
 

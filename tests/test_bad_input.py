@@ -32,7 +32,7 @@ BAD_COLUMNS = [
     (SCORES, ["f"] * 4, LEVELS, None, "groups has the single value 'f'"),
     (SCORES, GROUPS, [1, 2, 1, 2], None, r"no level holds two of the groups \['f', 'm'\]"),
     (SCORES, GROUPS, LEVELS, [1, 1, -1, 1], "sample_weight has 1 negative .* row 2"),
-    (SCORES, GROUPS, LEVELS, [0, 0, 0, 0], "sample_weight is 0 for every row"),
+    (SCORES, GROUPS, LEVELS, [0, 0, 0, 0], "sample_weight is zero for every row"),
     (SCORES, GROUPS, LEVELS, [1, 1], r"sample_weight has 2 row\(s\)"),
     (SCORES, GROUPS, LEVELS, [1, 1, math.nan, 1], "sample_weight has 1 .* not finite"),
     (SCORES, GROUPS, LEVELS, [1, 0, 1, 0], "groups has the single value 'f'"),

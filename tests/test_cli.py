@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -15,8 +14,10 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike.datasets import available, load_loans, make_loans
-from likeforlike.datasets.law_school import SOURCE as LAW_SCHOOL
+from likeforlike.datasets._law_school import SOURCE as LAW_SCHOOL
+from likeforlike.report._training_finding import distance_of
 from tests.command import call
+from tests.schema import read_audit, read_demonstration
 
 pytestmark = pytest.mark.process
 
@@ -55,7 +56,8 @@ def test_demo_audits_then_trains_and_writes_one_document_twice(tmp_path: Path) -
     assert FINDING in said
     assert "Simpson's paradox" in said
     page = (tmp_path / "loans.html").read_text()
-    training = json.loads((tmp_path / "demo.json").read_text())["training"]
+    training = read_demonstration((tmp_path / "demo.json").read_text())["training"]
+    assert training is not None
     assert {path.name for path in tmp_path.iterdir()} == {"loans.html", "demo.json"}
     for sentence in (training["finding"]["headline"], *training["finding"]["sentences"]):
         assert sentence in said
@@ -64,10 +66,7 @@ def test_demo_audits_then_trains_and_writes_one_document_twice(tmp_path: Path) -
         assert f"strength {model['strength']:g}" in said
         assert f"{model['auc']:.3f}" in said
     assert said.count("chosen") >= 1
-    before, after = (
-        training["models"][k]["audit"]["contrasts"][0]["estimate"]["value"]
-        for k in (0, training["chosen"])
-    )
+    before, after = (distance_of(training["models"][k]) for k in (0, training["chosen"]))
     assert after < 0.5 * before
     assert "fair" not in said.replace("FairLeap", "").lower()
 
@@ -103,7 +102,7 @@ def test_demo_without_the_extra_audits_and_says_what_brings_the_rest(
         f"Nothing was trained: {lacking} is not installed; pip install 'likeforlike[train]' "
         "brings it."
     )
-    document = json.loads(done.stdout)
+    document = read_demonstration(done.stdout)
     assert document["training"] is None
     page = (tmp_path / "loans.html").read_text()
     assert "What training can do about it" not in page
@@ -135,6 +134,37 @@ def test_an_interrupted_demo_leaves_no_page(tmp_path: Path) -> None:
     assert b"interrupted; nothing more was written." in seen
     assert FINDING.encode() in said
     assert list(tmp_path.iterdir()) == []
+
+
+# Interrupts at moments that nobody can hit by waiting: before the commands are there, and in text
+# that is run, as that of a dataclass is, after which `python -m` would end by the signal itself.
+WHILE_IMPORTING = """
+import sys
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "typer":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupting())
+"""
+WHILE_TEXT_RUNS = """
+from likeforlike.cli import _demonstration
+_demonstration.audit_loans = lambda _: exec("raise KeyboardInterrupt")
+"""
+
+
+@pytest.mark.parametrize("moment", [WHILE_IMPORTING, WHILE_TEXT_RUNS])
+def test_an_interrupt_at_any_moment_ends_with_its_exit_code(moment: str, tmp_path: Path) -> None:
+    (tmp_path / "started.py").write_text(f"{moment}\nfrom likeforlike.cli import main\nmain()\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "started", "demo"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 130, done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "loans.html").exists()
 
 
 @pytest.mark.parametrize("option", ["--report", "--json"])
@@ -184,7 +214,7 @@ def test_exit_codes_for_pipelines(loans: Path, threshold: float, code: int) -> N
 def test_json_to_standard_output_is_only_json(loans: Path) -> None:
     done = run("audit", loans, *ROLES, "--permutations", 99, "--json", "-")
     assert done.returncode == 0
-    document = json.loads(done.stdout)
+    document = read_audit(done.stdout)
     assert document["contrasts"][0]["groups"] == ["female", "male"]
     assert "Among people with equal income" in done.stderr
 
@@ -193,7 +223,7 @@ def test_page_and_json_are_written(loans: Path, tmp_path: Path) -> None:
     page, data = tmp_path / "page.html", tmp_path / "audit.json"
     done = call("audit", loans, *ROLES, "--permutations", 99, "--report", page, "--json", data)
     assert done.returncode == 0
-    assert json.loads(data.read_text())["finding"]["headline"] in page.read_text()
+    assert read_audit(data.read_text())["finding"]["headline"] in page.read_text()
     assert str(page) in done.stdout.replace("\n", "")
 
 
@@ -208,7 +238,7 @@ def test_every_engine_reads_the_file(engine: str, tmp_path: Path) -> None:
     # A Java machine writes to the file of standard error, past Python.
     done = (run if engine == "spark" else call)("audit", path, *roles, *settings)
     assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
+    document = read_audit(done.stdout)
     assert document["data"]["used"] == 2000
     assert document["contrasts"][0]["conditional"]["value"] == pytest.approx(0.1, abs=0.02)
 
@@ -221,7 +251,7 @@ def test_bins_are_taken_from_the_command_line(tmp_path: Path) -> None:
         *("--bins", "debt=4", "--permutations", 49, "--json", "-"),
     )
     assert done.returncode == 0, done.stderr
-    assert len(json.loads(done.stdout)["data"]["edges"]["debt"]) == 3
+    assert len(read_audit(done.stdout)["data"]["edges"]["debt"]) == 3
 
 
 BAD_CALLS: list[tuple[tuple[str, ...], str]] = [
@@ -269,7 +299,7 @@ def test_unreadable_files_are_one_clear_line(tmp_path: Path) -> None:
     for path, message in (
         (broken, "cannot be read"),
         (tmp_path / "absent.csv", "does not exist"),
-        (tmp_path / "loans.xlsx", "must end in .csv or .parquet"),
+        (tmp_path / "loans.xlsx", "must end in .csv or .tsv"),
     ):
         done = call("audit", path, *ROLES)
         assert done.returncode == 2

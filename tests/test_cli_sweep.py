@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 
 from likeforlike.datasets import make_loans
-from likeforlike.saved_model import read_model
+from likeforlike.estimators._saved_model import read_model
 from tests.command import call
-from tests.test_cli import COMMAND, run
+from tests.test_cli import COMMAND
 
 
 @pytest.fixture
@@ -24,6 +24,7 @@ def loans(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.training
 def test_a_sweep_of_ones_own_file_goes_on_where_it_was(tmp_path: Path) -> None:
     path, out = tmp_path / "loans.csv", tmp_path / "out"
     make_loans(600, gap=0.2).frame.drop("score").write_csv(path)
@@ -32,7 +33,7 @@ def test_a_sweep_of_ones_own_file_goes_on_where_it_was(tmp_path: Path) -> None:
         *("--seeds", 2, "--epochs", 2, "--method", "none", "--method", "fairleap"),
         *("--strength", 1, "--out", out),
     ]
-    done = run(*arguments)
+    done = call(*arguments)
     assert done.returncode == 0, done.stderr
     assert "FairLeap" in done.stdout
     assert not done.stderr
@@ -61,6 +62,7 @@ def test_a_sweep_with_bad_arguments_leaves_nothing_behind(
     assert not out.exists()
 
 
+@pytest.mark.training
 def test_the_chosen_model_is_kept(tmp_path: Path) -> None:
     path, model = tmp_path / "loans.csv", tmp_path / "model.json"
     make_loans(600, gap=0.2).frame.drop("score").write_csv(path)
@@ -73,22 +75,27 @@ def test_the_chosen_model_is_kept(tmp_path: Path) -> None:
     assert without.returncode == 2
     assert "--model needs --max-disparity" in without.stderr
     assert not (tmp_path / "out").exists()
-    done = run(*arguments, "--max-disparity", 1)
+    done = call(*arguments, "--max-disparity", 1)
     assert done.returncode == 0, done.stderr
     assert read_model(model).scores(pl.read_csv(path)).shape == (600,)
     assert (tmp_path / "out" / "frontier.svg").exists()
 
 
+@pytest.mark.process
 def test_an_interrupted_sweep_stops_at_once_and_keeps_what_is_finished(tmp_path: Path) -> None:
     path, journal = tmp_path / "loans.csv", tmp_path / "out" / "journal.jsonl"
     make_loans(3000, gap=0.2).frame.drop("score").write_csv(path)
     arguments = [
         *(*COMMAND, "sweep", str(path), "--target", "approved", "--sensitive", "sex"),
-        *("--legitimate", "income", "--seeds", "400", "--epochs", "50", "--method", "none"),
+        *("--legitimate", "income", "--seeds", "1000", "--epochs", "20", "--method", "none"),
         *("--out", str(tmp_path / "out")),
     ]
     with subprocess.Popen(
-        arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+        arguments,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "LIKEFORLIKE_THREADS": "2"},
+        start_new_session=True,
     ) as process:
         # Until a unit is finished; the first lines of a journal are its settings.
         while process.poll() is None and not (

@@ -9,12 +9,17 @@ from __future__ import annotations
 
 import ast
 import doctest
+import io
 import os
 import re
+import runpy
+import shlex
 import subprocess
 import sys
 import tomllib
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -24,6 +29,7 @@ import pytest
 import typer
 
 from likeforlike.cli import app
+from tests.command import Called, call
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -100,16 +106,23 @@ def is_module(command: str) -> bool:
 
 @cache
 def manual(module: str) -> str:
-    """What `python -m MODULE --help` says; nothing if there is no such module."""
-    done = subprocess.run(
-        [sys.executable, "-m", module, "--help"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    return done.stdout if done.returncode == 0 else ""
+    """What `python -m MODULE --help` says; nothing if there is no such module.
+
+    The module is run in this process, which has imported most of what it imports.
+    """
+    said = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(said):
+        patch.setattr(sys, "argv", [module, "--help"])
+        try:
+            with warnings.catch_warnings():
+                # It says that the module is imported already; a process of its own it is not.
+                warnings.simplefilter("ignore", RuntimeWarning)
+                runpy.run_module(module, run_name="__main__", alter_sys=True)
+        except ImportError:
+            return ""
+        except SystemExit as done:
+            return "" if done.code else said.getvalue()
+    return ""
 
 
 def is_script(command: str) -> bool:
@@ -199,18 +212,26 @@ def statements(text: str) -> list[str]:
     return [example.source for example in examples if example.exc_msg is None]
 
 
-def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Type a command, with `likeforlike` and `python` of this environment, 80 columns wide."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return subprocess.run(
-        ["bash", "-c", command],
-        cwd=folder,
-        env={**os.environ, "PATH": path, "COLUMNS": "80"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+def run(command: str, folder: Path) -> Called:
+    """Type a command, with `likeforlike` and `python` of this environment, 80 columns wide.
+
+    What is `likeforlike` and nothing for a shell is called in this process.
+    """
+    words = shlex.split(command)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "80")
+        if words[0] == "likeforlike" and not set("<>|&;$") & set(command):
+            return call(*words[1:], cwd=folder)
+        patch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+    return Called(done.returncode, done.stdout, done.stderr)
 
 
 def shortened(command: str) -> str:
@@ -345,7 +366,8 @@ def test_options_of_the_command_itself_are_known() -> None:
 
 @pytest.mark.process
 def test_a_wrong_command_of_a_page_is_seen(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError, match="does not exist"):
-        check("likeforlike audit absent.csv --score f --sensitive a", None, tmp_path)
+    for shell in ("", "; exit 2"):
+        with pytest.raises(AssertionError, match="does not exist"):
+            check(f"likeforlike audit absent.csv --score f --sensitive a{shell}", None, tmp_path)
     with pytest.raises(AssertionError, match="the command says"):
         check("echo one", "two", tmp_path)

@@ -10,7 +10,9 @@ import polars as pl
 import pytest
 
 import likeforlike as lfl
-from likeforlike.demonstration import (
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.auditing._document_parts import document_json
+from likeforlike.cli._demonstration import (
     LIMIT,
     STRENGTHS,
     Scored,
@@ -19,11 +21,13 @@ from likeforlike.demonstration import (
     demonstration_document,
     train_models,
 )
-from likeforlike.nn.fit import validation_disparity
+from likeforlike.document._types import TrainingPart
+from likeforlike.nn._fit import validation_disparity
 from likeforlike.penalties import Layout
 from likeforlike.postprocess import ConditionalBarycentre
 from likeforlike.report import page
-from likeforlike.transport.atoms import FloatArray, IntArray
+from likeforlike.report._training_finding import distance_of
+from tests.schema import read_demonstration
 
 pytestmark = pytest.mark.training
 
@@ -36,15 +40,12 @@ def scored() -> Scored:
 
 
 @pytest.fixture(scope="module")
-def training(scored: Scored) -> dict[str, Any]:
+def training(scored: Scored) -> TrainingPart:
     return compare_models(scored, permutations=19)
 
 
-def estimates(training: dict[str, Any]) -> list[float]:
-    return [
-        model["audit"]["contrasts"][0]["estimate"]["value"]
-        for model in (*training["models"], training["repair"])
-    ]
+def estimates(training: TrainingPart) -> list[float]:
+    return [distance_of(model) for model in (*training["models"], training["repair"])]
 
 
 def auc_by_pairs(targets: IntArray, scores: FloatArray) -> float:
@@ -85,7 +86,7 @@ def test_an_interrupt_is_not_swallowed() -> None:
         train_models(500, strengths=(0.0, 3.0), epochs=4, tick=stop)
 
 
-def test_auc_counts_pairs(scored: Scored, training: dict[str, Any]) -> None:
+def test_auc_counts_pairs(scored: Scored, training: TrainingPart) -> None:
     targets = scored.loans.targets
     for k, model in enumerate(training["models"]):
         expected = auc_by_pairs(targets[scored.held_out], scored.when_held_out[k])
@@ -94,7 +95,7 @@ def test_auc_counts_pairs(scored: Scored, training: dict[str, Any]) -> None:
         assert model["deciding"]["auc"] == pytest.approx(expected)
 
 
-def test_audits_are_those_of_the_rows_held_out(scored: Scored, training: dict[str, Any]) -> None:
+def test_audits_are_those_of_the_rows_held_out(scored: Scored, training: TrainingPart) -> None:
     rows = scored.loans.frame[scored.held_out]
     for k, model in enumerate(training["models"]):
         found = lfl.audit(
@@ -108,7 +109,7 @@ def test_audits_are_those_of_the_rows_held_out(scored: Scored, training: dict[st
         assert model["audit"]["finding"] == found["finding"]
 
 
-def test_a_strong_penalty_leaves_less(scored: Scored, training: dict[str, Any]) -> None:
+def test_a_strong_penalty_leaves_less(scored: Scored, training: TrainingPart) -> None:
     found = estimates(training)
     assert found[0] > 0.05
     assert found[2] < 0.5 * found[0]
@@ -116,7 +117,7 @@ def test_a_strong_penalty_leaves_less(scored: Scored, training: dict[str, Any]) 
 
 
 def test_deciding_figures_are_those_of_the_estimator(
-    scored: Scored, training: dict[str, Any]
+    scored: Scored, training: TrainingPart
 ) -> None:
     loans, rows = scored.loans, scored.deciding
     layout = Layout.of_rows(loans.groups[rows], loans.levels[rows])
@@ -125,7 +126,7 @@ def test_deciding_figures_are_those_of_the_estimator(
         assert model["deciding"]["estimate"] == expected
 
 
-def test_the_repair_learns_its_maps_elsewhere(scored: Scored, training: dict[str, Any]) -> None:
+def test_the_repair_learns_its_maps_elsewhere(scored: Scored, training: TrainingPart) -> None:
     loans, seen, new = scored.loans, scored.deciding, scored.held_out
 
     def columns(rows: IntArray) -> dict[str, Any]:
@@ -195,7 +196,7 @@ def test_the_frontier_is_what_nobody_beats(scored: Scored) -> None:
     assert [places[k][0] for k in frontier] == sorted(places[k][0] for k in frontier)
 
 
-def test_the_document_says_what_was_done(training: dict[str, Any]) -> None:
+def test_the_document_says_what_was_done(training: TrainingPart) -> None:
     assert training["data"]["rows"] == 3000
     assert [training["data"][part] for part in ("learning", "deciding", "held_out")] == [
         1500,
@@ -208,9 +209,9 @@ def test_the_document_says_what_was_done(training: dict[str, Any]) -> None:
         assert said in setup
 
 
-def test_one_document_makes_the_page(training: dict[str, Any]) -> None:
-    document = demonstration_document(audit_loans(), training)
-    read_back = json.loads(json.dumps(document, allow_nan=False))
+def test_one_document_makes_the_page(training: TrainingPart) -> None:
+    document = demonstration_document(audit_loans().to_dict(), training)
+    read_back = read_demonstration(document_json(document))
     assert read_back == document
     assert page(read_back) == page(document)
     assert training["finding"]["headline"] in page(document)

@@ -4,8 +4,8 @@ import pytest
 from scipy import stats
 
 from likeforlike import Cells
-from likeforlike.distances import barycentre_spread, level_distances
-from likeforlike.transport.atoms import FloatArray, IntArray
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.disparity._distances import barycentre_spread, level_distances
 from tests import oracles
 
 

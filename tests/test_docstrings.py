@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterator
 from functools import cache, cached_property
 from itertools import pairwise
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints, is_typeddict
 
 import likeforlike
-from likeforlike.columns import Column, numbers
-from likeforlike.transport.atoms import FloatArray
+from likeforlike._arrays import FloatArray
+from likeforlike.disparity._columns import Column, numbers
 
 # What the command line can do is told by its own --help.
 NOT_TO_BE_CALLED = {"cli"}
@@ -86,6 +86,9 @@ def described_parameters(doc: str) -> dict[str, str]:
 
 def named_parameters(call: Callable[..., Any]) -> list[inspect.Parameter]:
     """Those a caller may name; `*args` and `**settings` have no names to look for."""
+    if is_typeddict(call):
+        kind = inspect.Parameter.KEYWORD_ONLY
+        return [inspect.Parameter(name, kind) for name in get_type_hints(call)]
     signature = inspect.signature(call)
     unnamed = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return [
@@ -295,4 +298,4 @@ def test_the_look_sees_what_is_lacking() -> None:
     assert list(faults_of_constant(Thing(module, "LEAST_WORDS", LEAST_WORDS))) == [
         "no text below it"
     ]
-    assert "Verdict" in constants(importlib.import_module("likeforlike.auditing"))
+    assert "Verdict" in constants(importlib.import_module("likeforlike.auditing._gate"))

@@ -1,25 +1,33 @@
-"""The scripts to copy, each run as its reader runs it: alone, and somewhere else.
+"""The scripts to copy, each run from the first line to the last, in an empty folder.
 
 The docstring of a script shows the command and what it prints. A new script is found by listing
-the folder, so none can be forgotten.
+the folder, so none can be forgotten. A script that asks something of its process (its memory, a
+Java machine) gets one of its own; the others run in this one, which has imported what they import.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import runpy
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from warnings import catch_warnings, simplefilter
 
 import pytest
 from _pytest.mark import ParameterSet
+
+from likeforlike.nn._threads import one_thread
+from tests.command import Called, called
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 PAGES = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 
+# Of itself or its children, or a Java machine, which writes past Python.
+OF_ITS_PROCESS = re.compile(r"^(import resource|from pyspark)", re.M)
 # Java says this of a flag that Spark starts it with; no setting of Spark's reaches it.
 OF_JAVA = "WARNING: Using incubator modules: jdk.incubator.vector\n"
 
@@ -46,17 +54,28 @@ def marked(script: Path) -> ParameterSet:
     return pytest.param(script, id=script.stem, marks=marks)
 
 
-@pytest.mark.process
+def run(script: Path, folder: Path) -> Called:
+    """Run a script; a warning is an error."""
+    if OF_ITS_PROCESS.search(script.read_text()):
+        done = subprocess.run(
+            [sys.executable, "-W", "error", str(script)],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+        return Called(done.returncode, done.stdout, done.stderr)
+    with one_thread(), catch_warnings(), called(folder) as outcome:
+        simplefilter("error")
+        runpy.run_path(str(script), run_name="__main__")
+    return outcome()
+
+
+@pytest.mark.training
 @pytest.mark.parametrize("script", [marked(script) for script in EXAMPLES])
-def test_an_example_runs_alone_and_prints_what_it_promises(script: Path, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(script)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+def test_an_example_runs_and_prints_what_it_promises(script: Path, tmp_path: Path) -> None:
+    done = run(script, tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr.removeprefix(OF_JAVA) == ""
     lines, promises = done.stdout.splitlines(), promised(script)

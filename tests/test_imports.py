@@ -2,195 +2,49 @@
 
 import ast
 import importlib
+import pickle
 import re
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import likeforlike
+from likeforlike._extras import extra
+from tools.house.layers import FOUNDATION, LAYERS
 
 PACKAGE = Path(likeforlike.__file__).parent
 
-# Each room imports only from rooms above it. A package is one room for those outside it, and its
-# own modules are listed in their order.
-ROOMS = [
-    "errors",
-    "transport.compiled",
-    "transport.threads",
-    "transport.sorting",
-    "transport.atoms",
-    "transport.pairs",
-    "transport.quantiles",
-    "transport.outer",
-    "transport.rows",
-    "transport.line",
-    "transport.level_cost",
-    "transport.nested",
-    "transport.entropic",
-    "columns",
-    "cells",
-    "contrasts",
-    "distances",
-    "measures",
-    "disparity",
-    "nested_disparity",
-    "penalties.layout",
-    "penalties.penalty",
-    "penalties.group_mass",
-    "penalties.fairleap",
-    "penalties.wasserstein",
-    "penalties.fairbit",
-    "penalties.field",
-    "penalties",
-    "boosting.losses",
-    "boosting.penalised",
-    "boosting.objective",
-    "boosting.lightgbm",
-    "boosting.xgboost",
-    "boosting",
-    "inference.draws",
-    "inference.multiplicity",
-    "inference.pooling",
-    "inference.replicates",
-    "inference.spread",
-    "inference.permutation",
-    "inference.halves",
-    "inference.estimation",
-    "inference.certificates",
-    "inference",
-    "files",
-    "saved_model",
-    "level_maps",
-    "postprocess",
-    "progress",
-    "nn.threads",
-    "nn.batches",
-    "nn.stacked",
-    "nn.objectives",
-    "nn.data",
-    "nn.keeper",
-    "nn.slopes",
-    "nn.training",
-    "nn.path",
-    "nn.fit",
-    "nn.loss",
-    "nn",
-    "network_estimator",
-    "estimators",
-    "scoring",
-    "tables",
-    "provenance",
-    "examination",
-    "findings",
-    "report.format",
-    "report.scale",
-    "report.svg",
-    "report.figures",
-    "report.gaps",
-    "report.comparison",
-    "report.distributions",
-    "report.coverage",
-    "report.split",
-    "report.tables",
-    "report.labels",
-    "report.outcome",
-    "report.markers",
-    "report.frontiers",
-    "report.tradeoff",
-    "report.beside",
-    "report.training",
-    "report.page",
-    "report",
-    "auditing",
-    "datasets.inputs",
-    "datasets.dataset",
-    "datasets.deciles",
-    "datasets.source",
-    "datasets.bundle",
-    "datasets.download",
-    "datasets.storage",
-    "datasets.loans",
-    "datasets.own",
-    "datasets.adult",
-    "datasets.drug",
-    "datasets.law_school",
-    "datasets.communities",
-    "datasets.availability",
-    "datasets",
-    "baselines.selection",
-    "baselines.medians",
-    "baselines.repair",
-    "baselines.legitimate_only",
-    "baselines.illustration",
-    "baselines.adversary",
-    "baselines.contest",
-    "baselines.projection",
-    "baselines.estimator",
-    "baselines.dcfr",
-    "baselines.adversarial",
-    "baselines",
-    "experiments.journal",
-    "experiments.frontier",
-    "experiments.measuring",
-    "experiments.split",
-    "experiments.task",
-    "experiments.barycentre",
-    "experiments.tradeoff",
-    "experiments.methods",
-    "experiments.repairing",
-    "experiments.saving",
-    "experiments.named",
-    "experiments.pool",
-    "experiments.sweep",
-    "experiments.paper",
-    "experiments.reproduction",
-    "experiments.figures",
-    "experiments",
-    "claims.published",
-    "claims.comparison",
-    "claims.resampled",
-    "claims.hypervolumes",
-    "claims.evidence",
-    "claims.appendix",
-    "claims.results",
-    "claims.page",
-    "claims.publishing",
-    "claims",
-    "demonstration",
-    "terminal",
-    "cli.shared",
-    "cli.audit",
-    "cli.experiments",
-    "cli.demo",
-    "cli",
-    "cli.__main__",
-    "__main__",
-]
+HEIGHT = {package: height for height, layer in enumerate(LAYERS) for package in layer}
+BASE = set(FOUNDATION)
 
 
 def module_name(path: Path) -> str:
     parts = path.relative_to(PACKAGE).with_suffix("").parts
-    return ".".join(part for part in parts if part != "__init__")
+    return ".".join(parts)
 
 
-def imported_rooms(path: Path) -> set[str]:
+def package_of(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def imported_modules(path: Path) -> set[str]:
     """Modules of the package that a file imports, wherever in the file it does so."""
-    found = set()
+    imported = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} imports relative to itself"
             module = node.module or ""
             for alias in node.names:
                 inner = f"{module}.{alias.name}"
-                found.add(inner if is_module(inner) else module)
+                imported.add(inner if is_module(inner) else module)
         elif isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
+            imported.update(alias.name for alias in node.names)
     prefix = "likeforlike."
-    found = {name.removeprefix(prefix) for name in found if name.startswith(prefix)}
-    # Inside a package its own name stands for the module that is imported from it.
-    return {name for name in found if not path.is_relative_to(PACKAGE / name.replace(".", "/"))}
+    return {name.removeprefix(prefix) for name in imported if name.startswith(prefix)}
 
 
 def is_module(name: str) -> bool:
@@ -199,30 +53,58 @@ def is_module(name: str) -> bool:
 
 
 def modules() -> list[Path]:
-    inits_without_code = {PACKAGE / "__init__.py", PACKAGE / "transport" / "__init__.py"}
-    return [path for path in sorted(PACKAGE.rglob("*.py")) if path not in inits_without_code]
+    """All but the package itself, which offers what lies below it."""
+    return [path for path in sorted(PACKAGE.rglob("*.py")) if path != PACKAGE / "__init__.py"]
 
 
-def test_every_module_has_its_place() -> None:
-    assert sorted(module_name(path) for path in modules()) == sorted(ROOMS)
+def too_high(module: str, imported: set[str]) -> set[str]:
+    """What a module imports from its own layer or above; its own package may be imported."""
+    package = package_of(module)
+    beside = BASE if package in BASE else {package}
+    return {
+        name
+        for name in imported
+        if package_of(name) not in beside and HEIGHT[package_of(name)] >= HEIGHT[package]
+    }
+
+
+def test_every_package_has_its_layer() -> None:
+    assert {package_of(module_name(path)) for path in modules()} | {"__init__"} == set(HEIGHT)
+
+
+def test_layers_are_disjoint() -> None:
+    assert len(HEIGHT) == sum(map(len, LAYERS))
 
 
 @pytest.mark.parametrize("path", modules(), ids=module_name)
 def test_imports_flow_one_way(path: Path) -> None:
-    above = ROOMS[: ROOMS.index(module_name(path))]
-    assert imported_rooms(path) <= set(above)
+    assert not too_high(module_name(path), imported_modules(path))
+
+
+def test_no_module_imports_itself_by_a_detour() -> None:
+    """Within a package too: each module can be read before those that import it."""
+    graph = {
+        module_name(path): imported_modules(path)
+        for path in modules()
+        if path.name != "__init__.py"
+    }
+    sorter = TopologicalSorter({name: parts & set(graph) for name, parts in graph.items()})
+    sorter.prepare()
 
 
 def test_the_layering_test_sees_a_violation(tmp_path: Path) -> None:
     bad = tmp_path / "bad.py"
     bad.write_text("def late() -> None:\n    from likeforlike.disparity import dd\n    dd\n")
-    assert imported_rooms(bad) == {"disparity"}
+    assert imported_modules(bad) == {"disparity"}
+    assert too_high("transport._line", imported_modules(bad)) == {"disparity"}
+    assert too_high("inference._streams", {"penalties"}) == {"penalties"}
+    assert not too_high("disparity._cells", imported_modules(bad))
 
 
 def test_numba_has_one_home() -> None:
     asks = re.compile(r"import numba|from numba|import_module\(\"numba")
     users = {module_name(path) for path in PACKAGE.rglob("*.py") if asks.search(path.read_text())}
-    assert users == {"transport.compiled"}
+    assert users == {"transport._numba"}
 
 
 def run(code: str) -> str:
@@ -247,11 +129,13 @@ try:
 except ModuleNotFoundError:
     pass
 import likeforlike
-for name in likeforlike.__all__:
+lacking = {name for name in likeforlike.__all__ if not hasattr(likeforlike, name)}
+assert lacking == {"FairClassifier", "FairRegressor"}, lacking
+for name in lacking:
     try:
-        getattr(likeforlike, name)
-    except likeforlike.InputError as error:
-        assert name in {"FairClassifier", "FairRegressor"}, name
+        exec(f"from likeforlike import {name}")
+        raise SystemExit(f"{name} needs torch")
+    except likeforlike.MissingExtra as error:
         assert "pip install 'likeforlike[train]'" in str(error)
 assert float(likeforlike.cdd_lp([0, 1], ["f", "m"])) == 1.0
 assert likeforlike.cdd_wass([0, 1], ["f", "m"]).value == 1.0
@@ -268,7 +152,7 @@ assert "<html" in found.to_html()
 def test_importing_loads_nothing_heavy_and_compiles_nothing() -> None:
     code = """
 import sys
-import likeforlike, likeforlike.auditing, likeforlike.transport.entropic
+import likeforlike, likeforlike.auditing._audit, likeforlike.transport._entropic
 heavy = {"torch", "sklearn", "ot", "numba", "scipy", "pandas", "pyarrow", "pyspark"}
 heavy |= {"duckdb", "jinja2"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
@@ -312,33 +196,131 @@ def test_our_own_part_of_the_import_is_small() -> None:
     code = """
 import narwhals, numpy, polars, time
 begin = time.process_time()
-import likeforlike.auditing
+import likeforlike.auditing._audit
 print(time.process_time() - begin)
 """
     assert min(float(run(code)) for _ in range(3)) < 0.5
 
 
-def told_to_type_checkers() -> dict[str, str]:
-    """Public names and their homes, as the block for type checkers imports them."""
-    tree = ast.parse((PACKAGE / "__init__.py").read_text())
+# Packages that import their public names when they are asked for.
+LAZY = [
+    "",
+    *("auditing", "baselines", "boosting", "datasets", "disparity", "document", "estimators"),
+    *("experiments", "inference", "nn", "paper", "penalties", "postprocess", "report", "transport"),
+]
+
+
+def lazy_package(name: str) -> ModuleType:
+    return importlib.import_module(f"likeforlike.{name}" if name else "likeforlike")
+
+
+def told_to_type_checkers(package: ModuleType) -> tuple[dict[str, str], set[str]]:
+    """Public names with their homes and public modules, as type checkers see them imported."""
+    tree = ast.parse(Path(package.__file__ or "").read_text())
     (block,) = (node for node in tree.body if isinstance(node, ast.If))
-    return {
-        alias.asname or alias.name: (node.module or "").removeprefix("likeforlike.")
-        for node in block.body
-        if isinstance(node, ast.ImportFrom)
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    homes = {
+        alias.asname or alias.name: (node.module or "").removeprefix(f"{package.__name__}.")
+        for node in imports
         for alias in node.names
     }
+    modules = {name for name, home in homes.items() if home == package.__name__}
+    return {name: home for name, home in homes.items() if name not in modules}, modules
 
 
-def test_public_names_are_the_same_to_users_and_to_type_checkers() -> None:
-    assert told_to_type_checkers() == likeforlike._HOMES
-    assert sorted([*likeforlike._HOMES, "__version__"]) == likeforlike.__all__
-    assert set(likeforlike.__all__) <= set(dir(likeforlike))
+@pytest.mark.parametrize("name", LAZY)
+def test_public_names_are_the_same_to_users_and_to_type_checkers(name: str) -> None:
+    package = lazy_package(name)
+    homes, modules = told_to_type_checkers(package)
+    assert (package._homes, package._modules) == (homes, modules)
+    assert set(package.__all__) - {"__version__"} == set(homes)
+    assert set(package.__all__) | modules <= set(dir(package))
 
 
-def test_every_public_name_is_found_and_no_other() -> None:
-    for name, home in likeforlike._HOMES.items():
-        there = importlib.import_module(f"likeforlike.{home}")
-        assert getattr(likeforlike, name) is getattr(there, name)
+@pytest.mark.parametrize("name", LAZY)
+def test_every_public_name_is_found_and_no_other(name: str) -> None:
+    package = lazy_package(name)
+    for public, home in package._homes.items():
+        there = importlib.import_module(f"{package.__name__}.{home}")
+        assert getattr(package, public) is getattr(there, public)
     with pytest.raises(AttributeError, match="has no attribute 'fairness'"):
-        likeforlike.fairness  # noqa: B018
+        package.fairness  # noqa: B018
+
+
+@pytest.mark.process
+def test_public_packages_are_there_after_one_import() -> None:
+    code = """
+import sys
+import likeforlike as lfl
+for name in sorted(lfl._modules):
+    assert name in dir(lfl) and f"likeforlike.{name}" not in sys.modules, name
+    assert getattr(lfl, name) is sys.modules[f"likeforlike.{name}"]
+print(lfl.datasets.load_loans().frame.height, lfl.postprocess.ConditionalBarycentre.__name__)
+"""
+    assert run(code).endswith("ConditionalBarycentre\n")
+
+
+@pytest.mark.process
+def test_experiments_are_imported_without_what_trains_them() -> None:
+    code = """
+import sys
+import likeforlike.baselines, likeforlike.boosting, likeforlike.paper, likeforlike.experiments
+from likeforlike.paper import dcfr_illustration
+from likeforlike.experiments import Frontier, Journal
+heavy = {"torch", "sklearn", "numba", "scipy"}
+assert not heavy & set(sys.modules), heavy & set(sys.modules)
+"""
+    run(code)
+
+
+# What only an extra brings. `ot` is in the base installation.
+OPTIONAL = {"duckdb", "lightgbm", "matplotlib", "pandas", "pyarrow", "pyspark"}
+OPTIONAL |= {"sklearn", "torch", "xgboost"}
+
+
+def unguarded(path: Path) -> set[str]:
+    """Optional libraries that a file imports other than in `with extra(...)` or for their types."""
+    tree = ast.parse(path.read_text())
+    guarded = {
+        inner
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.With) and "extra(" in ast.unparse(node.items[0]))
+        or (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+        for inner in ast.walk(node)
+    }
+    asked = {
+        name.partition(".")[0]
+        for node in ast.walk(tree)
+        if node not in guarded
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    }
+    return asked & OPTIONAL
+
+
+def test_optional_libraries_are_asked_for_in_one_way() -> None:
+    """Modules of `nn` may import torch, for which their package has asked."""
+    found = {module_name(path): unguarded(path) for path in modules()}
+    bare = {name: libraries for name, libraries in found.items() if libraries}
+    assert all(name.startswith("nn.") for name in bare)
+    assert set().union(*bare.values()) == {"torch"}
+
+
+def test_the_test_of_optional_libraries_sees_one(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.py"
+    bad.write_text("with extra('train'):\n    import torch\ndef f():\n    import sklearn.metrics\n")
+    assert unguarded(bad) == {"sklearn"}
+
+
+@pytest.mark.parametrize("kind", [ImportError, likeforlike.InputError, likeforlike.MissingExtra])
+def test_a_missing_extra_is_an_import_error_and_bad_input(kind: type[Exception]) -> None:
+    message = r"nowhere is not installed; pip install 'likeforlike\[spark\]' brings it"
+    with pytest.raises(kind, match=message) as caught, extra("spark"):
+        importlib.import_module("nowhere.sql")
+    assert getattr(caught.value, "name", None) == "nowhere"
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)

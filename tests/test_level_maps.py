@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import likeforlike as lfl
+from likeforlike._arrays import FloatArray
 from likeforlike.postprocess import ConditionalBarycentre, Fallback
-from likeforlike.transport.atoms import FloatArray
 from tests.repairs import STEPS, UNEQUAL, Rows, by_cell, dense_mean, intervals, repaired, rows
 
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from likeforlike import Cells
-from likeforlike.contrasts import contrasts
-from likeforlike.measures import Measure, level_weights
+from likeforlike.disparity._contrasts import contrasts
+from likeforlike.disparity._measures import Measure, level_weights
 
 # Level 1 holds f f m, level 2 holds f m m m, level 3 only f.
 GROUPS = list("ffmfmmmf")

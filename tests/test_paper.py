@@ -5,8 +5,8 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike.datasets import load_loans
-from likeforlike.transport import nested
-from likeforlike.transport.level_cost import discrete_ground
+from likeforlike.transport import _nested as nested
+from likeforlike.transport._level_cost import discrete_ground
 from tests import oracles
 
 
@@ -101,7 +101,7 @@ def test_nested_form_of_the_bicausal_distance() -> None:
         rng = np.random.default_rng(seed)
         scores, sides, levels = rng.random(14), np.arange(14) % 2, rng.integers(0, 3, 14)
         ground = discrete_ground(3)
-        value, _ = nested.cost_and_gradient(
+        value, _ = nested.nested_cost_and_gradient(
             scores, sides, levels, ground, order=2.0, level_cost=0.05
         )
         program = oracles.bicausal_program(scores, sides, levels, ground, 2.0, 0.05, np.ones(14))

@@ -16,9 +16,9 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike.datasets import load_loans
-from likeforlike.distances import barycentre_spread
+from likeforlike.disparity._distances import barycentre_spread
 from likeforlike.postprocess import ConditionalBarycentre
-from likeforlike.transport import line
+from likeforlike.transport import _line as line
 from tests import oracles
 from tests.repairs import STEPS, UNEQUAL, Rows, barycentre, by_cell, repaired, rows
 

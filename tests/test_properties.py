@@ -11,8 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import likeforlike as lfl
-from likeforlike.distances import Distance
-from likeforlike.transport.atoms import FloatArray, IntArray
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.disparity._distances import Distance
 from tests.oracles import parts
 
 DISTANCES: list[Distance] = ["wasserstein", "ks", "tv", "mean"]

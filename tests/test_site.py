@@ -2,6 +2,7 @@
 browser opens every page without a complaint and without asking anybody else for anything."""
 
 import importlib
+import json
 import os
 import subprocess
 import sys
@@ -18,29 +19,20 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Request, Response
 
-from tools.browser import opened_browser
+import likeforlike
+from likeforlike.document import audit_schema
 from tools.site_docstrings import with_descriptions_below
 from tools.site_pages import examples_page, led
 
 ROOT = Path(__file__).parents[1]
 # Where the site is below its host.
 BASE = "/likeforlike/"
-# What a page asks of another host fails.
-NOBODY = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 PUBLIC = [
     "likeforlike",
-    "likeforlike.baselines",
-    "likeforlike.boosting",
-    "likeforlike.claims",
-    "likeforlike.datasets",
-    "likeforlike.estimators",
-    "likeforlike.experiments",
-    "likeforlike.inference",
-    "likeforlike.nn",
-    "likeforlike.penalties",
-    "likeforlike.postprocess",
-    "likeforlike.saved_model",
-    "likeforlike.scoring",
+    *(
+        f"likeforlike.{name}"
+        for name in sorted(likeforlike._modules)  # type: ignore[attr-defined]
+    ),
 ]
 
 
@@ -74,12 +66,6 @@ def address(site: Path) -> Iterator[str]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with opened_browser(NOBODY) as opened:
-        yield opened
 
 
 def pages(site: Path) -> list[str]:
@@ -180,6 +166,13 @@ def test_every_public_name_is_in_the_reference(site: Path, module: str) -> None:
     assert missing == set()
 
 
+@pytest.mark.process
+def test_the_schema_is_where_it_says_it_is(site: Path) -> None:
+    address = json.loads(audit_schema())["$id"]
+    assert address.startswith("https://likeforlike.github.io" + BASE)
+    assert (site / address.rpartition("/")[2]).read_text("utf-8") == audit_schema()
+
+
 EMPTY_PICTURES = "[...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)"
 
 
@@ -219,15 +212,21 @@ class Watched:
 
 def test_every_page_opens_in_a_browser(site: Path, address: str, browser: Browser) -> None:
     window = Watched(browser, address)
+    # Every page would read all pages to be able to search them, which another test looks at.
+    index = json.loads((site / "search" / "search_index.json").read_text("utf-8"))
+    none = {**index, "docs": index["docs"][:1]}
+    window.context.route("**/search_index.json", lambda route: route.fulfill(json=none))
+    widths = [1280, 380]
     for place in pages(site):
         before = len(window.wrong)
-        window.page.set_viewport_size({"width": 1280, "height": 900})
         window.page.goto(f"{address}{place}/" if place else address)
         if not window.page.get_by_role("heading", level=1).first.is_visible():
             window.wrong.append("no heading")
         unseen = window.page.evaluate(EMPTY_PICTURES)
         window.wrong.extend(f"empty picture {url}" for url in unseen)
-        for width in (1280, 380):
+        # Every second page is opened in the narrow window: changing it takes as long as opening.
+        widths.reverse()
+        for width in widths:
             window.page.set_viewport_size({"width": width, "height": 900})
             if window.page.evaluate("document.documentElement.scrollWidth") > width:
                 window.wrong.append(f"wider than a window of {width} pixels")

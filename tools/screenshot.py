@@ -12,32 +12,39 @@ import argparse
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import likeforlike as lfl
 from likeforlike.datasets import load_loans
 from tools.browser import opened_browser
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 __all__ = ["main", "screenshot"]
 
 
-def screenshot(path: Path, *, width: int = 1100, height: int = 1180) -> None:
+def screenshot(browser: Browser, path: Path, *, width: int = 1100, height: int = 1180) -> None:
     """Audit the loans, open the page and take its picture, of so many pixels."""
     found = lfl.audit(
         load_loans(1000).frame, score="approved", sensitive="sex", legitimate="income"
     )
-    with tempfile.TemporaryDirectory() as folder, opened_browser() as browser:
+    with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
         found.to_html(page)
         view = browser.new_page(viewport={"width": width, "height": height}, color_scheme="light")
         view.goto(page.as_uri())
         view.screenshot(path=path)
+        view.close()
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Write the picture to the path that was given."""
     parser = argparse.ArgumentParser(prog="python -m tools.screenshot", description=__doc__)
     parser.add_argument("path", type=Path, help="a .png file")
-    screenshot(parser.parse_args(arguments).path)
+    path = parser.parse_args(arguments).path
+    with opened_browser() as browser:
+        screenshot(browser, path)
     return 0
 
 

@@ -10,30 +10,46 @@ is exact by sorting, and every figure here is exact and fast.
 
 from __future__ import annotations
 
-import importlib
-import typing
+from typing import TYPE_CHECKING
 
-if typing.TYPE_CHECKING:
-    from likeforlike.auditing import Audit as Audit
-    from likeforlike.auditing import audit as audit
-    from likeforlike.cells import Cells as Cells
-    from likeforlike.disparity import Disparity as Disparity
-    from likeforlike.disparity import LevelTable as LevelTable
-    from likeforlike.disparity import cdd_lp as cdd_lp
-    from likeforlike.disparity import dd as dd
-    from likeforlike.disparity import tv_overlap as tv_overlap
-    from likeforlike.errors import BinnedLevelWarning as BinnedLevelWarning
-    from likeforlike.errors import InputError as InputError
-    from likeforlike.errors import LevelCostWarning as LevelCostWarning
-    from likeforlike.errors import UnmetLimitWarning as UnmetLimitWarning
-    from likeforlike.errors import UnpenalisedWarning as UnpenalisedWarning
-    from likeforlike.estimators import FairClassifier as FairClassifier
-    from likeforlike.estimators import FairRegressor as FairRegressor
-    from likeforlike.nested_disparity import NestedDisparity as NestedDisparity
-    from likeforlike.nested_disparity import cdd_wass as cdd_wass
-    from likeforlike.penalties import FairBiT as FairBiT
-    from likeforlike.penalties import FairLeap as FairLeap
-    from likeforlike.penalties import WassersteinPenalty as WassersteinPenalty
+from likeforlike._lazy import lazy_package
+
+if TYPE_CHECKING:
+    from likeforlike import auditing as auditing
+    from likeforlike import baselines as baselines
+    from likeforlike import boosting as boosting
+    from likeforlike import datasets as datasets
+    from likeforlike import disparity as disparity
+    from likeforlike import document as document
+    from likeforlike import estimators as estimators
+    from likeforlike import experiments as experiments
+    from likeforlike import inference as inference
+    from likeforlike import nn as nn
+    from likeforlike import paper as paper
+    from likeforlike import penalties as penalties
+    from likeforlike import postprocess as postprocess
+    from likeforlike import transport as transport
+    from likeforlike.auditing import Audit, audit
+    from likeforlike.disparity import (
+        Cells,
+        Disparity,
+        LevelTable,
+        NestedDisparity,
+        cdd_lp,
+        cdd_wass,
+        dd,
+        tv_overlap,
+    )
+    from likeforlike.errors import (
+        BinnedLevelWarning,
+        InputError,
+        LevelCostWarning,
+        MissingExtra,
+        UnmetLimitWarning,
+        UnpenalisedWarning,
+    )
+    from likeforlike.estimators import FairClassifier, FairRegressor
+    from likeforlike.penalties import FairBiT, FairLeap, WassersteinPenalty
 
 __version__ = "0.1.0"
 """Version of the library, as results and saved files name it."""
@@ -50,6 +66,7 @@ __all__ = [
     "InputError",
     "LevelCostWarning",
     "LevelTable",
+    "MissingExtra",
     "NestedDisparity",
     "UnmetLimitWarning",
     "UnpenalisedWarning",
@@ -62,41 +79,45 @@ __all__ = [
     "tv_overlap",
 ]
 
-
-# Where the public names live. They are imported when they are asked for, so that `likeforlike
-# --help` waits for no array library and auditing needs neither torch nor scikit-learn.
-_HOMES = {
-    "Audit": "auditing",
-    "BinnedLevelWarning": "errors",
-    "Cells": "cells",
-    "Disparity": "disparity",
-    "FairBiT": "penalties",
-    "FairClassifier": "estimators",
-    "FairLeap": "penalties",
-    "FairRegressor": "estimators",
-    "InputError": "errors",
-    "LevelCostWarning": "errors",
-    "LevelTable": "disparity",
-    "NestedDisparity": "nested_disparity",
-    "UnmetLimitWarning": "errors",
-    "UnpenalisedWarning": "errors",
-    "WassersteinPenalty": "penalties",
-    "audit": "auditing",
-    "cdd_lp": "disparity",
-    "cdd_wass": "nested_disparity",
-    "dd": "disparity",
-    "tv_overlap": "disparity",
-}
-
-
-def __getattr__(name: str) -> typing.Any:  # noqa: ANN401
-    """Import a public name from its home when it is first asked for."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+lazy_package(
+    __name__,
+    {
+        "auditing": ["Audit", "audit"],
+        "disparity": [
+            "Cells",
+            "Disparity",
+            "LevelTable",
+            "NestedDisparity",
+            "cdd_lp",
+            "cdd_wass",
+            "dd",
+            "tv_overlap",
+        ],
+        "errors": [
+            "BinnedLevelWarning",
+            "InputError",
+            "LevelCostWarning",
+            "MissingExtra",
+            "UnmetLimitWarning",
+            "UnpenalisedWarning",
+        ],
+        "estimators": ["FairClassifier", "FairRegressor"],
+        "penalties": ["FairBiT", "FairLeap", "WassersteinPenalty"],
+    },
+    modules=[
+        "auditing",
+        "baselines",
+        "boosting",
+        "datasets",
+        "disparity",
+        "document",
+        "estimators",
+        "experiments",
+        "inference",
+        "nn",
+        "paper",
+        "penalties",
+        "postprocess",
+        "transport",
+    ],
+)

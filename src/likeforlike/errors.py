@@ -1,4 +1,4 @@
-"""The error of the library, input that cannot be measured, and its warnings."""
+"""The errors of the library: bad input, missing extras. And its warnings."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ __all__ = [
     "BinnedLevelWarning",
     "InputError",
     "LevelCostWarning",
+    "MissingExtra",
     "UnmetLimitWarning",
     "UnpenalisedWarning",
 ]
@@ -18,24 +19,44 @@ class InputError(ValueError):
 
     Examples
     --------
-    >>> from likeforlike import InputError
-    >>> issubclass(InputError, ValueError)
-    True
+    >>> import likeforlike as lfl
+    >>> lfl.cdd_lp([0.1, 0.2, 0.3], ["f", "m"])
+    Traceback (most recent call last):
+    likeforlike.errors.InputError: groups has 2 row(s), but scores have 3.
+    """
+
+
+class MissingExtra(InputError, ImportError):  # noqa: N818
+    """A library that is not part of the base installation is not there.
+
+    The message says which extra brings it. It is an `ImportError` as well, so that a program which
+    can do without the library catches it as it would any missing library.
+
+    Examples
+    --------
+    >>> from likeforlike import MissingExtra
+    >>> try:
+    ...     from likeforlike.nn import PenaltyLoss
+    ... except MissingExtra as missing:
+    ...     print(missing)
     """
 
 
 class LevelCostWarning(UserWarning):
     """The level cost is too small to keep like compared with like.
 
-    Below the bound of `likeforlike.transport.level_cost.safe_level_cost` the cheapest plan may move
+    Below the bound of `likeforlike.transport.safe_level_cost` the cheapest plan may move
     people to another level although their own could take them, and the nested distance then no
     longer measures how differently equals are scored.
 
     Examples
     --------
-    >>> from likeforlike import LevelCostWarning
-    >>> issubclass(LevelCostWarning, UserWarning)
-    True
+    >>> import warnings
+    >>> import likeforlike as lfl
+    >>> with warnings.catch_warnings(action="ignore", category=lfl.LevelCostWarning):
+    ...     low = lfl.cdd_wass([0, 0, 1, 1], ["f", "f", "m", "m"], [0, 1, 0, 1], level_cost=0.1)
+    >>> low.level_cost
+    0.1
     """
 
 
@@ -47,9 +68,14 @@ class BinnedLevelWarning(UserWarning):
 
     Examples
     --------
-    >>> from likeforlike import BinnedLevelWarning
-    >>> issubclass(BinnedLevelWarning, UserWarning)
-    True
+    >>> import warnings
+    >>> import likeforlike as lfl
+    >>> from likeforlike.datasets import make_loans
+    >>> roles = {"score": "score", "sensitive": "sex", "legitimate": "debt"}
+    >>> with warnings.catch_warnings(action="ignore", category=lfl.BinnedLevelWarning):
+    ...     audit = lfl.audit(make_loans(400).frame, **roles, bins={"debt": 4}, permutations=0)
+    >>> len(audit.contrasts[0].levels)
+    4
     """
 
 
@@ -58,9 +84,10 @@ class UnpenalisedWarning(UserWarning):
 
     Examples
     --------
-    >>> from likeforlike import UnpenalisedWarning
-    >>> issubclass(UnpenalisedWarning, UserWarning)
-    True
+    >>> import warnings
+    >>> from likeforlike import FairClassifier, UnpenalisedWarning
+    >>> with warnings.catch_warnings(action="ignore", category=UnpenalisedWarning):
+    ...     model = FairClassifier(max_epochs=1).fit([[0.0], [1.0]] * 20, [0, 1] * 20)
     """
 
 
@@ -69,7 +96,10 @@ class UnmetLimitWarning(UserWarning):
 
     Examples
     --------
-    >>> from likeforlike import UnmetLimitWarning
-    >>> issubclass(UnmetLimitWarning, UserWarning)
-    True
+    >>> import warnings
+    >>> from likeforlike import FairClassifier, UnmetLimitWarning
+    >>> rows, sex = [[0.0], [1.0]] * 40, ["f", "m"] * 40
+    >>> model = FairClassifier(max_disparity=1e-9, max_epochs=1)
+    >>> with warnings.catch_warnings(action="ignore", category=UnmetLimitWarning):
+    ...     model = model.fit(rows, [0, 1] * 40, sensitive_features=sex)
     """

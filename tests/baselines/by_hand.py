@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likeforlike.transport.atoms import FloatArray, IntArray
+from likeforlike._arrays import FloatArray, IntArray
 
 
 def slow_repair(values: FloatArray, groups: IntArray) -> dict[int, FloatArray]:

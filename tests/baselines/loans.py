@@ -8,12 +8,12 @@ import numpy as np
 import torch
 
 import likeforlike as lfl
+from likeforlike._arrays import FloatArray
 from likeforlike.datasets import make_loans
 from likeforlike.nn import StackedMLP
-from likeforlike.nn.data import Rows
-from likeforlike.nn.objectives import Loss, scores_of
+from likeforlike.nn._data import Rows
+from likeforlike.nn._objectives import Loss, scores_of
 from likeforlike.penalties import Layout
-from likeforlike.transport.atoms import FloatArray
 
 
 @dataclass(frozen=True)

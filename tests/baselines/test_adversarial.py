@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 import torch
 
-from likeforlike.baselines.adversarial import AdversarialSettings, Criterion, train_adversarial
-from likeforlike.baselines.adversary import Opponent, View, guess_losses
-from likeforlike.baselines.contest import Learner, Schedule
-from likeforlike.baselines.projection import debiased, project_out
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.baselines._adversarial import AdversarialSettings, Criterion, train_adversarial
+from likeforlike.baselines._adversarial_training import Learner, Schedule
+from likeforlike.baselines._adversary import Opponent, View, guess_losses
+from likeforlike.baselines._projection import debiased, project_out
 from likeforlike.nn import StackedMLP
-from likeforlike.nn.data import Rows
-from likeforlike.nn.objectives import Loss, losses
-from likeforlike.nn.threads import one_thread
+from likeforlike.nn._data import Rows
+from likeforlike.nn._objectives import Loss, losses
+from likeforlike.nn._threads import one_thread
 from likeforlike.penalties import Layout
-from likeforlike.transport.atoms import FloatArray, IntArray
 from tests.baselines.loans import disparities, loans, small_rows
 
 pytestmark = pytest.mark.training
@@ -189,7 +189,7 @@ def test_a_stack_is_its_members_trained_alone() -> None:
 
     def train(which: list[int]) -> Any:
         return train_adversarial(
-            rows, validation, settings, strengths=strengths[which], seeds=seeds, lines=lines[which]
+            rows, validation, settings, strengths=strengths[which], seeds=seeds, splits=lines[which]
         )
 
     together = train([0, 1, 2, 3, 4])

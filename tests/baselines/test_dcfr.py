@@ -10,15 +10,15 @@ import pytest
 import torch
 
 import likeforlike as lfl
-from likeforlike.baselines.adversary import Opponent, guess_losses
-from likeforlike.baselines.contest import Learner, Optimiser, Schedule
-from likeforlike.baselines.dcfr import AdversaryLoss, DCFRSettings, represent, train_dcfr
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.baselines._adversarial_training import Learner, Optimiser, Schedule
+from likeforlike.baselines._adversary import Opponent, guess_losses
+from likeforlike.baselines._dcfr import AdversaryLoss, DCFRSettings, represent, train_dcfr
 from likeforlike.nn import StackedMLP
-from likeforlike.nn.data import Rows
-from likeforlike.nn.objectives import Loss
-from likeforlike.nn.threads import one_thread
+from likeforlike.nn._data import Rows
+from likeforlike.nn._objectives import Loss
+from likeforlike.nn._threads import one_thread
 from likeforlike.penalties import Layout
-from likeforlike.transport.atoms import FloatArray, IntArray
 from tests.baselines.loans import disparities, loans, small_rows
 
 pytestmark = pytest.mark.training
@@ -120,7 +120,7 @@ def test_a_stack_is_its_members_trained_alone() -> None:
             SETTINGS,
             strengths=strengths[which],
             seeds=np.array([5, 6]),
-            lines=lines[which],
+            splits=lines[which],
         )
 
     together, again = train([0, 1, 2, 3, 4]), train([0, 1, 2, 3, 4])

@@ -17,9 +17,9 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import likeforlike as lfl
 from likeforlike import FairClassifier, InputError, UnpenalisedWarning
+from likeforlike._arrays import FloatArray
 from likeforlike.baselines import QuantileRepair
 from likeforlike.datasets import load_adult, make_loans
-from likeforlike.transport.atoms import FloatArray
 from tests.baselines.by_hand import bucket_repair, slow_repair
 
 SIZES = [(5, 5), (4, 6), (1, 5), (3, 4, 6), (2, 3, 4, 6), (7, 7, 7)]
@@ -130,9 +130,7 @@ def test_the_level_may_change_after_fit() -> None:
     values, groups = sample(50, 60)
     repair = QuantileRepair(0.0).fit(values[:, None], sensitive_features=groups)
     at_once = QuantileRepair(0.7).fit_transform(values[:, None], sensitive_features=groups)
-    later = repair.set_params(repair_level=0.7).transform(
-        values[:, None], sensitive_features=groups
-    )
+    later = repair.set_params(t=0.7).transform(values[:, None], sensitive_features=groups)
     assert (later == at_once).all()
 
 
@@ -307,7 +305,7 @@ GROUPS = np.arange(30) % 2
 @pytest.mark.parametrize(
     ("settings", "features", "complaint"),
     [
-        ({"repair_level": 1.5}, {}, "repair_level must be a number from 0 to 1, not 1.5"),
+        ({"t": 1.5}, {}, "t must be a number from 0 to 1, not 1.5"),
         ({"min_cell": 0}, {}, "min_cell must be a whole number of at least 1"),
         ({"min_cell": 16}, {}, "15 row.s. of 0, fewer than min_cell=16"),
         ({"columns": ["age"]}, {}, "columns has 'age', but X is an array"),
@@ -350,7 +348,7 @@ def test_bad_tables() -> None:
     twice = pd.DataFrame(np.zeros((100, 2)), columns=["age", "age"])
     with pytest.raises(InputError, match="X cannot be read"):
         QuantileRepair().fit(twice, sensitive_features=groups)
-    with pytest.raises(InputError, match="needs a row and a column"):
+    with pytest.raises(InputError, match="needs at least one row and one column"):
         QuantileRepair().fit(frame.clear(), sensitive_features=groups)
     broken = frame.with_columns(income=pl.lit(None, pl.Float64))
     with pytest.raises(InputError, match="column 'income' of X has 100 value"):

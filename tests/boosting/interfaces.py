@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import xgboost as xgb
 
+from likeforlike._arrays import FloatArray
 from likeforlike.boosting import (
     FairObjective,
     LightGBMMetric,
@@ -25,7 +26,6 @@ from likeforlike.boosting import (
     xgboost_metric,
     xgboost_objective,
 )
-from likeforlike.transport.atoms import FloatArray
 
 Library = Literal["lightgbm", "xgboost"]
 ROUNDS = 60

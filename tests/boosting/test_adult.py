@@ -14,11 +14,11 @@ from lightgbm import LGBMClassifier
 from xgboost import XGBClassifier
 
 import likeforlike as lfl
+from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.boosting import lightgbm_objective, probabilities, xgboost_objective
-from likeforlike.columns import encode
 from likeforlike.datasets import load_adult
+from likeforlike.disparity._columns import encode
 from likeforlike.penalties import Penalty
-from likeforlike.transport.atoms import FloatArray, IntArray
 
 pytestmark = pytest.mark.training
 
@@ -109,7 +109,8 @@ def test_most_of_the_disparity_goes_for_little_accuracy(
     fair = mean_result(library, penalty, strength)
     assert free.area > 0.92
     assert free.estimate > 0.2
-    assert fair.estimate <= 0.3 * free.estimate
+    # Two thirds of the distance of order 1, which was seven tenths of that of order 2.
+    assert fair.estimate <= 0.34 * free.estimate
     assert fair.area >= free.area - 0.02
 
 

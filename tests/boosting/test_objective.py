@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import likeforlike as lfl
+from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.boosting import (
     FairObjective,
     LossName,
@@ -22,7 +23,6 @@ from likeforlike.boosting import (
     xgboost_objective,
 )
 from likeforlike.penalties import Penalty
-from likeforlike.transport.atoms import FloatArray, IntArray
 from tests.oracles import slopes
 
 PENALTIES: list[Penalty] = [
@@ -260,7 +260,7 @@ def test_metrics_are_pickled() -> None:
         ((lfl.FairLeap(), math.nan, [0, 1]), {}, "strength"),
         ((lfl.FairLeap(), math.inf, [0, 1]), {}, "strength"),
         ((lfl.FairLeap(), "1", [0, 1]), {}, "strength"),
-        ((lfl.FairLeap, 1.0, [0, 1]), {}, r"penalty must be one, such as FairLeap\(\)"),
+        ((lfl.FairLeap, 1.0, [0, 1]), {}, r"penalty must be a penalty such as FairLeap\(\)"),
         ((lfl.FairLeap(), 1.0, [0, 1]), {"loss": "hinge"}, "loss must be one of"),
         ((lfl.FairLeap(), 1.0, [0, 0]), {}, "single value 0"),
         ((lfl.FairLeap(), 1.0, [0, 1], [0, 1]), {}, "no level holds two"),

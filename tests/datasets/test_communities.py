@@ -5,8 +5,8 @@ import pytest
 
 from likeforlike import InputError
 from likeforlike.datasets import load_communities
-from likeforlike.datasets.communities import COLUMNS
-from likeforlike.datasets.deciles import decile_edges
+from likeforlike.datasets._communities import COLUMNS
+from likeforlike.datasets._deciles import decile_edges
 from tests.datasets.raw import counts, cross_validated_error, mean, rows
 
 # SHA-256 of the names that were published for the 128 columns, one a line.

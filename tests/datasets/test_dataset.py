@@ -6,8 +6,8 @@ import pytest
 
 from likeforlike import Cells, InputError
 from likeforlike.datasets import Dataset, load_loans, make_loans
-from likeforlike.datasets.deciles import decile_edges, deciles
-from likeforlike.datasets.inputs import input_matrix
+from likeforlike.datasets._deciles import decile_edges, deciles
+from likeforlike.datasets._inputs import input_matrix
 
 TABLE = pl.DataFrame(
     {

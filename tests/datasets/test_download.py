@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from likeforlike import InputError
-from likeforlike.datasets import download, storage
+from likeforlike.datasets import _download as download
+from likeforlike.datasets import _storage as storage
 from tests.datasets.server import (
     Answer,
     Serve,

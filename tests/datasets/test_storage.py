@@ -14,7 +14,9 @@ from threading import Barrier
 import pytest
 
 from likeforlike import InputError
-from likeforlike.datasets import drug, load_adult, load_drug, storage
+from likeforlike.datasets import _drug as drug
+from likeforlike.datasets import _storage as storage
+from likeforlike.datasets import load_adult, load_drug
 from tests.datasets.server import Serve, Stall, sends
 from tests.datasets.toy import CHANGED, FILE, GOOD, contents, put, zipped
 from tests.real import content
@@ -25,7 +27,7 @@ FETCHED = "drug/fetched.data"
 FETCH = f"""
 import sys
 from dataclasses import replace
-from likeforlike.datasets import drug
+from likeforlike.datasets import _drug as drug
 file = replace(drug.SOURCE.files[0], path="{FETCHED}", origins=(sys.argv[1],))
 drug.SOURCE = replace(drug.SOURCE, files=(file,))
 print(drug.load_drug().frame.height)

@@ -13,6 +13,7 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike.datasets import Dataset, dataset_of_table, make_loans
+from likeforlike.estimators._saved_model import InputColumn, SavedModel, read_model
 from likeforlike.experiments import (
     DCFR,
     Adversarial,
@@ -26,7 +27,6 @@ from likeforlike.experiments import (
     WithoutSensitive,
     fit_model,
 )
-from likeforlike.saved_model import InputColumn, SavedModel, read_model
 
 pytestmark = pytest.mark.training
 
@@ -135,5 +135,5 @@ def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
         read_model(tmp_path / "none.json")
     for text in ("{", "[1]", json.dumps({"format": "another"})):
         (tmp_path / "other.json").write_text(text)
-        with pytest.raises(lfl.InputError, match="is no model"):
+        with pytest.raises(lfl.InputError, match="is not a model"):
             read_model(tmp_path / "other.json")

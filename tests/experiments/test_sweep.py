@@ -26,7 +26,7 @@ from likeforlike.experiments import (
     Task,
     sweep,
 )
-from likeforlike.experiments.measuring import MEASURED
+from likeforlike.experiments._run_metrics import MEASURED
 
 pytestmark = pytest.mark.training
 
@@ -63,12 +63,13 @@ def test_every_method_is_measured_at_every_strength_and_seed(tmp_path: Path) -> 
     blind = found.means().filter(method="legitimate only")
     assert blind["cdd_uniform"].item() == 0.0
     plain, repaired = (
-        found.means().filter(method=name)["power"][0] for name in ("no regularisation", "repair")
+        found.means().filter(method=name)["performance"][0]
+        for name in ("no regularisation", "repair")
     )
     assert plain == repaired  # repair at level 0 changes nothing
     assert len(found.frontier("cdd_marginal").best) >= 1
     found.write(tmp_path / "out")
-    assert (tmp_path / "out" / "means.csv").read_text().startswith("method,strength,power")
+    assert (tmp_path / "out" / "means.csv").read_text().startswith("method,strength,performance")
 
 
 def test_finished_runs_are_not_repeated(tmp_path: Path) -> None:
@@ -152,53 +153,54 @@ def test_bad_sweeps_are_refused(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
     found = sweep(task(), [Plain()], seeds=1, journal=tmp_path / "runs.jsonl", workers=0)
     with pytest.raises(lfl.InputError, match="disparity must be one of"):
-        found.frontier("power")
+        found.frontier("performance")
 
 
 class TestJournal:
     def test_a_damaged_last_line_is_cut_off_and_nothing_else(self, tmp_path: Path) -> None:
         path = tmp_path / "runs.jsonl"
         with Journal(path) as journal:
-            journal.add("a", {"power": 1.0})
-            journal.add("b", {"power": 2.0})
+            journal.add("a", {"performance": 1.0})
+            journal.add("b", {"performance": 2.0})
         whole = path.read_bytes()
-        for end in range(len(whole) - 1, whole.index(b"\n") + 1, -7):
+        kept = whole.rindex(b"\n", 0, -1) + 1
+        for end in range(len(whole) - 1, kept, -7):
             path.write_bytes(whole[:end])
             with Journal(path) as journal:
-                assert dict(journal) == {"a": {"power": 1.0}}
-                assert journal.cut_off == end - whole.index(b"\n") - 1
-                journal.add("b", {"power": 2.0})
+                assert dict(journal) == {"a": {"performance": 1.0}}
+                assert journal.cut_off == end - kept
+                journal.add("b", {"performance": 2.0})
             assert path.read_bytes() == whole
 
     def test_a_changed_last_line_is_cut_off(self, tmp_path: Path) -> None:
         path = tmp_path / "runs.jsonl"
         with Journal(path) as journal:
-            journal.add("a", {"power": 1.0})
-        path.write_bytes(path.read_bytes().replace(b"1.0", b"1.5"))
+            journal.add("a", {"performance": 1.0})
+        path.write_bytes(path.read_bytes().replace(b'"performance": 1.0', b'"performance": 1.5'))
         with Journal(path) as journal:
             assert len(journal) == 0
 
     def test_damage_in_the_middle_is_refused(self, tmp_path: Path) -> None:
         path = tmp_path / "runs.jsonl"
         with Journal(path) as journal:
-            journal.add("a", {"power": 1.0})
-            journal.add("b", {"power": 2.0})
-        damaged = path.read_bytes().replace(b"1.0", b"1.5")
+            journal.add("a", {"performance": 1.0})
+            journal.add("b", {"performance": 2.0})
+        damaged = path.read_bytes().replace(b'"performance": 1.0', b'"performance": 1.5')
         path.write_bytes(damaged)
-        with pytest.raises(lfl.InputError, match="line 1 of the journal"):
+        with pytest.raises(lfl.InputError, match="line 2 of the journal"):
             Journal(path)
         assert path.read_bytes() == damaged
 
     def test_a_run_is_written_once(self, tmp_path: Path) -> None:
         with Journal(tmp_path / "runs.jsonl") as journal:
-            journal.add("a", {"power": 1.0})
-            journal.add("a", {"power": 2.0})
-            assert dict(journal) == {"a": {"power": 1.0}}
+            journal.add("a", {"performance": 1.0})
+            journal.add("a", {"performance": 2.0})
+            assert dict(journal) == {"a": {"performance": 1.0}}
 
     @pytest.mark.process
     def test_two_processes_do_not_share_a_journal(self, tmp_path: Path) -> None:
         path = tmp_path / "runs.jsonl"
-        code = f"from likeforlike.experiments.journal import Journal; Journal({str(path)!r})"
+        code = f"from likeforlike.experiments._journal import Journal; Journal({str(path)!r})"
         with Journal(path):
             done = subprocess.run(
                 [sys.executable, "-c", code], capture_output=True, text=True, check=False
@@ -217,11 +219,11 @@ class TestJournal:
         code = f"""
 import resource, signal
 from likeforlike.errors import InputError
-from likeforlike.experiments.journal import Journal
+from likeforlike.experiments._journal import Journal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 with Journal({str(path)!r}) as journal:
-    journal.add("a", {{"power": 1.0}})
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+    journal.add("a", {{"performance": 1.0}})
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
     try:
         journal.add("b", {{"text": "x" * 200}})
     except InputError as error:
@@ -233,5 +235,6 @@ with Journal({str(path)!r}) as journal:
         assert "cannot be written" in done.stdout
         assert "The 1 finished runs in it are kept" in done.stdout
         with Journal(path) as journal:
-            assert dict(journal) == {"a": {"power": 1.0}}
-        assert json.loads(path.read_text().partition(" ")[2])["key"] == "a"
+            assert dict(journal) == {"a": {"performance": 1.0}}
+        last = path.read_text().splitlines()[-1]
+        assert json.loads(last.partition(" ")[2])["key"] == "a"

@@ -4,8 +4,8 @@ import numpy as np
 from scipy import stats
 
 from likeforlike import Cells
-from likeforlike.contrasts import Contrast, contrasts
-from likeforlike.inference import adjust, certificate, effective_rows, gap_errors
+from likeforlike.disparity._contrasts import Contrast, contrasts
+from likeforlike.inference import adjust, certificate, effective_rows, level_gaps
 
 
 def contrast_of(*columns: Any, **settings: Any) -> Contrast:
@@ -17,7 +17,9 @@ def test_certificate_is_the_formula() -> None:
     scores, groups = np.concatenate([[0.0, 1.0], rng.random(98)]), np.arange(100) % 2
     levels = np.arange(100) // 50
     measure = np.array([0.3, 0.7])
-    found = certificate(contrast_of(scores, groups, levels), measure, confidence=0.9)
+    found = certificate(
+        contrast_of(scores, groups, levels), measure, score_range=(0, 1), confidence=0.9
+    )
     plug_in = sum(
         q
         * stats.wasserstein_distance(
@@ -37,7 +39,9 @@ def test_certificate_holds_far_more_often_than_it_promises() -> None:
     for _ in range(200):
         groups, levels = np.arange(400) % 2, np.arange(400) // 2 % 4
         scores = np.clip(rng.random(400) * 0.8 + 0.1 * groups, 0, 1)
-        found = certificate(contrast_of(scores, groups, levels), np.full(4, 0.25), reach=1.0)
+        found = certificate(
+            contrast_of(scores, groups, levels), np.full(4, 0.25), score_range=(0, 1)
+        )
         held += found.lower <= 0.1 <= found.upper
     assert held == 200
 
@@ -53,11 +57,11 @@ def test_gap_errors_are_those_of_welch() -> None:
     x, y = np.round(rng.random(30), 1), np.round(rng.random(50), 1)
     contrast = contrast_of(np.concatenate([x, y]), np.repeat(["f", "m"], [30, 50]))
     expected = np.sqrt(x.var(ddof=1) / 30 + y.var(ddof=1) / 50)
-    np.testing.assert_allclose(gap_errors(contrast), [expected], rtol=1e-12)
+    np.testing.assert_allclose(level_gaps(contrast).error, [expected], rtol=1e-12)
 
 
 def test_the_gap_of_a_single_row_has_no_known_error() -> None:
-    assert np.isnan(gap_errors(contrast_of([0.1, 0.2, 0.3], list("fmm"))))[0]
+    assert not np.isfinite(level_gaps(contrast_of([0.1, 0.2, 0.3], list("fmm"))).error[0])
 
 
 def test_adjusted_p_values_are_those_of_the_definitions() -> None:

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from likeforlike.inference.draws import binomial, hypergeometric, start, uniform
-from likeforlike.transport.atoms import IntArray
-from likeforlike.transport.compiled import compiled
+from likeforlike._arrays import IntArray
+from likeforlike.inference._streams import binomial, hypergeometric, start, uniform
+from likeforlike.transport._compiled import compiled
 
 pytestmark = pytest.mark.simulation
 

@@ -20,9 +20,9 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 import likeforlike as lfl
+from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.nn import CellBatchSampler
-from likeforlike.nn.batches import batch_rows, spread_order
-from likeforlike.transport.atoms import FloatArray, IntArray
+from likeforlike.nn._batches import batch_rows, even_order
 
 CELLS: dict[str, list[int]] = {
     "one": [57],
@@ -51,7 +51,7 @@ def test_every_stretch_holds_the_share_of_every_cell(name: str) -> None:
     cells = cells_of(CELLS[name])
     share = np.bincount(cells) / cells.size
     for seed in range(20):
-        order = spread_order(cells, np.random.default_rng(seed))
+        order = even_order(cells, np.random.default_rng(seed))
         np.testing.assert_array_equal(np.sort(order), np.arange(cells.size))
         seen = np.zeros((cells.size + 1, share.size))
         np.cumsum(np.eye(share.size)[cells[order]], axis=0, out=seen[1:])

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from likeforlike.nn import StackedMLP
-from likeforlike.nn.threads import one_thread
+from likeforlike.nn._threads import one_thread
 
 SIZES = [(4, 1), (4, 7, 1), (4, 50, 20, 3)]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import likeforlike as lfl
+from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.penalties import Layout, Penalty, SlopeField
-from likeforlike.transport.atoms import FloatArray, IntArray
 
 PENALTIES = ["fairbit", "fairbit with a level cost", "fairleap", "wasserstein"]
 ORDERS = [1.0, 1.5, 2.0, 3.0]

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import likeforlike as lfl
+from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.penalties import Layout, Penalty
-from likeforlike.transport.atoms import FloatArray, IntArray
 from tests.oracles import slopes, transport_cost
 
 ORDERS = [1.0, 1.5, 2.0, 3.0]

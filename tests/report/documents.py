@@ -3,16 +3,19 @@
 import json
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 import likeforlike as lfl
+from likeforlike.cli._demonstration import compare_models, demonstration_document, train_models
 from likeforlike.datasets import load_loans, make_loans
-from likeforlike.demonstration import compare_models, demonstration_document, train_models
+from likeforlike.document._types import AuditDocument, DemonstrationDocument, Document, TrainingPart
 from likeforlike.errors import BinnedLevelWarning
+from likeforlike.report import page
+from tests.schema import check
 
 SCRIPT = "<script>alert(1)</script>"
 QUOTES = "\"quoted' & <b onclick=alert(2)>bold</b>"
@@ -20,34 +23,50 @@ LONG = "Übergröße 😀 " + "long " * 60 + "x" * 300
 HOSTILE_SCORE = "<img src=x onerror=alert(3)>"
 
 
-class Documented(Protocol):
-    """Something that has a document."""
-
-    def to_dict(self) -> dict[str, Any]: ...
-
-
-def fresh(name: str) -> dict[str, Any]:
+def fresh(name: str) -> Document:
     """A document that a test may change."""
-    document: dict[str, Any] = json.loads(as_json(name))
+    return fresh_demonstration() if name == "demonstration" else fresh_audit(name)
+
+
+def fresh_audit(name: str) -> AuditDocument:
+    document: AuditDocument = json.loads(as_json(name))
     return document
+
+
+def fresh_demonstration() -> DemonstrationDocument:
+    document: DemonstrationDocument = json.loads(as_json("demonstration"))
+    return document
+
+
+def training_of(document: DemonstrationDocument) -> TrainingPart:
+    training = document["training"]
+    assert training is not None
+    return training
 
 
 @cache
 def as_json(name: str) -> str:
-    return json.dumps(DOCUMENTS[name]().to_dict(), allow_nan=False)
+    return json.dumps(DOCUMENTS[name](), allow_nan=False)
 
 
-def decisions() -> lfl.Audit:
+@cache
+def page_of(name: str) -> str:
+    """The page of a document, for tests that look at it from outside."""
+    return page(fresh(name))
+
+
+def decisions() -> AuditDocument:
     loans = load_loans(1000).frame
-    return lfl.audit(loans, score="approved", sensitive="sex", legitimate="income")
+    return lfl.audit(loans, score="approved", sensitive="sex", legitimate="income").to_dict()
 
 
-def scores() -> lfl.Audit:
+def scores() -> AuditDocument:
     frame = make_loans(8000, levels=8, gap=[0.1, 0.12, 0.05, 0, -0.08, 0.02, 0.1, 0.14]).frame
-    return lfl.audit(frame, score="score", sensitive="sex", legitimate="income", permutations=99)
+    roles: dict[str, Any] = {"score": "score", "sensitive": "sex", "legitimate": "income"}
+    return lfl.audit(frame, **roles, permutations=99).to_dict()
 
 
-def three_groups() -> lfl.Audit:
+def three_groups() -> AuditDocument:
     """Missing values, a column in bins, and names that are no single word."""
     frame = make_loans(6000, levels=6).frame
     rng = np.random.default_rng(1)
@@ -65,10 +84,10 @@ def three_groups() -> lfl.Audit:
             legitimate=["income", "debt"],
             bins={"debt": 10},
             permutations=99,
-        )
+        ).to_dict()
 
 
-def many_levels() -> lfl.Audit:
+def many_levels() -> AuditDocument:
     """5,000 levels, most of them thin, some with one group only."""
     rng = np.random.default_rng(2)
     frame = pl.DataFrame(
@@ -78,19 +97,22 @@ def many_levels() -> lfl.Audit:
             "score": rng.normal(600.0, 80.0, 40_000),
         }
     )
-    return lfl.audit(frame, score="score", sensitive="sex", legitimate="postcode", permutations=19)
+    roles: dict[str, Any] = {"score": "score", "sensitive": "sex", "legitimate": "postcode"}
+    return lfl.audit(frame, **roles, permutations=19).to_dict()
 
 
-def no_legitimate() -> lfl.Audit:
-    return lfl.audit(make_loans(500).frame, score="score", sensitive="sex", permutations=19)
-
-
-def untested() -> lfl.Audit:
+def no_legitimate() -> AuditDocument:
     frame = make_loans(500).frame
-    return lfl.audit(frame, score="score", sensitive="sex", legitimate="income", permutations=0)
+    return lfl.audit(frame, score="score", sensitive="sex", permutations=19).to_dict()
 
 
-def hostile() -> lfl.Audit:
+def untested() -> AuditDocument:
+    frame = make_loans(500).frame
+    roles: dict[str, Any] = {"score": "score", "sensitive": "sex", "legitimate": "income"}
+    return lfl.audit(frame, **roles, permutations=0).to_dict()
+
+
+def hostile() -> AuditDocument:
     """Names that are markup or far too long, a level of two rows, a level of one group."""
     rng = np.random.default_rng(3)
     frame = pl.DataFrame(
@@ -113,22 +135,18 @@ def hostile() -> lfl.Audit:
         sensitive="group",
         legitimate="level",
         permutations=19,
-    )
+    ).to_dict()
 
 
-class Demonstration:
+def demonstration() -> DemonstrationDocument:
     """An audit with a section about training: few rows, few strengths, few epochs."""
-
-    def to_dict(self) -> dict[str, Any]:
-        scored = train_models(2000, strengths=(0.0, 1.0, 30.0), epochs=12)
-        return demonstration_document(decisions(), compare_models(scored, permutations=19))
-
-
-def demonstration() -> Demonstration:
-    return Demonstration()
+    scored = train_models(2000, strengths=(0.0, 1.0, 30.0), epochs=12)
+    document = demonstration_document(decisions(), compare_models(scored, permutations=19))
+    check(document)
+    return document
 
 
-MADE: tuple[Callable[[], Documented], ...] = (
+MADE: tuple[Callable[[], Document], ...] = (
     decisions,
     scores,
     three_groups,

@@ -1,21 +1,20 @@
 """Charts say with their shapes what the figures say."""
 
 import re
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from likeforlike.report.comparison import comparison_chart
-from likeforlike.report.coverage import coverage_chart
-from likeforlike.report.distributions import distribution_charts
-from likeforlike.report.format import number, percent
-from likeforlike.report.gaps import NARROW, WIDE, Layout, gap_chart
-from likeforlike.report.scale import Scale, ticks
-from likeforlike.report.split import split_chart
-from likeforlike.report.svg import element
+from likeforlike.report._comparison import comparison_chart
+from likeforlike.report._coverage import coverage_chart
+from likeforlike.report._distributions import distribution_charts
+from likeforlike.report._format import number, percent
+from likeforlike.report._gaps import NARROW, WIDE, Layout, gap_chart
+from likeforlike.report._nested_bar import split_chart
+from likeforlike.report._scale import Scale, ticks
+from likeforlike.report._svg import element
 from tests.report.documents import fresh
 
 LAYOUTS = pytest.mark.parametrize("layout", [WIDE, NARROW], ids=["wide", "narrow"])
@@ -29,7 +28,7 @@ def places(chart: str) -> list[float]:
 
 
 def zero(chart: str) -> float:
-    found = re.search(r'<path d="M([-\d.]+) [^"]*" class="zero"', chart)
+    found = re.search(r'<(?:path d="M|line x1=")([-\d.]+)[ "][^>]* class="zero"', chart)
     assert found
     return float(found[1])
 
@@ -106,15 +105,18 @@ def bar_widths(chart: Markup) -> list[float]:
 def test_bars_of_the_comparison_are_as_long_as_their_figures() -> None:
     document = fresh("scores")
     contrast = document["contrasts"][0]
+    test = contrast["test"]
+    assert test is not None
     values = [
         contrast["unconditional"]["value"],
         contrast["conditional"]["value"],
-        contrast["test"]["null_distance"],
+        test["null_distance"],
     ]
     drawn = bar_widths(comparison_chart(document))
     assert len(drawn) == 3
     for value, width in zip(values, drawn, strict=True):
-        assert width / drawn[1] == pytest.approx(value / values[1], rel=0.01)
+        assert value is not None
+        assert width / drawn[1] == pytest.approx(value / (values[1] or 0.0), rel=0.01)
 
 
 def test_all_zero_can_be_compared() -> None:
@@ -133,7 +135,8 @@ def test_coverage_is_cut_into_three() -> None:
 
 
 def test_the_split_adds_up() -> None:
-    nested: dict[str, Any] = fresh("scores")["contrasts"][0]["nested"]
+    nested = fresh("scores")["contrasts"][0]["nested"]
+    assert nested is not None
     chart = split_chart(nested)
     parts = [width for width in bar_widths(chart) if width != 18.0]
     assert sum(parts) == pytest.approx(438.0, abs=0.2)

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from likeforlike.document._types import Document
+from likeforlike.inference import Paradox
 from likeforlike.report import page, summary
 from tests.report.documents import DOCUMENTS, HOSTILE_SCORE, QUOTES, fresh
 
@@ -100,7 +102,7 @@ def test_landmarks_names_and_tables_are_accessible(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("make", [page, summary])
-def test_every_drawing_says_what_it_shows(name: str, make: Callable[[dict[str, Any]], str]) -> None:
+def test_every_drawing_says_what_it_shows(name: str, make: Callable[[Document], str]) -> None:
     drawings = [
         one
         for one in Elements(make(fresh(name))).all("svg")
@@ -117,9 +119,7 @@ def test_every_drawing_says_what_it_shows(name: str, make: Callable[[dict[str, A
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("make", [page, summary])
-def test_nothing_is_fetched_and_nothing_runs(
-    name: str, make: Callable[[dict[str, Any]], str]
-) -> None:
+def test_nothing_is_fetched_and_nothing_runs(name: str, make: Callable[[Document], str]) -> None:
     text = make(fresh(name))
     elements = Elements(text)
     tags = {one["tag"] for one in elements.found}
@@ -227,7 +227,7 @@ def test_parts_that_were_not_computed_are_left_out() -> None:
     ("paradox", "words"),
     [("masked", "hides the difference"), ("reversed", "points the other way")],
 )
-def test_a_paradox_is_told_in_words(paradox: str, words: str) -> None:
+def test_a_paradox_is_told_in_words(paradox: Paradox, words: str) -> None:
     document = fresh("scores")
     document["contrasts"][0]["paradox"] = "none"
     assert words not in text_of(page(document))

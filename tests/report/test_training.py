@@ -2,52 +2,51 @@
 
 import re
 from itertools import pairwise
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from likeforlike.document._types import ModelPart, TrainingPart
 from likeforlike.report import page
-from likeforlike.report.beside import SHOWN, gap_panels
-from likeforlike.report.format import number
-from likeforlike.report.labels import Box, place_labels
-from likeforlike.report.outcome import estimate_of, outcome
-from likeforlike.report.tradeoff import NARROW, WIDE, Frame, tradeoff_chart
-from likeforlike.report.training import network_rows, training_section
-from tests.report.documents import SCRIPT, fresh
+from likeforlike.report._format import number
+from likeforlike.report._gap_panels import SHOWN, gap_panels
+from likeforlike.report._labels import Box, place_labels
+from likeforlike.report._tradeoff import NARROW, WIDE, Frame, tradeoff_chart
+from likeforlike.report._training import network_rows, training_section
+from likeforlike.report._training_finding import distance_of, estimate_of, outcome
+from tests.report.documents import SCRIPT, fresh_demonstration, training_of
 from tests.report.test_page import Elements, text_of
 
 FRAMES = pytest.mark.parametrize("frame", [WIDE, NARROW], ids=["wide", "narrow"])
 
 
-def fresh_training() -> dict[str, Any]:
-    training: dict[str, Any] = fresh("demonstration")["training"]
-    return training
+def fresh_training() -> TrainingPart:
+    return training_of(fresh_demonstration())
 
 
-def set_figures(model: dict[str, Any], value: float, auc: float, reach: float = 0.01) -> None:
-    contrast = model["audit"]["contrasts"][0]
-    contrast["estimate"]["value"] = value
-    contrast["estimate"]["interval"] = [max(value - reach, 0.0), value + reach]
+def set_figures(model: ModelPart, value: float, auc: float, reach: float = 0.01) -> None:
+    sized = estimate_of(model)
+    sized["value"], sized["interval"] = value, [max(value - reach, 0.0), value + reach]
     model["auc"] = auc
 
 
-def told(training: dict[str, Any]) -> str:
+def told(training: TrainingPart) -> str:
     said = outcome(training)
     return " ".join([said["headline"], *said["sentences"], *said["cautions"]])
 
 
 def test_the_section_comes_with_the_training_and_not_without() -> None:
-    document = fresh("demonstration")
+    document = fresh_demonstration()
     text = text_of(page(document))
     assert "What training can do about it" in text
-    finding = document["training"]["finding"]
+    training = training_of(document)
+    finding = training["finding"]
     for said in (finding["setup"], finding["headline"], *finding["sentences"]):
         assert said in text
     for caution in finding["cautions"]:
         assert caution in text
-    for model in (document["training"]["models"][k] for k in (0, document["training"]["chosen"])):
+    for model in (training["models"][k] for k in (0, training["chosen"])):
         assert model["audit"]["finding"]["headline"] in text
         assert " ".join(model["audit"]["finding"]["sentences"]) in text
     document["training"] = None
@@ -55,7 +54,7 @@ def test_the_section_comes_with_the_training_and_not_without() -> None:
 
 
 def test_the_section_gives_no_verdict_of_fairness() -> None:
-    text = text_of(page(fresh("demonstration"))).replace("FairLeap", "")
+    text = text_of(page(fresh_demonstration())).replace("FairLeap", "")
     assert not re.search(r"\b(un)?fair", text, re.IGNORECASE)
 
 
@@ -140,7 +139,7 @@ def test_points_lie_where_the_figures_are(frame: Frame) -> None:
     shown = [*training["models"], training["repair"]]
     places = [*marks(chart), triangle(chart)]
     assert len(places) == len(shown)
-    assert is_affine([estimate_of(one)["value"] for one in shown], [x for x, _ in places])
+    assert is_affine([distance_of(one) for one in shown], [x for x, _ in places])
     assert is_affine([one["auc"] for one in shown], [y for _, y in places])
     best = max(range(len(shown)), key=lambda k: shown[k]["auc"])
     assert min(range(len(shown)), key=lambda k: places[k][1]) == best
@@ -167,7 +166,7 @@ def test_intervals_end_at_their_bounds(frame: Frame) -> None:
         r'<line x1="([\d.]+)" y1="([\d.]+)" x2="([\d.]+)" y2="\2" class="\w span', chart
     )
     shown = [*training["models"], training["repair"]]
-    bounds = [bound for one in shown for bound in estimate_of(one)["interval"]]
+    bounds = [bound or 0.0 for one in shown for bound in estimate_of(one)["interval"]]
     ends = [float(x) for left, _, right in spans for x in (left, right)]
     assert is_affine(bounds, ends)
 
@@ -277,11 +276,12 @@ def test_panels_mark_evidence_and_thin_levels() -> None:
 
 
 def test_panels_of_many_levels_are_cut_and_the_cut_is_said() -> None:
-    document = fresh("demonstration")
-    for k in (0, document["training"]["chosen"]):
-        levels = document["training"]["models"][k]["audit"]["contrasts"][0]["levels"]
+    document = fresh_demonstration()
+    training = training_of(document)
+    for k in (0, training["chosen"]):
+        levels = training["models"][k]["audit"]["contrasts"][0]["levels"]
         levels += [{**levels[0], "name": f"extra {number}"} for number in range(SHOWN)]
-    hidden = training_section(document["training"])["hidden"]
+    hidden = training_section(training).hidden
     assert hidden == len(levels) - SHOWN
     assert f"{hidden} other levels are not drawn" in text_of(page(document))
 
@@ -294,7 +294,7 @@ def test_the_table_holds_every_network_and_the_repair() -> None:
     assert rows[0][-1] == "no penalty"
     assert rows[-1][0] == "repair"
     assert rows[-1][-1] == "needs sex"
-    tables = Elements(page(fresh("demonstration"))).all("table")
+    tables = Elements(page(fresh_demonstration())).all("table")
     written = [
         " ".join(one["text"].split())
         for table in tables
@@ -306,8 +306,8 @@ def test_the_table_holds_every_network_and_the_repair() -> None:
 
 
 def test_hostile_names_are_shown_as_they_are() -> None:
-    document = fresh("demonstration")
-    training = document["training"]
+    document = fresh_demonstration()
+    training = training_of(document)
     training["data"]["sensitive"] = training["data"]["target"] = SCRIPT
     for model in training["models"]:
         contrast = model["audit"]["contrasts"][0]

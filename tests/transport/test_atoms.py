@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from likeforlike.transport import sorting
-from likeforlike.transport.atoms import atom_of_rows, atoms_of_rows, segment_means
-from likeforlike.transport.sorting import join_segments, sort_rows
+from likeforlike.transport import _sorting as sorting
+from likeforlike.transport._atoms import Packed, atom_of_rows, atoms_of_rows, segment_means
+from likeforlike.transport._sorting import join_segments, sort_rows
 
 SIZES = [1, 2, 47, 48, 49, 50, 1000, 20_000]
 
@@ -79,11 +79,10 @@ def test_atoms_merge_ties_inside_a_segment_only() -> None:
 
 
 def test_the_interpreted_kernel_agrees_with_the_compiled_one() -> None:
-    from likeforlike.transport import pairs
+    from likeforlike.transport import _pairs as pairs
 
-    atoms = np.array([0.0, 1.0, 3.0]), np.array([1.0, 2.0, 1.0]), 4.0
-    others = np.array([0.5, 1.0]), np.array([1.0, 3.0]), 4.0
-    none = np.empty(0)
-    arguments = (*atoms, *others, 1.5, 0.0, none, none)
-    kernel = pairs._sweep
+    values, mass = np.array([0.0, 1.0, 3.0, 0.5, 1.0]), np.array([1.0, 2.0, 1.0, 1.0, 3.0])
+    packed = Packed(values, mass, np.array([0, 3, 5]), np.array([4.0, 4.0]))
+    arguments = (packed, 0, 1, 1.5, 0.0, np.empty(0))
+    kernel = pairs.add_pair
     assert kernel(*arguments) == kernel.py_func(*arguments)  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numba.core import config, event
 
-from likeforlike.transport.compiled import compiled
+from likeforlike.transport._compiled import compiled
 
 
 @compiled
@@ -33,7 +33,7 @@ def compilations() -> Any:
     """Functions of this file that numba compiles during a test, with their signatures."""
     seen: list[tuple[str, str]] = []
 
-    class Listener(event.Listener):
+    class Listener(event.Listener):  # type: ignore[misc]
         def on_start(self, happened: Any) -> None:
             function = happened.data["dispatcher"].py_func
             if function.__module__ == __name__:

@@ -2,11 +2,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from likeforlike.transport import nested
-from likeforlike.transport.atoms import atoms_of_rows
-from likeforlike.transport.entropic import nested_sinkhorn
-from likeforlike.transport.level_cost import discrete_ground, metric_ground
-from likeforlike.transport.sorting import sort_rows
+from likeforlike.transport import _nested as nested
+from likeforlike.transport._atoms import atoms_of_rows
+from likeforlike.transport._entropic import nested_sinkhorn
+from likeforlike.transport._level_cost import discrete_ground, metric_ground
+from likeforlike.transport._sorting import sort_rows
 
 
 def test_algorithm_1_converges_to_the_exact_value_from_above() -> None:

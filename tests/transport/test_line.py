@@ -3,8 +3,8 @@ import ot
 import pytest
 from scipy import stats
 
-from likeforlike.transport import line
-from likeforlike.transport.atoms import FloatArray
+from likeforlike._arrays import FloatArray
+from likeforlike.transport import _line as line
 from tests import oracles
 
 ORDERS = [1.0, 1.5, 2.0, 3.0]

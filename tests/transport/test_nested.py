@@ -4,16 +4,17 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.errors import LevelCostWarning
-from likeforlike.transport import nested
-from likeforlike.transport.atoms import FloatArray, IntArray, atoms_of_rows
-from likeforlike.transport.level_cost import (
+from likeforlike.transport import _nested as nested
+from likeforlike.transport._atoms import atoms_of_rows
+from likeforlike.transport._level_cost import (
     choose_level_cost,
     discrete_ground,
     metric_ground,
     safe_level_cost,
 )
-from likeforlike.transport.sorting import sort_rows
+from likeforlike.transport._sorting import sort_rows
 from tests import oracles
 
 ORDERS = [1.0, 1.5, 2.0, 3.0]
@@ -113,7 +114,7 @@ def test_gradient_is_the_finite_difference(order: float, root: bool) -> None:
             def at(
                 scores: FloatArray, rows: Rows = rows, ground: FloatArray = ground
             ) -> tuple[float, FloatArray]:
-                value, gradient = nested.cost_and_gradient(
+                value, gradient = nested.nested_cost_and_gradient(
                     scores,
                     rows.sides,
                     rows.levels,

@@ -2,7 +2,7 @@ import numpy as np
 import ot
 import pytest
 
-from likeforlike.transport.outer import cheapest_flow, outer_plan
+from likeforlike.transport._outer import cheapest_flow, outer_plan
 
 
 @pytest.mark.parametrize("kind", ["counts", "masses", "ties", "blocked", "empty"])

@@ -7,6 +7,7 @@ writes them all; `tests/test_pictures.py` holds the files to what this command m
 
 from tools.pictures.chance import chance
 from tools.pictures.frontier import frontier
+from tools.pictures.layers import layers
 from tools.pictures.loans import loans
 from tools.pictures.measures import measures
 from tools.pictures.nested import nested
@@ -23,5 +24,6 @@ PICTURES = {
     "chance": chance,
     "slopes": slopes,
     "frontier": frontier,
+    "layers": layers,
 }
 """What draws each picture, by the name of its file."""

@@ -9,10 +9,10 @@ import numpy as np
 from markupsafe import Markup
 
 from likeforlike import Cells, cdd_lp
-from likeforlike.contrasts import contrasts
-from likeforlike.inference import estimate
-from likeforlike.report import svg
-from likeforlike.report.scale import Scale
+from likeforlike.disparity._contrasts import contrasts
+from likeforlike.inference import estimate_distance
+from likeforlike.report import _svg as svg
+from likeforlike.report._scale import Scale
 from tools.pictures.drawing import Axes, key, picture
 
 __all__ = ["Size", "chance", "simulate"]
@@ -46,7 +46,7 @@ def simulate(truth: float, rows: int, samples: int = _SAMPLES) -> Size:
 
     Parameters
     ----------
-    truth : W_2 between the groups in every level.
+    truth : W_1 between the groups in every level.
     rows : of every cell.
     samples : how many.
 
@@ -64,10 +64,11 @@ def simulate(truth: float, rows: int, samples: int = _SAMPLES) -> Size:
         rng = np.random.default_rng([rows, sample])
         scores = rng.uniform(0.0, _WIDE, man.size) + truth * man
         cells = Cells.from_rows(scores, man, levels)
-        plug_in.append(float(cdd_lp(cells, order=2, p=2)) ** 2)
+        plug_in.append(float(cdd_lp(cells, order=1, p=2)) ** 2)
         # All levels have the same size, so every measure gives them the same weight.
         weights = np.full(_LEVELS, 1.0 / _LEVELS)
-        estimated.append(estimate(contrasts(cells, "pairwise")[0], weights, seed=sample).squared)
+        contrast = contrasts(cells, "pairwise")[0]
+        estimated.append(estimate_distance(contrast, weights, seed=sample).squared)
     return Size(rows, tuple(plug_in), tuple(estimated))
 
 

@@ -8,9 +8,9 @@ from importlib.resources import files
 
 from markupsafe import Markup
 
-from likeforlike.report import svg
-from likeforlike.report.format import tick
-from likeforlike.report.scale import Scale
+from likeforlike.report import _svg as svg
+from likeforlike.report._format import tick
+from likeforlike.report._scale import Scale
 
 __all__ = ["WIDTH", "Axes", "key", "picture"]
 
@@ -119,7 +119,7 @@ def key(x: float, y: float, mark: Callable[[float, float], Markup], words: str) 
 
     Examples
     --------
-    >>> from likeforlike.report import svg
+    >>> from likeforlike.report import _svg as svg
     >>> from tools.pictures.drawing import key
     >>> print(key(0.0, 20.0, lambda x, y: svg.circle(x, y, 5.0), "women"))
     <g><circle cx="10" cy="15" r="5"/><text x="28" y="20">women</text></g>

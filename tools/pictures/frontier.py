@@ -1,4 +1,6 @@
-"""A frontier: power against disparity, from the trade-offs that `benchmarks.enforcing` measured."""
+"""A frontier: performance against disparity, from the trade-offs that `benchmarks.enforcing`
+measured.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,9 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from likeforlike.experiments.frontier import Frontier
-from likeforlike.report import svg
-from likeforlike.report.scale import Scale, ticks
+from likeforlike.experiments._frontier import Frontier
+from likeforlike.report import _svg as svg
+from likeforlike.report._scale import Scale, ticks
 from tools.pictures.drawing import Axes, key, picture
 
 __all__ = ["Run", "frontier", "runs"]
@@ -28,14 +30,14 @@ class Run(NamedTuple):
     Attributes
     ----------
     method, strength : which run.
-    power, power_error : AUC and the standard error of its mean.
+    performance, performance_error : AUC and the standard error of its mean.
     squares : the unbiased squared disparity of every split.
     """
 
     method: str
     strength: float
-    power: float
-    power_error: float
+    performance: float
+    performance_error: float
     squares: tuple[float, ...]
 
     def disparity(self, errors: float = 0.0) -> float:
@@ -51,8 +53,8 @@ def runs() -> list[Run]:
         Run(
             entry["method"],
             point["strength"],
-            point["power"],
-            point["power_error"],
+            point["performance"],
+            point["performance_error"],
             tuple(point["squares"]),
         )
         for entry in entries
@@ -65,7 +67,7 @@ def frontier() -> str:
     """Every run, and the steps of those that no other beats in both."""
     found = runs()
     best = Frontier.of(
-        [1.0 - run.power for run in found], [run.disparity() for run in found], found
+        [1.0 - run.performance for run in found], [run.disparity() for run in found], found
     )
     axes = _axes(found)
     names = (
@@ -104,8 +106,8 @@ def _legend() -> Markup:
 
 def _axes(found: list[Run]) -> Axes:
     widest = max(run.disparity(1.0) for run in found)
-    low = min(run.power - run.power_error for run in found)
-    high = max(run.power + run.power_error for run in found)
+    low = min(run.performance - run.performance_error for run in found)
+    high = max(run.performance + run.performance_error for run in found)
     room = 0.12 * (high - low)
     return Axes(
         Scale(0.0, 1.06 * widest, 80.0, 890.0), Scale(low - room, high + room, 450.0, 120.0)
@@ -113,10 +115,10 @@ def _axes(found: list[Run]) -> Axes:
 
 
 def _steps(best: list[Run], axes: Axes) -> list[tuple[float, float]]:
-    """From the least disparity: along at the power reached, up where a run reaches more."""
+    """From the least disparity: along at the performance reached, up where a run reaches more."""
     points: list[tuple[float, float]] = []
     for run in reversed(best):
-        x, y = axes(run.disparity(), run.power)
+        x, y = axes(run.disparity(), run.performance)
         if points:
             points.append((x, points[-1][1]))
         points.append((x, y))
@@ -124,9 +126,9 @@ def _steps(best: list[Run], axes: Axes) -> list[tuple[float, float]]:
 
 
 def _point(run: Run, axes: Axes) -> Markup:
-    x, y = axes(run.disparity(), run.power)
+    x, y = axes(run.disparity(), run.performance)
     colour = "a" if run.method == "FairLeap" else "b"
-    low, high = (axes.up(run.power + side * run.power_error) for side in (-1.0, 1.0))
+    low, high = (axes.up(run.performance + side * run.performance_error) for side in (-1.0, 1.0))
     left, right = (axes.across(run.disparity(side)) for side in (-1.0, 1.0))
     return svg.group(
         svg.line(x, low, x, high, class_=f"{colour} span"),
@@ -146,7 +148,7 @@ def _strengths(found: list[Run], axes: Axes) -> list[Markup]:
     return [
         svg.text(
             axes.across(run.disparity()) - 12.0,
-            axes.up(run.power) - 10.0,
+            axes.up(run.performance) - 10.0,
             f"{run.strength:g}",
             class_="small end",
         )
@@ -157,7 +159,8 @@ def _strengths(found: list[Run], axes: Axes) -> list[Markup]:
 
 def _told(found: list[Run], best: list[Run]) -> str:
     told = "; ".join(
-        f"{run.method}, strength {run.strength:g}: AUC {run.power:.4f} ± {run.power_error:.4f}, "
+        f"{run.method}, strength {run.strength:g}: "
+        f"AUC {run.performance:.4f} ± {run.performance_error:.4f}, "
         f"disparity {run.disparity():.4f} ({run.disparity(-1.0):.4f} to {run.disparity(1.0):.4f})"
         for run in found
     )

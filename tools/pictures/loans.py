@@ -8,10 +8,10 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from likeforlike import Cells, cdd_lp, dd
-from likeforlike.contrasts import contrasts
 from likeforlike.datasets import load_loans
-from likeforlike.report import svg
-from likeforlike.report.scale import Scale
+from likeforlike.disparity._contrasts import contrasts
+from likeforlike.report import _svg as svg
+from likeforlike.report._scale import Scale
 from tools.pictures.drawing import WIDTH, Axes, key, picture
 
 __all__ = ["loans"]

@@ -9,12 +9,12 @@ import polars as pl
 from markupsafe import Markup
 
 from likeforlike import Cells, Disparity, cdd_lp
-from likeforlike.contrasts import contrasts
+from likeforlike._arrays import FloatArray
 from likeforlike.datasets import make_loans
-from likeforlike.measures import MeasureName
-from likeforlike.report import svg
-from likeforlike.report.format import count
-from likeforlike.transport.atoms import FloatArray
+from likeforlike.disparity._contrasts import contrasts
+from likeforlike.disparity._measures import MeasureName
+from likeforlike.report import _svg as svg
+from likeforlike.report._format import count
 from tools.pictures.drawing import WIDTH, picture
 
 __all__ = ["applicants", "measures"]

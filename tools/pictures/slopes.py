@@ -8,11 +8,11 @@ import numpy as np
 from markupsafe import Markup
 
 from likeforlike import FairLeap
+from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import make_loans
 from likeforlike.penalties import Layout, SlopeField
-from likeforlike.report import svg
-from likeforlike.report.scale import Scale
-from likeforlike.transport.atoms import FloatArray, IntArray
+from likeforlike.report import _svg as svg
+from likeforlike.report._scale import Scale
 from tools.pictures.drawing import Axes, key, picture
 
 __all__ = ["SlopesFound", "measured", "slopes"]

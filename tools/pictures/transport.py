@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from markupsafe import Markup
 
-from likeforlike.report import svg
-from likeforlike.report.scale import Scale
-from likeforlike.transport import line
-from likeforlike.transport.atoms import FloatArray
+from likeforlike._arrays import FloatArray
+from likeforlike.report import _svg as svg
+from likeforlike.report._scale import Scale
+from likeforlike.transport import _line as line
 from tools.pictures.drawing import Axes, picture
 
 __all__ = ["MEN", "WOMEN", "transport"]

@@ -1,18 +1,16 @@
 """The rivals the paper compares with, each a scikit-learn estimator or transformer."""
 
-from likeforlike.files import extra
+from __future__ import annotations
 
-extra("torch", "train")
-extra("sklearn", "train")
+from typing import TYPE_CHECKING
 
-from likeforlike.baselines.adversarial import (  # noqa: E402
-    AdversarialClassifier,
-    AdversarialRegressor,
-)
-from likeforlike.baselines.dcfr import DCFRClassifier, DCFRRegressor  # noqa: E402
-from likeforlike.baselines.illustration import dcfr_chart, dcfr_illustration  # noqa: E402
-from likeforlike.baselines.legitimate_only import LegitimateOnly  # noqa: E402
-from likeforlike.baselines.repair import QuantileRepair  # noqa: E402
+from likeforlike._lazy import lazy_package
+
+if TYPE_CHECKING:
+    from likeforlike.baselines._adversarial import AdversarialClassifier, AdversarialRegressor
+    from likeforlike.baselines._dcfr import DCFRClassifier, DCFRRegressor
+    from likeforlike.baselines._legitimate_only import LegitimateOnly
+    from likeforlike.baselines._repair import QuantileRepair
 
 __all__ = [
     "AdversarialClassifier",
@@ -21,6 +19,14 @@ __all__ = [
     "DCFRRegressor",
     "LegitimateOnly",
     "QuantileRepair",
-    "dcfr_chart",
-    "dcfr_illustration",
 ]
+
+lazy_package(
+    __name__,
+    {
+        "_adversarial": ["AdversarialClassifier", "AdversarialRegressor"],
+        "_dcfr": ["DCFRClassifier", "DCFRRegressor"],
+        "_legitimate_only": ["LegitimateOnly"],
+        "_repair": ["QuantileRepair"],
+    },
+)

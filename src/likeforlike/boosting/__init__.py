@@ -4,10 +4,17 @@ Plain callables: neither library is imported here. Both the training functions a
 estimators take them.
 """
 
-from likeforlike.boosting.lightgbm import LightGBMMetric, lightgbm_metric, lightgbm_objective
-from likeforlike.boosting.losses import LossName, probabilities
-from likeforlike.boosting.objective import FairObjective
-from likeforlike.boosting.xgboost import XGBoostMetric, xgboost_metric, xgboost_objective
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from likeforlike._lazy import lazy_package
+
+if TYPE_CHECKING:
+    from likeforlike.boosting._lightgbm import LightGBMMetric, lightgbm_metric, lightgbm_objective
+    from likeforlike.boosting._losses import LossName, probabilities
+    from likeforlike.boosting._objective import FairObjective
+    from likeforlike.boosting._xgboost import XGBoostMetric, xgboost_metric, xgboost_objective
 
 __all__ = [
     "FairObjective",
@@ -20,3 +27,13 @@ __all__ = [
     "xgboost_metric",
     "xgboost_objective",
 ]
+
+lazy_package(
+    __name__,
+    {
+        "_lightgbm": ["LightGBMMetric", "lightgbm_metric", "lightgbm_objective"],
+        "_losses": ["LossName", "probabilities"],
+        "_objective": ["FairObjective"],
+        "_xgboost": ["XGBoostMetric", "xgboost_metric", "xgboost_objective"],
+    },
+)

@@ -1,56 +1,47 @@
-"""The command line: arguments in, calls out, no logic.
+"""The command line: arguments in, calls out, no logic."""
 
-A command imports what it works with when it is called, so that `--help` answers at once.
-"""
+from __future__ import annotations
 
 import gc
-from typing import Annotated
+import sys
+import traceback
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
-import typer
+from likeforlike._lazy import lazy_package
 
-from likeforlike import __version__
-from likeforlike.cli.audit import audit_command
-from likeforlike.cli.demo import datasets_command, demo_command
-from likeforlike.cli.experiments import reproduce_command, sweep_command
+if TYPE_CHECKING:
+    from likeforlike.cli._app import app as app
 
-__all__ = ["app", "main"]
+lazy_package(__name__, {"_app": ["app"]})
 
 # How many new objects make Python look for garbage; usually some hundreds do.
 _OBJECTS = 100_000
-
-app = typer.Typer(
-    no_args_is_help=True,
-    invoke_without_command=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-
-
-@app.callback()
-def version_option(
-    version: Annotated[  # noqa: FBT002
-        bool, typer.Option("--version", help="Say which version this is.", is_eager=True)
-    ] = False,
-) -> None:
-    """Audit conditional fairness: whether groups get the same scores among equals."""
-    if version:
-        typer.echo(f"likeforlike {__version__}")
-        raise typer.Exit
-
-
-app.command("audit")(audit_command)
-app.command("sweep")(sweep_command)
-app.command("reproduce")(reproduce_command)
-app.command("demo")(demo_command)
-app.command("datasets")(datasets_command)
+_UNEXPECTED, _INTERRUPTED = 70, 130
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; whoever interrupts it, at whatever moment, gets exit code 130."""
     # Imports make a million objects that live until the end: look for garbage among them rarely,
     # and not at all when all of it goes away. Together that is a fifth of a small audit.
     gc.set_threshold(_OBJECTS)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError):  # there may be none, or another kind
+            # Letters that a terminal lacks are shown by their number.
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
+        from likeforlike.cli._app import app as app
+
         app()
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
+    except Exception:  # noqa: BLE001 a broken installation must not look like a verdict
+        traceback.print_exc()
+        sys.exit(_UNEXPECTED)
     finally:
-        gc.freeze()
+        # `python -m` ends with another code if an interrupt ever left text that is run, as that
+        # of a dataclass is while it is imported, even if it was caught. The next text forgets it.
+        exec("")
+        # DuckDB counts what is left of it at the end, and complains of all that was not collected.
+        if "duckdb" not in sys.modules:
+            gc.freeze()

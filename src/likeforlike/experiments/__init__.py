@@ -1,31 +1,35 @@
 """Experiments: many models on the same data, stacked, and what they trade against each other."""
 
-from likeforlike.files import extra
+from __future__ import annotations
 
-extra("torch", "train")
-extra("sklearn", "train")
+from typing import TYPE_CHECKING
 
-from likeforlike.experiments.frontier import Frontier  # noqa: E402
-from likeforlike.experiments.journal import Journal  # noqa: E402
-from likeforlike.experiments.methods import (  # noqa: E402
-    DCFR,
-    Adversarial,
-    LegitimateOnly,
-    Method,
-    Penalised,
-    Plain,
-    WithoutSensitive,
-)
-from likeforlike.experiments.named import METHOD_NAMES, named_methods  # noqa: E402
-from likeforlike.experiments.repairing import PostProcessed, Repaired  # noqa: E402
-from likeforlike.experiments.saving import fit_model  # noqa: E402
-from likeforlike.experiments.split import Split, split  # noqa: E402
-from likeforlike.experiments.sweep import Sweep, sweep  # noqa: E402
-from likeforlike.experiments.task import Task  # noqa: E402
-from likeforlike.experiments.tradeoff import Point, tradeoff  # noqa: E402
+from likeforlike._lazy import lazy_package
+
+if TYPE_CHECKING:
+    from likeforlike.experiments._frontier import Frontier
+    from likeforlike.experiments._journal import Journal
+    from likeforlike.experiments._method_names import METHOD_NAMES, named_methods
+    from likeforlike.experiments._methods import (
+        DCFR,
+        Adversarial,
+        LegitimateOnly,
+        Method,
+        Penalised,
+        Plain,
+        WithoutSensitive,
+    )
+    from likeforlike.experiments._repairing import PostProcessed, Repaired
+    from likeforlike.experiments._run_metrics import MEASURED
+    from likeforlike.experiments._saving import fit_model
+    from likeforlike.experiments._split import Split, split
+    from likeforlike.experiments._sweep import Sweep, sweep
+    from likeforlike.experiments._task import Task
+    from likeforlike.experiments._tradeoff import Point, tradeoff
 
 __all__ = [
     "DCFR",
+    "MEASURED",
     "METHOD_NAMES",
     "Adversarial",
     "Frontier",
@@ -47,3 +51,28 @@ __all__ = [
     "sweep",
     "tradeoff",
 ]
+
+lazy_package(
+    __name__,
+    {
+        "_frontier": ["Frontier"],
+        "_journal": ["Journal"],
+        "_method_names": ["METHOD_NAMES", "named_methods"],
+        "_methods": [
+            "Adversarial",
+            "DCFR",
+            "LegitimateOnly",
+            "Method",
+            "Penalised",
+            "Plain",
+            "WithoutSensitive",
+        ],
+        "_repairing": ["PostProcessed", "Repaired"],
+        "_run_metrics": ["MEASURED"],
+        "_saving": ["fit_model"],
+        "_split": ["Split", "split"],
+        "_sweep": ["Sweep", "sweep"],
+        "_task": ["Task"],
+        "_tradeoff": ["Point", "tradeoff"],
+    },
+)

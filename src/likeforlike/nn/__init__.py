@@ -1,11 +1,30 @@
 """Penalties for torch: a loss, batches, stacked networks and the loop that trains them."""
 
-from likeforlike.files import extra
+from __future__ import annotations
 
-extra("torch", "train")
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from likeforlike.nn.batches import CellBatchSampler  # noqa: E402
-from likeforlike.nn.loss import PenaltyLoss  # noqa: E402
-from likeforlike.nn.stacked import StackedMLP  # noqa: E402
+from likeforlike._extras import extra
+from likeforlike._lazy import lazy_package
 
-__all__ = ["CellBatchSampler", "PenaltyLoss", "StackedMLP"]
+if TYPE_CHECKING:
+    from likeforlike.nn._batches import CellBatchSampler
+    from likeforlike.nn._loss import PenaltyLoss
+    from likeforlike.nn._stacked import StackedMLP
+    from likeforlike.nn._training import Recipe
+
+__all__ = ["CellBatchSampler", "PenaltyLoss", "Recipe", "StackedMLP"]
+
+with extra("train"):  # asked for once, here, for all modules of this package
+    import_module("torch")
+
+lazy_package(
+    __name__,
+    {
+        "_batches": ["CellBatchSampler"],
+        "_loss": ["PenaltyLoss"],
+        "_stacked": ["StackedMLP"],
+        "_training": ["Recipe"],
+    },
+)

@@ -1,10 +1,19 @@
-"""The report: an audit as one page for people, and as a short summary for notebooks.
+"""The page of an audit: reads the document and computes nothing."""
 
-It reads the document of `Audit.to_dict` and computes nothing: figures become text, and lengths on
-the screen.
-"""
+from __future__ import annotations
 
-from likeforlike.report.page import page as page
-from likeforlike.report.page import summary as summary
+from typing import TYPE_CHECKING
+
+from likeforlike._lazy import lazy_package
+
+if TYPE_CHECKING:
+    from likeforlike.report._page import page, summary
 
 __all__ = ["page", "summary"]
+
+lazy_package(
+    __name__,
+    {
+        "_page": ["page", "summary"],
+    },
+)

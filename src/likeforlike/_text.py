@@ -1,0 +1,71 @@
+"""Text for people: labels made safe to show, numbers as people write them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+
+# Control characters (C0, C1), directions that turn text around, line and paragraph separators,
+# halves of characters, and invisible tags. None of them is a letter of any script.
+_HIDDEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+    "\U000e0000-\U000e007f]"
+)
+# Below this a figure is what rounding left of 0.
+_DUST = 1e-12
+
+
+def visible(text: str, keep: str = "") -> str:
+    r"""Text that cannot steer what shows it: hidden characters become escapes such as \x1b."""
+    return _HIDDEN.sub(lambda match: match[0] if match[0] in keep else _escape(match[0]), text)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+def json_visible(text: str) -> str:
+    r"""The same JSON with hidden characters inside its strings written as \u escapes."""
+
+    def escape(match: re.Match[str]) -> str:
+        units = match[0].encode("utf-16-be", "surrogatepass")
+        return "".join(f"\\u{units[k : k + 2].hex()}" for k in range(0, len(units), 2))
+
+    return _HIDDEN.sub(lambda match: "\n" if match[0] == "\n" else escape(match), text)
+
+
+def figure(value: float, digits: int = 3) -> str:
+    """A number in a sentence: some significant digits, and never a power of ten.
+
+    Thousands are separated and whole numbers stay whole: 2,320 and not 2.32e+03.
+    """
+    if not math.isfinite(value):
+        return str(value)
+    if abs(value) < _DUST:
+        return "0"
+    places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    text = f"{value:,.{min(places, 12)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def p_text(p_value: float) -> str:
+    """A p-value in a sentence; very small ones are told by what they lie below."""
+    return f"{p_value:.2g}" if p_value >= 1e-4 else "less than 0.0001"
+
+
+def null_words(nulls: Mapping[str, Mapping[str, int]]) -> str:
+    """Words that were taken for missing values, and how often, column by column."""
+    return "; ".join(
+        f"{column} {', '.join(f'{word!r} ({times:,})' for word, times in words.items())}"
+        for column, words in nulls.items()
+    )
+
+
+def group_name(group: str, column: str) -> str:
+    """What to call a group in a sentence: one that is no word is named with its column.
+
+    "sex 0" says what "0" does not; so do "member True" and "member False".
+    """
+    speaks = any(letter.isalpha() for letter in group) and group not in ("True", "False")
+    return group if speaks else f"{column} {group}"

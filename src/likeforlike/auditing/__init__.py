@@ -1,0 +1,49 @@
+"""Auditing: one call from a table to a finding with its evidence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from likeforlike._lazy import lazy_package
+
+if TYPE_CHECKING:
+    from likeforlike.auditing._audit import Audit, audit
+    from likeforlike.auditing._comparisons import Unexamined
+    from likeforlike.auditing._contrast_audit import ContrastAudit, Distribution, LevelAudit
+    from likeforlike.auditing._gate import GateOf, Ruling, Verdict
+    from likeforlike.auditing._missing import LostRows
+    from likeforlike.auditing._provenance import Provenance
+    from likeforlike.auditing._settings import Settings
+    from likeforlike.auditing._tables import Roles, TableCells, read_cells
+
+__all__ = [
+    "Audit",
+    "ContrastAudit",
+    "Distribution",
+    "GateOf",
+    "LevelAudit",
+    "LostRows",
+    "Provenance",
+    "Roles",
+    "Ruling",
+    "Settings",
+    "TableCells",
+    "Unexamined",
+    "Verdict",
+    "audit",
+    "read_cells",
+]
+
+lazy_package(
+    __name__,
+    {
+        "_audit": ["Audit", "audit"],
+        "_comparisons": ["Unexamined"],
+        "_contrast_audit": ["ContrastAudit", "Distribution", "LevelAudit"],
+        "_gate": ["GateOf", "Ruling", "Verdict"],
+        "_missing": ["LostRows"],
+        "_provenance": ["Provenance"],
+        "_settings": ["Settings"],
+        "_tables": ["Roles", "TableCells", "read_cells"],
+    },
+)

@@ -1,0 +1,392 @@
+"""The audit: one call from a table to a finding with its evidence.
+
+The signed gap and the distance among equals with their intervals, a test, the levels that matter,
+what everybody together would look like, who could be compared at all, and where every figure came
+from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from likeforlike.auditing._bins import Bins
+from likeforlike.auditing._comparisons import (
+    Unexamined,
+    chosen_contrasts,
+    refuse_probabilities,
+)
+from likeforlike.auditing._contrast_audit import ContrastAudit, LevelAudit, examine
+from likeforlike.auditing._document_parts import audit_document, document_json
+from likeforlike.auditing._gate import GateOf, Ruling, Verdict, rule
+from likeforlike.auditing._missing import LostRows
+from likeforlike.auditing._plot import PlotKind, draw_contrast
+from likeforlike.auditing._provenance import Provenance, fingerprint, provenance
+from likeforlike.auditing._settings import Settings
+from likeforlike.auditing._tables import Roles, TableCells, read_cells
+from likeforlike.disparity._cdd_lp import Disparity
+from likeforlike.disparity._cdd_wass import NestedDisparity
+from likeforlike.disparity._cells import Cells
+from likeforlike.disparity._contrasts import contrasts
+from likeforlike.disparity._measures import Measure, check_measure
+from likeforlike.document._types import AuditDocument, FindingPart
+from likeforlike.errors import InputError
+from likeforlike.files._csv import CsvOptions
+from likeforlike.files._engines import Engine
+from likeforlike.files._files import write_whole
+from likeforlike.inference import Adjustment, HeadlineTest, OmnibusTest, adjust
+from likeforlike.inference._contrast_test import groups_test
+from likeforlike.plots._axes import axes_or_new
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The result of `audit`. Figures without a contrast are those of the first one.
+
+    Attributes
+    ----------
+    contrasts : every two groups compared, the clearest evidence first.
+    omnibus : one test over all groups; `None` with two groups, or without resampling.
+    unexamined : groups and pairs of groups that could not be compared.
+    roles, settings : what was asked.
+    table : rows, missing values, bins and engine of the data.
+    provenance : fingerprint of the data, versions, time.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> from likeforlike.datasets import load_loans
+    >>> audit = lfl.audit(
+    ...     load_loans(1000).frame, score="approved", sensitive="sex", legitimate=["income"]
+    ... )
+    >>> round(audit.gap, 3), round(audit.unconditional.gap, 3)
+    (0.2, 0.0)
+    >>> audit.gate(0.05), audit.contrasts[0].paradox
+    ('fail', 'masked')
+    """
+
+    contrasts: tuple[ContrastAudit, ...]
+    omnibus: OmnibusTest | None
+    unexamined: tuple[Unexamined, ...]
+    roles: Roles
+    settings: Settings
+    table: TableCells
+    provenance: Provenance
+
+    @property
+    def headline(self) -> str:
+        """What was found, in one sentence."""
+        return self.finding["headline"]
+
+    @property
+    def finding(self) -> FindingPart:
+        """What was found in plain language: headline, sentences, cautions."""
+        return self.to_dict()["finding"]
+
+    @property
+    def gap(self) -> float:
+        """The signed gap among equals, Σ_l Q(l) (m_1 - m_0): second group minus first."""
+        return self.contrasts[0].gap.value
+
+    @property
+    def gap_interval(self) -> tuple[float, float] | None:
+        """Confidence interval of the gap; `None` where the data give none."""
+        gap = self.contrasts[0].gap
+        return None if gap.method == "none" else gap.interval
+
+    @property
+    def estimate(self) -> float | None:
+        """The distance among equals, (Σ Q W_1²)^½, with its small-sample bias removed."""
+        distance = self.contrasts[0].estimate
+        return None if distance is None else distance.value
+
+    @property
+    def interval(self) -> tuple[float, float | None] | None:
+        """Confidence interval of the estimate; the upper end is `None` where there is none."""
+        distance = self.contrasts[0].estimate
+        if distance is None:
+            return None
+        low, high = distance.interval
+        return low, high if np.isfinite(high) else None
+
+    @property
+    def unconditional(self) -> Disparity:
+        """Plug-in W_1 between the groups, whatever their level."""
+        return self.contrasts[0].unconditional
+
+    @property
+    def conditional(self) -> Disparity:
+        """Plug-in Σ_l Q(l) W_1(l)."""
+        return self.contrasts[0].conditional
+
+    @property
+    def nested(self) -> NestedDisparity | None:
+        """The bi-causal distance and its split."""
+        return self.contrasts[0].nested
+
+    @property
+    def p_value(self) -> float | None:
+        """Of the test within levels, adjusted if there are several contrasts."""
+        return self.contrasts[0].p_value
+
+    @property
+    def null_mean(self) -> float | None:
+        """What the conditional plug-in W_1 averages to at parity; `None` if unknown."""
+        test = self.contrasts[0].test
+        return test.null_distance if isinstance(test, HeadlineTest) else None
+
+    @property
+    def levels(self) -> tuple[LevelAudit, ...]:
+        """One entry a level, ranked by contribution."""
+        return self.contrasts[0].levels
+
+    @property
+    def coverage(self) -> dict[str, float]:
+        """Share of each group that is compared."""
+        return self.contrasts[0].coverage
+
+    @property
+    def missing(self) -> tuple[LostRows, ...]:
+        """Rows left out for missing values, by group."""
+        return self.table.lost
+
+    def gate(self, threshold: float, *, of: GateOf = "distance") -> Verdict:
+        """Compare the interval of every contrast with a threshold, in units of the score.
+
+        "pass": all intervals lie at or below it, and every group could be compared. "fail": one
+        lies above it. "investigate": the evidence does not settle it. With `of="gap"` it is the
+        size of the signed gap, which is right for matched data, that is compared.
+        """
+        return self.ruling(threshold, of=of).verdict
+
+    def ruling(self, threshold: float, *, of: GateOf = "distance") -> Ruling:
+        """What `gate` says at a threshold, and why; `of` is "distance" or "gap"."""
+        return rule(self.contrasts, self.unexamined, threshold, of, self.roles.sensitive)
+
+    def to_dict(self) -> AuditDocument:
+        """Everything as plain values; the page and the JSON are made of this and nothing else."""
+        return audit_document(
+            self.contrasts,
+            self.omnibus,
+            self.unexamined,
+            self.roles,
+            self.settings,
+            self.table,
+            self.provenance,
+        )
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The document of `to_dict` as JSON; also written to `path`, whole or not at all."""
+        text = document_json(self.to_dict())
+        if path is not None:
+            write_whole(path, text)
+        return text
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """One self-contained page; also written to `path`, whole or not at all."""
+        from likeforlike.report import page
+
+        text = page(self.to_dict())
+        if path is not None:
+            write_whole(path, text)
+        return text
+
+    def plot(
+        self, kind: PlotKind = "gaps", *, level: str | None = None, ax: Axes | None = None
+    ) -> Axes:
+        """Draw the levels of the first contrast, or the scores in one of them.
+
+        Needs the extra `plot`.
+
+        Parameters
+        ----------
+        kind : "gaps", the gap of every level with its interval; "levels", their distances beside
+            what chance alone would give; "distributions", the scores of both groups in one level.
+        level : name of the level for "distributions"; without it the one that contributes most.
+        ax : what to draw on; without it a figure is opened.
+
+        Returns
+        -------
+        the axes, as scikit-learn's displays have them.
+        """
+        axes = axes_or_new(ax)
+        draw_contrast(axes, self.to_dict(), kind, level)
+        return axes
+
+    def _repr_html_(self) -> str:
+        from likeforlike.report import summary
+
+        return summary(self.to_dict())
+
+
+def audit(
+    data: Any,  # noqa: ANN401
+    *,
+    score: str,
+    sensitive: str,
+    legitimate: str | Sequence[str] | None = (),
+    weight: str | None = None,
+    cluster: str | None = None,
+    bins: Bins | None = None,
+    measure: Measure = "marginal",
+    min_cell: int = 20,
+    resolution: float | None = None,
+    permutations: int = 999,
+    confidence: float = 0.95,
+    adjustment: Adjustment = "step-down",
+    reference: Hashable | None = None,
+    score_range: tuple[float, float] | None = None,
+    random_state: int = 0,
+    progress: Callable[[int], None] | None = None,
+    engine: Engine = "auto",
+    separator: str | None = None,
+    encoding: str | None = None,
+    null_values: str | Sequence[str] = (),
+    usual_nulls: bool = True,
+) -> Audit:
+    """Audit the scores in a table for conditional demographic parity.
+
+    Parameters
+    ----------
+    data : pandas, polars (eager or lazy), pyarrow, DuckDB relation, PySpark DataFrame, or a path
+        to a .csv, .tsv (also with .gz behind it) or .parquet file. A path is a name, never a
+        pattern.
+    score : column of scores or decisions. They must come from a model that has not seen these
+        rows.
+    sensitive : column whose values are the groups.
+    legitimate : columns whose combinations are the levels. With the target among them this is
+        an audit of equalised odds.
+    weight : column of sample weights; they may depend on the score.
+    cluster : column that says which rows belong together, such as a person with several rows.
+    bins : {column: how many} legitimate columns to be cut at quantiles, or {column: edges} to be
+        cut there; a value equal to an edge lies below it.
+    measure : Q, how much each level counts.
+    min_cell : levels with fewer rows of a group are called thin; they are kept and marked.
+    resolution : width of the bins of scores, for data that should stay in its engine; `None`
+        keeps scores exact.
+    permutations : of the test; 0 leaves out everything that needs resampling.
+    confidence : of intervals and certificate.
+    adjustment : of p-values of many levels: `"step-down"` from the same permutations, `"holm"`, or
+        `"bh"` for the false discovery rate.
+    reference : with more than two groups, compare all others with this one; `None` compares
+        every two, of at most 20 groups.
+    score_range : lowest and highest score there can be, such as (0, 1) for probabilities. With it
+        the audit has a certificate, bounds that hold for any sample size.
+    random_state : seed; the same seed gives the same audit on any engine and machine.
+    progress : called with the number of replicates done since the last call.
+    engine : who opens a file, `"polars"`, `"duckdb"` or `"spark"`; `"auto"` is polars.
+    separator : of a CSV file; `None` takes the one that splits its header into the columns named.
+    encoding : of a CSV file, such as `"latin-1"`; `None` is UTF-8, or what its first bytes say.
+    null_values : what stands for a missing value in a CSV file, beside nothing and the usual
+        words: NA, N/A, ?, null, None, NaN and the others that pandas knows.
+    usual_nulls : `False` takes those words for values.
+
+    Notes
+    -----
+    A CSV file has no types, and none are guessed: score, weight and what is cut into bins are read
+    as numbers; groups and levels are what is written, so that 01, 1 and 001 are three.
+
+    References
+    ----------
+    Ghassemi et al. (2025); the statistics are those of `likeforlike.inference`.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> from likeforlike.datasets import make_loans
+    >>> audit = lfl.audit(
+    ...     make_loans(5000, gap=0.1).frame, score="score", sensitive="sex", legitimate="income"
+    ... )
+    >>> audit.gap_interval[0] < 0.1 < audit.gap_interval[1], audit.p_value
+    (True, 0.001)
+    """
+    roles = Roles(score, sensitive, _names(legitimate), weight, cluster)
+    settings = Settings(
+        measure=measure,
+        min_cell=min_cell,
+        permutations=permutations,
+        confidence=confidence,
+        adjustment=adjustment,
+        reference=reference,
+        random_state=random_state,
+        score_range=score_range,
+    )
+    options = CsvOptions(separator, encoding, _texts(null_values), usual_nulls)
+    table = read_cells(
+        data, roles, bins=bins, resolution=resolution, engine=engine, options=options
+    )
+    refuse_probabilities(table.cells)
+    chosen, unexamined = chosen_contrasts(table.cells, reference)
+    check_measure(table.cells, settings.measure)
+    with ThreadPoolExecutor(1) as beside:
+        # Hashing takes a while and leaves the interpreter alone.
+        mark = beside.submit(fingerprint, table.cells)
+        examined = [
+            examine(contrast.narrow(), table, settings, family=len(chosen), progress=progress)
+            for contrast in chosen
+        ]
+    return Audit(
+        contrasts=_ranked(examined),
+        omnibus=_omnibus(table.cells, settings, progress),
+        unexamined=unexamined,
+        roles=roles,
+        settings=settings,
+        table=table,
+        provenance=provenance(mark.result()),
+    )
+
+
+def _names(legitimate: str | Sequence[str] | None) -> tuple[str, ...]:
+    try:
+        return _texts(legitimate or ())
+    except TypeError as error:
+        raise InputError(
+            f"legitimate must be a column or a list of columns, not {legitimate!r}."
+        ) from error
+
+
+def _texts(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _omnibus(
+    cells: Cells, settings: Settings, progress: Callable[[int], None] | None
+) -> OmnibusTest | None:
+    """One test over all groups, where there are more than two."""
+    if len(cells.groups) < 3 or not settings.permutations:
+        return None
+    everybody = contrasts(cells, "barycentre")[0]
+    return groups_test(
+        everybody,
+        permutations=settings.permutations,
+        seed=settings.random_state,
+        progress=progress,
+    )
+
+
+def _ranked(examined: list[ContrastAudit]) -> tuple[ContrastAudit, ...]:
+    """Adjust p-values for several contrasts (Holm), and put the clearest evidence first."""
+    tests = [contrast.test for contrast in examined if contrast.test is not None]
+    if len(tests) == len(examined) > 1:
+        # Permutations alone could not tell many contrasts from chance, however clear they are.
+        tails = [
+            test.tail_p_value if isinstance(test, HeadlineTest) else test.p_value for test in tests
+        ]
+        adjusted = adjust(np.array(tails), "holm").tolist()
+        examined = [
+            replace(contrast, p_value=p) for contrast, p in zip(examined, adjusted, strict=True)
+        ]
+
+    def evidence(contrast: ContrastAudit) -> tuple[float, float]:
+        p_value = 1.0 if contrast.p_value is None else contrast.p_value
+        return p_value, -contrast.conditional.value
+
+    return tuple(sorted(examined, key=evidence))

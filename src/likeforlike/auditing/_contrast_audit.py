@@ -1,0 +1,333 @@
+"""Examine one contrast: everything an audit says about two groups."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from likeforlike._arrays import FloatArray
+from likeforlike.auditing._settings import Settings
+from likeforlike.auditing._tables import TableCells
+from likeforlike.disparity._cdd_lp import Disparity, contrast_disparity
+from likeforlike.disparity._cdd_wass import NestedDisparity, contrast_nested, level_ground
+from likeforlike.disparity._cells import Cells
+from likeforlike.disparity._contrasts import Contrast
+from likeforlike.disparity._measures import Measure
+from likeforlike.inference import (
+    Adjustment,
+    Certificate,
+    DesignTest,
+    DistanceEstimate,
+    Gap,
+    HeadlineTest,
+    LevelGaps,
+    Paradox,
+    adjust,
+    certificate,
+    compare_gaps,
+    estimate_distance,
+    level_gaps,
+)
+from likeforlike.inference._contrast_test import contrast_test
+
+# The plan between levels is a problem of size K x K; beyond this its split is not computed.
+_NESTED_LEVELS = 500
+_SHOWN_LEVELS = 6
+_HISTOGRAM_BINS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """Scores of both groups in one level as histograms over the same bins.
+
+    Attributes
+    ----------
+    level : name of the level.
+    edges : (b + 1,) edges of the bins.
+    shares : {group: (b,) shares of its weight in each bin}.
+
+    Examples
+    --------
+    >>> from likeforlike.auditing import Distribution
+    >>> shown = Distribution("low", (0.0, 0.5, 1.0), {"f": (0.8, 0.2), "m": (0.6, 0.4)})
+    >>> len(shown.edges) == len(shown.shares["f"]) + 1
+    True
+    """
+
+    level: str
+    edges: tuple[float, ...]
+    shares: dict[str, tuple[float, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class LevelAudit:
+    """What was found in one level.
+
+    Attributes
+    ----------
+    level, name : its label, and how to call it in front of people.
+    rows : {group: rows}.
+    weight : Q(l).
+    distance : W_1 between the groups.
+    null_distance : what W_1 averages to at parity with cells of this size (`None` untested).
+    gap, gap_interval : mean of the second group minus that of the first; the interval is `None`
+        where the data give none.
+    contribution : share of Σ Q W_1² that comes from this level.
+    p_value, p_adjusted : of this level, before and after adjustment for many levels.
+    thin : whether a cell has fewer than `min_cell` rows.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> from likeforlike.datasets import load_loans
+    >>> roles = {"score": "approved", "sensitive": "sex", "legitimate": "income"}
+    >>> level = lfl.audit(load_loans(1000).frame, **roles, permutations=0).levels[0]
+    >>> level.name, level.rows, round(level.gap, 3), level.thin
+    ('income high', {'female': 300, 'male': 50}, 0.2, False)
+    """
+
+    level: Hashable
+    name: str
+    rows: dict[str, int]
+    weight: float
+    distance: float
+    null_distance: float | None
+    gap: float
+    gap_interval: tuple[float, float] | None
+    contribution: float
+    p_value: float | None
+    p_adjusted: float | None
+    thin: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ContrastAudit:
+    """Two groups compared.
+
+    Attributes
+    ----------
+    groups : their labels; a positive gap means that the second scores higher.
+    unconditional, conditional : plug-in W_1, everybody and among equals.
+    nested : the bi-causal distance and its split (`None` beyond 500 levels, and for scores whose
+        squares cannot be held).
+    gap : the signed gap among equals, with its interval.
+    test, estimate : `None` if no resampling was asked for.
+    p_value : of the test, adjusted if there are several contrasts.
+    certificate : finite-sample bounds on the conditional W_1; `None` without a range of scores.
+    paradox : "masked" if the overall gap is less than half of that among equals, "reversed" if it
+        has the opposite sign, both beyond doubt; else "none".
+    levels : ranked by contribution, thin ones last.
+    coverage : share of each group that is compared: in levels where both occur, and without a
+        missing value.
+    thin_share : share of each group in levels with a cell of fewer than `min_cell` rows.
+    excluded : levels that lack a group: {name: {group: rows}}.
+    distributions : scores in the levels that contribute most.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> from likeforlike.datasets import load_loans
+    >>> roles = {"score": "approved", "sensitive": "sex", "legitimate": "income"}
+    >>> contrast = lfl.audit(load_loans(1000).frame, **roles, permutations=99).contrasts[0]
+    >>> contrast.groups, contrast.paradox, contrast.coverage
+    (('female', 'male'), 'masked', {'female': 1.0, 'male': 1.0})
+    """
+
+    groups: tuple[str, str]
+    unconditional: Disparity
+    conditional: Disparity
+    nested: NestedDisparity | None
+    gap: Gap
+    test: HeadlineTest | DesignTest | None
+    estimate: DistanceEstimate | None
+    p_value: float | None
+    certificate: Certificate | None
+    paradox: Paradox
+    levels: tuple[LevelAudit, ...]
+    coverage: dict[str, float]
+    thin_share: dict[str, float]
+    excluded: dict[str, dict[str, int]]
+    distributions: tuple[Distribution, ...]
+
+
+def examine(
+    contrast: Contrast,
+    table: TableCells,
+    settings: Settings,
+    *,
+    family: int = 1,
+    progress: Callable[[int], None] | None = None,
+) -> ContrastAudit:
+    """Measure, test and describe one contrast; the intervals of a family hold together."""
+    conditional = contrast_disparity(contrast, measure=_own_levels(settings.measure, contrast))
+    weights = conditional.by_level.weight
+    confidence = 1.0 - (1.0 - settings.confidence) / family
+    test, distance = None, None
+    if settings.permutations:
+        test = contrast_test(
+            contrast,
+            weights,
+            permutations=settings.permutations,
+            seed=settings.random_state,
+            contrasts=family,
+            progress=progress,
+        )
+        distance = estimate_distance(
+            contrast,
+            weights,
+            confidence=confidence,
+            seed=settings.random_state + 1,
+            progress=progress,
+        )
+    gaps = compare_gaps(contrast, weights, confidence=confidence)
+    names = _level_names(table, contrast.cells)
+    levels = _level_audits(contrast, conditional, test, names, settings)
+    low, high = (str(group) for group in contrast.groups)
+    return ContrastAudit(
+        groups=(low, high),
+        unconditional=contrast_disparity(contrast.pool_levels()),
+        conditional=conditional,
+        nested=_nested(contrast),
+        gap=gaps.conditional,
+        test=test,
+        estimate=distance,
+        p_value=None if test is None else test.p_value,
+        certificate=_certificate(contrast, conditional, settings),
+        paradox=gaps.kind if len(weights) > 1 and test is not None else "none",
+        levels=levels,
+        coverage=_coverage(conditional, table),
+        thin_share=_thin_share(contrast, settings.min_cell),
+        excluded={
+            names[level]: {str(group): rows for group, rows in counts.items()}
+            for level, counts in conditional.excluded.items()
+        },
+        distributions=_distributions(contrast, levels),
+    )
+
+
+def _own_levels(measure: Measure, contrast: Contrast) -> Measure:
+    """A given measure without the levels that hold nobody of these two groups."""
+    if isinstance(measure, str):
+        return measure
+    there = set(contrast.cells.levels)
+    return {level: weight for level, weight in measure.items() if level in there}
+
+
+def _certificate(
+    contrast: Contrast, conditional: Disparity, settings: Settings
+) -> Certificate | None:
+    if settings.score_range is None:
+        return None
+    return certificate(
+        contrast,
+        conditional.by_level.weight,
+        score_range=settings.score_range,
+        confidence=settings.confidence,
+    )
+
+
+def _coverage(conditional: Disparity, table: TableCells) -> dict[str, float]:
+    """The share of each group that is compared; rows lost for missing values are not."""
+    kept = {lost.group: 1.0 - lost.share for lost in table.lost}
+    return {
+        str(group): share * kept.get(str(group), 1.0)
+        for group, share in conditional.coverage.items()
+    }
+
+
+def _nested(contrast: Contrast) -> NestedDisparity | None:
+    levels = contrast.cells.levels
+    if len(levels) > _NESTED_LEVELS:
+        return None
+    nested = contrast_nested(contrast, level_ground("discrete", levels, 2.0))
+    held = np.isfinite(nested.value) and (nested.value > 0.0 or nested.root == 0.0)
+    return nested if held else None
+
+
+def _level_names(table: TableCells, cells: Cells) -> dict[Hashable, str]:
+    names = dict(zip(table.cells.levels, table.level_names, strict=True))
+    return {level: names[level] for level in cells.levels}
+
+
+def _level_audits(
+    contrast: Contrast,
+    conditional: Disparity,
+    test: HeadlineTest | DesignTest | None,
+    names: Mapping[Hashable, str],
+    settings: Settings,
+) -> tuple[LevelAudit, ...]:
+    by_level = conditional.by_level
+    # In units of the largest, whose square may not be held.
+    paid = by_level.weight * (by_level.distance / (by_level.distance.max() or 1.0)) ** 2
+    contribution = paid / paid.sum() if paid.sum() > 0.0 else np.zeros(paid.size)
+    gaps = level_gaps(contrast, confidence=settings.confidence)
+    thin: npt.NDArray[np.bool_] = np.any(by_level.counts < settings.min_cell, axis=1)
+    groups = [str(group) for group in contrast.groups]
+    chance = test.level_null_distance if isinstance(test, HeadlineTest) else None
+    adjusted = None if test is None else _adjusted(test, settings.adjustment)
+
+    def entry(k: int) -> LevelAudit:
+        return LevelAudit(
+            level=by_level.level[k],
+            name=names[by_level.level[k]],
+            rows=dict(zip(groups, by_level.counts[k].tolist(), strict=True)),
+            weight=float(by_level.weight[k]),
+            distance=float(by_level.distance[k]),
+            null_distance=_at(chance, k),
+            gap=float(by_level.gap[k]),
+            gap_interval=_level_interval(gaps, k),
+            contribution=float(contribution[k]),
+            p_value=_at(None if test is None else test.level_p_values, k),
+            p_adjusted=_at(adjusted, k),
+            thin=bool(thin[k]),
+        )
+
+    # The largest differences of tiny cells are mostly chance, so thin levels come last.
+    ranking = np.lexsort((-contribution, thin))
+    return tuple(entry(int(k)) for k in ranking)
+
+
+def _adjusted(test: HeadlineTest | DesignTest, adjustment: Adjustment) -> FloatArray:
+    """p-values of the levels, adjusted for their number: by step-down unless asked otherwise."""
+    if adjustment == "step-down":
+        return test.level_adjusted
+    return adjust(test.level_p_values, adjustment)
+
+
+def _at(values: FloatArray | None, k: int) -> float | None:
+    return None if values is None else float(values[k])
+
+
+def _level_interval(gaps: LevelGaps, k: int) -> tuple[float, float] | None:
+    low, high = float(gaps.low[k]), float(gaps.high[k])
+    return (low, high) if math.isfinite(low) and math.isfinite(high) else None
+
+
+def _thin_share(contrast: Contrast, min_cell: int) -> dict[str, float]:
+    thin = contrast.support & (contrast.counts < min_cell).any(axis=1)
+    shares = contrast.shares[thin].sum(axis=0)
+    return dict(zip(map(str, contrast.groups), shares.tolist(), strict=True))
+
+
+def _distributions(contrast: Contrast, levels: tuple[LevelAudit, ...]) -> tuple[Distribution, ...]:
+    """Histograms of the levels that contribute most, over the range of all scores."""
+    cells, scale = contrast.cells.scaled()
+    low, high = float(cells.atoms.values.min()), float(cells.atoms.values.max())
+    edges = np.linspace(low, high if high > low else low + 1.0, _HISTOGRAM_BINS + 1)
+    position = {level: k for k, level in enumerate(cells.levels)}
+    shown = []
+    for entry in levels[:_SHOWN_LEVELS]:
+        shares = {}
+        for g, group in zip(contrast.positions, contrast.groups, strict=True):
+            segment = position[entry.level] * len(cells.groups) + g
+            part = slice(cells.atoms.offsets[segment], cells.atoms.offsets[segment + 1])
+            counted, _ = np.histogram(
+                cells.atoms.values[part], bins=edges, weights=cells.atoms.mass[part]
+            )
+            shares[str(group)] = tuple((counted / counted.sum()).tolist())
+        shown.append(Distribution(entry.name, tuple(scale.outward(edges).tolist()), shares))
+    return tuple(shown)

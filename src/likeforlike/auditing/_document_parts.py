@@ -1,0 +1,266 @@
+"""From what an audit found to its document: the same figures as plain values.
+
+Dictionaries, lists, text, finite numbers, truth values and None, and nothing else: what comes out
+is strict JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from likeforlike._arrays import IntArray
+from likeforlike._text import json_visible
+from likeforlike.auditing._comparisons import Unexamined
+from likeforlike.auditing._contrast_audit import ContrastAudit, Distribution, LevelAudit
+from likeforlike.auditing._findings import finding
+from likeforlike.auditing._missing import LostRows
+from likeforlike.auditing._provenance import Provenance
+from likeforlike.auditing._settings import Settings
+from likeforlike.auditing._tables import Roles, TableCells
+from likeforlike.disparity._cdd_wass import NestedDisparity
+from likeforlike.document._names import named_groups
+from likeforlike.document._types import (
+    SCHEMA_VERSION,
+    AuditDocument,
+    AuditFigures,
+    ContrastPart,
+    DataPart,
+    DistributionPart,
+    Document,
+    EstimatePart,
+    GapPart,
+    Label,
+    LevelPart,
+    LostPart,
+    NestedPart,
+    ProvenancePart,
+    RolesPart,
+    Scalar,
+    SettingsPart,
+    TestPart,
+    UnexaminedPart,
+)
+from likeforlike.inference import DesignTest, DistanceEstimate, Gap, HeadlineTest, OmnibusTest
+
+
+def audit_document(
+    contrasts: Sequence[ContrastAudit],
+    omnibus: OmnibusTest | None,
+    unexamined: Sequence[Unexamined],
+    roles: Roles,
+    settings: Settings,
+    table: TableCells,
+    provenance: Provenance,
+) -> AuditDocument:
+    """The document of an audit, with its finding."""
+    figures: AuditFigures = {
+        "schema_version": SCHEMA_VERSION,
+        "roles": _roles(roles),
+        "settings": _settings(settings),
+        "data": _data(table),
+        "contrasts": [contrast_part(contrast) for contrast in contrasts],
+        "omnibus": None
+        if omnibus is None
+        else {"p_value": omnibus.p_value, "groups": len(table.cells.groups)},
+        "unexamined": [_unexamined(each) for each in unexamined],
+        "provenance": _provenance(provenance),
+    }
+    return {"schema": "likeforlike.audit", **figures, "finding": finding(named_groups(figures))}
+
+
+def document_json(document: Document) -> str:
+    """A document as it is written to files: strict JSON, a line for every entry."""
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    return json_visible(text) + "\n"
+
+
+def contrast_part(contrast: ContrastAudit) -> ContrastPart:
+    """A contrast as plain values, with large tables cut down to what readers need."""
+    overall, among_equals = contrast.unconditional, contrast.conditional
+    test, distance, nested = contrast.test, contrast.estimate, contrast.nested
+    bounds = contrast.certificate
+    return {
+        "groups": list(contrast.groups),
+        "rows": _rows(among_equals.by_level.counts),
+        "unconditional": {
+            "value": overall.value,
+            "gap": overall.gap,
+            "rows": _rows(overall.by_level.counts),
+        },
+        "conditional": {"value": among_equals.value, "gap": among_equals.gap},
+        "gap": _gap(contrast.gap),
+        "estimate": None if distance is None else _estimate(distance),
+        "p_value": contrast.p_value,
+        "test": None if test is None else _test(test, among_equals.value),
+        "certificate": None
+        if bounds is None
+        else {"lower": bounds.lower, "upper": bounds.upper, "confidence": bounds.confidence},
+        "paradox": contrast.paradox,
+        "nested": None if nested is None else _nested(nested),
+        "coverage": contrast.coverage.copy(),
+        "thin_share": contrast.thin_share.copy(),
+        "excluded": {name: rows.copy() for name, rows in contrast.excluded.items()},
+        "levels": [_level(level) for level in contrast.levels],
+        "distributions": [_distribution(shown) for shown in contrast.distributions],
+    }
+
+
+def _roles(roles: Roles) -> RolesPart:
+    return {
+        "score": roles.score,
+        "sensitive": roles.sensitive,
+        "legitimate": list(roles.legitimate),
+        "weight": roles.weight,
+        "cluster": roles.cluster,
+    }
+
+
+def _settings(settings: Settings) -> SettingsPart:
+    reference = settings.reference
+    return {
+        "measure": settings.measure if isinstance(settings.measure, str) else "given",
+        "min_cell": settings.min_cell,
+        "permutations": settings.permutations,
+        "confidence": settings.confidence,
+        "adjustment": settings.adjustment,
+        "reference": None if reference is None else _scalar(reference),
+        "random_state": settings.random_state,
+        "score_range": None if settings.score_range is None else list(settings.score_range),
+    }
+
+
+def _data(table: TableCells) -> DataPart:
+    return {
+        "rows": table.rows,
+        "used": table.used,
+        "missing": table.missing.copy(),
+        "lost": [_lost(each) for each in table.lost],
+        "nulls": {column: words.copy() for column, words in table.nulls.items()},
+        "values": table.values.copy(),
+        "edges": {column: list(edges) for column, edges in table.edges.items()},
+        "engine": table.engine,
+        "resolution": float(table.cells.resolution),
+    }
+
+
+def _provenance(provenance: Provenance) -> ProvenancePart:
+    return {
+        "fingerprint": provenance.fingerprint,
+        "versions": provenance.versions.copy(),
+        "created": provenance.created,
+    }
+
+
+def _rows(counts: IntArray) -> list[int]:
+    """Of each group, in all levels together."""
+    rows: list[int] = counts.sum(axis=0).tolist()
+    return rows
+
+
+def _lost(lost: LostRows) -> LostPart:
+    return {"group": lost.group, "rows": lost.rows, "lost": lost.lost}
+
+
+def _gap(gap: Gap) -> GapPart:
+    known = gap.method != "none"
+    return {
+        "value": gap.value,
+        "interval": list(gap.interval) if known else None,
+        "confidence": gap.confidence,
+        "error": gap.error if known else None,
+        "method": gap.method,
+        "reason": gap.reason,
+    }
+
+
+def _estimate(distance: DistanceEstimate) -> EstimatePart:
+    low, high = distance.interval
+    return {
+        "value": distance.value,
+        "interval": [low, high if math.isfinite(high) else None],
+        "confidence": distance.confidence,
+        "squared": distance.squared if math.isfinite(distance.squared) else None,
+        "distance": "W1",
+        "replicated": min(distance.replicated, 1.0),
+        "reason": distance.reason,
+    }
+
+
+def _test(test: HeadlineTest | DesignTest, observed: float) -> TestPart:
+    permuted = test if isinstance(test, HeadlineTest) else None
+    return {
+        "p_value": test.p_value,
+        "method": test.method,
+        "spoke": test.spoke,
+        "components": {str(name): p for name, p in test.components.items()},
+        "null_distance": None if permuted is None else permuted.null_distance,
+        "excess": None if permuted is None else observed - permuted.null_distance,
+        "detectable": None if permuted is None else permuted.detectable,
+        "permutations": 0 if permuted is None else permuted.permutations,
+    }
+
+
+def _unexamined(unexamined: Unexamined) -> UnexaminedPart:
+    return {
+        "groups": list(unexamined.groups),
+        "rows": unexamined.rows.copy(),
+        "reason": unexamined.reason,
+    }
+
+
+def _nested(nested: NestedDisparity) -> NestedPart:
+    return {
+        "value": nested.value,
+        "root": nested.root,
+        "diagonal": nested.diagonal,
+        "off_diagonal": nested.off_diagonal,
+        "level_transport": nested.level_transport,
+        "excess": nested.excess,
+        "diagonal_mass": nested.diagonal_mass,
+        "overlap": nested.overlap,
+        "order": nested.order,
+        "level_cost": nested.level_cost,
+    }
+
+
+def _level(level: LevelAudit) -> LevelPart:
+    return {
+        "level": _label(level.level),
+        "name": level.name,
+        "rows": level.rows.copy(),
+        "weight": level.weight,
+        "distance": level.distance,
+        "null_distance": level.null_distance,
+        "gap": level.gap,
+        "gap_interval": None if level.gap_interval is None else list(level.gap_interval),
+        "contribution": level.contribution,
+        "p_value": level.p_value,
+        "p_adjusted": level.p_adjusted,
+        "thin": level.thin,
+    }
+
+
+def _distribution(shown: Distribution) -> DistributionPart:
+    return {
+        "level": shown.level,
+        "edges": list(shown.edges),
+        "shares": {group: list(shares) for group, shares in shown.shares.items()},
+    }
+
+
+def _label(label: Hashable) -> Label:
+    """A level's label; that of several columns is a list."""
+    return [_scalar(part) for part in label] if isinstance(label, tuple) else _scalar(label)
+
+
+def _scalar(value: Hashable) -> Scalar:
+    """A label as JSON can hold it; dates, decimals and infinities become text."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value if isinstance(value, str | bool | int | float) else str(value)

@@ -1,0 +1,252 @@
+"""The finding in plain language, from the figures of an audit and nothing else.
+
+It says what was measured, on how many people, with what certainty, and what could not be
+compared. It never says "fair".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from likeforlike._text import figure, null_words, p_text
+from likeforlike.document._types import (
+    AuditFigures,
+    ContrastPart,
+    DataPart,
+    EstimatePart,
+    FindingPart,
+    GapPart,
+    LostPart,
+    RolesPart,
+    TestPart,
+)
+
+# A p-value up to this is called evidence.
+_ENOUGH = 0.05
+# A column of numbers with more different values than this is probably meant to be cut into bins.
+_MANY_VALUES = 50
+
+_SPOKE = {
+    "gap": "the means",
+    "ranks": "the ranks of the scores",
+    "spread": "how widely the scores are spread",
+    "distance": "the distances inside the levels",
+    "level": "single levels",
+}
+
+
+def finding(document: AuditFigures) -> FindingPart:
+    """Headline, sentences and cautions about an audit: one finding over all its contrasts."""
+    contrast = document["contrasts"][0]
+    return {
+        "headline": _headline(document),
+        "sentences": _sentences(document, contrast),
+        "cautions": [
+            *_who_was_not_compared(document, contrast),
+            *_what_intervals_cannot_say(contrast),
+            *_how_it_was_made(document["data"]),
+        ],
+    }
+
+
+def _equals(roles: RolesPart) -> str:
+    if not roles["legitimate"]:
+        return "Overall"
+    return f"Among people with equal {_listed(roles['legitimate'])}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def is_evidence(contrast: ContrastPart) -> bool:
+    """Whether the test or the interval of a contrast speaks against equal treatment.
+
+    A gate that fails looks at the lower end of the interval, so the finding does too: the two never
+    contradict each other.
+    """
+    if contrast["p_value"] is None:
+        return False
+    estimate = contrast["estimate"]
+    low = None if estimate is None else estimate["interval"][0]
+    return contrast["p_value"] <= _ENOUGH or (low is not None and low > 0.0)
+
+
+def _headline(document: AuditFigures) -> str:
+    roles, contrasts = document["roles"], document["contrasts"]
+    first, second = contrasts[0]["groups"]
+    where, score = _equals(roles), roles["score"]
+    if contrasts[0]["p_value"] is None:
+        value = contrasts[0]["conditional"]["value"]
+        return (
+            f"{where}, the {score} of {first} and {second} is {figure(value)} apart (not tested)."
+        )
+    clear = [contrast for contrast in contrasts if is_evidence(contrast)]
+    if clear:
+        named = " and ".join(clear[0]["groups"])
+        others = len(clear) - 1
+        more = f", and between {_counted(others, 'other pair')} of groups" if others else ""
+        return f"{where}, {score} differs between {named}{more}."
+    omnibus = document["omnibus"]
+    if omnibus is not None and omnibus["p_value"] <= _ENOUGH:
+        return f"{where}, {score} differs among the {omnibus['groups']} groups; no pair stands out."
+    if len(contrasts) > 1:
+        pairs = _counted(len(contrasts), "pair")
+        return f"{where}, no difference of {score} was detected in any of {pairs} of groups."
+    return f"{where}, no difference of {score} between {first} and {second} was detected."
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def _sentences(document: AuditFigures, contrast: ContrastPart) -> list[str]:
+    roles, test, distance = document["roles"], contrast["test"], contrast["estimate"]
+    sentences = [_gap_sentence(roles, contrast, contrast["gap"])]
+    if distance is not None:
+        sentences.append(_distance_sentence(distance))
+    if test is not None:
+        sentences.append(_evidence_sentence(document, contrast, test))
+    if test is not None and test["detectable"] is not None:
+        sentences.append(
+            f"A shift of {figure(test['detectable'], 2)} in every level would have been detected "
+            "in 80% of samples like this one."
+        )
+    if roles["legitimate"]:
+        sentences.append(_overall(contrast))
+    return sentences
+
+
+def _gap_sentence(roles: RolesPart, contrast: ContrastPart, gap: GapPart) -> str:
+    (first, second), rows = contrast["groups"], contrast["rows"]
+    sample = (
+        f"from {rows[0]:,} rows of {first} and {rows[1]:,} of {second} in "
+        f"{_counted(len(contrast['levels']), 'level')}"
+    )
+    size = figure(abs(gap["value"]))
+    if size == "0":
+        said = f"The mean {roles['score']} of {first} and {second} is the same"
+    else:
+        higher, lower = (second, first) if gap["value"] > 0.0 else (first, second)
+        said = f"The mean {roles['score']} of {higher} is {size} higher than that of {lower}"
+    if gap["interval"] is None:
+        return f"{said}, {sample}; the data give no interval for it."
+    low, high = gap["interval"]
+    if gap["value"] < 0.0:
+        low, high = -high, -low
+    ends = f"{100 * gap['confidence']:.4g}% interval {figure(low)} to {figure(high)}"
+    return f"{said} ({ends}), {sample}."
+
+
+def _distance_sentence(distance: EstimatePart) -> str:
+    low, high = distance["interval"]
+    least = figure(low or 0.0)
+    ends = f"{least} or more, with no upper end" if high is None else f"{least} to {figure(high)}"
+    within = f"{100 * distance['confidence']:.4g}% interval"
+    if distance["value"] is None:
+        return (
+            "How far apart the scores are, whatever the direction, cannot be estimated; the "
+            f"{within} is {ends}."
+        )
+    return (
+        f"Whatever the direction, the scores are {figure(distance['value'])} apart ({within} "
+        f"{ends}); differences of opposite sign do not cancel here."
+    )
+
+
+def _evidence_sentence(document: AuditFigures, contrast: ContrastPart, test: TestPart) -> str:
+    chance, p_value = test["null_distance"], contrast["p_value"]
+    beside = (
+        ""
+        if chance is None
+        else f"The observed average distance is {figure(contrast['conditional']['value'])}; chance "
+        f"alone would give about {figure(chance, 2)}. "
+    )
+    adjusted = ", adjusted for all pairs" if len(document["contrasts"]) > 1 else ""
+    spoke = _SPOKE.get(test["spoke"] or "")
+    evidence = is_evidence(contrast)
+    because = f"; clearest in {spoke}" if evidence and spoke is not None else ""
+    verb = "is" if evidence else "is not"
+    known = f"p = {p_text(p_value or 0.0)}{adjusted}{because}"
+    return f"{beside}The difference {verb} more than chance explains ({known})."
+
+
+def _overall(contrast: ContrastPart) -> str:
+    gap = contrast["unconditional"]["gap"]
+    first, second = contrast["groups"]
+    higher = second if gap > 0.0 else first
+    plain = (
+        "Ignoring levels, the means do not differ."
+        if figure(abs(gap)) == "0"
+        else f"Ignoring levels, the mean of {higher} is {figure(abs(gap))} higher."
+    )
+    if contrast["paradox"] == "masked":
+        return f"{plain} A comparison of everybody hides the difference (Simpson's paradox)."
+    if contrast["paradox"] == "reversed":
+        return f"{plain} A comparison of everybody points the wrong way (Simpson's paradox)."
+    return plain
+
+
+def _who_was_not_compared(document: AuditFigures, contrast: ContrastPart) -> list[str]:
+    cautions = [
+        f"{_listed(each['groups'])} could not be compared: {each['reason']} "
+        f"({', '.join(f'{name}: {rows:,} rows' for name, rows in each['rows'].items())})"
+        for each in document["unexamined"]
+    ]
+    cautions += [
+        f"{1 - share:.1%} of {group} could not be compared: they lack a value, or their levels "
+        "hold nobody of the other group."
+        for group, share in contrast["coverage"].items()
+        if share < 0.9995
+    ]
+    cautions += [
+        f"{share:.1%} of {group} are in levels with fewer than "
+        f"{document['settings']['min_cell']} rows of a group; such levels say little on their own."
+        for group, share in contrast["thin_share"].items()
+        if share > 0.0005
+    ]
+    return cautions + _lost_sentences(document["data"])
+
+
+def _lost_sentences(data: DataPart) -> list[str]:
+    dropped = data["rows"] - data["used"]
+    if not dropped:
+        return []
+    lacking = ", ".join(f"{name}: {count:,}" for name, count in data["missing"].items() if count)
+    by_group = ", ".join(_lost_words(part) for part in data["lost"] if part["lost"])
+    counted = f"{dropped:,} of {data['rows']:,} rows were left out for missing values ({lacking})."
+    words = [f"Read as missing values: {null_words(data['nulls'])}."] if data["nulls"] else []
+    return [f"{counted} By group: {by_group}.", *words]
+
+
+def _lost_words(part: LostPart) -> str:
+    if part["group"] is None:
+        return f"{part['lost']:,} of unknown group"
+    return f"{part['lost']:,} of {part['rows']:,} {part['group']}"
+
+
+def _what_intervals_cannot_say(contrast: ContrastPart) -> list[str]:
+    distance = contrast["estimate"]
+    reasons = [contrast["gap"]["reason"], None if distance is None else distance["reason"]]
+    return list(dict.fromkeys(reason for reason in reasons if reason is not None))
+
+
+def _how_it_was_made(data: DataPart) -> list[str]:
+    cautions = [
+        f"{column} has {values:,} different values and was not cut into bins, so only people with "
+        f"exactly the same {column} are compared; bins={{{column!r}: 10}} (--bins {column}=10) "
+        "would compare people who are nearly equal."
+        for column, values in data["values"].items()
+        if values > _MANY_VALUES
+    ]
+    if data["edges"]:
+        cautions.append(
+            f"{_listed(list(data['edges']))} was cut into bins; people in one bin are not quite "
+            "equal, and a test inside bins can mistake that for unequal treatment."
+        )
+    if data["resolution"]:
+        cautions.append(
+            f"Scores were rounded to bins of width {figure(data['resolution'], 6)}; every "
+            "Wasserstein distance is within that of its exact value."
+        )
+    return cautions

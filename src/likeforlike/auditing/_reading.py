@@ -1,0 +1,151 @@
+"""The columns an audit uses: what is missing, and which rows are left. The engine does the work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import and_
+from typing import Any, NamedTuple
+
+import narwhals as nw
+
+from likeforlike.auditing._missing import LostRows, lost_rows
+from likeforlike.errors import InputError
+
+COUNT = "likeforlike count"
+"""What a column is called that says how many rows a line stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadColumns:
+    """Rows that have a value in every column asked for, and what was left out.
+
+    Attributes
+    ----------
+    frame : those rows; a table in memory, or one that is not read yet.
+    rows, used : rows of the table, and rows in `frame`.
+    missing : how many values each column lacks.
+    engine : who holds the data.
+    nulls : {column: {word: how often}} for words that were taken for a missing value.
+    text : whether the table had no types, as a CSV file.
+    lost : rows left out, by group, if somebody asked for them.
+    """
+
+    frame: nw.LazyFrame[Any]
+    rows: int
+    used: int
+    missing: dict[str, int]
+    engine: str
+    nulls: dict[str, dict[str, int]] = field(default_factory=dict)
+    text: bool = False
+    lost: tuple[LostRows, ...] = ()
+
+
+class Counted(NamedTuple):
+    """Rows, rows that lack nothing, and missing values by column."""
+
+    rows: int
+    used: int
+    missing: dict[str, int]
+
+
+def read_columns(
+    source: Any,  # noqa: ANN401
+    named: Sequence[str],
+    numbers: Sequence[str],
+    *,
+    by_group: str | None = None,
+) -> ReadColumns:
+    """Read columns of a table with types, of which some must hold numbers.
+
+    With the column `by_group` rows that are left out are counted by its values.
+    """
+    opened = _opened(source)
+    schema = opened.collect_schema()
+    check_columns(named, schema.names())
+    for column in numbers:
+        if not (schema[column].is_numeric() or schema[column] == nw.Boolean):
+            raise InputError(
+                f"column {column!r} must hold numbers, but its type is {schema[column]}."
+            )
+    frame, engine = opened.lazy(), str(opened.implementation)
+    if isinstance(opened, nw.DataFrame) and len(opened) and _is_complete(opened, named):
+        return ReadColumns(frame, len(opened), len(opened), dict.fromkeys(named, 0), engine)
+    lacking = {column: _is_missing(schema, column) for column in named}
+    counted = count_rows(frame, lacking)
+    lost = lost_by_group(frame, lacking, counted, by_group)
+    return ReadColumns(complete_rows(frame, lacking, counted), *counted, engine, lost=lost)
+
+
+def check_columns(named: Sequence[str], there: Sequence[str]) -> None:
+    """Raise unless all columns named are there."""
+    for column in named:
+        if column not in there:
+            raise InputError(f"there is no column {column!r}; the table has {list(there)}.")
+
+
+def _opened(source: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:  # noqa: ANN401
+    try:
+        frame: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(source)
+    except TypeError as error:
+        raise InputError(
+            f"data must be a table (pandas, polars, pyarrow, DuckDB, PySpark) or a path, not "
+            f"{type(source).__name__}."
+        ) from error
+    return frame
+
+
+def _is_missing(schema: nw.Schema, column: str) -> nw.Expr:
+    missing = nw.col(column).is_null()
+    return missing | nw.col(column).is_nan() if schema[column].is_float() else missing
+
+
+def _is_complete(frame: nw.DataFrame[Any], named: Sequence[str]) -> bool:
+    """Whether a table in memory lacks nothing, which is quickly told."""
+    return not any(
+        column.null_count() or (column.dtype.is_float() and column.is_nan().any())
+        for column in (frame[name] for name in named)
+    )
+
+
+def count_rows(
+    frame: nw.LazyFrame[Any], lacking: Mapping[str, nw.Expr], times: nw.Expr | None = None
+) -> Counted:
+    """Count what is missing; with `times` a line stands for as many rows."""
+    asked = [*lacking.values(), all_of(~each for each in lacking.values())]
+    rows = nw.lit(1) if times is None else times
+    sums = [(each.cast(nw.Int64) * rows).sum() for each in asked]
+    sums.append(nw.len() if times is None else times.sum())
+    counted = frame.select(*(each.alias(f"{COUNT} {k}") for k, each in enumerate(sums))).collect()
+    *lacked, used, whole = (int(number or 0) for number in counted.rows()[0])
+    missing = dict(zip(lacking, lacked, strict=True))
+    if used == 0:
+        raise InputError(f"no row has a value in every column; of {whole} rows missing: {missing}.")
+    return Counted(whole, used, missing)
+
+
+def complete_rows(
+    frame: nw.LazyFrame[Any], lacking: Mapping[str, nw.Expr], counted: Counted
+) -> nw.LazyFrame[Any]:
+    """The rows that lack nothing."""
+    if counted.used == counted.rows:
+        return frame
+    return frame.filter(all_of(~each for each in lacking.values()))
+
+
+def lost_by_group(
+    frame: nw.LazyFrame[Any],
+    lacking: Mapping[str, nw.Expr],
+    counted: Counted,
+    by_group: str | None,
+) -> tuple[LostRows, ...]:
+    """Rows that are left out, by group."""
+    if by_group is None or counted.used == counted.rows:
+        return ()
+    return lost_rows(frame, by_group, lacking)
+
+
+def all_of(expressions: Iterable[nw.Expr]) -> nw.Expr:
+    """Whether all hold."""
+    return reduce(and_, expressions)

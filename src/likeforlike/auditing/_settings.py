@@ -1,0 +1,84 @@
+"""What was asked of an audit, beside the data and the roles of its columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from operator import index
+from typing import get_args
+
+from likeforlike._arrays import is_one_of, real
+from likeforlike.disparity._measures import Measure
+from likeforlike.errors import InputError
+from likeforlike.inference import Adjustment
+
+# The lowest and the highest seed that streams of random numbers take.
+_SEEDS = (-(2**63), 2**63 - 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings of an audit; they are in its document, so that it can be repeated.
+
+    Attributes
+    ----------
+    measure : Q, how much each level counts.
+    min_cell : levels with fewer rows of a group are called thin.
+    permutations : of the test; 0 leaves out everything that needs resampling.
+    confidence : of intervals and certificate, in (0, 1).
+    adjustment : of p-values of many levels, `"step-down"`, `"holm"` or `"bh"`.
+    reference : the group that all others are compared with; `None` compares every two.
+    random_state : seed.
+    score_range : lowest and highest score there can be, for the certificate; `None` if unknown.
+
+    Examples
+    --------
+    >>> from likeforlike.auditing import Settings
+    >>> Settings(permutations=99).confidence
+    0.95
+    """
+
+    measure: Measure = "marginal"
+    min_cell: int = 20
+    permutations: int = 999
+    confidence: float = 0.95
+    adjustment: Adjustment = "step-down"
+    reference: Hashable | None = None
+    random_state: int = 0
+    score_range: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        # Numbers of numpy are taken for what they are; JSON would not know them.
+        for name in ("min_cell", "permutations", "random_state"):
+            object.__setattr__(self, name, _whole(getattr(self, name), name))
+        if self.permutations < 0:
+            raise InputError(f"permutations must be 0 or more, not {self.permutations}.")
+        if not _SEEDS[0] <= self.random_state <= _SEEDS[1]:
+            raise InputError(f"random_state must fit into 64 bits, not {self.random_state}.")
+        if not 0.0 < real(self.confidence) < 1.0:
+            raise InputError(f"confidence must lie between 0 and 1, not {self.confidence!r}.")
+        object.__setattr__(self, "confidence", real(self.confidence))
+        if not is_one_of(self.adjustment, get_args(Adjustment)):
+            raise InputError(
+                f"adjustment must be one of {get_args(Adjustment)}, not {self.adjustment!r}."
+            )
+        if self.score_range is not None:
+            object.__setattr__(self, "score_range", _range(self.score_range))
+
+
+def _whole(value: int, name: str) -> int:
+    try:
+        return index(value)
+    except TypeError as error:
+        raise InputError(f"{name} must be a whole number, not {value!r}.") from error
+
+
+def _range(ends: tuple[float, float]) -> tuple[float, float]:
+    try:
+        low, high = (float(end) for end in ends)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"score_range must be two numbers, not {ends!r}.") from error
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise InputError(f"score_range must be a lower and a higher number, not {ends!r}.")
+    return low, high

@@ -1,0 +1,340 @@
+"""Tables of any kind become cells: pandas, polars, Arrow, DuckDB, Spark, CSV and Parquet.
+
+Work is pushed into the engine that holds the data, through narwhals, and only what is needed comes
+back: the columns named, without rows that lack a value, or, with a `resolution`, one line for each
+(level, group, bin of scores) from a single `group by`. Rows with missing values are counted and
+reported.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from likeforlike._arrays import IntArray, real
+from likeforlike.auditing._bins import Bins, bin_names, bin_numbers, check_bins, inner_edges
+from likeforlike.auditing._missing import LostRows
+from likeforlike.auditing._reading import read_columns
+from likeforlike.auditing._resolution import bin_middles, score_bins
+from likeforlike.auditing._text_columns import read_text_columns
+from likeforlike.disparity._cells import Cells
+from likeforlike.disparity._columns import Codes, combined, encode, numbers
+from likeforlike.errors import InputError
+from likeforlike.files._csv import CsvOptions, TextTable
+from likeforlike.files._engines import Engine
+from likeforlike.files._files import open_file, readable
+
+_BIN, _COUNT = "likeforlike bin", "likeforlike count"
+# A column with more values than this may be an identifier.
+_MANY = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Which column plays which part.
+
+    Attributes
+    ----------
+    score, sensitive : one column each.
+    legitimate : columns whose combinations are the levels; none means one level.
+    weight : column of sample weights, or `None`.
+    cluster : column that says which rows belong together (a person with several rows), or `None`.
+
+    Examples
+    --------
+    >>> from likeforlike.auditing import Roles
+    >>> Roles("approved", "sex", ("income",)).columns
+    ('approved', 'sex', 'income')
+    """
+
+    score: str
+    sensitive: str
+    legitimate: tuple[str, ...] = ()
+    weight: str | None = None
+    cluster: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns named, each once."""
+        named = (self.score, self.sensitive, *self.legitimate, self.weight, self.cluster)
+        return tuple(dict.fromkeys(column for column in named if column is not None))
+
+
+@dataclass(frozen=True, slots=True)
+class TableCells:
+    """Cells of a table, and what happened on the way.
+
+    Attributes
+    ----------
+    cells : sorted scores of every level and group.
+    level_names : how to call each level in front of people, in the order of `cells.levels`.
+    rows, used : rows of the table, and rows without a missing value in the columns named.
+    missing : how many values each of these columns lacks.
+    edges : inner edges of the bins of each binned column; a value equal to an edge lies below it.
+    engine : who held the data.
+    nulls : {column: {word: how often}} for words of a CSV file that were taken for missing values.
+    values : how many different values each legitimate column of numbers has that was not binned.
+    lost : rows left out for missing values, by group; empty if there are none.
+
+    Examples
+    --------
+    >>> from likeforlike.datasets import load_loans
+    >>> from likeforlike.auditing import Roles, read_cells
+    >>> table = read_cells(load_loans(1000).frame, Roles("approved", "sex", ("income",)))
+    >>> table.used, table.engine, table.level_names
+    (1000, 'polars', ('income high', 'income low', 'income medium'))
+    """
+
+    cells: Cells
+    level_names: tuple[str, ...]
+    rows: int
+    used: int
+    missing: dict[str, int]
+    edges: dict[str, tuple[float, ...]]
+    engine: str
+    nulls: dict[str, dict[str, int]] = field(default_factory=dict)
+    values: dict[str, int] = field(default_factory=dict)
+    lost: tuple[LostRows, ...] = ()
+
+
+def read_cells(
+    data: Any,  # noqa: ANN401
+    roles: Roles,
+    *,
+    bins: Bins | None = None,
+    resolution: float | None = None,
+    engine: Engine = "auto",
+    options: CsvOptions | None = None,
+) -> TableCells:
+    """Read the cells of a table, or of a file that an engine opens.
+
+    Parameters
+    ----------
+    data : pandas, polars (eager or lazy), pyarrow, DuckDB relation, PySpark DataFrame, or a path.
+    roles : which column plays which part.
+    bins : {column: how many} or {column: edges}, legitimate columns to be cut. Ties stay together.
+    resolution : width of the bins scores are rounded to by the engine; `None` keeps them exact.
+    engine : who opens a file.
+    options : separator, encoding and words for missing values of a CSV file.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from likeforlike.auditing import Roles, read_cells
+    >>> table = pl.DataFrame({"f": [0.1, None, 0.3], "sex": ["f", "m", "m"]})
+    >>> read = read_cells(table, Roles("f", "sex"))
+    >>> read.used, read.missing
+    (2, {'f': 1, 'sex': 0})
+    """
+    cuts = check_bins({} if bins is None else bins, roles.legitimate)
+    _check_roles(roles)
+    width = _check_resolution(resolution, roles)
+    numeric = [name for name in (roles.score, roles.weight, *cuts) if name is not None]
+    source = data
+    if isinstance(data, str | Path):
+        source = open_file(data, engine, options, named=roles.columns, numbers=numeric)
+    else:
+        _refuse_reading(data, engine, options or CsvOptions())
+    with readable(data):
+        read = (
+            read_text_columns(source, roles.columns, numeric, by_group=roles.sensitive)
+            if isinstance(source, TextTable)
+            else read_columns(source, roles.columns, numeric, by_group=roles.sensitive)
+        )
+        frame, edges = read.frame, {}
+        for column, cut in cuts.items():
+            edges[column] = inner_edges(read.frame, column, cut)
+            frame = frame.with_columns(bin_numbers(column, edges[column]))
+        if width is None:
+            collected = frame.select(*roles.columns).collect()
+        else:
+            collected = _counted(frame, roles, width)
+    counts = None if width is None else collected[_COUNT].to_numpy().astype(np.int64)
+    parts = {column: _codes(collected, column, read.text) for column in roles.legitimate}
+    for column in parts.keys() - edges.keys():
+        _check_levels(parts[column], read.used, counts, column)
+    group = _codes(collected, roles.sensitive, read.text)
+    _check_groups(group, read.used, roles.sensitive)
+    level = combined(list(parts.values())) if parts else None
+    return TableCells(
+        _cells(collected, roles, read.text, level, group, counts, width),
+        _level_names(level, roles.legitimate, edges),
+        read.rows,
+        read.used,
+        read.missing,
+        edges,
+        read.engine,
+        read.nulls,
+        {c: len(parts[c].labels) for c in parts if c not in edges and _holds_numbers(parts[c])},
+        read.lost,
+    )
+
+
+def _check_roles(roles: Roles) -> None:
+    for argument, column in (
+        ("score", roles.score),
+        ("sensitive", roles.sensitive),
+        *(("legitimate", column) for column in roles.legitimate),
+        *(() if roles.weight is None else (("weight", roles.weight),)),
+        *(() if roles.cluster is None else (("cluster", roles.cluster),)),
+    ):
+        if not isinstance(column, str):
+            raise InputError(f"{argument} must be the name of a column, not {column!r}.")
+    optional = (roles.weight is not None) + (roles.cluster is not None)
+    if len(roles.columns) < 2 + len(roles.legitimate) + optional:
+        raise InputError(
+            "score, sensitive, legitimate, weight and cluster must be different columns."
+        )
+
+
+def _check_resolution(resolution: float | None, roles: Roles) -> float | None:
+    if resolution is None:
+        return None
+    width = real(resolution)
+    if not 0.0 < width < math.inf:
+        raise InputError(f"resolution must be more than 0, not {resolution!r}.")
+    for role, column in (("weight", roles.weight), ("cluster", roles.cluster)):
+        if column is not None:
+            raise InputError(
+                f"{role} and resolution do not go together: counts cannot say which row has which "
+                f"{role}. Leave one of them out."
+            )
+    return width
+
+
+def _refuse_reading(data: object, engine: Engine, options: CsvOptions) -> None:
+    """Complain about what was said on reading a file where there is none to read."""
+    name = type(data).__name__
+    if engine != "auto":
+        raise InputError(f"engine says who opens a file, but data is a {name}; leave it out.")
+    options.refuse(f"data is a {name}")
+
+
+def _counted(frame: nw.LazyFrame[Any], roles: Roles, resolution: float) -> nw.DataFrame[Any]:
+    """One line for each (level, group, bin of scores), by one `group by` in the engine."""
+    keys = (*roles.legitimate, roles.sensitive, _BIN)
+    grouped = (
+        frame.with_columns(score_bins(roles.score, resolution).alias(_BIN))
+        .group_by(*keys)
+        .agg(nw.len().alias(_COUNT))
+    )
+    return grouped.collect()
+
+
+def _level_names(
+    level: Codes | None, legitimate: Sequence[str], edges: Mapping[str, tuple[float, ...]]
+) -> tuple[str, ...]:
+    """What to call each level in front of people."""
+    if level is None:
+        return ("everybody",)
+    bins = {column: bin_names(inner) for column, inner in edges.items()}
+
+    def name(label: Hashable) -> str:
+        values = label if len(legitimate) > 1 and isinstance(label, tuple) else (label,)
+        return ", ".join(
+            f"{column} {bins[column][value] if column in bins else value}"
+            for column, value in zip(legitimate, values, strict=True)
+        )
+
+    return tuple(name(label) for label in level.labels)
+
+
+def _codes(collected: nw.DataFrame[Any], column: str, text: bool) -> Codes:
+    """Codes of a categorical column; whole numbers are integers, whatever the engine says."""
+    codes = encode(collected[column].to_native(), f"column {column!r}")
+    if text:
+        return _numbered(codes)
+    # Spark has no unsigned integers: it reads them as decimals.
+    labels = [label for label in codes.labels if isinstance(label, float | Decimal)]
+    if len(labels) == len(codes.labels) and all(map(_is_whole, labels)):
+        return Codes(codes.codes, tuple(int(label) for label in labels))
+    return codes
+
+
+def _is_whole(number: float | Decimal) -> bool:
+    return math.isfinite(number) and number == int(number)
+
+
+def _numbered(codes: Codes) -> Codes:
+    """Labels of a column of text as numbers, in their order, if all are written as numbers are.
+
+    "01" is not: it would read as 1, which may be another label.
+    """
+    read = [_number(label) for label in codes.labels]
+    labels = [number for number in read if number is not None]
+    if len(labels) < len(read):
+        return codes
+    order = sorted(range(len(labels)), key=labels.__getitem__)
+    return Codes(np.argsort(np.array(order))[codes.codes], tuple(labels[k] for k in order))
+
+
+def _number(label: Hashable) -> int | float | None:
+    """The number that is written exactly like this, if there is one."""
+    for kind in (int, float):
+        try:
+            number = kind(str(label))
+        except ValueError:
+            continue
+        if str(number) == label and math.isfinite(number):
+            return number
+    return None
+
+
+def _holds_numbers(part: Codes) -> bool:
+    """Whether all labels are numbers, or text that reads as one."""
+    try:
+        return all(math.isfinite(float(label)) for label in part.labels)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+
+
+def _cells(
+    collected: nw.DataFrame[Any],
+    roles: Roles,
+    text: bool,
+    level: Codes | None,
+    group: Codes,
+    counts: IntArray | None,
+    resolution: float | None,
+) -> Cells:
+    if counts is None or resolution is None:
+        scores = numbers(collected[roles.score].to_native(), f"column {roles.score!r}")
+        weight = None if roles.weight is None else collected[roles.weight].to_native()
+        cluster = None if roles.cluster is None else _codes(collected, roles.cluster, text)
+        return Cells.from_codes(level, group, scores, sample_weight=weight, cluster=cluster)
+    middles = bin_middles(collected[_BIN].to_numpy(), resolution)
+    return Cells.from_codes(level, group, middles, counts=counts, resolution=resolution)
+
+
+def _check_groups(group: Codes, rows: int, column: str) -> None:
+    if len(group.labels) == 1:
+        raise InputError(
+            f"column {column!r} has the single value {group.labels[0]!r}; a comparison needs at "
+            "least two groups."
+        )
+    if len(group.labels) > _MANY and len(group.labels) > rows // 20:
+        raise InputError(
+            f"column {column!r} has {len(group.labels)} different values in {rows} rows; that "
+            "looks like an identifier or a number, not like groups."
+        )
+
+
+def _check_levels(part: Codes, rows: int, counts: IntArray | None, column: str) -> None:
+    """Refuse a legitimate column in which most people have a value that nobody else has."""
+    if len(part.labels) <= max(_MANY, rows // 2):
+        return
+    alone = int((np.bincount(part.codes, counts) == 1).sum())
+    if 2 * alone > rows:
+        raise InputError(
+            f"column {column!r} has {len(part.labels)} different values in {rows} rows, and "
+            f"{alone} rows share theirs with nobody; that looks like an identifier or a number, "
+            f"and nobody has equals there. Cut numbers into bins, as bins={{{column!r}: 10}} "
+            f"(--bins {column}=10) does, or leave the column out."
+        )

@@ -1,0 +1,130 @@
+"""The commands, put together, and what becomes of their errors.
+
+Each imports what it works with when it is called, so that `--help` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from likeforlike import __version__
+from likeforlike.cli._audit import audit_command
+from likeforlike.cli._demo import datasets_command, demo_command
+from likeforlike.cli._experiments import reproduce_command, sweep_command
+from likeforlike.cli._schema import schema_command
+from likeforlike.cli._terminal import say_error
+from likeforlike.errors import BinnedLevelWarning, InputError
+
+_BAD_INPUT, _UNEXPECTED, _INTERRUPTED = 2, 70, 130
+_DEBUG = "--debug"
+# What typer raises to end a command, or to complain of how it was called; it says that itself.
+_ENDS: tuple[type[BaseException], ...] = (typer.Exit, *typer.BadParameter.__mro__[:3])
+
+
+class Commands(TyperGroup):
+    """All commands. Whatever goes wrong in one is a line on standard error and an exit code."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401
+        """Read the options of all commands, one of which may stand behind the command too."""
+        end = args.index("--") if "--" in args else len(args)
+        if _DEBUG in args[:end]:
+            args = [_DEBUG, *(each for each in args[:end] if each != _DEBUG), *args[end:]]
+        return super().parse_args(ctx, args)
+
+    def make_context(self, *arguments: Any, **settings: Any) -> Any:  # noqa: ANN401
+        """Read the command line; what is asked for help is answered here."""
+        with exit_codes():
+            return super().make_context(*arguments, **settings)
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
+        """Run a command."""
+        with exit_codes(debug=ctx.params["debug"]), warnings.catch_warnings():
+            # The finding says it too, in its cautions.
+            warnings.simplefilter("ignore", BinnedLevelWarning)
+            return super().invoke(ctx)
+
+
+@contextmanager
+def exit_codes(*, debug: bool = False) -> Iterator[None]:
+    """One clear line and an exit code instead of a traceback.
+
+    2 is wrong input, 130 an interrupt, 70 all that nobody expected. 1 is a verdict, so no error
+    may end with it.
+    """
+    try:
+        yield
+    except _ENDS:
+        raise
+    except InputError as error:
+        _say(str(error), error, debug=debug)
+        raise typer.Exit(_BAD_INPUT) from error
+    except KeyboardInterrupt as interrupt:
+        _say("interrupted; nothing more was written.", interrupt)
+        raise typer.Exit(_INTERRUPTED) from interrupt
+    except (OSError, SystemExit) as error:
+        _leave_output()
+        # Help is printed by somebody who leaves in his own way when nobody reads it.
+        reason = "Broken pipe" if isinstance(error, SystemExit) else error.strerror or error
+        _say(f"cannot go on: {reason}.", error, debug=debug)
+        raise typer.Exit(_UNEXPECTED) from error
+    except BaseException as error:  # a panic inside an engine is no Exception
+        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        _say(f"unexpected error: {what}; {_DEBUG} shows where.", error, debug=debug)
+        raise typer.Exit(_UNEXPECTED) from error
+
+
+def _say(words: str, error: BaseException, *, debug: bool = False) -> None:
+    with suppress(OSError):  # nobody may be listening there either
+        if debug:
+            traceback.print_exception(error)
+        say_error(words)
+
+
+def _leave_output() -> None:
+    """Let what is still to be printed go nowhere, so that Python does not fail with it again."""
+    with suppress(AttributeError, OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+app: typer.Typer = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    invoke_without_command=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def common_options(
+    version: Annotated[  # noqa: FBT002
+        bool, typer.Option("--version", help="Say which version this is.", is_eager=True)
+    ] = False,
+    debug: Annotated[  # noqa: ARG001, FBT002
+        bool, typer.Option(_DEBUG, help="Show where in the program an error came from.")
+    ] = False,
+) -> None:
+    """Audit conditional fairness: whether groups get the same scores among equals.
+
+    Exit codes: 0 done or pass, 1 fail, 3 investigate, 2 bad input, 70 unexpected, 130 interrupted.
+    """
+    if version:
+        typer.echo(f"likeforlike {__version__}")
+        raise typer.Exit
+
+
+app.command("audit")(audit_command)
+app.command("sweep")(sweep_command)
+app.command("reproduce")(reproduce_command)
+app.command("demo")(demo_command)
+app.command("datasets")(datasets_command)
+app.command("schema")(schema_command)

@@ -1,0 +1,158 @@
+"""`likeforlike sweep` and `likeforlike reproduce`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from likeforlike._text import null_words
+from likeforlike.cli._shared import (
+    Encoding,
+    NoUsualNulls,
+    NullValues,
+    Separator,
+    TableFile,
+    one_column,
+    one_of,
+    training_bar,
+)
+from likeforlike.cli._terminal import Terminal, sweep_table
+from likeforlike.errors import InputError, MissingExtra
+from likeforlike.experiments._method_names import METHOD_NAMES
+from likeforlike.experiments._vocabulary import PAPER_DATASETS
+
+
+def sweep_command(
+    file: TableFile,
+    target: Annotated[str, typer.Option(help="Column to be predicted.")],
+    sensitive: Annotated[list[str], typer.Option(help="Column whose values are the groups.")],
+    legitimate: Annotated[
+        list[str] | None, typer.Option(help="Column that makes people equal; may be repeated.")
+    ] = None,
+    feature: Annotated[
+        list[str] | None, typer.Option(help="Input of the models; all other columns by default.")
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(help=f"{one_of(METHOD_NAMES)}; may be repeated."),
+    ] = None,
+    strength: Annotated[list[float] | None, typer.Option(help="May be repeated.")] = None,
+    seeds: Annotated[int, typer.Option(help="How many splits of the rows.")] = 5,
+    epochs: Annotated[int, typer.Option(help="At most so many epochs.")] = 200,
+    max_disparity: Annotated[
+        float | None, typer.Option(help="Name the best run within this conditional disparity.")
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="Write the model named by --max-disparity here, as JSON.")
+    ] = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    null_value: NullValues = None,
+    no_usual_nulls: NoUsualNulls = False,  # noqa: FBT002
+    out: Annotated[Path, typer.Option(help="Folder of the results and the journal.")] = Path(
+        "sweep"
+    ),
+) -> None:
+    """Train models at several strengths on several splits, and show what they trade.
+
+    Finished runs are kept in OUT/journal.jsonl: a sweep that was stopped goes on where it was.
+    """
+    from likeforlike.datasets import dataset_of_table
+    from likeforlike.datasets._table_file import read_table
+    from likeforlike.experiments import Task, fit_model, named_methods, sweep
+    from likeforlike.experiments._sweep_panels import sweep_svg
+    from likeforlike.files._csv import CsvOptions
+    from likeforlike.files._files import check_writable, write_whole
+
+    if model is not None and max_disparity is None:
+        raise InputError("--model needs --max-disparity, which says which model to keep.")
+    check_writable(model)
+    group, levels = one_column(sensitive), legitimate or []
+    table = read_table(
+        file,
+        CsvOptions(separator, encoding, tuple(null_value or ()), not no_usual_nulls),
+        named=[target, group, *levels, *(feature or [])],
+        groups=[group, *levels],
+    )
+    data, left_out = dataset_of_table(
+        table.frame, target=target, sensitive=group, legitimate=levels, features=feature
+    )
+    methods = named_methods(
+        method or ["none", "legitimate-only", "fairleap", "fairbit"],
+        strength or [0.1, 0.3, 1.0, 3.0, 10.0, 30.0],
+    )
+    terminal = Terminal()
+    if left_out:
+        read_as = f" Read as missing: {null_words(table.nulls)}." if table.nulls else ""
+        terminal.print(
+            f"{left_out:,} of {table.frame.height:,} rows lack a value and are left out.{read_as}"
+        )
+    task = Task(data, max_epochs=epochs, patience=max(1, epochs // 5))
+    with training_bar() as progress:
+        finished = sweep(
+            task, methods, seeds=seeds, journal=out / "journal.jsonl", progress=progress
+        )
+    finished.write(out)
+    try:
+        write_whole(out / "frontier.svg", sweep_svg(finished, title=file.name))
+    except MissingExtra as missing:
+        terminal.print(f"No picture: {missing}")
+    terminal.print(sweep_table(finished))
+    if max_disparity is not None:
+        best = finished.frontier().choose(max_disparity=max_disparity)
+        terminal.print(
+            f"Best within {max_disparity:g}: {best['method']} at strength "
+            f"{best['strength']:g}. Audit it on rows that took no part in this."
+        )
+        if model is not None:
+            chosen = next(each for each in methods if each.name == best["method"])
+            fit_model(task, chosen, strength=best["strength"]).write(model)
+            terminal.print(f"Written: {model}, trained on the first split")
+    terminal.print(f"Written: {out}")
+
+
+def reproduce_command(
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option(help=f"{one_of(PAPER_DATASETS)}; may be repeated. All of them."),
+    ] = None,
+    runs: Annotated[int | None, typer.Option(help="Splits of every data set. 10.")] = None,
+    quick: Annotated[  # noqa: FBT002
+        bool, typer.Option("--quick", help="Two splits, one epoch, few strengths: a trial.")
+    ] = False,
+    out: Annotated[Path, typer.Option(help="Folder of results, figures and journals.")] = Path(
+        "reproduction"
+    ),
+    page: Annotated[
+        Path | None, typer.Option(help="Where the page goes; OUT/reproduction.md by default.")
+    ] = None,
+    read: Annotated[
+        Path | None, typer.Option(help="Train nothing; write figures and page from this folder.")
+    ] = None,
+) -> None:
+    """Run the paper's experiments, and set what comes out beside what the paper says.
+
+    Finished runs are kept in OUT/journals: a reproduction that was stopped goes on where it was.
+    """
+    from likeforlike.files._files import check_writable
+    from likeforlike.paper._protocol import Profile
+    from likeforlike.paper._publishing import publish
+    from likeforlike.paper._reproduction import read_reproduction, reproduce
+
+    check_writable(page)
+    target = page or out / "reproduction.md"
+    if read is not None:
+        reproduction = read_reproduction(read)
+    else:
+        profile = Profile.quick() if quick else Profile()
+        if runs is not None:
+            profile = replace(profile, runs=runs)
+        with training_bar() as progress:
+            reproduction = reproduce(
+                out, datasets=dataset or PAPER_DATASETS, profile=profile, progress=progress
+            )
+    for path in publish(reproduction, out, target):
+        Terminal().print(f"Written: {path}")

@@ -1,0 +1,124 @@
+"""What commands share: options about files, bars while something takes long, results in files."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from likeforlike.cli._terminal import Terminal
+from likeforlike.errors import InputError
+
+if TYPE_CHECKING:
+    from likeforlike.document._types import Document
+
+TableFile = Annotated[
+    Path,
+    typer.Argument(help="A .csv, .tsv or .parquet file, one row a person; .csv.gz will do, too."),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(help="Between the values of a CSV file; by default what fits its header."),
+]
+Encoding = Annotated[
+    str | None, typer.Option(help="Of a CSV file, such as latin-1; UTF-8 by default.")
+]
+NullValues = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--null-value",
+        help="What stands for a missing value in a CSV file, beside nothing, NA, N/A, ?, null, "
+        "None and NaN; may be repeated.",
+    ),
+]
+NoUsualNulls = Annotated[
+    bool,
+    typer.Option("--no-usual-nulls", help="Take NA, N/A, ?, null, None and NaN for values."),
+]
+
+
+def one_column(sensitive: Sequence[str]) -> str:
+    """The sensitive column, of which there can be one: of several the last would win unseen."""
+    if len(sensitive) > 1:
+        raise InputError(
+            f"--sensitive takes one column, not {len(sensitive)}; put them together in one first."
+        )
+    return sensitive[0]
+
+
+def one_of(names: Sequence[str]) -> str:
+    """Names to choose from, as a sentence lists them."""
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _watched() -> bool:
+    """Whether somebody sees a bar on standard error."""
+    return Terminal(stderr=True).is_terminal and os.environ.get("TERM") != "dumb"
+
+
+@contextmanager
+def resampling_bar(permutations: int, audits: int = 1) -> Iterator[Callable[[int], None] | None]:
+    """A bar on the terminal; silence when nobody watches."""
+    if not _watched():
+        yield None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from likeforlike.inference._noise import DRAWS
+
+    columns = TextColumn("resampling"), BarColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Terminal(stderr=True), transient=True) as bar:
+        one_contrast = permutations + DRAWS
+        task = bar.add_task("resampling", total=audits * one_contrast)
+
+        def advance(done: int) -> None:
+            bar.update(task, advance=done)
+            if bar.tasks[0].completed > (bar.tasks[0].total or 0):
+                bar.update(task, total=(bar.tasks[0].total or 0) + one_contrast)
+
+        yield advance
+
+
+@contextmanager
+def training_bar() -> Iterator[Callable[[int, int], None] | None]:
+    """A bar over the units of a sweep, with the time that is left."""
+    if not _watched():
+        yield None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("training"), BarColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Terminal(stderr=True), transient=True) as bar:
+        task = bar.add_task("training", total=None)
+        yield lambda done, whole: bar.update(task, completed=done, total=whole)
+
+
+def deliver(document: Document, report: Path | None, json: str | None) -> None:
+    """Write the page and the JSON of a document into the files that were asked for."""
+    from likeforlike.auditing._document_parts import document_json
+    from likeforlike.files._files import write_whole
+    from likeforlike.report import page
+
+    if report is not None:
+        write_whole(report, page(document))
+    if json is not None and json != "-":
+        write_whole(json, document_json(document))
+
+
+def tell_delivered(
+    document: Document, report: Path | None, json: str | None, terminal: Terminal
+) -> None:
+    """Print the JSON if that was asked for, and name the files that were written."""
+    from likeforlike.auditing._document_parts import document_json
+
+    if json == "-":
+        sys.stdout.write(document_json(document))
+        sys.stdout.flush()
+    for path in (report, None if json == "-" else json):
+        if path is not None:
+            terminal.print(f"Written: {path}")

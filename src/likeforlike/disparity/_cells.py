@@ -1,0 +1,469 @@
+"""Cells: the sorted scores of every level and group, the first narrow waist.
+
+A *cell* is one group inside one level. A hundred rows or ten billion end up here, either exactly
+(from rows) or summarised (from counts in bins of a known width), and everything statistical reads
+only this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from likeforlike._arrays import BoolArray, FloatArray, IntArray, real
+from likeforlike.disparity._columns import Codes, Column, encode, numbers, same_length, weights
+from likeforlike.errors import InputError
+from likeforlike.transport._atoms import Atoms, atoms_of_rows, segment_counts, segment_means
+from likeforlike.transport._scale import (
+    HIGHEST_ORDER,
+    Scale,
+    moderate,
+    scale_of,
+    weight_factor,
+)
+from likeforlike.transport._sorting import join_segments, sort_rows
+
+# Numbers of rows are added up as floats and as 64-bit integers; both hold them exactly up to here.
+_MOST_ROWS = 2.0**53
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Sorted scores of each (level, group), with ties merged unless rows have weights or clusters.
+
+    Attributes
+    ----------
+    levels : labels of the K levels.
+    groups : labels of the G groups.
+    atoms : K x G packed distributions; level k and group g is segment k * G + g. Some may be
+        empty.
+    resolution : width of the bins the scores were rounded to; 0 means exact.
+    weighted : whether each row has a weight of its own; tied rows then stay apart.
+    cluster : (m,) integers, to whom each row belongs, where several rows may belong to one person
+        (household, school); tied rows then stay apart. `None` means that rows are independent.
+    cluster_labels : what the clusters are called; `cluster_labels[cluster[i]]` is that of atom i.
+
+    Examples
+    --------
+    >>> from likeforlike import Cells
+    >>> cells = Cells.from_rows([0.2, 0.4, 0.4, 0.9], ["m", "f", "f", "m"], [1, 1, 1, 2])
+    >>> cells.levels, cells.groups
+    ((1, 2), ('f', 'm'))
+    >>> cells.counts
+    array([[2, 1],
+           [0, 1]])
+    """
+
+    levels: tuple[Hashable, ...]
+    groups: tuple[Hashable, ...]
+    atoms: Atoms
+    resolution: float = 0.0
+    weighted: bool = False
+    cluster: IntArray | None = None
+    cluster_labels: tuple[Hashable, ...] = ()
+
+    @classmethod
+    def from_rows(
+        cls,
+        scores: Column,
+        groups: Column,
+        levels: Column | None = None,
+        *,
+        sample_weight: Column | None = None,
+        cluster: Column | None = None,
+    ) -> Cells:
+        """Cells of rows, exactly: one sort, O(n).
+
+        Parameters
+        ----------
+        scores : (n,) finite numbers.
+        groups : (n,) labels of the sensitive feature.
+        levels : (n,) labels of the legitimate features; `None` means one level.
+        sample_weight : (n,) numbers >= 0; rows of weight 0 are left out.
+        cluster : (n,) labels of what rows have in common (a person with several rows, a
+            household); `None` means that every row is one of its own.
+
+        Examples
+        --------
+        >>> from likeforlike import Cells
+        >>> twice = Cells.from_rows([0.2, 0.2, 0.9], ["f", "f", "m"], cluster=["Ann", "Ann", "Bo"])
+        >>> twice.cluster, twice.cluster_labels
+        (array([0, 0, 1]), ('Ann', 'Bo'))
+        """
+        values = numbers(scores, "scores")
+        group = encode(groups, "groups")
+        same_length(values.size, group.codes.size, "groups")
+        level = _one_level(values.size) if levels is None else encode(levels, "levels")
+        same_length(values.size, level.codes.size, "levels")
+        clusters = None if cluster is None else encode(cluster, "cluster")
+        return cls.from_codes(level, group, values, sample_weight=sample_weight, cluster=clusters)
+
+    @classmethod
+    def from_counts(
+        cls,
+        levels: Column | None,
+        groups: Column,
+        values: Column,
+        counts: Column,
+        *,
+        mass: Column | None = None,
+        resolution: float = 0.0,
+    ) -> Cells:
+        """Cells of a table of counts: what a database returns for `group by`.
+
+        Parameters
+        ----------
+        levels, groups : (m,) labels; `levels=None` means one level.
+        values : (m,) finite numbers, exact scores or the middles of bins.
+        counts : (m,) whole numbers >= 0, how many rows each line stands for.
+        mass : (m,) numbers >= 0, the sum of the sample weights of those rows; `None` means the
+            counts.
+        resolution : the width h of the bins. Rounding moves each score by at most h / 2, so
+            every Wasserstein distance moves by at most h.
+
+        Examples
+        --------
+        >>> from likeforlike import Cells
+        >>> Cells.from_counts(None, ["f", "m"], [0.5, 0.5], [10, 30]).counts
+        array([[10, 30]])
+        """
+        value = numbers(values, "values")
+        group = encode(groups, "groups")
+        same_length(value.size, group.codes.size, "groups")
+        level = _one_level(value.size) if levels is None else encode(levels, "levels")
+        same_length(value.size, level.codes.size, "levels")
+        count = _row_counts(counts, value.size)
+        if not 0.0 <= real(resolution) < np.inf:
+            raise InputError(f"resolution must be 0 or more, not {resolution}.")
+        amount = count if mass is None else _summable(weights(mass, "mass", value.size))
+        return _collect(
+            level, group, value, amount, count.astype(np.int64), resolution=float(resolution)
+        )
+
+    @classmethod
+    def from_codes(
+        cls,
+        level: Codes | None,
+        group: Codes,
+        values: FloatArray,
+        *,
+        sample_weight: Column | None = None,
+        counts: IntArray | None = None,
+        cluster: Codes | None = None,
+        resolution: float = 0.0,
+    ) -> Cells:
+        """Cells of lines whose levels and groups are numbered already.
+
+        Parameters
+        ----------
+        level, group : codes and labels; `level=None` means one level. Labels keep their order.
+        values : (m,) finite floats.
+        sample_weight : (m,) numbers >= 0, for lines that are rows.
+        counts : (m,) integers, for lines that stand for several rows.
+        cluster : codes and labels of what rows have in common, for lines that are rows.
+        resolution : as for `from_counts`.
+        """
+        level = _one_level(values.size) if level is None else level
+        if cluster is not None:
+            same_length(values.size, cluster.codes.size, "cluster")
+            if counts is not None:
+                raise InputError(
+                    "counts cannot say which row belongs to which cluster; pass rows, or leave "
+                    "cluster out."
+                )
+        if sample_weight is not None:
+            mass = weights(sample_weight, "sample_weight", values.size)
+            return _collect(level, group, values, mass, weighted=True, cluster=cluster)
+        if counts is None:
+            return _collect(level, group, values, cluster=cluster)
+        mass = counts.astype(np.float64)
+        return _collect(level, group, values, mass, counts, resolution=resolution)
+
+    @cached_property
+    def counts(self) -> IntArray:
+        """Rows in each cell, shape (K, G)."""
+        return segment_counts(self.atoms).reshape(len(self.levels), len(self.groups))
+
+    @cached_property
+    def mass(self) -> FloatArray:
+        """Total weight of each cell, shape (K, G), in moderate units (`scaled`)."""
+        totals = self.scaled().cells.atoms.totals
+        return totals.reshape(len(self.levels), len(self.groups))
+
+    @cached_property
+    def means(self) -> FloatArray:
+        """Mean score of each cell, shape (K, G); NaN where a cell is empty."""
+        cells, scale = self.scaled()
+        return scale.outward(segment_means(cells.atoms).reshape(self.counts.shape))
+
+    @property
+    def reach(self) -> float:
+        """R, the largest difference between two scores."""
+        lowest, highest = self._ends
+        return highest - lowest
+
+    @cached_property
+    def _ends(self) -> tuple[float, float]:
+        """The lowest and the highest score."""
+        return float(self.atoms.values.min()), float(self.atoms.values.max())
+
+    def scaled(self, order: float = 2.0) -> ScaledCells:
+        """The same cells with scores and weights of a size that costs of this order can carry.
+
+        These very cells where that is so already.
+        """
+        return ScaledCells(self, Scale()) if self._is_moderate(order) else self._scaled
+
+    def _is_moderate(self, order: float) -> bool:
+        largest = float(self.atoms.totals.max())
+        return weight_factor(largest) == 1.0 and scale_of(*self._ends, order) == Scale()
+
+    @cached_property
+    def _scaled(self) -> ScaledCells:
+        scale = scale_of(*self._ends, HIGHEST_ORDER)
+        values, mass = scale.inward(self.atoms.values), moderate(self.atoms.mass)
+        return ScaledCells(
+            replace(self, atoms=replace(self.atoms, values=values, mass=mass)), scale
+        )
+
+    def segments(self, group: int) -> IntArray:
+        """Segments of one group (by position), level after level, shape (K,)."""
+        return np.arange(len(self.levels)) * len(self.groups) + group
+
+    def merge(self, other: Cells) -> Cells:
+        """Cells of these rows and of those of `other`. Levels and groups need not agree.
+
+        Rows of both that have the same cluster label belong to the same cluster.
+
+        Examples
+        --------
+        >>> from likeforlike import Cells
+        >>> monday = Cells.from_rows([0.1, 0.9], ["f", "m"])
+        >>> tuesday = Cells.from_rows([0.1, 0.4], ["f", "m"])
+        >>> monday.merge(tuesday).counts
+        array([[2, 2]])
+        """
+        if self.resolution != other.resolution:
+            raise InputError(
+                f"cells of resolution {self.resolution} and {other.resolution} do not merge; "
+                "summarise both with the same bins."
+            )
+        if (self.cluster is None) != (other.cluster is None):
+            raise InputError(
+                "cells with clusters and cells without do not merge; name the cluster of every "
+                "row of both."
+            )
+        level, group = (
+            _joined(mine, theirs, name)
+            for mine, theirs, name in zip(
+                self._lines(), other._lines(), ("levels", "groups"), strict=True
+            )
+        )
+        mine, theirs = self._clusters(), other._clusters()
+        atoms, others = self.atoms, other.atoms
+        return _collect(
+            level,
+            group,
+            np.concatenate([atoms.values, others.values]),
+            np.concatenate([atoms.mass, others.mass]),
+            np.concatenate([atoms.counts, others.counts]),
+            resolution=self.resolution,
+            weighted=self.weighted or other.weighted,
+            cluster=None if mine is None or theirs is None else _joined(mine, theirs, "cluster"),
+        )
+
+    def regroup(self, names: dict[Hashable, Hashable]) -> Cells:
+        """Cells of coarser groups: each group takes its new name, groups left out disappear.
+
+        Parameters
+        ----------
+        names : {group: its new name}.
+
+        Examples
+        --------
+        >>> from likeforlike import Cells
+        >>> cells = Cells.from_rows([0.1, 0.2, 0.3], ["a", "b", "c"])
+        >>> cells.regroup({"a": "a", "b": "rest", "c": "rest"}).counts
+        array([[1, 2]])
+        """
+        unknown = [name for name in names if name not in self.groups]
+        if unknown:
+            raise InputError(f"groups has no {unknown[0]!r}; there are {list(self.groups)}.")
+        level, group = self._lines()
+        kept = np.array([name in names for name in self.groups])[group.codes]
+        renamed = encode([names.get(name, name) for name in self.groups], "groups")
+        return _collect(
+            _used(Codes(level.codes[kept], level.labels)),
+            _used(Codes(renamed.codes[group.codes[kept]], renamed.labels)),
+            self.atoms.values[kept],
+            self.atoms.mass[kept],
+            self.atoms.counts[kept],
+            resolution=self.resolution,
+            weighted=self.weighted,
+            cluster=self._clusters(kept),
+        )
+
+    def pool_levels(self) -> Cells:
+        """Cells of the same rows with all levels thrown together.
+
+        Examples
+        --------
+        >>> from likeforlike import Cells
+        >>> Cells.from_rows([0.1, 0.2], ["f", "m"], [1, 2]).pool_levels().counts
+        array([[1, 1]])
+        """
+        if len(self.levels) == 1:
+            return self
+        atoms = self.atoms
+        apart = self.weighted or self.cluster is not None
+        if not apart and int(self.counts.sum()) == atoms.values.size:
+            # Every atom is a row. If all their scores differ, mass and counts stay as they are.
+            of_group = np.arange(len(self.levels) * len(self.groups)).reshape(self.counts.shape).T
+            joined = join_segments(atoms.values, atoms.offsets, of_group)
+            pooled = atoms_of_rows(joined, ones=(atoms.mass, atoms.counts))
+            return Cells(("all",), self.groups, pooled, self.resolution)
+        return _collect(
+            _one_level(atoms.values.size),
+            self._group_lines(),
+            atoms.values,
+            atoms.mass,
+            atoms.counts,
+            resolution=self.resolution,
+            weighted=self.weighted,
+            cluster=self._clusters(),
+        )
+
+    def _lines(self) -> tuple[Codes, Codes]:
+        """Level and group of every atom."""
+        n_levels, n_groups = len(self.levels), len(self.groups)
+        sizes = np.diff(self.atoms.offsets)
+        level = np.repeat(np.repeat(np.arange(n_levels), n_groups), sizes)
+        return Codes(level, self.levels), self._group_lines()
+
+    def _group_lines(self) -> Codes:
+        """Group of every atom."""
+        group = np.tile(np.arange(len(self.groups)), len(self.levels))
+        return Codes(np.repeat(group, np.diff(self.atoms.offsets)), self.groups)
+
+    def _clusters(self, kept: BoolArray | None = None) -> Codes | None:
+        """Cluster of every atom, or of those that are kept."""
+        if self.cluster is None:
+            return None
+        codes = self.cluster if kept is None else self.cluster[kept]
+        return Codes(codes, self.cluster_labels)
+
+
+class ScaledCells(NamedTuple):
+    """Cells with scores and weights of moderate size, and the scale of the scores."""
+
+    cells: Cells
+    scale: Scale
+
+
+def _row_counts(counts: Column, size: int) -> FloatArray:
+    """Numbers of rows, checked."""
+    count = weights(counts, "counts", size)
+    if (count != np.floor(count)).any():
+        raise InputError("counts must be whole numbers; pass sums of weights as mass.")
+    # Before anything is added up: the largest may be all that a sum can hold.
+    if float(count.max()) > _MOST_ROWS or float(count.sum()) > _MOST_ROWS:
+        raise InputError(
+            f"counts go up to {count.max():g}, but more than {_MOST_ROWS:.0g} rows in all cannot "
+            "be counted exactly; pass sums of weights as mass, with smaller counts."
+        )
+    return count
+
+
+def _summable(mass: FloatArray) -> FloatArray:
+    """Mass whose sums can be held."""
+    with np.errstate(over="ignore"):
+        if np.isfinite(mass.sum()):
+            return mass
+    raise InputError("mass adds up to more than a number can hold; divide it by the largest.")
+
+
+def _one_level(size: int) -> Codes:
+    return Codes(np.zeros(size, np.int64), ("all",))
+
+
+def _joined(mine: Codes, theirs: Codes, name: str) -> Codes:
+    """Both columns below each other, numbered by one set of labels."""
+    together = encode([*mine.labels, *theirs.labels], name)
+    of_mine, of_theirs = np.split(together.codes, [len(mine.labels)])
+    codes = np.concatenate([of_mine[mine.codes], of_theirs[theirs.codes]])
+    return Codes(codes, together.labels)
+
+
+def _used(column: Codes) -> Codes:
+    """Forget the labels that no row has."""
+    present = np.bincount(column.codes, minlength=len(column.labels)) > 0
+    if present.all():
+        return column
+    labels = tuple(column.labels[k] for k in np.flatnonzero(present))
+    return Codes((np.cumsum(present) - 1)[column.codes], labels)
+
+
+def _collect(
+    level: Codes,
+    group: Codes,
+    values: FloatArray,
+    mass: FloatArray | None = None,
+    counts: IntArray | None = None,
+    *,
+    resolution: float = 0.0,
+    weighted: bool = False,
+    cluster: Codes | None = None,
+) -> Cells:
+    """Sort lines into cells. No mass means one each; no counts means a row each."""
+    kept = _order_of_ties(mass, cluster, weighted=weighted)
+    if kept is not None:
+        level = Codes(level.codes[kept], level.labels)
+        group = Codes(group.codes[kept], group.labels)
+        values = values[kept]
+        mass = None if mass is None else mass[kept]
+        counts = None if counts is None else counts[kept]
+        cluster = None if cluster is None else _used(Codes(cluster.codes[kept], cluster.labels))
+        level, group = _used(level), _used(group)
+    n_groups = len(group.labels)
+    # One level needs no arithmetic on a million codes.
+    segments = group.codes
+    if len(level.labels) > 1:
+        segments = level.codes * n_groups
+        segments += group.codes
+    n_segments = len(level.labels) * n_groups
+    carried = mass is not None or cluster is not None
+    ordered = sort_rows(values, segments, n_segments, with_rows=carried)
+    atoms = atoms_of_rows(ordered, mass, counts, merge=not weighted and cluster is None)
+    if cluster is None:
+        return Cells(level.labels, group.labels, atoms, resolution, weighted)
+    return Cells(
+        level.labels,
+        group.labels,
+        atoms,
+        resolution,
+        weighted,
+        cluster.codes[ordered.rows],
+        cluster.labels,
+    )
+
+
+def _order_of_ties(
+    mass: FloatArray | None, cluster: Codes | None, *, weighted: bool
+) -> IntArray | None:
+    """Lines that count, in an order that does not depend on theirs; `None` means all, as they are.
+
+    Tied rows that stay apart are put in order of weight, then of cluster: no sum may depend on the
+    order rows come in.
+    """
+    if mass is None:
+        return None if cluster is None else np.argsort(cluster.codes, kind="stable")
+    if not weighted and cluster is None and mass.all():
+        return None
+    kept = np.flatnonzero(mass)
+    if cluster is not None:
+        return kept[np.lexsort((cluster.codes[kept], mass[kept]))]
+    return kept[np.argsort(mass[kept], kind="stable")] if weighted else kept

@@ -1,0 +1,334 @@
+"""Columns: one-dimensional input of any kind, checked, as plain arrays.
+
+Numpy arrays, lists, and whatever series narwhals knows (pandas, polars, pyarrow, ...) come in;
+floats or codes come out. Every complaint names the argument and the first offending row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+from narwhals.exceptions import NarwhalsError
+
+from likeforlike._arrays import BoolArray, FloatArray, IntArray
+from likeforlike.errors import InputError
+from likeforlike.transport._threads import n_threads
+
+_LARGEST = np.iinfo(np.int64).max
+
+Column = Sequence[Any] | npt.NDArray[Any] | Any
+"""A one-dimensional column: numpy array, list, or a series narwhals accepts.
+
+Examples
+--------
+>>> import numpy as np
+>>> import polars as pl
+>>> import likeforlike as lfl
+>>> float(lfl.dd(pl.Series([0.0, 1.0]), np.array(["f", "m"])))
+1.0
+"""
+
+
+class Codes(NamedTuple):
+    """A categorical column: `labels[codes[i]]` is the value of row i.
+
+    Attributes
+    ----------
+    codes : (n,) integers.
+    labels : the distinct values that occur, in order.
+    """
+
+    codes: IntArray
+    labels: tuple[Hashable, ...]
+
+
+def refuse_masked(column: object, name: str) -> None:
+    """Raise if an array has masked values, which numpy forgets when it makes a plain one."""
+    if isinstance(column, np.ma.MaskedArray) and np.ma.is_masked(column):
+        hidden = np.ma.getmaskarray(column)
+        first = tuple(int(k) for k in np.argwhere(hidden)[0])
+        raise InputError(
+            f"{name} is an array with {hidden.sum()} masked value(s), the first at "
+            f"{first[0] if len(first) == 1 else first}; remove those rows or fill them."
+        )
+
+
+def _array(column: Column, name: str) -> npt.NDArray[Any]:
+    """Turn any one-dimensional column into a numpy array."""
+    refuse_masked(column, name)
+    if isinstance(column, np.ndarray):
+        array = np.asarray(column)
+    else:
+        native = nw.from_native(column, series_only=True, pass_through=True)
+        array = _unpacked(native) if isinstance(native, nw.Series) else _listed(column, name)
+    if array.ndim != 1:
+        raise InputError(
+            f"{name} must be one-dimensional, but its shape is {array.shape}; pass one column."
+        )
+    if array.size == 0:
+        raise InputError(f"{name} is empty; there is nothing to measure.")
+    return array
+
+
+def _unpacked(series: nw.Series[Any]) -> npt.NDArray[Any]:
+    """The values of a series; what numpy has no type for becomes objects."""
+    if series.dtype in (nw.Int128, nw.UInt128):
+        return _objects(series.to_list())
+    return series.to_numpy()
+
+
+def _objects(items: Sequence[Any]) -> npt.NDArray[Any]:
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array
+
+
+def _listed(column: Column, name: str) -> npt.NDArray[Any]:
+    _refuse_table(column, name)
+    if hasattr(column, "__array__"):
+        return np.asarray(column)
+    if isinstance(column, str | bytes | AbstractSet | Mapping) or not hasattr(column, "__len__"):
+        raise InputError(
+            f"{name} must be a one-dimensional array, list or series, not {type(column).__name__}."
+        )
+    items = list(column)
+    # Left to itself numpy turns [1, "a"] into strings, and drops a zero at the end of a string.
+    if any(isinstance(item, str | bytes) for item in items):
+        return _objects(items)
+    try:
+        return np.asarray(items)
+    except ValueError as error:  # lists of different lengths
+        raise InputError(
+            f"{name} must be one-dimensional, but it holds lists of different lengths."
+        ) from error
+
+
+def _refuse_table(column: Column, name: str) -> None:
+    """Complain about a table in the place of a column, whose columns would be taken for rows."""
+    table = nw.from_native(column, pass_through=True)
+    if isinstance(table, nw.DataFrame | nw.LazyFrame):
+        columns = table.collect_schema().names()
+        raise InputError(
+            f"{name} must be one column, but it is a table of {len(columns)}: {columns}. Pass one "
+            "of them; to compare combinations, put them together in a column first."
+        )
+
+
+def numbers(column: Column, name: str) -> FloatArray:
+    """Check that a column holds finite numbers and return it as contiguous floats, shape (n,)."""
+    array = _array(column, name)
+    if array.dtype.kind not in "fiub":
+        array = _parsed(array, name)
+    floats = np.ascontiguousarray(array, dtype=np.float64)
+    finite = np.isfinite(floats)
+    if not finite.all():
+        bad = np.flatnonzero(~finite)
+        raise InputError(
+            f"{name} has {bad.size} value(s) that are not finite, the first at row {bad[0]} "
+            f"({floats[bad[0]]}); remove those rows or fill them."
+        )
+    return floats
+
+
+def _parsed(array: npt.NDArray[Any], name: str) -> FloatArray:
+    """Floats from an object array of numbers; text is refused rather than guessed at."""
+    if array.dtype == object and not any(isinstance(item, str) for item in array):
+        try:
+            return array.astype(np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(f"{name} must hold numbers: {error}.") from error
+    raise InputError(f"{name} must hold numbers, but its type is {array.dtype}; convert it first.")
+
+
+def weights(column: Column, name: str, size: int) -> FloatArray:
+    """Check sample weights: finite, not negative, not all zero, one for each of `size` rows."""
+    floats = numbers(column, name)
+    same_length(size, floats.size, name)
+    negative = np.flatnonzero(floats < 0.0)
+    if negative.size:
+        raise InputError(
+            f"{name} has {negative.size} negative value(s), the first at row {negative[0]} "
+            f"({floats[negative[0]]}); weights must be 0 or more."
+        )
+    if not floats.any():
+        raise InputError(f"{name} is zero for every row; at least one row must count.")
+    return floats
+
+
+def same_length(expected: int, actual: int, name: str) -> None:
+    """Raise unless a column has as many rows as the scores."""
+    if expected != actual:
+        raise InputError(f"{name} has {actual} row(s), but scores have {expected}.")
+
+
+def encode(column: Column, name: str) -> Codes:
+    """Number the distinct values of a column, in sorted order (by text where types are mixed)."""
+    series = nw.from_native(column, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series) and series.dtype in (nw.String, nw.Categorical, nw.Enum):
+        return _encode_texts(series, name)
+    array = _array(column, name)
+    if array.dtype.kind in "biu":
+        return _encode_integers(array)
+    if array.dtype.kind in "fmM":
+        _refuse_missing(np.isnan(array) if array.dtype.kind == "f" else np.isnat(array), name)
+        labels, codes = np.unique(array, return_inverse=True)
+        return Codes(codes.astype(np.int64), tuple(labels.tolist()))
+    return _encode_objects(array.tolist(), name)
+
+
+def _encode_integers(array: npt.NDArray[Any]) -> Codes:
+    """Codes of integers, by table look-up where their range is not much wider than the data."""
+    low, high = int(array.min()), int(array.max())
+    if high - low > 4 * array.size + 1024 or high > _LARGEST:
+        labels, codes = np.unique(array, return_inverse=True)
+        return Codes(codes.astype(np.int64), tuple(labels.tolist()))
+    shifted: IntArray = array.astype(np.int64, copy=False)
+    if low:
+        shifted = shifted - low
+    present = np.bincount(shifted, minlength=high - low + 1) > 0
+    values = np.flatnonzero(present) + low
+    labels_out = tuple(values.astype(array.dtype).tolist())
+    if present.all():
+        return Codes(shifted, labels_out)
+    return Codes((np.cumsum(present) - 1)[shifted], labels_out)
+
+
+def _encode_texts(series: nw.Series[Any], name: str) -> Codes:
+    """Codes of a column of text, numbered by its own library where that is faster."""
+    if len(series) == 0:
+        raise InputError(f"{name} is empty; there is nothing to measure.")
+    if series.null_count():
+        _refuse_missing(series.is_null().to_numpy(), name)
+    if series.implementation.is_pandas_like():
+        return _encode_pandas(series.to_native(), name)
+    texts = series.cast(nw.String)
+    if series.implementation.is_polars():
+        import polars as pl
+
+        labels = sorted(texts.unique().to_list())
+        codes = texts.to_native().cast(pl.Enum(labels)).to_physical().to_numpy()
+        return Codes(codes.astype(np.int64), tuple(labels))
+    if series.implementation.is_pyarrow():
+        return _encode_arrow(texts.to_native())
+    return _encode_objects(texts.to_list(), name)
+
+
+def _encode_arrow(texts: Any) -> Codes:  # noqa: ANN401
+    """Codes of a column of Arrow text, numbered by Arrow."""
+    parts = texts.dictionary_encode().unify_dictionaries().chunks
+    labels = parts[0].dictionary.to_pylist()
+    order = sorted(range(len(labels)), key=labels.__getitem__)
+    places = np.argsort(np.array(order))
+    codes = np.concatenate([part.indices.to_numpy() for part in parts])
+    return Codes(places[codes], tuple(labels[k] for k in order))
+
+
+def _encode_pandas(series: Any, name: str) -> Codes:  # noqa: ANN401
+    """Codes of a pandas column of text: parts are numbered side by side, then put together."""
+    edges = np.linspace(0, len(series), n_threads() + 1).astype(int).tolist()
+    parts = [series.iloc[low:high] for low, high in pairwise(edges)]
+    with ThreadPoolExecutor(len(parts)) as pool:
+        numbered = list(pool.map(lambda part: part.factorize(), parts))
+    distinct = {label for _, values in numbered for label in values}
+    labels = sorted({str(label) for label in distinct})
+    if len(labels) < len(distinct):
+        _refuse_look_alikes(distinct, name)
+    code_of = {label: code for code, label in enumerate(labels)}
+    codes = np.empty(len(series), np.int64)
+    for (low, high), (places, values) in zip(pairwise(edges), numbered, strict=True):
+        new_codes = np.array([code_of[str(label)] for label in values], np.int64)
+        np.take(new_codes, places, out=codes[low:high])
+    return Codes(codes, tuple(labels))
+
+
+def _encode_objects(items: list[Any], name: str) -> Codes:
+    """Codes of strings and other hashable values, by hashing."""
+    try:
+        distinct = list(dict.fromkeys(items))
+    except TypeError as error:
+        raise InputError(f"{name} holds values that cannot be told apart: {error}.") from error
+    if any(map(_is_nothing, distinct)):
+        _refuse_missing(np.array([_is_nothing(item) for item in items]), name)
+    if len({str(label) for label in distinct}) < len(distinct):
+        _refuse_look_alikes(distinct, name)
+    try:
+        labels = sorted(distinct)
+    except TypeError:
+        labels = sorted(distinct, key=lambda label: (type(label).__name__, str(label)))
+    code_of = {label: code for code, label in enumerate(labels)}
+    codes = np.fromiter(map(code_of.__getitem__, items), np.int64, len(items))
+    return Codes(codes, tuple(labels))
+
+
+def _is_nothing(item: object) -> bool:
+    """Whether a value is missing: None, NaN, or one that compares as unknown, as pandas has it."""
+    try:
+        return item is None or bool(item != item)  # noqa: PLR0124
+    except TypeError:
+        return True
+
+
+def _refuse_look_alikes(labels: Iterable[Hashable], name: str) -> None:
+    """Complain about values that are different and read the same, as 1 and "1"."""
+    seen: dict[str, Hashable] = {}
+    for label in labels:
+        if str(label) in seen:
+            raise InputError(
+                f"{name} holds {seen[str(label)]!r} ({type(seen[str(label)]).__name__}) and "
+                f"{label!r} ({type(label).__name__}), which read the same; make them one type."
+            )
+        seen[str(label)] = label
+
+
+def _refuse_missing(missing: BoolArray, name: str) -> None:
+    if missing.any():
+        raise InputError(
+            f"{name} has {int(missing.sum())} missing value(s), the first at row "
+            f"{int(np.argmax(missing))}; remove those rows or give them a value of their own."
+        )
+
+
+def encode_columns(features: Column, name: str, size: int) -> Codes:
+    """Codes of one column, or of the combinations that occur in several (labels are tuples)."""
+    try:
+        table = nw.from_native(features, eager_only=True, pass_through=True)
+    except NarwhalsError as error:
+        raise InputError(f"{name} cannot be read: {' '.join(str(error).split())}.") from error
+    if isinstance(table, nw.DataFrame):
+        columns = [(str(column.name), column.to_native()) for column in table.iter_columns()]
+    elif isinstance(features, np.ndarray) and features.ndim == 2:
+        refuse_masked(features, name)
+        columns = [(str(j), column) for j, column in enumerate(features.T)]
+    else:
+        columns = [("", features)]
+    if not columns:
+        raise InputError(f"{name} has no columns; leave it out, or name at least one.")
+    parts = [encode(column, f"{name} {title}".strip()) for title, column in columns]
+    codes = combined(parts)
+    same_length(size, codes.codes.size, name)
+    return codes
+
+
+def combined(parts: Sequence[Codes]) -> Codes:
+    """Codes of the combinations that occur in several columns, with tuples for labels.
+
+    They are numbered in the order of the first column, then of the second, and so on. A single
+    column is returned as it is.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    codes = parts[0].codes
+    labels: list[tuple[Hashable, ...]] = [(label,) for label in parts[0].labels]
+    for part in parts[1:]:
+        pairs = encode(codes * len(part.labels) + part.codes, "levels")
+        places = np.divmod(np.array(pairs.labels, np.int64), len(part.labels))
+        labels = [(*labels[k], part.labels[m]) for k, m in zip(*places, strict=True)]
+        codes = pairs.codes
+    return Codes(codes, tuple(labels))

@@ -1,0 +1,602 @@
+"""The document of an audit, the third narrow waist: plain values, each with its type.
+
+`Audit.to_dict` makes it; the finding, the page, the JSON and the terminal are made of it and of
+nothing else. Its types are the source of the published JSON schema, and what the docstrings below
+say about an entry is what the schema says about it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal, NamedTuple, TypedDict
+
+from likeforlike.disparity._measures import MeasureName
+from likeforlike.inference import Adjustment, Paradox
+
+SCHEMA_VERSION: Final = 2
+"""Version of the document; it rises when an entry changes meaning."""
+
+
+class Limits(NamedTuple):
+    """What the schema says of a number, or of the length of a list, beyond its type."""
+
+    least: int
+    most: int | None = None
+
+
+Count = Annotated[int, Limits(0)]
+Amount = Annotated[float, Limits(0)]
+Probability = Annotated[float, Limits(0, 1)]
+Pair = Annotated[list[str], Limits(2, 2)]
+Counts = Annotated[list[Count], Limits(2, 2)]
+Interval = Annotated[list[float], Limits(2, 2)]
+OpenInterval = Annotated[list[float | None], Limits(2, 2)]
+Scalar = str | bool | int | float
+Label = Scalar | list[Scalar]
+
+
+class RolesPart(TypedDict):
+    """Which column plays which part.
+
+    Attributes
+    ----------
+    score : column of scores or decisions.
+    sensitive : column whose values are the groups.
+    legitimate : columns whose combinations are the levels; none means one level.
+    weight : column of sample weights, or null.
+    cluster : column that says which rows belong together, or null.
+    """
+
+    score: str
+    sensitive: str
+    legitimate: list[str]
+    weight: str | None
+    cluster: str | None
+
+
+class SettingsPart(TypedDict):
+    """What was asked of the audit.
+
+    Attributes
+    ----------
+    measure : how much each level counts; "given" for weights of the user's own.
+    min_cell : levels with fewer rows of a group are called thin.
+    permutations : of the test; 0 means that nothing was resampled.
+    confidence : of intervals and certificate.
+    adjustment : of p-values of many levels, step-down, Holm or Benjamini-Hochberg.
+    reference : the group that all others were compared with; null means every two.
+    random_state : seed of everything random.
+    score_range : lowest and highest score there can be; null if nobody said.
+    """
+
+    measure: MeasureName | Literal["given"]
+    min_cell: int
+    permutations: Count
+    confidence: Probability
+    adjustment: Adjustment
+    reference: Scalar | None
+    random_state: int
+    score_range: Interval | None
+
+
+class LostPart(TypedDict):
+    """Rows of one group that were left out because a value is missing.
+
+    Attributes
+    ----------
+    group : its name; null for rows whose own group is not known.
+    rows : all rows of the group.
+    lost : those left out.
+    """
+
+    group: str | None
+    rows: Count
+    lost: Count
+
+
+class DataPart(TypedDict):
+    """What the table held, and what was done to it.
+
+    Attributes
+    ----------
+    rows : rows of the table.
+    used : rows without a missing value in the columns named.
+    missing : how many values each of these columns lacks.
+    lost : rows left out, by group; empty if no value is missing.
+    nulls : words of a CSV file that were read as missing values, by column, and how often.
+    values : how many different values each legitimate column of numbers has that was not cut.
+    edges : inner edges of the bins of each column that was cut; a value on an edge lies below it.
+    engine : who held the data.
+    resolution : width of the bins that scores were rounded to; 0 means exact.
+    """
+
+    rows: Count
+    used: Count
+    missing: dict[str, Count]
+    lost: list[LostPart]
+    nulls: dict[str, dict[str, Count]]
+    values: dict[str, Count]
+    edges: dict[str, list[float]]
+    engine: str
+    resolution: Amount
+
+
+class ProvenancePart(TypedDict):
+    """Where the figures come from.
+
+    Attributes
+    ----------
+    fingerprint : SHA-256 of the sorted scores, levels and groups, whatever the order of the rows.
+    versions : of likeforlike, Python and the libraries that compute.
+    created : when, in coordinated universal time, as ISO 8601.
+    """
+
+    fingerprint: str
+    versions: dict[str, str]
+    created: str
+
+
+class FindingPart(TypedDict):
+    """The finding in plain language.
+
+    Attributes
+    ----------
+    headline : one sentence.
+    sentences : the figures in words.
+    cautions : what to keep in mind when reading them.
+    """
+
+    headline: str
+    sentences: list[str]
+    cautions: list[str]
+
+
+class DisparityPart(TypedDict):
+    """An average distance between the scores of two groups, as observed.
+
+    Attributes
+    ----------
+    value : the distance, in units of the score.
+    gap : mean of the second group minus that of the first.
+    """
+
+    value: Amount
+    gap: float
+
+
+class OverallPart(DisparityPart):
+    """The disparity of everybody, whatever their level.
+
+    Attributes
+    ----------
+    rows : of the first and of the second group, comparable or not.
+    """
+
+    rows: Counts
+
+
+class GapPart(TypedDict):
+    """The signed gap among equals: which group scores higher, and by how much.
+
+    Attributes
+    ----------
+    value : mean of the second group minus that of the first, averaged over the levels.
+    interval : lower and upper end of its confidence interval; null where the data give none.
+    confidence : nominal coverage of the interval; with several contrasts all hold together.
+    error : standard error of the value; null where it cannot be known.
+    method : where the interval comes from: "t" from means, "rates" for decisions, "none".
+    reason : what a reader of the interval should know, or null.
+    """
+
+    value: float
+    interval: Interval | None
+    confidence: Probability
+    error: Amount | None
+    method: Literal["t", "rates", "none"]
+    reason: str | None
+
+
+class EstimatePart(TypedDict):
+    """The conditional distance without its small-sample bias: the root of the mean square.
+
+    Attributes
+    ----------
+    value : the estimate, in units of the score; null where most levels have single rows.
+    interval : lower and upper end of its confidence interval; no upper end is null.
+    confidence : nominal coverage of the interval; with several contrasts all hold together.
+    squared : mean square without bias, so that it may be negative; null if it cannot be held.
+    distance : what is squared and averaged.
+    replicated : share of the measure in levels with two rows of each group or more.
+    reason : what a reader of the interval should know, or null.
+    """
+
+    value: Amount | None
+    interval: OpenInterval
+    confidence: Probability
+    squared: float | None
+    distance: Literal["W1"]
+    replicated: Probability
+    reason: str | None
+
+
+class TestPart(TypedDict):
+    """The test of equal treatment inside the levels.
+
+    Attributes
+    ----------
+    p_value : of all components together, for this contrast alone.
+    method : how: "permutation" of labels within levels, or "design" for weights and for clusters
+        that reach over levels.
+    spoke : the component that says most against equal treatment; null if none says anything.
+    components : the p-value of each component by itself.
+    null_distance : what the average distance would be at equal treatment; null with "design".
+    excess : average distance minus that; null with "design".
+    detectable : a shift of every level that would be detected in 80% of samples like this one;
+        null where it is not known.
+    permutations : how many there were; 0 with "design".
+    """
+
+    p_value: Probability
+    method: Literal["permutation", "design"]
+    spoke: str | None
+    components: dict[str, Probability]
+    null_distance: Amount | None
+    excess: float | None
+    detectable: Amount | None
+    permutations: Count
+
+
+class OmnibusPart(TypedDict):
+    """One test over all groups: whether any of them is treated differently inside the levels.
+
+    Attributes
+    ----------
+    p_value : of the whole family.
+    groups : how many groups were compared.
+    """
+
+    p_value: Probability
+    groups: Count
+
+
+class UnexaminedPart(TypedDict):
+    """Groups that could not be compared with each other.
+
+    Attributes
+    ----------
+    groups : their names; a single one if it shares no level with anybody.
+    rows : of each.
+    reason : why.
+    """
+
+    groups: list[str]
+    rows: dict[str, Count]
+    reason: str
+
+
+class CertificatePart(TypedDict):
+    """Bounds on the average distance that hold for any sample size and any law.
+
+    Attributes
+    ----------
+    lower : at least this much.
+    upper : at most this much.
+    confidence : of each of the two by itself.
+    """
+
+    lower: Amount
+    upper: Amount
+    confidence: Probability
+
+
+class NestedPart(TypedDict):
+    """The bi-causal distance between two groups, and how it splits.
+
+    Attributes
+    ----------
+    value : the distance to the power of its order; the sum of the three parts.
+    root : the distance.
+    diagonal : the part that arises among equals.
+    off_diagonal : the part between people of different levels.
+    level_transport : the part for changing level.
+    excess : value minus what changing level costs at least.
+    diagonal_mass : share of people who find a counterpart in their own level.
+    overlap : the most that this share could be.
+    order : of the distance.
+    level_cost : what changing level costs.
+    """
+
+    value: Amount
+    root: Amount
+    diagonal: Amount
+    off_diagonal: Amount
+    level_transport: Amount
+    excess: Amount
+    diagonal_mass: Amount
+    overlap: Amount
+    order: float
+    level_cost: Amount
+
+
+class LevelPart(TypedDict):
+    """What was found in one level.
+
+    Attributes
+    ----------
+    level : its label, or the labels of its columns.
+    name : how to call it in front of people.
+    rows : of each group.
+    weight : how much it counts; the weights of all levels sum to 1.
+    distance : between the groups, as observed.
+    null_distance : what the distance averages to at equal treatment; null if untested.
+    gap : mean of the second group minus that of the first.
+    gap_interval : lower and upper end; null where the data give none.
+    contribution : share of the squared disparity that comes from this level.
+    p_value : of this level alone; null if untested.
+    p_adjusted : the same, adjusted for the number of levels.
+    thin : whether a group has fewer rows than the setting min_cell.
+    """
+
+    level: Label
+    name: str
+    rows: dict[str, Count]
+    weight: Amount
+    distance: Amount
+    null_distance: Amount | None
+    gap: float
+    gap_interval: Interval | None
+    contribution: Amount
+    p_value: Probability | None
+    p_adjusted: Probability | None
+    thin: bool
+
+
+class DistributionPart(TypedDict):
+    """Scores of both groups in one level, as histograms over the same bins.
+
+    Attributes
+    ----------
+    level : name of the level.
+    edges : of the bins, one more than there are bins.
+    shares : of each group in every bin.
+    """
+
+    level: str
+    edges: list[float]
+    shares: dict[str, list[Amount]]
+
+
+class ContrastPart(TypedDict):
+    """Two groups compared.
+
+    Attributes
+    ----------
+    groups : their names; a positive gap means that the second scores higher.
+    rows : of the first and of the second group in levels where both occur.
+    unconditional : everybody, whatever their level.
+    conditional : among equals, as observed.
+    gap : which group scores higher among equals, and by how much.
+    estimate : how far apart they are among equals; null if nothing was resampled.
+    p_value : of the test, adjusted if there are several contrasts; null if untested.
+    test : null if nothing was resampled.
+    certificate : what holds for any sample size; null unless the range of scores was given.
+    paradox : whether a comparison of everybody hides or reverses the difference among equals.
+    nested : null if there are more than 500 levels.
+    coverage : share of each group that is compared: in levels where both occur, and without a
+        missing value.
+    thin_share : share of each group in thin levels.
+    excluded : rows of each group in levels that hold one group only, by name of the level.
+    levels : ranked by contribution, thin ones last.
+    distributions : scores in the levels that contribute most.
+    """
+
+    groups: Pair
+    rows: Counts
+    unconditional: OverallPart
+    conditional: DisparityPart
+    gap: GapPart
+    estimate: EstimatePart | None
+    p_value: Probability | None
+    test: TestPart | None
+    certificate: CertificatePart | None
+    paradox: Paradox
+    nested: NestedPart | None
+    coverage: dict[str, Amount]
+    thin_share: dict[str, Amount]
+    excluded: dict[str, dict[str, Count]]
+    levels: list[LevelPart]
+    distributions: list[DistributionPart]
+
+
+class AuditFigures(TypedDict):
+    """All figures of an audit, before anything is said about them."""
+
+    schema_version: Literal[2]
+    roles: RolesPart
+    settings: SettingsPart
+    data: DataPart
+    contrasts: Annotated[list[ContrastPart], Limits(1)]
+    omnibus: OmnibusPart | None
+    unexamined: list[UnexaminedPart]
+    provenance: ProvenancePart
+
+
+class AuditDocument(AuditFigures):
+    """The document of an audit, as `Audit.to_dict` makes it and `Audit.to_json` writes it.
+
+    Attributes
+    ----------
+    schema : what kind of document this is.
+    schema_version : rises when an entry changes meaning.
+    roles : which column plays which part.
+    settings : what was asked.
+    data : what the table held.
+    contrasts : every two groups compared, the clearest evidence first.
+    omnibus : one test over all groups; null with two groups, or if untested.
+    unexamined : groups that could not be compared.
+    provenance : which data, which versions, when.
+    finding : what the figures say.
+
+    Examples
+    --------
+    >>> import json
+    >>> import likeforlike as lfl
+    >>> from likeforlike.datasets import load_loans
+    >>> from likeforlike.document import AuditDocument
+    >>> audit = lfl.audit(load_loans(1000).frame, score="approved", sensitive="sex")
+    >>> document: AuditDocument = json.loads(audit.to_json())
+    >>> document["contrasts"][0]["rows"]
+    [500, 500]
+    """
+
+    schema: Literal["likeforlike.audit"]
+    finding: FindingPart
+
+
+class TrainingDataPart(TypedDict):
+    """The rows that networks were trained and compared on.
+
+    Attributes
+    ----------
+    source : the function that made them.
+    gap : the planted disparity.
+    seed : of everything else that is random.
+    rows : all of them.
+    learning : rows that networks learnt from.
+    deciding : rows that told when to stop and which strength to take.
+    held_out : rows for every other figure.
+    features : columns that networks see.
+    target : column that they predict.
+    sensitive : column whose values are the groups.
+    legitimate : columns whose combinations are the levels.
+    """
+
+    source: str
+    gap: float
+    seed: int
+    rows: Count
+    learning: Count
+    deciding: Count
+    held_out: Count
+    features: list[str]
+    target: str
+    sensitive: str
+    legitimate: list[str]
+
+
+class ModelPart(TypedDict):
+    """Scores on the rows held out.
+
+    Attributes
+    ----------
+    auc : area under the ROC curve.
+    audit : of the scores.
+    """
+
+    auc: Probability
+    audit: AuditDocument
+
+
+class DecidingPart(TypedDict):
+    """Figures of a network on the rows to decide on.
+
+    Attributes
+    ----------
+    auc : area under the ROC curve.
+    estimate : of the conditional disparity.
+    """
+
+    auc: Probability
+    estimate: Amount
+
+
+class NetworkPart(ModelPart):
+    """A network that was trained with a penalty of some strength.
+
+    Attributes
+    ----------
+    strength : of the penalty; 0 is none.
+    deciding : figures that it was chosen or passed over by.
+    """
+
+    strength: Amount
+    deciding: DecidingPart
+
+
+class TrainingFindingPart(FindingPart):
+    """What training did about a disparity, in plain language.
+
+    Attributes
+    ----------
+    setup : what was trained, on which rows.
+    """
+
+    setup: str
+
+
+class TrainingFigures(TypedDict):
+    """Networks trained under a penalty, before anything is said about them.
+
+    Attributes
+    ----------
+    data : rows to learn from, to decide on, and held out.
+    penalty : name of the penalty.
+    limit : on the estimated disparity.
+    models : one network a strength, the first without penalty.
+    repair : scores of the first network, moved to the barycentre of their level.
+    chosen : position of the network that was chosen.
+    met : whether it keeps the limit where it was chosen.
+    frontier : positions of the networks that no other beats, the least disparity first.
+    """
+
+    data: TrainingDataPart
+    penalty: str
+    limit: float
+    models: list[NetworkPart]
+    repair: ModelPart
+    chosen: Count
+    met: bool
+    frontier: list[Count]
+
+
+class TrainingPart(TrainingFigures):
+    """Networks trained under a penalty, and what came of it.
+
+    Attributes
+    ----------
+    finding : what the figures say.
+    """
+
+    finding: TrainingFindingPart
+
+
+class DemonstrationDocument(AuditFigures):
+    """The document of `likeforlike demo`: an audit, and what training does about it.
+
+    Attributes
+    ----------
+    schema : what kind of document this is.
+    schema_version : rises when an entry changes meaning.
+    roles : which column plays which part.
+    settings : what was asked.
+    data : what the table held.
+    contrasts : every two groups compared, the clearest evidence first.
+    omnibus : one test over all groups; null with two groups, or if untested.
+    unexamined : groups that could not be compared.
+    provenance : which data, which versions, when.
+    finding : what the figures of the audit say.
+    training : null where nothing could be trained.
+
+    Examples
+    --------
+    >>> from likeforlike.document import AuditDocument, DemonstrationDocument
+    >>> DemonstrationDocument.__required_keys__ - AuditDocument.__required_keys__
+    frozenset({'training'})
+    """
+
+    schema: Literal["likeforlike.demonstration"]
+    finding: FindingPart
+    training: TrainingPart | None
+
+
+Document = AuditDocument | DemonstrationDocument
+"""What a page can be made of."""

@@ -1,0 +1,200 @@
+"""The journal: finished runs, one line each, appended and never changed.
+
+Each line is JSON with a checksum, written in one piece and forced to the disk before the run that
+it tells of counts as finished. The first line says that this is a journal, and of which version of
+the library: a file without it is somebody else's and is not touched. A process may be killed at any
+moment: at worst the last line is incomplete, and it is cut off when the journal is opened again.
+Damage anywhere else is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from zlib import crc32
+
+from likeforlike.errors import InputError
+
+_FORMAT = "likeforlike journal 1"
+# More than a first line takes; nobody reads a large file to see that it is none of ours.
+_FIRST_LINE = 1024
+
+
+class Journal:
+    """Finished runs in a file.
+
+    Parameters
+    ----------
+    path : of the file; made if it is not there. A file that is no journal is refused, and so is one
+        of another version of the library.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from likeforlike.experiments import Journal
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with Journal(Path(folder) / "runs.jsonl") as journal:
+    ...         journal.add("FairLeap 1.0 seed 0", {"performance": 0.8})
+    ...     with Journal(Path(folder) / "runs.jsonl") as journal:
+    ...         "FairLeap 1.0 seed 0" in journal, dict(journal)
+    (True, {'FairLeap 1.0 seed 0': {'performance': 0.8}})
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path: Path = Path(path)
+        self.cut_off: int = 0
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        except OSError as error:
+            raise InputError(
+                f"the journal {self.path} cannot be opened: {error.strerror}."
+            ) from error
+        self._runs: dict[str, dict[str, Any]] = {}
+        try:
+            self._lock()
+            self._check_header()
+            self._runs = self._read()
+        except BaseException:
+            os.close(self._file)
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        os.close(self._file)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._runs
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def __iter__(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        return iter(self._runs.items())
+
+    def add(self, key: str, run: Mapping[str, Any]) -> None:
+        """Write a finished run; when this returns it is on the disk.
+
+        A run that is there already is left as it is.
+
+        Parameters
+        ----------
+        key : by which it is known, such as method, strength and seed.
+        run : what was found, as plain values that JSON can hold.
+        """
+        if key in self._runs:
+            return
+        self._append(_line({"key": key, "run": run}))
+        self._runs[key] = dict(run)
+
+    def _append(self, line: bytes) -> None:
+        begin = os.fstat(self._file).st_size
+        try:
+            written = os.write(self._file, line)
+            if written < len(line):
+                raise OSError(28, "No space left on device")
+            os.fsync(self._file)
+        except OSError as error:
+            os.ftruncate(self._file, begin)
+            raise InputError(
+                f"the journal {self.path} cannot be written: {error.strerror}. The {len(self)} "
+                "finished runs in it are kept; make room and start again to go on."
+            ) from error
+
+    def _lock(self) -> None:
+        """One process at a time; the lock goes with the process, however it ends."""
+        try:
+            import fcntl
+        except ImportError:  # where there are no such locks, the user has to take care
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise InputError(
+                f"the journal {self.path} is in use by another process; wait for it, or choose "
+                "another folder."
+            ) from error
+
+    def _check_header(self) -> None:
+        """See that this is a journal, or make it one if it is empty; others stay as they are."""
+        status = os.fstat(self._file)
+        if not stat.S_ISREG(status.st_mode):
+            raise InputError(f"the journal {self.path} must be a file; this is something else.")
+        ours = version("likeforlike")
+        header = _line({"format": _FORMAT, "likeforlike": ours})
+        with self.path.open("rb") as file:
+            begin = file.read(_FIRST_LINE)
+        # A header of which a part was written, with its checksum and more, is ours too.
+        if not begin or (len(begin) > _MARK and header.startswith(begin) and begin != header):
+            os.ftruncate(self._file, 0)
+            self._append(header)
+            return
+        said = _parsed(begin.partition(b"\n")[0]) if b"\n" in begin else None
+        if said is None or said.get("format") != _FORMAT:
+            raise InputError(
+                f"{self.path} is not a journal of a sweep and was left as it is; choose another "
+                "file."
+            )
+        if said.get("likeforlike") != ours:
+            raise InputError(
+                f"the journal {self.path} is one of likeforlike {said.get('likeforlike')}, and "
+                f"this is {ours}, whose runs may differ; choose another file, or install that "
+                "version."
+            )
+
+    def _read(self) -> dict[str, dict[str, Any]]:
+        content = self.path.read_bytes()
+        lines = content.split(b"\n")
+        runs: dict[str, dict[str, Any]] = {}
+        good = len(lines[0]) + 1
+        for number, line in enumerate(lines[1:-1], start=2):
+            entry = _parsed(line)
+            if entry is None or not {"key", "run"} <= entry.keys():
+                if number == len(lines) - 1:
+                    break
+                raise InputError(
+                    f"line {number} of the journal {self.path} is damaged, with sound lines after "
+                    "it; restore the file, or choose another folder."
+                )
+            runs[entry["key"]] = entry["run"]
+            good += len(line) + 1
+        self.cut_off = len(content) - good
+        if self.cut_off:
+            os.ftruncate(self._file, good)
+        return runs
+
+
+# A checksum and the space behind it.
+_MARK = 9
+
+
+def _line(entry: Mapping[str, Any]) -> bytes:
+    """An entry as a line of the file, with its checksum."""
+    body = json.dumps(entry, sort_keys=True)
+    return f"{crc32(body.encode()):08x} {body}\n".encode()
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    """What a line says; `None` if it is damaged."""
+    mark, _, body = line.partition(b" ")
+    if mark != f"{crc32(body):08x}".encode():
+        return None
+    try:
+        entry = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return entry if isinstance(entry, dict) else None

@@ -1,0 +1,279 @@
+"""Methods: what a sweep compares, each as a stack over seeds and strengths.
+
+A method turns a task into scores of the test rows, for every seed and strength at once. They are
+plain frozen values, so that they travel to other processes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from likeforlike._arrays import FloatArray
+from likeforlike.baselines._adversarial import AdversarialSettings, Criterion, train_adversarial
+from likeforlike.baselines._adversarial_training import Schedule
+from likeforlike.baselines._dcfr import DCFRSettings, train_dcfr
+from likeforlike.experiments._split import Split
+from likeforlike.experiments._task import Task, trained_networks
+from likeforlike.nn._stacked import StackedMLP
+from likeforlike.nn._training import Trained, evaluate
+from likeforlike.penalties import Penalty
+
+
+@dataclass(frozen=True)
+class Method(ABC):
+    """A method of a sweep.
+
+    Attributes
+    ----------
+    name : in tables and figures.
+    strengths : to be tried.
+
+    Examples
+    --------
+    >>> from likeforlike.experiments import Method, Plain
+    >>> isinstance(Plain(), Method), Plain().name
+    (True, 'no regularisation')
+    """
+
+    name: str
+    strengths: tuple[float, ...]
+
+    @abstractmethod
+    def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
+        """Scores (s, k, n) of the test rows of `task`, for s `seeds` at k strengths; the splits."""
+
+
+class NetworkMethod(Method):
+    """A method that ends in networks which need nothing but their inputs to predict."""
+
+    @abstractmethod
+    def networks(self, task: Task, parts: Split) -> StackedMLP:
+        """Networks for every seed and strength, seed after seed."""
+
+    def seen(self, task: Task) -> Task:
+        """The task with the inputs that the networks see."""
+        return task
+
+    def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
+        """Scores (s, k, n) of the test rows of `task`, for s `seeds` at k strengths; the splits."""
+        visible = self.seen(task)
+        parts = visible.split(seeds)
+        splits = np.repeat(np.arange(parts.seeds.size), len(self.strengths))
+        _, _, scores = evaluate(
+            self.networks(visible, parts), parts.test, splits, visible.recipe(parts)
+        )
+        return scores.reshape(parts.seeds.size, len(self.strengths), -1), parts
+
+
+@dataclass(frozen=True)
+class Plain(NetworkMethod):
+    """Networks without any penalty.
+
+    Attributes
+    ----------
+    name, strengths : as for every method; there is one strength, 0.
+
+    Examples
+    --------
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.experiments import Plain, Task
+    >>> Plain().scores(Task(make_loans(500), max_epochs=2), [0, 1])[0].shape
+    (2, 1, 100)
+    """
+
+    name: str = "no regularisation"
+    strengths: tuple[float, ...] = (0.0,)
+
+    def networks(self, task: Task, parts: Split) -> StackedMLP:
+        """Networks for every seed of `parts`, as `task` says."""
+        return trained_networks(parts, task.recipe(parts), self.strengths, task.hidden)
+
+
+@dataclass(frozen=True)
+class Penalised(NetworkMethod):
+    """Networks with a penalty.
+
+    Attributes
+    ----------
+    name, strengths : as for every method.
+    penalty : which.
+    penalty_rows : as for `Recipe`; `None` penalises each batch, as the paper does.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.experiments import Penalised, Task
+    >>> method = Penalised("FairLeap", (1.0, 10.0), lfl.FairLeap())
+    >>> method.scores(Task(make_loans(500), max_epochs=2), [0])[0].shape
+    (1, 2, 100)
+    """
+
+    penalty: Penalty
+    penalty_rows: int | None = 4096
+
+    def networks(self, task: Task, parts: Split) -> StackedMLP:
+        """Networks for every seed of `parts` and every strength, as `task` says."""
+        recipe = task.recipe(parts, self.penalty, penalty_rows=self.penalty_rows)
+        return trained_networks(parts, recipe, self.strengths, task.hidden)
+
+
+@dataclass(frozen=True)
+class WithoutSensitive(NetworkMethod):
+    """Another method that does not see the sensitive feature, whatever the task says.
+
+    Attributes
+    ----------
+    name, strengths : as for every method; the strengths are those that are tried.
+    method : the other one.
+
+    Examples
+    --------
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.experiments import Plain, Task, WithoutSensitive
+    >>> task = Task(make_loans(500), max_epochs=2, with_sensitive=True)
+    >>> blind = WithoutSensitive("blind", (0.0,), Plain())
+    >>> _, parts = blind.scores(task, [0])
+    >>> parts.test.inputs.shape[2] < task.split([0]).test.inputs.shape[2]
+    True
+    """
+
+    method: NetworkMethod
+
+    def seen(self, task: Task) -> Task:
+        """The task without the sensitive feature among its inputs."""
+        return replace(self.method.seen(task), with_sensitive=False)
+
+    def networks(self, task: Task, parts: Split) -> StackedMLP:
+        """Networks of the other method on `parts` of `task`."""
+        return replace(self.method, strengths=self.strengths).networks(task, parts)
+
+
+@dataclass(frozen=True)
+class LegitimateOnly(NetworkMethod):
+    """Networks that see the legitimate features and nothing else.
+
+    Attributes
+    ----------
+    name, strengths : as for every method; there is one strength, 0.
+
+    Examples
+    --------
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.experiments import LegitimateOnly, Task
+    >>> _, parts = LegitimateOnly().scores(Task(make_loans(500), max_epochs=2), [0])
+    >>> parts.test.inputs.shape[2]
+    1
+    """
+
+    name: str = "legitimate only"
+    strengths: tuple[float, ...] = (0.0,)
+
+    def seen(self, task: Task) -> Task:
+        """The task with the legitimate features as its inputs."""
+        data = replace(task.data, features=task.data.legitimate)
+        return replace(task, data=data, with_sensitive=False)
+
+    def networks(self, task: Task, parts: Split) -> StackedMLP:
+        """Networks for every seed of `parts`, as `task` says."""
+        return Plain().networks(task, parts)
+
+
+@dataclass(frozen=True)
+class Adversarial(NetworkMethod):
+    """Adversarial debiasing; strengths are α.
+
+    Attributes
+    ----------
+    name, strengths : as for every method.
+    criterion : `"conditional"` or `"parity"`.
+    weighted : whether guesses weigh P(A != a | l).
+
+    Examples
+    --------
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.experiments import Adversarial, Task
+    >>> method = Adversarial("adversarial", (1.0,))
+    >>> method.scores(Task(make_loans(500), max_epochs=2), [0])[0].shape
+    (1, 1, 100)
+    """
+
+    criterion: Criterion = "conditional"
+    weighted: bool = True
+
+    def networks(self, task: Task, parts: Split) -> StackedMLP:
+        """Networks for every seed of `parts` and every strength, as `task` says."""
+        settings = AdversarialSettings(
+            loss=parts.loss,
+            hidden_layer_sizes=task.hidden,
+            criterion=self.criterion,
+            weighted=self.weighted,
+            schedule=_schedule(task),
+        )
+        return _played(partial(train_adversarial, settings=settings), parts, self.strengths)
+
+
+@dataclass(frozen=True)
+class DCFR(NetworkMethod):
+    """DCFR, the method for conditional fairness that the paper compares with.
+
+    Its authors have two sizes: a representation of 60 columns, 50 hidden units of the adversary and
+    10 of its steps for the many inputs of Adult, and 8, 8 and 5 for the few of COMPAS.
+
+    Attributes
+    ----------
+    name, strengths : as for every method.
+    few : with at most so many inputs the small size is taken.
+
+    Examples
+    --------
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.experiments import DCFR, Task
+    >>> DCFR().scores(Task(make_loans(500), max_epochs=1), [0])[0].shape
+    (1, 3, 100)
+    """
+
+    name: str = "DCFR"
+    strengths: tuple[float, ...] = (0.1, 1.0, 10.0)
+    few: int = 20
+
+    def networks(self, task: Task, parts: Split) -> StackedMLP:
+        """Networks for every seed of `parts` and every strength, as `task` says."""
+        # Adadelta, as its authors have it: under Adam the adversary becomes certain, and then its
+        # gradient vanishes.
+        schedule = replace(_schedule(task), optimiser="adadelta", learning_rate=1.0)
+        small = parts.train.inputs.shape[2] <= self.few
+        width, hidden, steps = (8, 8, 5) if small else (60, 50, 10)
+        settings = DCFRSettings(
+            loss=parts.loss,
+            width=width,
+            adversary_width=hidden,
+            adversary_steps=steps,
+            schedule=schedule,
+        )
+        return _played(partial(train_dcfr, settings=settings), parts, self.strengths)
+
+
+def _schedule(task: Task) -> Schedule:
+    return Schedule(
+        learning_rate=task.learning_rate,
+        max_epochs=task.max_epochs,
+        patience=task.patience,
+        batch_size=task.batch_size,
+    )
+
+
+def _played(train: Callable[..., Trained], parts: Split, strengths: Sequence[float]) -> StackedMLP:
+    """Networks trained against adversaries, for every seed and strength, seed after seed."""
+    return train(
+        parts.train,
+        parts.validation,
+        strengths=np.tile(np.asarray(strengths, dtype=np.float64), parts.seeds.size),
+        seeds=parts.seeds,
+        splits=np.repeat(np.arange(parts.seeds.size), len(strengths)),
+    ).network

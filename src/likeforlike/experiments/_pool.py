@@ -1,0 +1,111 @@
+"""Units of work in several processes, none of which outlives its parent."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from multiprocessing import active_children
+from typing import Any
+
+from likeforlike.experiments._guard import GuardedContext
+from likeforlike.experiments._methods import Method
+from likeforlike.experiments._run_metrics import run_metrics
+from likeforlike.experiments._task import Task
+from likeforlike.nn._threads import one_thread
+
+Entry = dict[str, Any]
+"""What the journal keeps of a unit: its `runs`, the `seconds` and `cpu_seconds` they took, and the
+largest memory of its process so far, `peak_mb`."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One method with all its strengths on a few seeds of a task, trained as one stack."""
+
+    task: Task
+    method: Method
+    seeds: tuple[int, ...]
+
+    @property
+    def key(self) -> str:
+        """Its name in the journal."""
+        return f"{self.method.name} seeds {','.join(map(str, self.seeds))}"
+
+    @property
+    def size(self) -> int:
+        """How many runs it has."""
+        return len(self.seeds) * len(self.method.strengths)
+
+
+def finished(units: Sequence[Unit], workers: int) -> Iterator[tuple[Unit, Entry]]:
+    """Units and what they found, as they are finished; 0 workers work in this process.
+
+    So does one alone: another process would take seconds to start, and this one would only wait.
+    """
+    if min(workers, len(units)) < 2:
+        yield from ((unit, _run(unit)) for unit in units)
+        return
+    pool = ProcessPoolExecutor(
+        min(workers, len(units)), mp_context=GuardedContext(), initializer=_begin_worker
+    )
+    try:
+        under_way: dict[Future[Entry], Unit] = {pool.submit(_run, unit): unit for unit in units}
+        while under_way:
+            ready, _ = wait(under_way, return_when=FIRST_COMPLETED)
+            for future in ready:
+                yield under_way.pop(future), future.result()
+    except BaseException:
+        # Whoever interrupts a sweep should not have to wait for the units under way.
+        for worker in active_children():
+            worker.terminate()
+        raise
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _begin_worker() -> None:
+    """One thread for each process; interrupts are the parent's."""
+    os.environ["LIKEFORLIKE_THREADS"] = "1"
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _run(unit: Unit) -> Entry:
+    """Train a unit and measure its runs."""
+    begin, cpu = time.monotonic(), time.process_time()
+    with one_thread():
+        scores, parts = unit.method.scores(unit.task, unit.seeds)
+    targets = parts.test.targets.double().numpy()
+    runs = [
+        {
+            "method": unit.method.name,
+            "strength": float(strength),
+            "seed": seed,
+            "rows": int(parts.test.size),
+            **run_metrics(
+                scores[split, k], targets[split], parts.test.layout.of_model(split), parts.loss
+            ),
+        }
+        for split, seed in enumerate(unit.seeds)
+        for k, strength in enumerate(unit.method.strengths)
+    ]
+    return {
+        "runs": runs,
+        "seconds": round(time.monotonic() - begin, 2),
+        "cpu_seconds": round(time.process_time() - cpu, 2),
+        "peak_mb": peak_megabytes(),
+    }
+
+
+def peak_megabytes() -> float:
+    """The largest memory this process has had."""
+    try:
+        import resource
+    except ImportError:  # where there is no such record, none is kept
+        return 0.0
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(used / (2**20 if sys.platform == "darwin" else 2**10), 1)

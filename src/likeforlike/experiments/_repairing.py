@@ -1,0 +1,157 @@
+"""Methods that repair, before training or after it; they need everybody's group to predict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from likeforlike._arrays import FloatArray
+from likeforlike._extras import extra
+from likeforlike.baselines._repair import QuantileRepair
+from likeforlike.experiments._methods import Method
+from likeforlike.experiments._split import Split
+from likeforlike.experiments._task import Task, network_scores, trained_networks
+from likeforlike.nn._data import Rows
+from likeforlike.nn._training import Recipe, evaluate
+from likeforlike.postprocess import ConditionalBarycentre
+
+with extra("train"):
+    import torch
+
+
+@dataclass(frozen=True)
+class Repaired(Method):
+    """Networks without a penalty on inputs repaired by quantiles.
+
+    Attributes
+    ----------
+    name, strengths : as for every method; strengths are amounts of repair in [0, 1].
+
+    Examples
+    --------
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.experiments import Repaired, Task
+    >>> Repaired().scores(Task(make_loans(500), max_epochs=2), [0])[0].shape
+    (1, 5, 100)
+    """
+
+    name: str = "repair"
+    strengths: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+    def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
+        """Scores (s, k, n) of the test rows of `task`, for s `seeds` at k amounts; the splits."""
+        parts = task.split(seeds)
+        # Every repair level of every seed is a data set of its own, all of them in one stack.
+        repaired = _repaired(parts, self.strengths, _numeric(task, parts))
+        scores = network_scores(repaired, task.recipe(repaired), (0.0,), task.hidden)
+        return scores.reshape(parts.seeds.size, len(self.strengths), -1), parts
+
+
+def _repaired(parts: Split, amounts: Sequence[float], columns: list[int]) -> Split:
+    """The split of every seed with inputs repaired by every amount, learned on training rows."""
+    n_groups = len(parts.train.layout.groups)
+    moved_inputs: dict[str, list[torch.Tensor]] = {"train": [], "validation": [], "test": []}
+    for split in range(parts.seeds.size):
+        for amount in amounts:
+            repair = QuantileRepair(amount, columns=columns)
+            for name, rows in _named(parts):
+                inputs = rows.inputs[split].double().numpy()
+                groups = rows.layout.segments[split] % n_groups
+                if name == "train":
+                    repair.fit(inputs, sensitive_features=groups)
+                moved = repair.transform(inputs, sensitive_features=groups)
+                moved_inputs[name].append(torch.tensor(moved, dtype=torch.float32))
+    splits = np.repeat(np.arange(parts.seeds.size), len(amounts))
+    train, validation, test = (
+        Rows(
+            torch.stack(moved_inputs[name]),
+            rows.targets[splits],
+            replace(rows.layout, segments=rows.layout.segments[splits]),
+        )
+        for name, rows in _named(parts)
+    )
+    return replace(
+        parts,
+        train=train,
+        validation=validation,
+        test=test,
+        train_rows=parts.train_rows[splits],
+        validation_rows=parts.validation_rows[splits],
+        test_rows=parts.test_rows[splits],
+        seeds=parts.seeds[splits],
+    )
+
+
+def _named(parts: Split) -> list[tuple[str, Rows]]:
+    return [("train", parts.train), ("validation", parts.validation), ("test", parts.test)]
+
+
+def _numeric(task: Task, parts: Split) -> list[int]:
+    """Inputs with more than two values: one-hot columns and the sensitive one are left alone."""
+    inputs = task.data.inputs(task.encoding, with_sensitive=task.with_sensitive)
+    return [
+        column
+        for column in range(parts.train.inputs.shape[2])
+        if np.unique(inputs.matrix[:, column]).size > 2
+    ]
+
+
+@dataclass(frozen=True)
+class PostProcessed(Method):
+    """Networks without a penalty whose scores `ConditionalBarycentre` repairs by the amounts t.
+
+    It needs everybody's group when it predicts, and shows about what can be had with it.
+
+    Attributes
+    ----------
+    name, strengths : as for every method; strengths are the amounts t in [0, 1].
+
+    Examples
+    --------
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.experiments import PostProcessed, Task
+    >>> PostProcessed().scores(Task(make_loans(500), max_epochs=2), [0])[0].shape
+    (1, 5, 100)
+    """
+
+    name: str = "barycentre"
+    strengths: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+    def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
+        """Scores (s, k, n) of the test rows of `task`, for s `seeds` at k amounts; the splits."""
+        parts = task.split(seeds)
+        known, new = plain_scores(parts, task.recipe(parts), task.hidden)
+        return np.stack([repaired_scores(parts, known, new, t) for t in self.strengths], 1), parts
+
+
+def plain_scores(
+    parts: Split, recipe: Recipe, hidden: tuple[int, ...] = (50, 20)
+) -> tuple[FloatArray, FloatArray]:
+    """Scores (s, n) of the training rows and of the test rows, of one network for each split."""
+    splits = np.arange(parts.seeds.size)
+    network = trained_networks(parts, recipe, (0.0,), hidden)
+    _, _, known = evaluate(network, parts.train, splits, recipe)
+    _, _, new = evaluate(network, parts.test, splits, recipe)
+    return known, new
+
+
+def repaired_scores(parts: Split, known: FloatArray, new: FloatArray, amount: float) -> FloatArray:
+    """Scores (s, n) of the test rows, repaired by an amount t learned on the training rows."""
+    n_groups = len(parts.train.layout.groups)
+    repaired = []
+    for split, (seen, other) in enumerate(zip(known, new, strict=True)):
+        of_own, of_other = parts.train.layout.segments[split], parts.test.layout.segments[split]
+        repair = ConditionalBarycentre(amount)
+        repair.fit(
+            seen, sensitive_features=of_own % n_groups, legitimate_features=of_own // n_groups
+        )
+        repaired.append(
+            repair.transform(
+                other,
+                sensitive_features=of_other % n_groups,
+                legitimate_features=of_other // n_groups,
+            )
+        )
+    return np.stack(repaired)

@@ -1,0 +1,133 @@
+"""Splits: a data set cut into training, validation and test rows, once for every seed.
+
+Rows are dealt so that every part has its share of every cell. Inputs are standardised by the
+training rows of the same seed, targets are left in their own unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._extras import extra
+from likeforlike.datasets._dataset import Dataset
+from likeforlike.datasets._inputs import Encoding
+from likeforlike.errors import InputError
+from likeforlike.nn._batches import even_order
+from likeforlike.nn._data import Rows
+from likeforlike.nn._objectives import Loss
+from likeforlike.penalties import Layout
+from likeforlike.transport._scale import means_and_spreads
+
+with extra("train"):
+    import torch
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Stacked training, validation and test rows, a line for each seed.
+
+    Attributes
+    ----------
+    train, validation, test : rows of s data sets.
+    train_rows, validation_rows, test_rows : (s, n) integers, where they are in the data set.
+    seeds : (s,) integers.
+    loss : what a network is trained for.
+
+    Examples
+    --------
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.experiments import split
+    >>> parts = split(make_loans(1000), [0, 1])
+    >>> parts.train_rows.shape, parts.validation_rows.shape, parts.loss
+    ((2, 600), (2, 200), 'logistic')
+    """
+
+    train: Rows
+    validation: Rows
+    test: Rows
+    train_rows: IntArray
+    validation_rows: IntArray
+    test_rows: IntArray
+    seeds: IntArray
+    loss: Loss
+
+
+def split(
+    data: Dataset,
+    seeds: Sequence[int],
+    *,
+    shares: tuple[float, float, float] = (0.6, 0.2, 0.2),
+    encoding: Encoding = "one-hot",
+    with_sensitive: bool = False,
+) -> Split:
+    """Cut a data set into training, validation and test rows, once for every seed.
+
+    Parameters
+    ----------
+    data : with roles.
+    seeds : s of them; a seed always gives the same parts, whatever the others are.
+    shares : of the three parts.
+    encoding, with_sensitive : as for `Dataset.inputs`.
+
+    Examples
+    --------
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.experiments import split
+    >>> parts = split(make_loans(1000), [0, 1])
+    >>> parts.train.inputs.shape[:2], parts.test.size
+    (torch.Size([2, 600]), 200)
+    """
+    if min(shares) <= 0.0 or abs(sum(shares) - 1.0) > 1e-9:
+        raise InputError(f"shares must be three positive numbers that sum to 1, not {shares}.")
+    matrix = data.inputs(encoding, with_sensitive=with_sensitive).matrix
+    layout = Layout.of_rows(data.groups, data.levels)
+    targets = data.targets.astype(np.float64)
+    edges = np.round(np.cumsum(shares[:2]) * len(matrix)).astype(int)
+    orders = [
+        np.split(even_order(layout.segments[0], np.random.default_rng([seed, 3])), edges)
+        for seed in seeds
+    ]
+    parts = [np.stack(part) for part in zip(*orders, strict=True)]
+    scales = [input_scale(matrix[rows]) for rows in parts[0]]
+    train, validation, test = (_packed(matrix, targets, layout, part, scales) for part in parts)
+    loss: Loss = "logistic" if data.task == "classification" else "squared"
+    return Split(
+        train=train,
+        validation=validation,
+        test=test,
+        train_rows=parts[0],
+        validation_rows=parts[1],
+        test_rows=parts[2],
+        seeds=np.array(seeds, np.int64),
+        loss=loss,
+    )
+
+
+def input_scale(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and spread (d,) of the columns of a matrix (n, d); 1 for a column without spread."""
+    mean, spread = means_and_spreads(matrix, np.full(len(matrix), 1.0 / len(matrix)))
+    return mean, np.where(spread > 0.0, spread, 1.0)
+
+
+def _packed(
+    matrix: FloatArray,
+    targets: FloatArray,
+    layout: Layout,
+    rows: IntArray,
+    scales: list[tuple[FloatArray, FloatArray]],
+) -> Rows:
+    inputs = np.stack(
+        [
+            (matrix[chosen] - mean) / spread
+            for chosen, (mean, spread) in zip(rows, scales, strict=True)
+        ]
+    )
+    return Rows(
+        torch.tensor(inputs, dtype=torch.float32),
+        torch.tensor(targets[rows], dtype=torch.float32),
+        layout.take(rows),
+    )

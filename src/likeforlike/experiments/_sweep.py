@@ -1,0 +1,196 @@
+"""A sweep: methods x strengths x seeds on one task, resumable, in several processes.
+
+Work is cut into *units*: one method with all its strengths on a few seeds, trained as one stack. A
+unit is always the same whatever else runs, so a sweep that was killed and started again ends with
+exactly the results of one that was not. Finished units go to the journal at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from likeforlike.errors import InputError
+from likeforlike.experiments._frontier import Frontier
+from likeforlike.experiments._journal import Journal
+from likeforlike.experiments._marks import mark_of
+from likeforlike.experiments._methods import Method
+from likeforlike.experiments._pool import Entry, Unit, finished
+from likeforlike.experiments._run_metrics import MEASURED
+from likeforlike.experiments._sweep_panels import sweep_panel
+from likeforlike.experiments._task import Task
+from likeforlike.files._files import write_whole
+from likeforlike.penalties import Layout
+from likeforlike.plots._axes import axes_or_new
+from likeforlike.plots._tradeoff import draw_panel
+from likeforlike.transport._threads import n_threads
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_SETTINGS = "settings"
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Finished runs of one task: what every model predicts, and how differently groups fare.
+
+    Attributes
+    ----------
+    runs : one row a run: method, strength, seed, rows, and `MEASURED` on its test rows.
+    task : `"classification"` or `"regression"`.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from likeforlike.experiments import MEASURED, Sweep
+    >>> runs = [
+    ...     {"method": "FairLeap", "strength": strength, "seed": 0, "rows": 100}
+    ...     | dict.fromkeys(MEASURED, gap) | {"performance": performance}
+    ...     for strength, performance, gap in [(0.0, 0.9, 0.2), (1.0, 0.85, 0.1), (9.0, 0.8, 0.15)]
+    ... ]
+    >>> frontier = Sweep(pl.DataFrame(runs), "classification").frontier()
+    >>> [run["strength"] for run in frontier.best]
+    [0.0, 1.0]
+    >>> frontier.choose(max_disparity=0.15)["strength"]
+    1.0
+    """
+
+    runs: pl.DataFrame
+    task: str
+
+    def means(self) -> pl.DataFrame:
+        """Mean and standard deviation over the seeds, one row for each method and strength."""
+        return self.runs.group_by("method", "strength", maintain_order=True).agg(
+            *(pl.col(name).mean() for name in MEASURED),
+            *(pl.col(name).std().alias(f"{name}_sd") for name in MEASURED),
+            pl.len().alias("seeds"),
+        )
+
+    def frontier(self, disparity: str = "cdd_marginal") -> Frontier:
+        """Frontier of the means: what is lost in performance against a disparity.
+
+        Parameters
+        ----------
+        disparity : a column of what was measured.
+        """
+        means = self.means()
+        if disparity not in MEASURED[1:]:
+            raise InputError(f"disparity must be one of {MEASURED[1:]}, not {disparity!r}.")
+        performance = means["performance"].to_numpy()
+        loss = performance if self.task == "regression" else 1.0 - performance
+        return Frontier.of(loss, means[disparity].to_numpy(), means.to_dicts())
+
+    def plot(self, disparity: str = "cdd_marginal", ax: Axes | None = None) -> Axes:
+        """Draw every method at every strength, with standard errors and the frontier.
+
+        Needs the extra `plot`. `disparity` is one of the measured ones; `ax` is what to draw on,
+        and without it a figure is opened. The axes are returned.
+        """
+        axes = axes_or_new(ax)
+        draw_panel(axes, sweep_panel(self, disparity))
+        return axes
+
+    def write(self, folder: Path | str) -> None:
+        """Write all runs and their means as CSV into `folder`, each file whole or not at all."""
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        write_whole(target / "runs.csv", self.runs.write_csv())
+        write_whole(target / "means.csv", self.means().write_csv())
+
+
+def sweep(
+    task: Task,
+    methods: Sequence[Method],
+    *,
+    seeds: int = 5,
+    journal: Path | str,
+    workers: int | None = None,
+    seeds_in_unit: int = 2,
+    progress: Callable[[int, int], None] | None = None,
+) -> Sweep:
+    """Train and measure every method at every strength on every seed.
+
+    Parameters
+    ----------
+    task : data and training.
+    methods : to be compared; their names must differ.
+    seeds : how many splits.
+    journal : file of finished runs. If it has some of this sweep, they are not repeated.
+    workers : processes; as many as there are cores if `None`. Less than two work in this one.
+    seeds_in_unit : how many seeds are trained as one stack.
+    progress : called with the units done and all units.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import likeforlike as lfl
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.experiments import Penalised, Plain, Task, sweep
+    >>> task = Task(make_loans(600), max_epochs=3)
+    >>> methods = [Plain(), Penalised("FairLeap", (1.0, 10.0), lfl.FairLeap())]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     finished = sweep(task, methods, seeds=2, journal=Path(folder) / "runs.jsonl", workers=0)
+    >>> finished.runs.shape[0], finished.means().shape[0]
+    (6, 3)
+    """
+    units = units_of(task, methods, seeds, seeds_in_unit)
+    with Journal(journal) as kept:
+        check_settings(kept, task, methods)
+        waiting = [unit for unit in units if unit.key not in kept]
+        done = len(units) - len(waiting)
+        for unit, entry in finished(waiting, n_threads() if workers is None else workers):
+            kept.add(unit.key, entry)
+            done += 1
+            if progress is not None:
+                progress(done, len(units))
+        return gathered(units, dict(kept))
+
+
+def gathered(units: Sequence[Unit], entries: Mapping[str, Entry]) -> Sweep:
+    """All runs of the units of one task, in their order."""
+    rows = [run for unit in units for run in entries[unit.key]["runs"]]
+    columns = ("method", "strength", "seed", "rows", *MEASURED)
+    return Sweep(pl.DataFrame(rows).select(columns), units[0].task.data.task)
+
+
+def units_of(task: Task, methods: Sequence[Method], seeds: int, together: int) -> list[Unit]:
+    """Cut a sweep into units, after a look at what it asks for."""
+    Layout.of_rows(task.data.groups, task.data.levels).check_meeting()
+    names = [method.name for method in methods]
+    if len(set(names)) < len(names) or not names:
+        raise InputError(f"methods must be at least one, with names that differ, not {names}.")
+    if seeds < 1 or together < 1:
+        raise InputError("seeds and seeds_in_unit must both be at least 1.")
+    chunks = [
+        tuple(range(first, min(first + together, seeds))) for first in range(0, seeds, together)
+    ]
+    return [Unit(task, method, chunk) for method in methods for chunk in chunks]
+
+
+def check_settings(kept: Journal, task: Task, methods: Sequence[Method]) -> None:
+    """Refuse a journal that belongs to another sweep."""
+    marks = {method.name: mark_of(method) for method in methods}
+    mark = {"data": mark_of(task.data), "task": mark_of({**vars(task), "data": None})}
+    entries = dict(kept)
+    if _SETTINGS not in entries:
+        kept.add(_SETTINGS, mark)
+    elif entries[_SETTINGS] != mark:
+        raise InputError(
+            f"the journal {kept.path} belongs to a sweep of other data or other settings; choose "
+            "another file."
+        )
+    for name, of_method in marks.items():
+        key = f"{_SETTINGS} of {name}"
+        if key not in entries:
+            kept.add(key, {"method": of_method})
+        elif entries[key]["method"] != of_method:
+            raise InputError(
+                f"the journal {kept.path} has runs of {name!r} with other settings; choose another "
+                "file, or another name."
+            )

@@ -1,0 +1,100 @@
+"""A task: a data set, how it is split, and how networks are trained on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from likeforlike._arrays import FloatArray
+from likeforlike.datasets._dataset import Dataset
+from likeforlike.datasets._inputs import Encoding
+from likeforlike.experiments._split import Split, split
+from likeforlike.nn._stacked import StackedMLP
+from likeforlike.nn._training import Recipe, evaluate, train
+from likeforlike.penalties import Penalty
+
+
+@dataclass(frozen=True)
+class Task:
+    """What all methods of a sweep have in common.
+
+    Attributes
+    ----------
+    data : with roles.
+    batch_size, max_epochs, patience, learning_rate, hidden : of the networks.
+    shares : of training, validation and test rows.
+    encoding, with_sensitive : of the inputs.
+
+    Examples
+    --------
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.experiments import Task
+    >>> Task(make_loans(500)).split([0]).test.size
+    100
+    """
+
+    data: Dataset
+    batch_size: int = 256
+    max_epochs: int = 500
+    patience: int = 50
+    learning_rate: float = 1e-3
+    hidden: tuple[int, ...] = (50, 20)
+    shares: tuple[float, float, float] = (0.6, 0.2, 0.2)
+    encoding: Encoding = "one-hot"
+    with_sensitive: bool = False
+
+    def split(self, seeds: Sequence[int]) -> Split:
+        """Training, validation and test rows for every one of the `seeds`."""
+        return split(
+            self.data,
+            seeds,
+            shares=self.shares,
+            encoding=self.encoding,
+            with_sensitive=self.with_sensitive,
+        )
+
+    def recipe(
+        self, parts: Split, penalty: Penalty | None = None, *, penalty_rows: int | None = 4096
+    ) -> Recipe:
+        """How networks are trained on `parts`, with a `penalty` (and `penalty_rows`) or without."""
+        return Recipe(
+            loss=parts.loss,
+            penalty=penalty,
+            learning_rate=self.learning_rate,
+            max_epochs=self.max_epochs,
+            patience=self.patience,
+            batch_size=self.batch_size,
+            penalty_rows=penalty_rows,
+        )
+
+
+def trained_networks(
+    parts: Split, recipe: Recipe, strengths: Sequence[float], hidden: tuple[int, ...] = (50, 20)
+) -> StackedMLP:
+    """One network for each seed and strength, seed after seed, trained as one stack.
+
+    Networks of a seed begin with the same weights and see the same batches.
+    """
+    splits = np.repeat(np.arange(parts.seeds.size), len(strengths))
+    sizes = (parts.train.inputs.shape[2], *hidden, 1)
+    return train(
+        StackedMLP([int(seed) for seed in parts.seeds[splits]], sizes),
+        parts.train,
+        parts.validation,
+        recipe,
+        strengths=np.tile(np.asarray(strengths, dtype=np.float64), parts.seeds.size),
+        seeds=parts.seeds,
+        splits=splits,
+    ).network
+
+
+def network_scores(
+    parts: Split, recipe: Recipe, strengths: Sequence[float], hidden: tuple[int, ...] = (50, 20)
+) -> FloatArray:
+    """Scores of the test rows, shape (s, k, n), of one network for each seed and strength."""
+    splits = np.repeat(np.arange(parts.seeds.size), len(strengths))
+    network = trained_networks(parts, recipe, strengths, hidden)
+    _, _, scores = evaluate(network, parts.test, splits, recipe)
+    return scores.reshape(parts.seeds.size, len(strengths), -1)

@@ -1,0 +1,156 @@
+"""Engines: how polars, DuckDB and Spark open a file.
+
+A name is a name: none of them may take it for a pattern. Every column of a CSV file is text.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from likeforlike._extras import extra
+from likeforlike.errors import InputError
+from likeforlike.files._csv import NUMBER, Layout, is_even, number_column, utf8_content
+
+Engine = Literal["auto", "polars", "duckdb", "spark"]
+"""Who reads a file. `auto` is polars."""
+
+ENGINES: tuple[Engine, ...] = get_args(Engine)
+"""All of them."""
+
+
+def _polars_csv(file: Path, layout: Layout, numbers: Sequence[str]) -> Any:  # noqa: ANN401
+    import polars as pl
+
+    how: dict[str, Any] = {"separator": layout.separator, "infer_schema_length": 0, "glob": False}
+    content = utf8_content(file, layout)
+    if content is None:
+        table = pl.scan_csv(file, **how)
+        if not is_even(file, layout):
+            # polars minds a line with too many values only if it reads all of them.
+            table.select(pl.all().null_count()).collect()
+    else:
+        table = pl.read_csv(content, **how).lazy()
+    # What is no number is null, and told later.
+    return table.with_columns(
+        pl.col(name).cast(pl.Float64, strict=False).alias(number_column(name)) for name in numbers
+    )
+
+
+def _polars_parquet(file: Path) -> Any:  # noqa: ANN401
+    import polars as pl
+
+    return pl.scan_parquet(file, glob=False)
+
+
+def _duckdb() -> Any:  # noqa: ANN401
+    with extra("duckdb"):
+        import duckdb
+
+    connection = duckdb.connect()
+    # Its bar goes to standard output, where the JSON of an audit may be going too.
+    connection.execute("SET enable_progress_bar = false")
+    return connection
+
+
+def _duckdb_csv(file: Path, layout: Layout, numbers: Sequence[str]) -> Any:  # noqa: ANN401
+    connection = _duckdb()
+    layout.demand_utf8("duckdb")
+    table = connection.read_csv(
+        _duckdb_name(file),
+        header=True,
+        auto_detect=False,
+        columns=dict.fromkeys(layout.columns, "VARCHAR"),
+        delimiter=layout.separator,
+        quotechar='"',
+        escapechar='"',
+    )
+    return table.project(", ".join(["*", *map(_duckdb_number, numbers)]))
+
+
+def _duckdb_number(name: str) -> str:
+    """The numbers in a column of text, in SQL."""
+    column, number = ('"' + each.replace('"', '""') + '"' for each in (name, number_column(name)))
+    # DuckDB reads 1_000 as a number, and nobody else does.
+    return (
+        f"CASE WHEN contains({column}, '_') THEN NULL ELSE TRY_CAST({column} AS DOUBLE) END "
+        f"AS {number}"
+    )
+
+
+def _duckdb_parquet(file: Path) -> Any:  # noqa: ANN401
+    return _duckdb().read_parquet(_duckdb_name(file))
+
+
+def _duckdb_name(file: Path) -> str:
+    """A name that DuckDB does not take for a pattern."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(file))
+
+
+def _spark() -> Any:  # noqa: ANN401
+    with extra("spark"):
+        from pyspark.sql import SparkSession
+
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        raise InputError(
+            "engine='spark' needs a Java runtime, and there is none on this machine: install Java "
+            "17, or say in JAVA_HOME where it is."
+        )
+    return SparkSession.builder.appName("likeforlike").getOrCreate()
+
+
+def _spark_csv(file: Path, layout: Layout, numbers: Sequence[str]) -> Any:  # noqa: ANN401
+    session = _spark()
+    with extra("spark"):
+        from pyspark.sql import functions, types
+
+    layout.demand_utf8("spark")
+    fields = [types.StructField(name, types.StringType()) for name in layout.columns]
+    reader = session.read.schema(types.StructType(fields)).options(
+        header=True,
+        sep=layout.separator,
+        quote='"',
+        escape='"',
+        # Where no line goes on in the next, parts of a file can be read side by side.
+        multiLine=layout.broken_lines,
+        # Lines of another length are an error, whichever columns are asked for.
+        mode="FAILFAST",
+        columnPruning=False,
+    )
+    table = reader.csv(_spark_name(file))
+    for name in numbers:
+        column = functions.col(f"`{name.replace('`', '``')}`")
+        # Java takes 1d and 1f for numbers, too.
+        number = functions.when(column.rlike(NUMBER), column.cast("double"))
+        table = table.withColumn(number_column(name), number)
+    return table
+
+
+def _spark_parquet(file: Path) -> Any:  # noqa: ANN401
+    return _spark().read.parquet(_spark_name(file))
+
+
+def _spark_name(file: Path) -> str:
+    """A name that Spark does not take for a pattern, and looks for on this machine."""
+    whole = file.absolute().as_posix()
+    return "file://" + "".join(f"\\{each}" if each in "*?[]{}\\" else each for each in whole)
+
+
+CSV_OPENERS: dict[Engine, Callable[[Path, Layout, Sequence[str]], Any]] = {
+    "auto": _polars_csv,
+    "polars": _polars_csv,
+    "duckdb": _duckdb_csv,
+    "spark": _spark_csv,
+}
+"""Who opens a CSV file, with the columns that hold numbers, as a table of text."""
+
+PARQUET_OPENERS: dict[Engine, Callable[[Path], Any]] = {
+    "auto": _polars_parquet,
+    "polars": _polars_parquet,
+    "duckdb": _duckdb_parquet,
+    "spark": _spark_parquet,
+}
+"""Who opens a Parquet file."""

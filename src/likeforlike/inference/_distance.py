@@ -1,0 +1,217 @@
+"""How far apart two groups are among equals: an estimate of the distance, with an interval.
+
+    D = (Σ_l Q(l) W_1(l)²)^½,
+
+the root mean square over levels of W_1 between the groups, in units of the score: the shift where
+one group is shifted against the other, the absolute gap of the rates where scores are decisions.
+W_1 has a limit law for scores of any kind, with or without atoms.
+
+The upper end says how large a distance the data still allow (`bias`). The lower end is the largest
+of three bounds that hold together (`lower_end`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from likeforlike._arrays import FloatArray
+from likeforlike.disparity._contrasts import Contrast
+from likeforlike.inference._bias import SquaredDistance, largest_distance, unbiased_distance
+from likeforlike.inference._distance_parts import DistanceParts, distance_parts
+from likeforlike.inference._gap import ALL_EQUAL, HEAVY_WEIGHTS, Gap, gap_of_sample
+from likeforlike.inference._intervals import check_confidence
+from likeforlike.inference._lower_end import lower_end
+from likeforlike.inference._noise import DRAWS
+from likeforlike.inference._replicates import Progress
+from likeforlike.inference._single_rows import between_levels, single_levels
+from likeforlike.inference._student import t_quantile
+from likeforlike.inference._units import Sample, take_sample
+
+# A value is given where at least so much of the measure shows how much people differ.
+_ENOUGH_REPLICATED = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class DistanceEstimate:
+    """Distance between two groups among equals, in units of the score.
+
+    Attributes
+    ----------
+    value : D without small-sample bias; `None` when less than half of the measure lies in levels
+        with at least two rows of each group.
+    interval : confidence interval for D; the upper end is infinite where the data set no limit.
+    squared : Σ_l Q(l) Ŵ_1(l)² minus its mean at parity. At parity it is negative half of the time;
+        averages over audits should be taken of this.
+    replicated : share of the measure in levels with at least two rows (clusters) of each group.
+    reason : what a reader of the interval should know, or `None`.
+    confidence : nominal coverage of the interval.
+    distance : what is measured in each level.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likeforlike import Cells
+    >>> from likeforlike.disparity import contrasts
+    >>> from likeforlike.inference import estimate_distance
+    >>> cells = Cells.from_rows([0] * 10, ["f", "m"] * 5)
+    >>> nobody = estimate_distance(contrasts(cells, "pairwise")[0], np.ones(1))
+    >>> nobody.value, nobody.interval[0], round(nobody.interval[1], 3)
+    (0.0, 0.0, 0.537)
+    """
+
+    value: float | None
+    interval: tuple[float, float]
+    squared: float
+    replicated: float
+    reason: str | None
+    confidence: float
+    distance: Literal["W1"] = "W1"
+
+
+def estimate_distance(
+    contrast: Contrast,
+    measure: FloatArray,
+    *,
+    confidence: float = 0.95,
+    draws: int = DRAWS,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> DistanceEstimate:
+    """Estimate (Σ_l Q(l) W_1(l)²)^½ without small-sample bias, with an interval.
+
+    Parameters
+    ----------
+    contrast : two groups; k levels hold both.
+    measure : (k,) floats, Q(l).
+    confidence : nominal coverage of the interval, in (0, 1).
+    draws : how often noise is drawn, at least 2.
+    seed : the same seed gives the same result on any number of threads.
+    progress : called with the number of draws done.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likeforlike import Cells
+    >>> from likeforlike.disparity import contrasts
+    >>> from likeforlike.inference import estimate_distance
+    >>> scores = np.r_[np.arange(100), np.arange(100) + 20] / 100
+    >>> contrast = contrasts(Cells.from_rows(scores, ["f"] * 100 + ["m"] * 100), "pairwise")[0]
+    >>> found = estimate_distance(contrast, np.ones(1))
+    >>> found.interval[0] < 0.2 < found.interval[1], found.replicated
+    (True, 1.0)
+    """
+    check_confidence(confidence)
+    sample = take_sample(contrast)
+    replicated = float(measure[~single_levels(sample.units)].sum())
+    gap = gap_of_sample(sample, sample.scores, measure, confidence, rates=sample.rates)
+    if sample.constant:
+        return DistanceEstimate(0.0, (0.0, math.inf), 0.0, replicated, ALL_EQUAL, confidence)
+    if sample.rates and sample.n_levels == 1:
+        return _folded(gap, replicated)
+    if not sample.scores.variances.any() and not sample.rates and replicated > 0.0:
+        return _without_spread(sample, measure, gap, replicated)
+    parts = distance_parts(sample, measure, draws=draws, seed=seed, progress=progress)
+    known = _squared_distance(parts)
+    lower = lower_end(parts, confidence)
+    upper = math.inf
+    if parts.singles.known:
+        upper = largest_distance(known, _quantile(parts, confidence))
+    # D is never below the signed gap.
+    error = sample.scaled(gap.error)
+    least = max(sample.scaled(gap.value) ** 2 - error * error, 0.0)
+    value = max(unbiased_distance(known), math.sqrt(least))
+    return DistanceEstimate(
+        value=sample.unscaled(value) if replicated >= _ENOUGH_REPLICATED else None,
+        interval=(sample.unscaled(lower), sample.unscaled(max(lower, upper))),
+        squared=sample.unscaled(sample.unscaled(known.total - known.noise)),
+        replicated=replicated,
+        reason=_reason(sample, replicated),
+        confidence=confidence,
+    )
+
+
+def _folded(gap: Gap, replicated: float) -> DistanceEstimate:
+    """The distance between the decisions of one level is the absolute gap of their rates."""
+    low, high = gap.interval
+    return DistanceEstimate(
+        value=abs(gap.value) if replicated >= _ENOUGH_REPLICATED else None,
+        interval=(max(0.0, low, -high), max(-low, high)),
+        squared=gap.value * gap.value - gap.error * gap.error,
+        replicated=replicated,
+        reason=gap.reason,
+        confidence=gap.confidence,
+    )
+
+
+def _without_spread(
+    sample: Sample, measure: FloatArray, gap: Gap, replicated: float
+) -> DistanceEstimate:
+    """Scores that differ between cells, but in no cell, do not show how far chance goes."""
+    squared = float(measure @ sample.scores.gaps**2)
+    return DistanceEstimate(
+        value=sample.unscaled(math.sqrt(squared)) if replicated >= _ENOUGH_REPLICATED else None,
+        interval=(0.0, math.inf),
+        squared=sample.unscaled(sample.unscaled(squared)),
+        replicated=replicated,
+        reason=gap.reason,
+        confidence=gap.confidence,
+    )
+
+
+def _reason(sample: Sample, replicated: float) -> str | None:
+    alone = 1.0 - replicated
+    if alone > 1e-9:
+        return (
+            f"{alone:.0%} of the measure sits in levels with a single row of a group; there spread "
+            "between people and disparity cannot be told apart. The upper end counts all of it as "
+            "disparity. Use the signed gap."
+        )
+    return HEAVY_WEIGHTS if sample.heavy else None
+
+
+def _squared_distance(parts: DistanceParts) -> SquaredDistance:
+    """What is known of T = Σ_l Q(l) Ŵ_1(l)², in scaled scores."""
+    measure, inside = parts.measure, parts.inside
+    squares, noise = parts.merged.distances**2, parts.noise
+    floor, chance = parts.floors
+    # Each way of looking at the variance may miss some of it; the largest is taken.
+    signs = np.where(parts.scores.gaps >= 0.0, 1.0, -1.0)
+    slope = max(
+        parts.variance(parts.potential, inside),
+        parts.variance(parts.scores, inside * signs),
+        parts.variance(parts.potential, inside * parts.allocation),
+    )
+    spread = float(noise.totals[:, 1].var(ddof=1)) * _more_by_estimation(parts)
+    if parts.singles.between.any():
+        read = parts.singles.between & (measure > 0.0)
+        added = between_levels(measure[read], squares[read])
+        spread += float(added @ added)
+    return SquaredDistance(
+        total=float(measure @ squares),
+        noise=float(noise.totals[:, 0].mean()),
+        floor=floor,
+        chance=chance,
+        slope=slope,
+        spread=spread,
+    )
+
+
+def _more_by_estimation(parts: DistanceParts) -> float:
+    """How much more T - c varies than T does, since c is estimated from the same rows.
+
+    By 2 / df, whatever the kurtosis of the scores: what that adds to the variance of a squared gap
+    the estimate of its bias takes off.
+    """
+    weight = (parts.inside * parts.noise.levels) ** 2
+    if not weight.sum() > 0.0:
+        return 1.0
+    return 1.0 + float(weight @ (2.0 / parts.level_freedom)) / float(weight.sum())
+
+
+def _quantile(parts: DistanceParts, confidence: float) -> float:
+    freedom = parts.freedom(parts.inside * parts.allocation)
+    return float(t_quantile(0.5 + confidence / 2.0, freedom))

@@ -1,0 +1,143 @@
+"""What both ends of the interval of a distance are made of: means, potentials, noise, variances."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from likeforlike._arrays import BoolArray, FloatArray
+from likeforlike.inference._gap_moments import freedom_of_clusters, signed_measure
+from likeforlike.inference._level_order import LevelOrder, order_levels
+from likeforlike.inference._noise import Noise, draw_noise, of_mean
+from likeforlike.inference._replicates import Progress
+from likeforlike.inference._single_rows import SingleRows, read_single_rows, single_levels
+from likeforlike.inference._units import Jackknife, Sample
+from likeforlike.transport._atoms import sums_by
+
+
+@dataclass(frozen=True)
+class DistanceParts:
+    """Everything that is known of the distances in k levels, in scaled scores.
+
+    Attributes
+    ----------
+    merged : the rows of the levels, in order.
+    measure : (k,) floats, Q(l).
+    alone : (k,) whether a level has a single unit of a group.
+    singles : where the variance of such levels comes from.
+    potential : jackknife of the potential.
+    noise : drawn for all levels, for those that are `inside`, and for replicated ones.
+    """
+
+    merged: LevelOrder
+    measure: FloatArray
+    alone: BoolArray
+    singles: SingleRows
+    potential: Jackknife
+    noise: Noise
+
+    @property
+    def sample(self) -> Sample:
+        """The rows."""
+        return self.merged.sample
+
+    @property
+    def scores(self) -> Jackknife:
+        """Jackknife of the scores."""
+        return self.sample.scores
+
+    @property
+    def inside(self) -> FloatArray:
+        """Q of the levels whose variance is not read between levels, 0 for others. Shape (k,)."""
+        inside: FloatArray = np.where(self.singles.between, 0.0, self.measure)
+        return inside
+
+    @cached_property
+    def allocation(self) -> FloatArray:
+        """How the distance seems to be shared out between levels; its mean square is 1. (k,)."""
+        excess = np.maximum(self.merged.distances**2 - self.noise.levels, 0.0)
+        whole = float(self.inside @ excess)
+        shared: FloatArray = np.sqrt(excess / whole) if whole > 0.0 else np.ones(excess.size)
+        return shared
+
+    @cached_property
+    def _cautious(self) -> tuple[FloatArray, FloatArray]:
+        """Factors and addends that keep the variance of a rate above Agresti and Caffo's."""
+        variances, effective = self.scores.variances, self.sample.units.effective
+        if not self.sample.rates:
+            return np.ones(variances.size), self.singles.pooled
+        rate = (self.scores.means * effective + 1.0) / (effective + 2.0)
+        least = rate * (1.0 - rate) / (effective + 2.0)
+        seen = variances > 0.0
+        factors = np.sqrt(np.maximum(least, variances) / np.where(seen, variances, 1.0))
+        more = np.maximum(np.where(seen, 0.0, least), self.singles.pooled)
+        return np.where(seen, factors, 1.0), more
+
+    def variance(self, means: Jackknife, allocation: FloatArray) -> float:
+        """Variance of Σ_l allocation_l (mean_1 - mean_0)_l; the allocation has shape (k,)."""
+        coefficients = signed_measure(allocation)
+        factors, more = self._cautious
+        return means.variance(coefficients * factors) + float(coefficients**2 @ more)
+
+    @cached_property
+    def level_freedom(self) -> FloatArray:
+        """Degrees of freedom of the variance of each level, cautiously. Shape (k,)."""
+        least = self.sample.units.effective.reshape(-1, 2).min(axis=1)
+        freedom: FloatArray = np.maximum(2.0 * least - 2.0, 1.0)
+        return freedom
+
+    def freedom(self, allocation: FloatArray) -> float:
+        """Satterthwaite's degrees of freedom of Σ_l allocation_l W_1(l); it has shape (k,)."""
+        units = self.sample.units
+        parts = allocation**2 * self.potential.variances.reshape(-1, 2).sum(axis=1)
+        # Squares of estimated variances are too large by 2 / df.
+        known = self.level_freedom + (0.0 if units.unequal else 2.0)
+        against = float((parts**2 / known).sum())
+        freedom = float(parts.sum()) ** 2 / against if against > 0.0 else math.inf
+        if units.crossing:
+            freedom = min(freedom, freedom_of_clusters(units, signed_measure(allocation)))
+        return max(freedom, 2.0)
+
+    @cached_property
+    def floors(self) -> tuple[float, float]:
+        """Variance of the mean potential as a share of the noise: as seen, and by chance."""
+        noise = float(self.noise.totals[:, 0].mean())
+        if not noise > 0.0:
+            return 1.0, 1.0
+        sample, potential = self.sample, self.merged.potential
+        weights = np.repeat(self.measure, 2)
+        varied = sample.mass * (potential - self.potential.means[sample.cell]) ** 2
+        inside = sums_by(sample.cell, varied, weights.size) / sample.totals
+        seen, full = float(weights @ (inside * of_mean(sample.units))), self.potential.variances
+        # The chance of noise was found without weights and clusters; both add the same factor.
+        factor = float(weights @ full) / seen if seen > 0.0 else 1.0
+        share = float(weights @ full) / noise
+        return min(1.0, share), min(1.0, self.noise.potential * factor / noise)
+
+
+def distance_parts(
+    sample: Sample,
+    measure: FloatArray,
+    *,
+    draws: int,
+    seed: int,
+    progress: Progress | None = None,
+) -> DistanceParts:
+    """Put the parts together; noise is drawn here."""
+    merged = order_levels(sample)
+    singles = read_single_rows(sample.scores, measure)
+    alone = single_levels(sample.units)
+    measures = np.stack(
+        [measure, np.where(singles.between, 0.0, measure), np.where(alone, 0.0, measure)]
+    )
+    return DistanceParts(
+        merged=merged,
+        measure=measure,
+        alone=alone,
+        singles=singles,
+        potential=sample.jackknife(merged.potential),
+        noise=draw_noise(merged, measures, draws=draws, seed=seed, progress=progress),
+    )

@@ -1,0 +1,249 @@
+"""Noise: how far apart two groups would look by chance, without any disparity to be seen.
+
+The error of a difference of empirical distribution functions is drawn again by giving every unit a
+random sign ε (multiplier bootstrap),
+
+    B*(t) = Σ_groups ± √f Σ_i ε_i h_i (1{x_i <= t} - F̂(t)),    f = 1 / (1 - Σ h²),
+
+with h the share of a unit in its cell. f makes its variance unbiased; cells with a single unit have
+none. ∫ |B*| is what W_1 would be if there were nothing but noise. Units of a cluster share a sign,
+in all its cells. The signs of the n rows of an atom add up to 2 Binomial(n, ½) - n, so counts cost
+what their atoms cost.
+
+Reference: van der Vaart and Wellner (1996), *Weak Convergence and Empirical Processes*, 2.9 and
+3.6.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.inference._level_order import LevelOrder
+from likeforlike.inference._replicates import Progress
+from likeforlike.inference._streams import State, start, uniform, word
+from likeforlike.inference._units import Units
+from likeforlike.transport._compiled import compiled
+from likeforlike.transport._threads import in_blocks
+
+DRAWS = 100
+"""How often signs are drawn."""
+
+# One byte a sign: those of clusters are looked up in no order, and should stay near the processor.
+_Signs = npt.NDArray[np.int8]
+# A fixed number of draws makes a block: sums do not depend on the threads, and few are kept.
+_BLOCK = 10
+# Differences of distribution functions that are rounding only.
+_ROUNDING = 1e-12
+# Signs of more rows than this are added up by the normal law.
+_MANY = 256
+
+
+class Noise(NamedTuple):
+    """Squared noise (∫|B*|)², averaged in two ways.
+
+    Attributes
+    ----------
+    levels : (k,) floats, its mean over the draws in each level.
+    totals : (draws, r) floats, for each draw its mean over levels under each of the r measures.
+    potential : variance of the mean potential of noise, averaged over draws and the first measure.
+    """
+
+    levels: FloatArray
+    totals: FloatArray
+    potential: float
+
+
+class _Rows(NamedTuple):
+    """What the kernel reads of every place, level after level by score.
+
+    Attributes
+    ----------
+    side : (m,) integers, 0 or 1.
+    counts : (m,) integers, rows of the atom there.
+    cluster : (m,) integers, or empty.
+    share : (m,) floats, the share of its cell that a row there holds.
+    steps : (m,) floats, distance to the next place.
+    offsets : (k + 1,) integers, where each level begins.
+    factors : (2k,) floats, ± √f of each cell.
+    of_mean : (2k,) floats, from the variance inside each cell to that of its mean.
+    """
+
+    side: IntArray
+    counts: IntArray
+    cluster: IntArray
+    share: FloatArray
+    steps: FloatArray
+    offsets: IntArray
+    factors: FloatArray
+    of_mean: FloatArray
+
+
+@compiled
+def _ones_in(bits: np.uint64) -> int:
+    """How many of the bits are set."""
+    bits -= (bits >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    pairs = np.uint64(0x3333333333333333)
+    bits = (bits & pairs) + ((bits >> np.uint64(2)) & pairs)
+    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return int((bits * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@compiled
+def sign_sum(state: State, count: int) -> float:
+    """The sum of `count` random signs: 2 Binomial(count, ½) - count, or its limit for many."""
+    if count > _MANY:
+        radius = math.sqrt(-2.0 * math.log(1.0 - uniform(state)) * count)
+        return radius * math.cos(2.0 * math.pi * uniform(state))
+    ones, left = 0, count
+    while left >= 64:
+        ones += _ones_in(word(state))
+        left -= 64
+    if left:
+        ones += _ones_in(word(state) >> np.uint64(64 - left))
+    return 2.0 * ones - count
+
+
+@compiled
+def _fill_signs(state: State, signs: _Signs) -> None:
+    """A random sign in every place, 64 of one word."""
+    bits = np.uint64(0)
+    for i in range(signs.size):
+        if i % 64 == 0:
+            bits = word(state)
+        signs[i] = 1 if bits & np.uint64(1) else -1
+        bits >>= np.uint64(1)
+
+
+@compiled
+def _level_noise(
+    rows: _Rows, level: int, state: State, signs: _Signs, errors: FloatArray, single: bool
+) -> tuple[float, float]:
+    """∫ |B*| of one level, and the variance of its mean potential; `errors` is room for places."""
+    first, end = rows.offsets[level], rows.offsets[level + 1]
+    factor_0, factor_1 = rows.factors[2 * level], rows.factors[2 * level + 1]
+    sum_0, sum_1 = 0.0, 0.0
+    for place in range(first, end):
+        if rows.cluster.size:
+            sign = float(signs[rows.cluster[place]] * rows.counts[place])
+        elif single:
+            sign = float(signs[place])
+        else:
+            sign = sign_sum(state, rows.counts[place])
+        if rows.side[place]:
+            error = sign * rows.share[place] * factor_1
+            sum_1 += error
+        else:
+            error = sign * rows.share[place] * factor_0
+            sum_0 += error
+        errors[place - first] = error
+    height, area, potential, slope = 0.0, 0.0, 0.0, 1.0
+    mean_0, mean_1, square_0, square_1 = 0.0, 0.0, 0.0, 0.0
+    for place in range(first, end):
+        share = rows.share[place] * rows.counts[place]
+        if rows.side[place]:
+            height += errors[place - first] - sum_1 * share
+            mean_1 += share * potential
+            square_1 += share * potential * potential
+        else:
+            height += errors[place - first] - sum_0 * share
+            mean_0 += share * potential
+            square_0 += share * potential * potential
+        area += abs(height) * rows.steps[place]
+        if height > _ROUNDING:
+            slope = 1.0
+        elif height < -_ROUNDING:
+            slope = -1.0
+        potential += slope * rows.steps[place]
+    of_mean_0, of_mean_1 = rows.of_mean[2 * level], rows.of_mean[2 * level + 1]
+    varied = (square_0 - mean_0 * mean_0) * of_mean_0 + (square_1 - mean_1 * mean_1) * of_mean_1
+    return area, varied
+
+
+@compiled
+def _draw_block(
+    rows: _Rows,
+    measures: FloatArray,
+    n_signs: int,
+    largest: int,
+    seed: int,
+    begin: int,
+    end: int,
+    sums: FloatArray,
+    totals: FloatArray,
+) -> None:
+    """Add the squared noise of draws begin, ..., end - 1 to the sums and totals."""
+    signs, errors = np.empty(n_signs, np.int8), np.empty(largest)
+    single = n_signs > 0 and rows.cluster.size == 0
+    for draw in range(begin, end):
+        state = start(seed, draw)
+        _fill_signs(state, signs)
+        for level in range(sums.size):
+            area, varied = _level_noise(rows, level, state, signs, errors, single)
+            sums[level] += area * area
+            totals[draw - begin, 0] += measures[0, level] * varied
+            for j in range(measures.shape[0]):
+                totals[draw - begin, j + 1] += measures[j, level] * area * area
+
+
+def draw_noise(
+    merged: LevelOrder,
+    measures: FloatArray,
+    *,
+    draws: int = DRAWS,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Noise:
+    """Draw the squared noise of W_1 in every level, in scaled scores."""
+    sample = merged.sample
+    rows = _rows(merged)
+    if sample.cluster is not None:
+        n_signs = int(sample.cluster.max()) + 1
+    else:
+        n_signs = merged.order.size if int(sample.counts.max()) == 1 else 0
+    largest, k = int(np.diff(rows.offsets).max()), sample.n_levels
+
+    def work(begin: int, end: int) -> tuple[FloatArray, FloatArray]:
+        sums, totals = np.zeros(k), np.zeros((end - begin, 1 + measures.shape[0]))
+        _draw_block(rows, measures, n_signs, largest, seed, begin, end, sums, totals)
+        return sums, totals
+
+    blocks = in_blocks(work, draws, _BLOCK, progress)
+    levels = np.zeros(k)
+    for sums, _ in blocks:
+        levels += sums
+    totals = np.concatenate([totals for _, totals in blocks])
+    return Noise(levels / draws, totals[:, 1:], float(totals[:, 0].mean()))
+
+
+def _rows(merged: LevelOrder) -> _Rows:
+    sample, order = merged.sample, merged.order
+    units = sample.units
+    with np.errstate(divide="ignore"):
+        factors = np.sqrt(1.0 / np.maximum(1.0 - 1.0 / units.effective, 1e-9))
+    factors[units.single] = 0.0
+    factors[1::2] *= -1.0
+    cell = sample.cell[order]
+    return _Rows(
+        side=cell % 2,
+        counts=sample.counts[order],
+        cluster=np.empty(0, np.int64) if sample.cluster is None else sample.cluster[order],
+        share=(sample.mass / sample.counts)[order] / sample.totals[cell],
+        steps=merged.steps,
+        offsets=sample.offsets[::2].copy(),
+        factors=factors,
+        of_mean=of_mean(units),
+    )
+
+
+def of_mean(units: Units) -> FloatArray:
+    """From the variance inside each cell to that of its mean, 1 / (n - 1); 0 for single units.
+
+    Exact for rows without weights; clusters are not seen.
+    """
+    part: FloatArray = np.where(units.single, 0.0, 1.0 / np.maximum(units.effective - 1.0, 1e-9))
+    return part

@@ -1,0 +1,355 @@
+"""The omnibus test: whether any two of several groups differ among equals.
+
+The labels of all groups are permuted within levels. For groups a and b with n_a and n_b rows in a
+level, and sums S of gap, ranks or spread over their rows (`_scored_levels`),
+
+    Σ_l (n_a S_b - n_b S_a) / (n_a + n_b)
+
+is their gap, weighted as in the headline test, or the same of ranks and spread. With m rows (or
+clusters) in a level, m_a and m_b of them in the two groups, its permutation variance is
+
+    Σ_l σ² / (m - 1) [α² m_a (m - m_a) + β² m_b (m - m_b) + 2 α β m_a m_b],
+    α = n_b / (n_a + n_b), β = n_a / (n_a + n_b), σ² the mean square of what is summed.
+
+The largest |z| over all contrasts is one component for each of the three, combined as in the
+headline test. Permuting everybody is right here, and only here: the question is whether nobody
+differs from anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.disparity._contrasts import Contrast
+from likeforlike.errors import InputError
+from likeforlike.inference._combination import combine, exact_p_value
+from likeforlike.inference._normal_tail import two_sided_evidence
+from likeforlike.inference._replicates import Progress, block_size
+from likeforlike.inference._scored_levels import (
+    VARIANCE,
+    Clusters,
+    atoms_of_contrast,
+    count_by,
+    order_clusters,
+    refuse_weights,
+    score_levels,
+    unit_reach,
+)
+from likeforlike.inference._streams import State, hypergeometric, start, uniform
+from likeforlike.transport._compiled import compiled
+from likeforlike.transport._sorting import sort_rows
+from likeforlike.transport._threads import over_blocks
+
+OmnibusComponent = Literal["gap", "ranks", "spread"]
+
+_WEIGHTS: dict[OmnibusComponent, float] = {"gap": 1.0, "ranks": 0.5, "spread": 0.2}
+
+
+@dataclass(frozen=True, slots=True)
+class OmnibusTest:
+    """Test of conditional parity between all groups at once.
+
+    Attributes
+    ----------
+    p_value : exact; with B permutations a multiple of 1 / (B + 1).
+    spoke : "gap", "ranks" or "spread", whichever had the strongest evidence, or the gap where it
+        alone gives the same p-value; `None` if permutations change nothing.
+    groups : the two groups in which it was strongest.
+    permutations : how many there were.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likeforlike import Cells
+    >>> from likeforlike.disparity import contrasts
+    >>> from likeforlike.inference import omnibus_test
+    >>> scores = np.tile(np.arange(50.0), 3) + np.repeat([0.0, 0.0, 40.0], 50)
+    >>> cells = Cells.from_rows(scores, np.repeat(["a", "b", "c"], 50))
+    >>> test = omnibus_test(contrasts(cells, "barycentre")[0])
+    >>> test.p_value, test.spoke, test.groups
+    (0.001, 'gap', ('a', 'c'))
+    """
+
+    p_value: float
+    spoke: OmnibusComponent | None
+    groups: tuple[Hashable, Hashable] | None
+    permutations: int
+
+
+class ToDeal(NamedTuple):
+    """What is dealt to groups: atoms of rows, or clusters.
+
+    Attributes
+    ----------
+    scores : (3, m) floats: gap, ranks and spread of one row, or sums over a cluster.
+    rows : (m,) integers, how many such rows there are; 1 for a cluster.
+    group : (m,) integers, the group as observed.
+    offsets : (k + 1,) integers, where each level begins.
+    sizes : (k, g) integers, rows of each group.
+    exchangeable : (k, g) integers, rows or clusters of each group.
+    squares : (k, 3) floats, mean squares of what is summed.
+    """
+
+    scores: FloatArray
+    rows: IntArray
+    group: IntArray
+    offsets: IntArray
+    sizes: IntArray
+    exchangeable: IntArray
+    squares: FloatArray
+
+
+def _one_of(exchangeable: IntArray) -> IntArray:
+    """Sizes of groups of which the second is a single row: its variance is the mean square."""
+    both = exchangeable.sum(axis=1)
+    return np.stack([both - 1, np.ones_like(both)], axis=1)
+
+
+def rows_to_deal(contrast: Contrast) -> ToDeal:
+    """All groups of a contrast in the levels where at least two occur."""
+    atoms = contrast.cells.atoms
+    place, level, group = atoms_of_contrast(contrast)
+    refuse_weights(atoms.mass[place] / atoms.counts[place])
+    values, _ = unit_reach(atoms.values[place])
+    ordered = sort_rows(values, level, int(level[-1]) + 1)
+    rows, group = atoms.counts[place][ordered.rows], group[ordered.rows]
+    sizes = contrast.counts[contrast.support]
+    scores, facts = score_levels(ordered.values, rows, ordered.offsets, _one_of(sizes))
+    squares = facts[:, VARIANCE : VARIANCE + 3].copy()
+    return ToDeal(scores, rows, group, ordered.offsets, sizes, sizes, squares)
+
+
+def clusters_to_deal(clusters: Clusters) -> ToDeal:
+    """Clusters as they are dealt: each has the sums over its rows."""
+    ordered = order_clusters(clusters)
+    n_levels, n_groups = ordered.offsets.size - 1, int(ordered.groups.max()) + 1
+    sizes = count_by(
+        ordered.levels[ordered.cluster], ordered.groups[ordered.cluster], n_levels, n_groups
+    )
+    exchangeable = count_by(ordered.levels, ordered.groups, n_levels, n_groups)
+    met = (exchangeable > 0).sum(axis=1) >= 2
+    if not met.all():
+        raise InputError(
+            f"clusters: level {int(np.argmin(met))} holds a single group; leave it out."
+        )
+    scores, facts = score_levels(
+        ordered.values,
+        np.ones(ordered.cluster.size, np.int64),
+        ordered.offsets,
+        _one_of(exchangeable),
+        ordered.cluster,
+    )
+    return ToDeal(
+        scores=np.stack([np.bincount(ordered.cluster, score) for score in scores]),
+        rows=np.ones(ordered.groups.size, np.int64),
+        group=ordered.groups,
+        offsets=np.searchsorted(ordered.levels, np.arange(n_levels + 1)),
+        sizes=sizes,
+        exchangeable=exchangeable,
+        squares=facts[:, VARIANCE : VARIANCE + 3].copy(),
+    )
+
+
+def pair_precision(to_deal: ToDeal, pairs: IntArray) -> FloatArray:
+    """1 / standard error of the three statistics of every pair, 0 if they do not vary; (p, 3)."""
+    precision = np.zeros((len(pairs), 3))
+    sizes, exchangeable = to_deal.sizes.astype(np.float64), to_deal.exchangeable.astype(np.float64)
+    everybody = exchangeable.sum(axis=1)
+    for p, (a, b) in enumerate(pairs.tolist()):
+        met = np.flatnonzero((to_deal.sizes[:, [a, b]] > 0).all(axis=1))
+        m, m_a, m_b = everybody[met], exchangeable[met, a], exchangeable[met, b]
+        beta = sizes[met, a] / (sizes[met, a] + sizes[met, b])
+        alpha = 1.0 - beta
+        spread = (
+            alpha**2 * m_a * (m - m_a) + beta**2 * m_b * (m - m_b) + 2 * alpha * beta * m_a * m_b
+        )
+        variance = (spread / (m - 1.0)) @ to_deal.squares[met]
+        precision[p, variance > 0.0] = 1.0 / np.sqrt(variance[variance > 0.0])
+    return precision
+
+
+@compiled
+def _shuffle(state: State, counts: IntArray, labels: IntArray) -> None:
+    """Labels of groups with so many rows each, in random order."""
+    size = 0
+    for g in range(counts.size):
+        for _ in range(counts[g]):
+            labels[size] = g
+            size += 1
+    for i in range(size - 1):
+        j = i + int(uniform(state) * (size - i))
+        labels[i], labels[j] = labels[j], labels[i]
+
+
+@compiled
+def _add(sums: FloatArray, g: int, scores: FloatArray, i: int, rows: float) -> None:
+    for c in range(3):
+        sums[g, c] += rows * scores[c, i]
+
+
+@compiled
+def _deal_atom(
+    state: State, rows: int, left: IntArray, scores: FloatArray, i: int, sums: FloatArray
+) -> None:
+    """Deal the rows of one atom to groups with so many rows left to be had."""
+    rest = 0
+    for g in range(left.size):
+        rest += left[g]
+    for g in range(left.size):
+        if rows > 0 and left[g] > 0:
+            drawn = hypergeometric(state, left[g], rest - left[g], rows)
+            rest -= left[g]
+            left[g] -= drawn
+            rows -= drawn
+            _add(sums, g, scores, i, float(drawn))
+
+
+@compiled
+def _group_sums(
+    state: State,
+    observed: bool,
+    scores: FloatArray,
+    rows: IntArray,
+    group: IntArray,
+    begin: int,
+    end: int,
+    counts: IntArray,
+    labels: IntArray,
+    sums: FloatArray,
+) -> None:
+    """Sums of every group in a level, of labels as observed or dealt anew."""
+    size = 0
+    for g in range(counts.size):
+        size += counts[g]
+        for c in range(3):
+            sums[g, c] = 0.0
+    if observed:
+        for i in range(begin, end):
+            _add(sums, group[i], scores, i, float(rows[i]))
+    elif size == end - begin:
+        _shuffle(state, counts, labels)
+        for i in range(begin, end):
+            _add(sums, labels[i - begin], scores, i, 1.0)
+    else:
+        left = counts.copy()
+        for i in range(begin, end):
+            _deal_atom(state, rows[i], left, scores, i, sums)
+
+
+@compiled
+def _gaps(
+    scores: FloatArray,
+    rows: IntArray,
+    group: IntArray,
+    offsets: IntArray,
+    sizes: IntArray,
+    exchangeable: IntArray,
+    pairs: IntArray,
+    seed: int,
+    first: int,
+    labels: IntArray,
+    gaps: FloatArray,
+) -> None:
+    """Statistics (b, p, 3) of pairs of groups in replicates from `first` on; 0 is the observed."""
+    sums = np.empty((sizes.shape[1], 3))
+    for replicate in range(gaps.shape[0]):
+        state = start(seed, first + replicate)
+        for k in range(offsets.size - 1):
+            _group_sums(
+                state,
+                first + replicate == 0,
+                scores,
+                rows,
+                group,
+                offsets[k],
+                offsets[k + 1],
+                exchangeable[k],
+                labels,
+                sums,
+            )
+            for p in range(pairs.shape[0]):
+                a, b = pairs[p, 0], pairs[p, 1]
+                n_a, n_b = float(sizes[k, a]), float(sizes[k, b])
+                if n_a > 0.0 and n_b > 0.0:
+                    for c in range(3):
+                        gap = (n_a * sums[b, c] - n_b * sums[a, c]) / (n_a + n_b)
+                        gaps[replicate, p, c] += gap
+
+
+def pair_statistics(
+    to_deal: ToDeal, pairs: IntArray, seed: int, first: int, last: int
+) -> FloatArray:
+    """Gap, ranks and spread of every pair in replicates first, ..., last - 1; shape (b, p, 3)."""
+    gaps = np.zeros((last - first, len(pairs), 3))
+    labels = np.empty(int(np.diff(to_deal.offsets).max()), np.int64)
+    _gaps(*to_deal[:-1], pairs, seed, first, labels, gaps)
+    return gaps
+
+
+def omnibus_test(
+    compared: Contrast | Clusters,
+    *,
+    permutations: int = 999,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> OmnibusTest:
+    """Test whether any two of several groups differ, by permuting all labels within levels.
+
+    Parameters
+    ----------
+    compared : all groups, as `contrasts(cells, "barycentre")` has them, of rows or counts without
+        weights; or clusters of rows.
+    permutations : B.
+    seed : the same seed gives the same result on any number of threads.
+    progress : called with the number of permutations done.
+
+    References
+    ----------
+    Pesarin and Salmaso (2010), *Permutation Tests for Complex Data*, chapter 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likeforlike import Cells
+    >>> from likeforlike.disparity import contrasts
+    >>> from likeforlike.inference import omnibus_test
+    >>> cells = Cells.from_rows(np.tile(np.arange(50.0), 3), np.repeat(["a", "b", "c"], 50))
+    >>> omnibus_test(contrasts(cells, "barycentre")[0]).p_value
+    1.0
+    """
+    if permutations < 1:
+        raise InputError(f"permutations must be at least 1, not {permutations}.")
+    if isinstance(compared, Contrast):
+        to_deal, names = rows_to_deal(compared), compared.groups
+    else:
+        to_deal = clusters_to_deal(compared)
+        names = tuple(range(to_deal.sizes.shape[1]))
+    pairs = np.array(list(combinations(range(len(names)), 2)))
+    precision = pair_precision(to_deal, pairs)
+
+    def work(first: int, last: int) -> FloatArray:
+        return np.abs(pair_statistics(to_deal, pairs, seed, first, last)) * precision
+
+    observed = work(0, 1)
+    blocks = over_blocks(
+        lambda first, last: work(first + 1, last + 1).max(axis=1),
+        permutations,
+        block_size(to_deal.rows.size),
+        progress,
+    )
+    largest = [observed.max(axis=1), *blocks]
+    gap, ranks, spread = (two_sided_evidence(z) for z in np.concatenate(largest).T)
+    evidence: dict[OmnibusComponent, FloatArray] = {"gap": gap, "ranks": ranks, "spread": spread}
+    combined = combine(evidence, _WEIGHTS)
+    groups = None
+    if combined.spoke is not None:
+        component = list(_WEIGHTS).index(combined.spoke)
+        a, b = pairs[int(np.argmax(observed[0, :, component]))].tolist()
+        groups = (names[a], names[b])
+    return OmnibusTest(exact_p_value(combined.evidence), combined.spoke, groups, permutations)

@@ -1,0 +1,239 @@
+"""The loop that trains a stack of networks against a penalty.
+
+Each member minimises
+
+    loss(f) + strength * V(f)
+
+with Adam on batches in which every cell has its share, stops when the objective on validation rows
+has not improved for `patience` epochs, and gets its best weights back. The penalty is either
+
+- read off a slope field (`penalties.field`) that is made from a large sample of rows every few
+  steps: no bias of small batches, at little cost; or
+- evaluated on each batch, as in the paper (`penalty_rows=None`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.errors import InputError
+from likeforlike.nn._batch_gradient import BatchSlopes, penalise
+from likeforlike.nn._batches import batch_rows
+from likeforlike.nn._data import Rows
+from likeforlike.nn._early_stopping import Keeper
+from likeforlike.nn._objectives import Loss, losses, scores_of
+from likeforlike.nn._optimisers import Adam
+from likeforlike.nn._stacked import StackedMLP
+from likeforlike.nn._threads import one_thread
+from likeforlike.penalties import Penalty
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How to train.
+
+    Attributes
+    ----------
+    loss : `"logistic"`, `"softmax"` or `"squared"`.
+    penalty : or `None`.
+    learning_rate : of Adam.
+    max_epochs, patience : when to stop at the latest, and after how many epochs without
+        improvement.
+    batch_size : rows of a batch.
+    penalty_rows : rows of the sample the slope field is made of; `None` penalises each batch.
+    penalty_every : steps between two fields; `None` takes as many as make the sample cost about
+        what the batches do.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> from likeforlike.nn import Recipe
+    >>> Recipe("logistic", lfl.FairLeap(), batch_size=256).refresh
+    8
+    """
+
+    loss: Loss = "squared"
+    penalty: Penalty | None = None
+    learning_rate: float = 1e-3
+    max_epochs: int = 500
+    patience: int = 50
+    batch_size: int = 128
+    penalty_rows: int | None = 4096
+    penalty_every: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_epochs", "patience", "batch_size", "penalty_rows", "penalty_every"):
+            given = getattr(self, name)
+            if given is not None and given < 1:
+                raise InputError(f"{name} must be at least 1, not {given!r}.")
+
+    @property
+    def refresh(self) -> int:
+        """Steps between two fields."""
+        if self.penalty_every is not None:
+            return self.penalty_every
+        return max(1, (self.penalty_rows or 0) // (2 * self.batch_size))
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """What an epoch found on the validation rows, for the members still in training.
+
+    Attributes
+    ----------
+    number : of the epoch, from 0.
+    members : (a,) integers.
+    loss, value, objective : (a,) floats, the loss, the penalty V and loss + strength * V.
+    """
+
+    number: int
+    members: IntArray
+    loss: FloatArray
+    value: FloatArray
+    objective: FloatArray
+
+
+@dataclass(slots=True)
+class Trained:
+    """A stack at its best weights.
+
+    Attributes
+    ----------
+    network : the m members.
+    best_epoch : (m,) integers.
+    strengths : (m,) floats, as they were at the end.
+    curve : what every epoch found.
+    """
+
+    network: StackedMLP
+    best_epoch: IntArray
+    strengths: FloatArray
+    curve: list[Epoch] = field(default_factory=list)
+
+
+Follow = Callable[[Epoch], None]
+
+
+@torch.no_grad()
+def evaluate(
+    network: StackedMLP, rows: Rows, splits: IntArray, recipe: Recipe
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Loss (m,), penalty (m,) and scores (m, n) or (m, n, c) of every member on all rows."""
+    targets, weight, layout = rows.all_but_inputs(splits)
+    outputs = network.predict(rows.inputs, splits)
+    loss = losses(outputs, targets, weight, recipe.loss).double().numpy()
+    scores = scores_of(outputs, recipe.loss).double().numpy()
+    values = np.zeros(len(scores))
+    if recipe.penalty is not None:
+        values, _ = penalise(recipe.penalty, scores, layout)
+    return loss, values, scores
+
+
+def train(
+    network: StackedMLP,
+    rows: Rows,
+    validation: Rows,
+    recipe: Recipe,
+    *,
+    strengths: FloatArray,
+    seeds: IntArray,
+    splits: IntArray | None = None,
+    follow: Follow | None = None,
+) -> Trained:
+    """Train a stack of networks."""
+    loop = _Loop(network, rows, recipe, strengths, seeds, splits)
+    keeper = Keeper(network, recipe.patience)
+    curve: list[Epoch] = []
+    with one_thread():
+        for number in range(recipe.max_epochs):
+            # Who diverges is told by the objective and stops; numpy need not warn as well.
+            with np.errstate(over="ignore", invalid="ignore"):
+                loop.epoch()
+                seen = loop.validate(validation, number)
+            curve.append(seen)
+            going = keeper.look(loop.network, loop.members, seen.objective, number)
+            if follow is not None:
+                follow(seen)
+            if not going.any():
+                break
+            loop.drop(going)
+    return Trained(keeper.network, keeper.best_epoch, loop.all_strengths, curve)
+
+
+class _Loop:
+    """The members still in training, with the state of their optimiser."""
+
+    def __init__(
+        self,
+        network: StackedMLP,
+        rows: Rows,
+        recipe: Recipe,
+        strengths: FloatArray,
+        seeds: IntArray,
+        splits: IntArray | None,
+    ) -> None:
+        self.members = np.arange(network.members)
+        self.network = network.select(torch.arange(network.members))
+        self.all_strengths = np.array(strengths, dtype=np.float64)
+        self._splits = np.zeros(network.members, np.int64) if splits is None else splits
+        self._rows, self._recipe = rows, recipe
+        self._rngs = [np.random.default_rng([int(seed), 0]) for seed in seeds]
+        self._slopes: BatchSlopes | None = None
+        if recipe.penalty is not None and self.all_strengths.any():
+            self._slopes = BatchSlopes(
+                recipe.penalty,
+                recipe.loss,
+                rows,
+                seeds,
+                recipe.penalty_rows,
+                recipe.refresh,
+            )
+        self._adam = Adam(self.network.weights, recipe.learning_rate)
+
+    def epoch(self) -> None:
+        """Pass through all rows once."""
+        cells = self._rows.layout.segments
+        batches = np.stack(
+            [
+                batch_rows(of_split, self._recipe.batch_size, rng)
+                for of_split, rng in zip(cells, self._rngs, strict=True)
+            ]
+        )
+        for step in range(batches.shape[1]):
+            self._learn(np.ascontiguousarray(batches[:, step]))
+
+    def _learn(self, which: IntArray) -> None:
+        splits = self._splits[self.members]
+        inputs, targets, weight, layout = self._rows.take(which, splits)
+        outputs = self.network(inputs)
+        total = losses(outputs, targets, weight, self._recipe.loss).sum()
+        if self._slopes is not None:
+            scores = scores_of(outputs, self._recipe.loss)
+            plain = scores.detach().double().numpy()
+            gradient = self._slopes(self.network, plain, layout, which, splits)
+            strength = self.all_strengths[self.members].reshape(-1, *[1] * (plain.ndim - 1))
+            # The penalty enters by its gradient alone.
+            total = total + (scores * torch.from_numpy(gradient * strength).to(scores)).sum()
+        self._adam.step(torch.autograd.grad(total, list(self.network.weights)))
+
+    def validate(self, validation: Rows, number: int) -> Epoch:
+        """Loss, penalty and objective on the validation rows."""
+        splits, strength = self._splits[self.members], self.all_strengths[self.members]
+        loss, values, _ = evaluate(self.network, validation, splits, self._recipe)
+        return Epoch(number, self.members, loss, values, loss + strength * values)
+
+    def drop(self, going: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> None:
+        """Leave out members that have stopped, once there are enough of them to be worth it."""
+        if going.sum() > 0.8 * going.size:
+            return
+        kept = torch.from_numpy(np.flatnonzero(going))
+        self.network = self.network.select(kept)
+        self.members = self.members[going]
+        self._adam.keep(kept, self.network.weights)
+        if self._slopes is not None:
+            self._slopes.keep(np.flatnonzero(going))

@@ -1,0 +1,255 @@
+"""How small DCFR's regulariser can be while the disparity is not: the paper's example of loans.
+
+Of n applicants a share r are men. Men are approved at the rate ½ + δ, women at ½ - δ, and there
+are no legitimate features, so the disparity is the difference of the rates. With the counts
+
+                 men   women
+    approved      a      b
+    refused       c      d
+
+    CDD = a / (a + c) - b / (b + d),        R_DCFR = (ad - bc) / n² = r (1 - r) CDD.
+
+The second is what the paper's own Proposition 2, E[(P(A=1 | f) - P(A=1))_+], comes to. Its
+appendix draws a / (a + b) - c / (c + d) instead, which is larger by the factor 1 / (q (1 - q)),
+with q the share of applicants approved, and equals CDD where r = ½. R_DCFR itself is at most a
+quarter of CDD, whatever r is. That a small value need not mean a small disparity holds for both.
+For comparison, W_p^p between the decisions of the two groups, and with it every penalty of this
+library, equals CDD for every r.
+
+Reference: Ghassemi et al. (2025), section on DCFR and appendix with its illustration.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from itertools import pairwise
+
+import polars as pl
+from markupsafe import Markup
+
+from likeforlike.errors import InputError
+from likeforlike.report import _svg as svg
+from likeforlike.report._format import count, number, tick
+from likeforlike.report._scale import Scale, ticks
+
+_SHARES = (0.5, 0.8, 0.9, 0.99)
+_DIFFERENCES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+_COLUMNS = ("share", "difference", "a", "b", "c", "d", "cdd", "dcfr_printed", "dcfr")
+_WIDTH, _HEIGHT, _TOP, _SIDE = 920.0, 506.0, 74.0, 370.0
+
+
+def dcfr_illustration(
+    shares: Sequence[float] = _SHARES,
+    differences: Sequence[float] = _DIFFERENCES,
+    applicants: int = 10_000,
+) -> pl.DataFrame:
+    """CDD and both forms of R_DCFR for every share of men and every difference in acceptance.
+
+    Counts are whole and are not drawn: rates are met as closely as whole people allow, and every
+    figure is the exact quotient of counts.
+
+    Parameters
+    ----------
+    shares : of men among the applicants, between 0 and 1.
+    differences : in the rate of acceptance, 2δ, from 0 to 1.
+    applicants : how many there are, n.
+
+    Returns
+    -------
+    One row for each share and difference with the columns `share` and `difference` as asked for,
+    the counts `a`, `b`, `c` and `d`, and `cdd`, `dcfr_printed` (a / (a + b) - c / (c + d)) and
+    `dcfr` (Proposition 2).
+
+    Examples
+    --------
+    >>> from likeforlike.paper import dcfr_illustration
+    >>> table = dcfr_illustration(shares=[0.5, 0.9], differences=[0.4])
+    >>> [round(value, 4) for value in table["cdd"]]
+    [0.4, 0.4]
+    >>> [round(value, 4) for value in table["dcfr_printed"]]
+    [0.4, 0.1604]
+    >>> [round(value, 4) for value in table["dcfr"]]
+    [0.1, 0.036]
+    """
+    _check(shares, "shares")
+    _check(differences, "differences")
+    rows = []
+    for share in shares:
+        for difference in differences:
+            counts = _counts(share, difference, applicants)
+            rows.append((share, difference, *counts, *_measured(*counts)))
+    return pl.DataFrame(rows, schema=_COLUMNS, orient="row")
+
+
+def _check(values: Sequence[float], name: str) -> None:
+    if not len(values):
+        raise InputError(f"{name} is empty; give at least one.")
+    for value in values:
+        if not 0.0 <= value <= 1.0:
+            raise InputError(f"{name} must lie from 0 to 1, not {value!r}.")
+
+
+def _counts(share: float, difference: float, applicants: int) -> tuple[int, int, int, int]:
+    """Men and women approved, men and women refused."""
+    if applicants != math.floor(applicants):
+        raise InputError(f"applicants must be a whole number, not {applicants!r}.")
+    men = math.floor(share * applicants + 0.5)
+    women = applicants - men
+    if min(men, women) < 2:
+        raise InputError(
+            f"shares has {share!r}, which makes {men} of {applicants} applicants men: there must "
+            "be two men and two women at least."
+        )
+    a = math.floor(men * (0.5 + difference / 2.0) + 0.5)
+    b = math.floor(women * (0.5 - difference / 2.0) + 0.5)
+    return a, b, men - a, women - b
+
+
+def _measured(a: int, b: int, c: int, d: int) -> tuple[float, float, float]:
+    """CDD and both forms of R_DCFR, each one quotient of whole numbers."""
+    over = a * d - b * c
+    return over / ((a + c) * (b + d)), over / ((a + b) * (c + d)), over / (a + b + c + d) ** 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Panel:
+    """One of the two drawings: what it shows, where, and how its lines look."""
+
+    column: str
+    title: str
+    formula: str
+    left: float
+    colour: str
+    dashes: str | None
+
+    @property
+    def along(self) -> Scale:
+        return Scale(0.0, 1.0, self.left, self.left + _SIDE)
+
+    def mark(self, x: float, y: float) -> Markup:
+        if self.dashes is None:
+            return svg.circle(x, y, 3.5, class_=f"{self.colour} hollow")
+        return svg.diamond(x, y, 4.5, class_=f"{self.colour} full")
+
+    def line(self, points: list[tuple[float, float]]) -> Markup:
+        look = f"{self.colour} outline"
+        return svg.path(points, class_=look, stroke_dasharray=self.dashes)
+
+
+_UP = Scale(0.0, 1.0, _TOP + _SIDE, _TOP)
+_PANELS = (
+    _Panel("dcfr_printed", "As printed", "a / (a + b) − c / (c + d)", 52.0, "a", None),
+    _Panel("dcfr", "Proposition 2", "r (1 − r) · CDD", 530.0, "b", "7 4"),
+)
+
+
+def dcfr_chart(table: pl.DataFrame) -> str:
+    """CDD against both forms of R_DCFR, a line for each share of men, as an SVG of its own.
+
+    The drawing needs nothing from outside and follows its reader's light or dark mode. The two
+    forms differ in panel, dashes and marks, not in colour only; lines carry the share of men as a
+    label, and all figures are told in the description.
+
+    Parameters
+    ----------
+    table : of `dcfr_illustration`.
+
+    Examples
+    --------
+    >>> from likeforlike.paper import dcfr_chart, dcfr_illustration
+    >>> dcfr_chart(dcfr_illustration()).startswith("<svg xmlns=")
+    True
+    """
+    style = files("likeforlike.report").joinpath("templates", "chart.css").read_text("utf-8")
+    drawn = svg.element(
+        "svg",
+        svg.element("title", "Disparity against the regulariser of DCFR"),
+        svg.element("desc", _told(table)),
+        svg.element("style", style),
+        svg.group(*(_panel(panel, table) for panel in _PANELS), class_="chart"),
+        xmlns="http://www.w3.org/2000/svg",
+        class_="likeforlike",
+        role="img",
+        viewBox=f"0 0 {_WIDTH:g} {_HEIGHT:g}",
+        width=_WIDTH,
+        height=_HEIGHT,
+    )
+    return str(drawn)
+
+
+def _panel(panel: _Panel, table: pl.DataFrame) -> Markup:
+    lines, ends = [], []
+    for share, part in _by_share(table):
+        points = [
+            (panel.along(value), _UP(cdd)) for value, cdd in part.select(panel.column, "cdd").rows()
+        ]
+        lines.append(svg.group(panel.line(points), *(panel.mark(x, y) for x, y in points)))
+        ends.append((min(points, key=lambda point: point[1]), share))
+    return svg.group(*_head(panel), *_axes(panel), *lines, *_labels(ends), class_=panel.column)
+
+
+def _head(panel: _Panel) -> list[Markup]:
+    left = panel.left
+    return [
+        panel.line([(left, 14.0), (left + 36.0, 14.0)]),
+        panel.mark(left + 18.0, 14.0),
+        svg.text(left + 46.0, 18.0, panel.title, class_=f"{panel.colour} word"),
+        svg.text(left, 38.0, f"R = {panel.formula}", class_="name"),
+    ]
+
+
+def _axes(panel: _Panel) -> list[Markup]:
+    along, bottom, middle = panel.along, _UP.start, panel.left + _SIDE / 2.0
+    pieces = []
+    for value in ticks(0.0, 1.0, 5):
+        x, y = along(value), _UP(value)
+        pieces += [
+            svg.line(x, _TOP, x, bottom, class_="grid"),
+            svg.line(panel.left, y, panel.left + _SIDE, y, class_="grid"),
+            svg.text(x, bottom + 18.0, tick(value), class_="tick mid"),
+            svg.text(panel.left - 8.0, y + 4.0, tick(value), class_="tick end"),
+        ]
+    return [
+        *pieces,
+        svg.line(along(0.0), _UP(0.0), along(1.0), _UP(1.0), class_="base"),
+        svg.text(along(0.66), _UP(0.6), "R = CDD", class_="small"),
+        svg.text(middle, bottom + 42.0, "R of DCFR; each line a share of men", class_="small mid"),
+        svg.text(panel.left - 8.0, _TOP - 12.0, "CDD", class_="small end"),
+    ]
+
+
+def _labels(ends: list[tuple[tuple[float, float], str]]) -> list[Markup]:
+    """The share of men at the end of its line, moved aside where labels would touch."""
+    ends = sorted(ends)
+    places = [place[0] for place, _ in ends]
+    for before, here in pairwise(range(len(places))):
+        places[here] = max(places[here], places[before] + 36.0)
+    return [
+        svg.text(x, place[1] - 9.0, words, class_="tick strong mid")
+        for x, (place, words) in zip(places, ends, strict=True)
+    ]
+
+
+def _by_share(table: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
+    """Each share of men, in words, and its part of the table."""
+    shares = table["share"].unique(maintain_order=True).to_list()
+    return [(f"{100.0 * share:g}%", table.filter(pl.col("share") == share)) for share in shares]
+
+
+def _told(table: pl.DataFrame) -> str:
+    people = sum(table.row(0, named=True)[name] for name in "abcd")
+    parts = [
+        f"Conditional disparity (CDD) against the regulariser R of DCFR, {count(people)} people.",
+        "R in the form printed in the paper's appendix and in that of its Proposition 2.",
+    ]
+    for share, part in _by_share(table):
+        figures = "; ".join(
+            f"CDD {number(row['cdd'])}: printed {number(row['dcfr_printed'])}, "
+            f"Proposition 2 {number(row['dcfr'])}"
+            for row in part.iter_rows(named=True)
+        )
+        parts.append(f"{share} men: {figures}.")
+    return " ".join(parts)

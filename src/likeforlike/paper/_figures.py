@@ -1,0 +1,108 @@
+"""The paper's figures, from our runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from likeforlike.experiments._sweep import Sweep
+from likeforlike.experiments._sweep_panels import sweep_panel
+from likeforlike.paper._protocol import OWN_METHODS, PAPER_METHODS
+from likeforlike.paper._reproduction import Reproduction
+from likeforlike.plots._looks import Look
+from likeforlike.plots._tradeoff import Panel, tradeoff_svg
+
+_DATASETS = {
+    "adult": "Adult",
+    "drug": "Drug Consumption",
+    "law_school": "Law School",
+    "communities": "Communities and Crime",
+}
+# A family has one colour; ours are full where the paper's are hollow.
+LOOKS = {
+    "no regularisation": Look("x", "hollow", "ink"),
+    "legitimate only": Look("2", "hollow", "ink"),
+    "FairBiT": Look("s", "hollow", "blue"),
+    "FairLeap, uniform": Look("v", "hollow", "vermilion"),
+    "FairLeap, P(L)": Look("^", "hollow", "vermilion"),
+    "FairLeap, average": Look(">", "hollow", "vermilion"),
+    "DCFR": Look("o", "full", "green"),
+    "adversarial, CDP": Look("*", "full", "purple"),
+    "adversarial, DP": Look("*", "hollow", "purple"),
+    "repair": Look("p", "hollow", "ochre"),
+    "Wasserstein": Look("o", "hollow", "grey"),
+    "our FairLeap": Look("^", "full", "vermilion"),
+    "our FairBiT": Look("s", "full", "blue"),
+    "our FairLeap, by batch": Look(">", "full", "vermilion"),
+    "our FairLeap, A unseen": Look("<", "full", "vermilion"),
+    "our FairBiT, A unseen": Look("D", "full", "blue"),
+    "barycentre": Look("p", "full", "ochre"),
+}
+"""How each method is drawn, in all figures."""
+_PAPER = tuple(method.name for method in PAPER_METHODS)
+_RECIPES = (
+    "no regularisation",
+    *(name for name in _PAPER if name.startswith("Fair")),
+    *(method.name for method in OWN_METHODS),
+)
+
+FIGURES = {
+    "main": "Disparity against predictive performance, the paper's methods",
+    "legitimate_only": "Disparity against predictive performance, with legitimate only",
+    "measures": "Disparity by other measures against predictive performance",
+    "recipes": "Our recipe against FairBiT and FairLeap as the paper trains them",
+}
+"""Names of the figures of a reproduction, and their titles."""
+
+
+def reproduction_figures(reproduction: Reproduction) -> dict[str, str]:
+    """The paper's figures from our runs, and one of our recipe, each as an SVG of its own."""
+    figures = {}
+    for name, panels in figure_panels(reproduction).items():
+        rows = len({panel.disparity for panel in panels})
+        columns = len(panels) // rows
+        columns = min(columns, 2) if rows == 1 else columns
+        figures[name] = tradeoff_svg(panels, title=FIGURES[name], columns=columns)
+    return figures
+
+
+def figure_panels(reproduction: Reproduction) -> dict[str, list[Panel]]:
+    """Panels of every figure: a row of data sets for each disparity.
+
+    Data sets and methods that were not run are left out, and so is a figure that has nothing left.
+
+    - `main`: the paper's figure of section 6, CDD-wass above and CDD-lp uniform below, without
+      legitimate only;
+    - `legitimate_only`: the same with it, as in the appendix;
+    - `measures`: the appendix's figure of CDD-lp P(L), CDD-lp average and DD;
+    - `recipes`: our recipe and the paper's FairBiT and FairLeap, CDD-lp P(L).
+    """
+    without = [name for name in _PAPER if name != "legitimate only"]
+    first, second = ("cdd_wass", "cdd_uniform"), ("cdd_marginal", "cdd_average", "dd")
+    asked: dict[str, tuple[Sequence[str], Sequence[str]]] = {
+        "main": (first, without),
+        "legitimate_only": (first, _PAPER),
+        "measures": (second, _PAPER),
+        "recipes": (("cdd_marginal",), _RECIPES),
+    }
+    panels = {name: _panels(reproduction, *rest) for name, rest in asked.items()}
+    return {name: drawn for name, drawn in panels.items() if drawn}
+
+
+def _panels(
+    reproduction: Reproduction, disparities: Sequence[str], methods: Sequence[str]
+) -> list[Panel]:
+    sweeps = {name: _only(reproduction.of(name), methods) for name in reproduction.datasets}
+    return [
+        sweep_panel(sweep, disparity, title=_DATASETS[name], looks=LOOKS, down_to="legitimate only")
+        for disparity in disparities
+        for name, sweep in sweeps.items()
+        if not sweep.runs.is_empty()
+    ]
+
+
+def _only(sweep: Sweep, methods: Sequence[str]) -> Sweep:
+    """The runs of some methods, in their order."""
+    parts = [sweep.runs.filter(pl.col("method") == name) for name in methods]
+    return Sweep(pl.concat([sweep.runs.clear(), *parts]), sweep.task)

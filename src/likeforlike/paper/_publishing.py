@@ -1,0 +1,64 @@
+"""Write what a reproduction found: results, tables, figures, and the page that shows them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from likeforlike.files._files import check_writable, write_whole
+from likeforlike.paper._comparison import write_tables
+from likeforlike.paper._figures import FIGURES, reproduction_figures
+from likeforlike.paper._page import reproduction_page
+from likeforlike.paper._reproduction import Reproduction, read_reproduction
+
+
+def publish(reproduction: Reproduction, folder: Path | str, page: Path | str) -> list[Path]:
+    """Write results, tables and figures to a folder, and a page of Markdown that shows them.
+
+    Parameters
+    ----------
+    reproduction : what was run.
+    folder : for `runs.csv`, `times.csv`, `setting.json`, the eight tables and the figures.
+    page : where the page goes; its links to the figures are relative to it.
+
+    Returns
+    -------
+    The files that were written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import polars as pl
+    >>> from likeforlike.experiments import MEASURED
+    >>> from likeforlike.paper import Reproduction, publish
+    >>> runs = pl.DataFrame(
+    ...     {"dataset": "drug", "method": name, "strength": 0.0, "seed": 0, "rows": 9}
+    ...     | dict.fromkeys(MEASURED, 1.0 / (1 + k))
+    ...     for k, name in enumerate(["no regularisation", "legitimate only"])
+    ... )
+    >>> setting = {"machine": "a machine", "wall_seconds": 60.0, "units": 2, "units_run": 2}
+    >>> setting |= {"peak_mb_of_a_worker": 700.0, "peak_mb_of_the_parent": 500.0, "versions": {}}
+    >>> times = pl.DataFrame({"dataset": ["drug"], "method": ["legitimate only"], "runs": [1],
+    ...     "seconds": [1.0], "cpu_seconds": [1.0]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = Path(folder) / "page.md"
+    ...     written = publish(Reproduction(runs, times, setting), Path(folder) / "results", page)
+    ...     page in written, written[0].name
+    (True, 'runs.csv')
+    """
+    target, text = Path(folder), Path(page)
+    target.mkdir(parents=True, exist_ok=True)
+    check_writable(text)
+    reproduction.write(target)
+    # Files hold rounded figures; the page is made of what is in them, so that it can be made again.
+    reproduction = read_reproduction(target)
+    written = [target / name for name in ("runs.csv", "times.csv", "setting.json")]
+    written += write_tables(reproduction, target)
+    links = {}
+    for name, drawing in reproduction_figures(reproduction).items():
+        written.append(target / f"{name}.svg")
+        write_whole(written[-1], drawing)
+        links[FIGURES[name]] = Path(os.path.relpath(written[-1], text.parent)).as_posix()
+    write_whole(text, reproduction_page(reproduction, links))
+    return [*written, text]

@@ -1,0 +1,330 @@
+"""FairBiT: conditional fairness by the bi-causal transport distance.
+
+    V(f) = min_π Σ_{l,l'} π(l, l') [ W_p^p(P_0^l, P_1^l') + C G(l, l') ] - C min_π Σ π G,
+
+where π has the level shares of the two groups as marginals and G is the ground cost between levels
+(`transport.nested`). What the change of levels costs at the least is taken off: it does not depend
+on the scores, and what is left is 0 for equal scores. The gradient is that of the moves the plan
+makes. With more than two groups V is the mean over pairs of groups, weighted by ω_a ω_b.
+
+With the discrete metric and a safe C everybody who can stay in a level stays, whatever C is:
+
+    V(f) = Σ_l min(p_0(l), p_1(l)) W_p^p(P_0^l, P_1^l) + what those pay who had to change level.
+
+The second part compares people of different levels, so it also charges scores that depend on the
+level as they may. By default it is left out; the paper has it.
+
+Reference: Ghassemi et al. (2025), FairBiT and Proposition 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from likeforlike._arrays import FloatArray
+from likeforlike.disparity._cdd_wass import (
+    LevelMetric,
+    check_level_cost,
+    level_ground,
+    scaled_level_cost,
+)
+from likeforlike.disparity._distances import check_cost_order
+from likeforlike.errors import InputError
+from likeforlike.penalties._group_mass import group_mass, moderate_mass, pair_mass
+from likeforlike.penalties._layout import Layout
+from likeforlike.penalties._penalty import (
+    Penalty,
+    evaluated,
+    group_shares,
+    moved_between_groups,
+)
+from likeforlike.transport._atoms import Packed
+from likeforlike.transport._compiled import compiled
+from likeforlike.transport._level_cost import level_cost_factor
+from likeforlike.transport._outer import cheapest_flow
+from likeforlike.transport._pairs import add_pair, row_slopes
+from likeforlike.transport._rows import Stack, mass_of, sorted_atoms
+from likeforlike.transport._scale import Scale, balanced
+from likeforlike.transport._threads import in_parts
+
+
+class _Problem(NamedTuple):
+    """What is solved between two groups.
+
+    Attributes
+    ----------
+    ground : (K, K) ground cost between levels.
+    level_cost, factor : C, or nan for factor * R^p with R the reach of the scores.
+    keep : whether those who can stay in a level do.
+    change : whether those count who cannot.
+    order : p.
+    """
+
+    ground: FloatArray
+    level_cost: float
+    factor: float
+    keep: bool
+    change: bool
+    order: float
+
+
+class _Sides(NamedTuple):
+    """Which segments are compared: level l of the two groups is l * G + left and l * G + right."""
+
+    left: int
+    right: int
+    n_groups: int
+
+
+@compiled
+def _flow_between(
+    packed: Packed,
+    sides: _Sides,
+    supply: FloatArray,
+    demand: FloatArray,
+    problem: _Problem,
+    level_cost: float,
+) -> tuple[FloatArray, float]:
+    """Optimal flow (K, K) between levels, and C Σ flow G minus its least possible value."""
+    size = supply.size
+    cost, levels = np.zeros((size, size)), np.zeros((size, size))
+    none = np.empty(0)
+    for i in range(size):
+        for j in range(size):
+            if supply[i] > 0.0 and demand[j] > 0.0:
+                left, right = i * sides.n_groups + sides.left, j * sides.n_groups + sides.right
+                levels[i, j] = level_cost * problem.ground[i, j]
+                inner = add_pair(packed, left, right, problem.order, 0.0, none)
+                cost[i, j] = levels[i, j] + inner
+    flow = cheapest_flow(supply, demand, cost)
+    least = cheapest_flow(supply, demand, levels)
+    extra = 0.0
+    for i in range(size):
+        for j in range(size):
+            extra += (flow[i, j] - least[i, j]) * levels[i, j]
+    return flow, extra
+
+
+@compiled
+def _staying(
+    totals: FloatArray, sides: _Sides, keep: bool, supply: FloatArray, demand: FloatArray
+) -> tuple[float, float, FloatArray]:
+    """Fill in what each level of either side has to move; says the whole, that, and what stays."""
+    n_levels = supply.size
+    of_left, of_right = 0.0, 0.0
+    for level in range(n_levels):
+        of_left += totals[level * sides.n_groups + sides.left]
+        of_right += totals[level * sides.n_groups + sides.right]
+    times_left, times_right = balanced(of_left, of_right)
+    stay, moving = np.zeros(n_levels), 0.0
+    for level in range(n_levels):
+        # Scaled by the other side's total: whole numbers stay whole numbers.
+        supply[level] = totals[level * sides.n_groups + sides.left] * times_right
+        demand[level] = totals[level * sides.n_groups + sides.right] * times_left
+        if keep:
+            stay[level] = min(supply[level], demand[level])
+            supply[level] -= stay[level]
+            demand[level] -= stay[level]
+        moving += supply[level]
+    return of_left * times_right, moving, stay
+
+
+@compiled
+def _between_groups(
+    packed: Packed,
+    sides: _Sides,
+    problem: _Problem,
+    level_cost: float,
+    weight: float,
+    slopes: FloatArray,
+) -> float:
+    """V between two groups; adds weight * ∂V to the slopes of the atoms."""
+    size = problem.ground.shape[0]
+    supply, demand = np.empty(size), np.empty(size)
+    whole, moving, stay = _staying(packed.totals, sides, problem.keep, supply, demand)
+    flow, extra = np.zeros((size, size)), 0.0
+    if problem.change and moving > 0.0:
+        flow, extra = _flow_between(packed, sides, supply, demand, problem, level_cost)
+    value = extra / whole
+    for i in range(size):
+        flow[i, i] += stay[i]
+        for j in range(size):
+            share = flow[i, j] / whole
+            if share > 0.0:
+                left, right = i * sides.n_groups + sides.left, j * sides.n_groups + sides.right
+                value += share * add_pair(
+                    packed, left, right, problem.order, weight * share, slopes
+                )
+    return float(value)
+
+
+@compiled
+def _reach(scores: FloatArray) -> float:
+    """R, the largest difference between two scores."""
+    low, high = np.inf, -np.inf
+    for score in scores:
+        low, high = min(low, score), max(high, score)
+    return float(high - low)
+
+
+@compiled
+def _bicausal(stack: Stack, problem: _Problem, first: int, last: int) -> None:
+    """Fill in values and gradients of some models."""
+    for k in range(first, last):
+        packed, rows, atom_of = sorted_atoms(stack, k)
+        cost = problem.level_cost
+        if np.isnan(cost):
+            cost = problem.factor * _reach(stack.scores[k]) ** problem.order
+        of_group = moderate_mass(group_mass(packed.totals, stack.n_groups))
+        pairs = pair_mass(of_group)
+        slopes, value = np.zeros(packed.values.size), 0.0
+        for g in range(stack.n_groups):
+            for h in range(g + 1, stack.n_groups):
+                share = of_group[g] * of_group[h] / pairs if pairs > 0.0 else 0.0
+                if share > 0.0:
+                    sides = _Sides(g, h, stack.n_groups)
+                    value += share * _between_groups(packed, sides, problem, cost, share, slopes)
+        stack.values[k] = value
+        row_slopes(slopes, packed.mass, atom_of, rows, mass_of(stack, k), stack.gradients[k])
+
+
+class Ground(NamedTuple):
+    """Cost between levels (K, K), and which level cost to take with it (`level_cost_factor`)."""
+
+    cost: FloatArray
+    factor: float
+    safe: bool
+
+
+def ground_between(level_metric: LevelMetric, levels: tuple[Hashable, ...], order: float) -> Ground:
+    """Ground cost between levels; remembered, since training asks for it at every step."""
+    if isinstance(level_metric, str):
+        return _named_ground(level_metric, levels, order)
+    cost = level_ground(level_metric, levels, order)
+    return Ground(cost, *level_cost_factor(cost))
+
+
+@lru_cache(maxsize=32)
+def _named_ground(
+    level_metric: Literal["discrete", "ordinal", "numeric"],
+    levels: tuple[Hashable, ...],
+    order: float,
+) -> Ground:
+    cost = level_ground(level_metric, levels, order)
+    return Ground(cost, *level_cost_factor(cost))
+
+
+def bicausal(
+    scores: FloatArray,
+    layout: Layout,
+    ground: Ground,
+    *,
+    order: float,
+    level_cost: float | None = None,
+    off_diagonal: bool = True,
+) -> tuple[FloatArray, FloatArray]:
+    """Bi-causal cost of m models less what the levels alone cost, and its gradient."""
+
+    def evaluate(scaled: FloatArray, rows: Layout, scale: Scale) -> tuple[FloatArray, FloatArray]:
+        stack = rows.stack(scaled)
+        problem = _Problem(
+            ground.cost,
+            np.nan if level_cost is None else scaled_level_cost(level_cost, scale, order),
+            ground.factor,
+            level_cost is None and ground.safe,
+            off_diagonal,
+            float(order),
+        )
+        work = np.full(len(scaled), scaled.shape[1] * len(layout.levels))
+        in_parts(partial(_bicausal, stack, problem), work)
+        return stack.values, stack.gradients
+
+    return evaluated(evaluate, scores, layout.moderate(), order)
+
+
+@dataclass(frozen=True)
+class FairBiT(Penalty):
+    """Penalty on the bi-causal transport distance between the groups' laws of (level, score).
+
+    Parameters
+    ----------
+    order : p from 1 to 32.
+    level_metric : `"discrete"` (levels are names), `"ordinal"` (levels are numbered in their order,
+        |l - l'|^p, as in the paper), `"numeric"` (the same for levels that are numbers) or a
+        K x K array in the order of the sorted levels.
+    level_cost : C >= 0; `None` takes the smallest that keeps like compared with like.
+    off_diagonal : whether to charge also those who have to change level, for scores that differ
+        between levels. `None` does so only where it cannot be told apart: where a level cost is
+        given, or where the metric has no safe one.
+
+    References
+    ----------
+    Ghassemi et al. (2025), FairBiT.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> value, gradient = lfl.FairBiT().value_and_grad(
+    ...     [0.2, 0.6, 0.5, 0.5], ["f", "m", "f", "m"], ["low", "low", "high", "high"]
+    ... )
+    >>> round(value, 12), gradient
+    (0.08, array([-0.4,  0.4,  0. ,  0. ]))
+    """
+
+    order: float = 2.0
+    level_metric: LevelMetric = "discrete"
+    level_cost: float | None = None
+    off_diagonal: bool | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "order", check_cost_order(self.order))
+        object.__setattr__(self, "level_cost", check_level_cost(self.level_cost))
+
+    @classmethod
+    def paper(cls) -> FairBiT:
+        """The paper's settings: p = 2, levels numbered, |l - l'|², C = 1, un-rooted."""
+        return cls(order=2.0, level_metric="ordinal", level_cost=1.0, off_diagonal=True)
+
+    def stacked(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
+        """Values (m,) and gradients (m, n) of the scores (m, n) of m models on rows of a layout."""
+        ground = ground_between(self.level_metric, layout.levels, self.order)
+        return bicausal(
+            scores,
+            layout,
+            ground,
+            order=self.order,
+            level_cost=self.level_cost,
+            off_diagonal=self._everybody(layout),
+        )
+
+    def moved(self, layout: Layout) -> FloatArray:
+        """Mass that the plan moves to or from each row of a layout, shape (n,).
+
+        For two groups that is 1 / n_a where everybody counts, and min(p_0(l), p_1(l)) / n_al where
+        those do who stay in their level.
+        """
+        if self._everybody(layout):
+            return moved_between_groups(layout)
+        mass = layout.cell_mass()
+        shares = mass / np.maximum(mass.sum(axis=0), np.finfo(float).tiny)
+        stays = np.minimum(shares[:, :, None], shares[:, None, :])
+        of_cell = (stays * group_shares(mass.sum(axis=0))).sum(axis=2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            per_mass = np.where(mass > 0.0, of_cell / mass, 0.0)
+        return layout.by_row(per_mass)
+
+    def _everybody(self, layout: Layout) -> bool:
+        """Whether those count who have to change level."""
+        ground = ground_between(self.level_metric, layout.levels, self.order)
+        apart = self.level_cost is None and ground.safe
+        if self.off_diagonal is False and not apart:
+            raise InputError(
+                "off_diagonal=False needs level_cost=None and a level_metric with a safe level "
+                "cost, such as 'discrete'."
+            )
+        return not apart if self.off_diagonal is None else self.off_diagonal

@@ -1,0 +1,221 @@
+"""FairLeap: conditional fairness in the l_p sense, level by level.
+
+    V(f) = Σ_l Q(l) W_p^p(P_0^l, P_1^l),
+
+with P_a^l the law of the scores of group a in level l and Q a measure over the levels where groups
+meet. With more than two groups the inner cost of a level is the mean over pairs of groups,
+
+    Σ_{a<b} ω_a ω_b W_p^p(P_a^l, P_b^l) / Σ_{a<b} ω_a ω_b,   ω_a = P(A = a | L = l),
+
+which for p = 2 is the spread Σ_a ω_a W_2²(P_a^l, B^l) around the barycentre B^l, up to the same
+factor, and for two groups the cost between them.
+
+Reference: Ghassemi et al. (2025), FairLeap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from likeforlike._arrays import FloatArray, is_one_of, real
+from likeforlike.disparity._distances import check_cost_order
+from likeforlike.disparity._measures import MEASURES, Measure, MeasureName
+from likeforlike.errors import InputError
+from likeforlike.penalties._group_mass import group_mass, moderate_mass, pair_mass
+from likeforlike.penalties._layout import Layout
+from likeforlike.penalties._penalty import Penalty, evaluated, group_shares
+from likeforlike.transport._compiled import compiled
+from likeforlike.transport._pairs import add_pair, row_slopes
+from likeforlike.transport._rows import Stack, mass_of, sorted_atoms
+from likeforlike.transport._scale import Scale, moderate
+from likeforlike.transport._threads import in_parts
+
+# Kernels take numbers for names.
+_MARGINAL, _AVERAGE = MEASURES.index("marginal"), MEASURES.index("average")
+_UNIFORM, _OVERLAP = MEASURES.index("uniform"), MEASURES.index("overlap")
+_GIVEN = len(MEASURES)
+
+
+@compiled
+def _scale_to_one(weights: FloatArray) -> None:
+    """Divide weights by their sum, unless that is 0."""
+    whole = 0.0
+    for weight in weights:
+        whole += weight
+    if whole > 0.0:
+        for k in range(weights.size):
+            weights[k] /= whole
+
+
+class _Measure(NamedTuple):
+    """Q as kernels take it: the number of its name, weights (K,) if given, whether unscaled."""
+
+    number: int
+    given: FloatArray
+    summed: bool
+
+
+@compiled
+def _level_measure(
+    totals: FloatArray, n_levels: int, n_groups: int, measure: _Measure
+) -> FloatArray:
+    """Q(l) from the mass of the cells, 0 where fewer than two groups occur."""
+    of_group = group_mass(totals, n_groups)
+    raw = np.zeros(n_levels)
+    for level in range(n_levels):
+        present, mass, share, least = 0, 0.0, 0.0, np.inf
+        for group in range(n_groups):
+            here = totals[level * n_groups + group]
+            if here > 0.0:
+                present += 1
+                mass += here
+                part = here / of_group[group]
+                share += part
+                least = min(least, part)
+        if present < 2:
+            continue
+        if measure.number == _MARGINAL:
+            raw[level] = mass
+        elif measure.number == _AVERAGE:
+            raw[level] = share
+        elif measure.number == _UNIFORM:
+            raw[level] = 1.0
+        elif measure.number == _OVERLAP:
+            raw[level] = least
+        else:
+            raw[level] = measure.given[level]
+    if not measure.summed:
+        _scale_to_one(raw)
+    return raw
+
+
+@compiled
+def _levelwise(stack: Stack, measure: _Measure, order: float, first: int, last: int) -> None:
+    """Fill in values and gradients of some models: one sort and one sweep of the rows each."""
+    for k in range(first, last):
+        packed, rows, atom_of = sorted_atoms(stack, k)
+        totals, slopes = packed.totals, np.zeros(packed.values.size)
+        weight = _level_measure(totals, stack.n_levels, stack.n_groups, measure)
+        value = 0.0
+        for level in range(stack.n_levels):
+            if weight[level] == 0.0:
+                continue
+            begin = level * stack.n_groups
+            here = moderate_mass(totals[begin : begin + stack.n_groups])
+            pairs = pair_mass(here)
+            for g in range(stack.n_groups):
+                for h in range(g + 1, stack.n_groups):
+                    share = weight[level] * here[g] * here[h] / pairs
+                    if share > 0.0:
+                        left, right = begin + g, begin + h
+                        value += share * add_pair(packed, left, right, order, share, slopes)
+        stack.values[k] = value
+        row_slopes(slopes, packed.mass, atom_of, rows, mass_of(stack, k), stack.gradients[k])
+
+
+def levelwise(
+    scores: FloatArray,
+    layout: Layout,
+    order: float,
+    measure: Measure = "marginal",
+    *,
+    summed: bool = False,
+) -> tuple[FloatArray, FloatArray]:
+    """Σ_l Q(l) W_p^p(l) of m models and its gradient."""
+    weighed = layout.moderate()
+    if summed and measure == "marginal" and weighed is not layout:
+        raise InputError("summed=True adds weights up, and these are too large or too small.")
+    numbered = _numbered(measure, layout, summed=summed)
+
+    def evaluate(scaled: FloatArray, rows: Layout, _: Scale) -> tuple[FloatArray, FloatArray]:
+        stack = rows.stack(scaled)
+        kernel = partial(_levelwise, stack, numbered, float(order))
+        in_parts(kernel, np.full(len(scaled), scaled.shape[1]))
+        return stack.values, stack.gradients
+
+    return evaluated(evaluate, scores, weighed, order)
+
+
+def _numbered(measure: Measure, layout: Layout, *, summed: bool) -> _Measure:
+    if isinstance(measure, Mapping):
+        given = _given(measure, layout)
+        return _Measure(_GIVEN, given if summed else moderate(given), summed)
+    return _Measure(MEASURES.index(measure), np.empty(0), summed)
+
+
+def _given(measure: Mapping[Hashable, float], layout: Layout) -> FloatArray:
+    absent = [level for level in layout.levels if level not in measure]
+    if absent:
+        raise InputError(
+            f"measure has no weight for level {absent[0]!r}; give it 0 to leave it out."
+        )
+    weights = np.array([real(measure[level]) for level in layout.levels])
+    if not (np.isfinite(weights) & (weights >= 0.0)).all() or not weights.any():
+        raise InputError("measure must give finite weights of 0 or more, not all of them 0.")
+    return weights
+
+
+@dataclass(frozen=True)
+class FairLeap(Penalty):
+    """Penalty on the distances between groups in each level, Σ_l Q(l) W_p^p(P_0^l, P_1^l).
+
+    Parameters
+    ----------
+    measure : Q, `"marginal"` (P(L), the default), `"average"`, `"uniform"`, `"overlap"` or
+        {level: weight}; always scaled to sum to one over the levels where groups meet.
+    order : p from 1 to 32. Order 2 is smooth; order 1 has kinks.
+    summed : leave Q unscaled: `"uniform"` is then a sum over levels, as in the paper's tables.
+
+    References
+    ----------
+    Ghassemi et al. (2025), FairLeap.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> penalty = lfl.FairLeap(measure="uniform", order=2)
+    >>> value, gradient = penalty.value_and_grad(
+    ...     [0.2, 0.6, 0.5, 0.5], ["f", "m", "f", "m"], ["low", "low", "high", "high"]
+    ... )
+    >>> round(value, 12), gradient
+    (0.08, array([-0.4,  0.4,  0. ,  0. ]))
+    """
+
+    measure: Measure = "marginal"
+    order: float = 2.0
+    summed: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "order", check_cost_order(self.order))
+        if not isinstance(self.measure, Mapping) and not is_one_of(self.measure, MEASURES):
+            raise InputError(
+                f"measure must be one of {MEASURES} or a mapping from level to weight, not "
+                f"{self.measure!r}."
+            )
+
+    @classmethod
+    def paper(cls, measure: MeasureName = "uniform") -> FairLeap:
+        """The paper's settings: W_1 in each level, with a sum over levels for `"uniform"`."""
+        return cls(measure=measure, order=1.0, summed=measure == "uniform")
+
+    def stacked(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
+        """Values (m,) and gradients (m, n) of the scores (m, n) of m models on rows of a layout."""
+        return levelwise(scores, layout, self.order, self.measure, summed=self.summed)
+
+    def moved(self, layout: Layout) -> FloatArray:
+        """Mass that the plan moves to or from each row of a layout, shape (n,).
+
+        For two groups that is Q(l) / n_al.
+        """
+        mass = layout.cell_mass()
+        measure = _numbered(self.measure, layout, summed=self.summed)
+        weight = _level_measure(mass.ravel(), len(mass), len(layout.groups), measure)
+        shares = np.array([group_shares(of_level).sum(axis=1) for of_level in mass])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            of_cell = np.where(mass > 0.0, weight[:, None] * shares / mass, 0.0)
+        return layout.by_row(of_cell)

@@ -1,0 +1,179 @@
+"""Layout: which level and group every row belongs to, encoded once and used many times."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.disparity._columns import Codes, Column, encode, weights
+from likeforlike.errors import InputError
+from likeforlike.transport._rows import Stack
+from likeforlike.transport._scale import moderate
+
+T = TypeVar("T", bound=np.generic)
+
+
+class NothingToCompare(InputError):  # noqa: N818
+    """No level of these rows holds two groups."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Levels and groups of rows, for one model or a stack of them.
+
+    Attributes
+    ----------
+    segments : (s, n) integers, level * G + group of every row; s = 1 if all models of a stack see
+        the same rows, else s models.
+    levels, groups : labels of the K levels and of the G groups.
+    mass : (s, n) floats >= 0, sample weights, or (0, 0) where every row counts one.
+
+    Examples
+    --------
+    >>> from likeforlike.penalties import Layout
+    >>> layout = Layout.of_rows(["f", "m", "m"], [1, 1, 2])
+    >>> layout.levels, layout.groups, layout.coverage()
+    ((1, 2), ('f', 'm'), {'f': 1.0, 'm': 0.5})
+    """
+
+    segments: IntArray
+    levels: tuple[Hashable, ...]
+    groups: tuple[Hashable, ...]
+    mass: FloatArray
+
+    @classmethod
+    def of_rows(
+        cls,
+        groups: Column,
+        levels: Column | None = None,
+        sample_weight: Column | None = None,
+    ) -> Layout:
+        """Layout of n rows.
+
+        Parameters
+        ----------
+        groups : (n,) labels of the sensitive feature.
+        levels : (n,) labels of the legitimate features; `None` means one level.
+        sample_weight : (n,) numbers >= 0.
+        """
+        group = encode(groups, "groups")
+        level = None
+        if levels is not None:
+            level = encode(levels, "levels")
+            if group.codes.size != level.codes.size:
+                raise InputError(
+                    f"levels has {level.codes.size} row(s), but groups have {group.codes.size}."
+                )
+        layout = cls.of_codes(group, level)
+        if sample_weight is None:
+            return layout
+        return layout.weighted(weights(sample_weight, "sample_weight", layout.size))
+
+    @classmethod
+    def of_codes(cls, group: Codes, level: Codes | None) -> Layout:
+        """Layout of rows whose group and level are numbered already; `level=None` is one level."""
+        if level is None:
+            return cls(group.codes[None, :], ("all",), group.labels, np.empty((0, 0)))
+        segments = level.codes * len(group.labels) + group.codes
+        return cls(segments[None, :], level.labels, group.labels, np.empty((0, 0)))
+
+    @classmethod
+    def single(cls, size: int) -> Layout:
+        """Layout of `size` rows of which nothing is known: one level, one group."""
+        return cls(np.zeros((1, size), np.int64), ("all",), ("all",), np.empty((0, 0)))
+
+    def weighted(self, sample_weight: FloatArray) -> Layout:
+        """The same rows, each with its `sample_weight`, (n,) numbers >= 0."""
+        return Layout(self.segments, self.levels, self.groups, sample_weight[None, :])
+
+    def moderate(self) -> Layout:
+        """The same rows with weights of a size that products can carry, in the same proportions."""
+        mass = moderate(self.mass)
+        if mass is self.mass:
+            return self
+        return Layout(self.segments, self.levels, self.groups, mass)
+
+    @property
+    def size(self) -> int:
+        """n, the rows of one model."""
+        return int(self.segments.shape[1])
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are, K x G."""
+        return len(self.levels) * len(self.groups)
+
+    def of_model(self, k: int) -> Layout:
+        """Layout of the rows that model k of a stack sees."""
+        place = min(k, len(self.segments) - 1)
+        mass = self.mass[place : place + 1]
+        return Layout(self.segments[place : place + 1], self.levels, self.groups, mass)
+
+    def for_members(self, splits: IntArray) -> Layout:
+        """Layout for m models of which model k sees the rows of split `splits[k]`."""
+        if len(self.segments) == 1:
+            return self
+        mass = self.mass[splits] if self.mass.size else self.mass
+        return Layout(self.segments[splits], self.levels, self.groups, mass)
+
+    def take(self, rows: IntArray) -> Layout:
+        """Layout of some rows: (n',) integers for all models, or (s, n') for each its own."""
+        chosen = np.atleast_2d(rows)
+        mass = self._of(self.mass, chosen) if self.mass.size else self.mass
+        return Layout(self._of(self.segments, chosen), self.levels, self.groups, mass)
+
+    @staticmethod
+    def _of(values: npt.NDArray[T], rows: IntArray) -> npt.NDArray[T]:
+        return values[0, rows] if len(values) == 1 else np.take_along_axis(values, rows, axis=1)
+
+    def cell_mass(self) -> FloatArray:
+        """Mass of each cell of the first model's rows in moderate units, shape (K, G)."""
+        shape = len(self.levels), len(self.groups)
+        weights_of_rows = self.moderate().mass[0] if self.mass.size else None
+        mass = np.bincount(self.segments[0], weights_of_rows, minlength=shape[0] * shape[1])
+        return mass.reshape(shape).astype(np.float64)
+
+    def by_row(self, of_cell: FloatArray) -> FloatArray:
+        """What each of the first model's rows (n,) has of amounts `of_cell` (K, G).
+
+        The amounts are for a unit of mass, which is that of `cell_mass`.
+        """
+        mass = self.moderate().mass[0] if self.mass.size else 1.0
+        amounts: FloatArray = of_cell.ravel()[self.segments[0]] * mass
+        return amounts
+
+    def stack(self, scores: FloatArray) -> Stack:
+        """The rows with the scores (m, n) of m models, as kernels take them."""
+        return Stack(
+            scores,
+            self.segments,
+            self.mass,
+            len(self.levels),
+            len(self.groups),
+            np.empty(len(scores)),
+            np.empty(scores.shape),
+        )
+
+    def coverage(self) -> dict[Hashable, float]:
+        """Share of each group in levels where it meets another: what a penalty can act on."""
+        mass = self.cell_mass()
+        met = (mass > 0.0).sum(axis=1) > 1
+        totals = np.maximum(mass.sum(axis=0), np.finfo(float).tiny)
+        return dict(zip(self.groups, (mass[met].sum(axis=0) / totals).tolist(), strict=True))
+
+    def check_meeting(self) -> None:
+        """Raise unless two groups meet in some level."""
+        if len(self.groups) < 2:
+            raise NothingToCompare(
+                f"groups has the single value {self.groups[0]!r}; a comparison needs at least two."
+            )
+        if not any(self.coverage().values()):
+            raise NothingToCompare(
+                f"no level holds two of the groups {list(self.groups)}, so nothing can be "
+                "compared; use coarser levels."
+            )

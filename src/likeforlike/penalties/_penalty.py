@@ -1,0 +1,227 @@
+"""Penalty: a disparity with its gradient.
+
+A penalty is an un-rooted disparity V(f) of scores f in R^n given their groups and levels, with
+∂V / ∂f. Scores with several columns, one a class, are penalised class by class and summed.
+Levels where only one group occurs cannot be compared; their rows get gradient 0, and
+`Layout.coverage` says how many they are.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+
+from likeforlike._arrays import FloatArray
+from likeforlike.disparity._columns import Column, numbers, refuse_masked
+from likeforlike.errors import InputError
+from likeforlike.penalties._layout import Layout
+from likeforlike.transport._scale import Scale, is_moderate, moderate, powered, scale_of
+
+# Disparities below this share of the reach do not make parabolas any steeper.
+_LEAST = 0.01
+
+
+def evaluated(
+    evaluate: Callable[[FloatArray, Layout, Scale], tuple[FloatArray, FloatArray]],
+    scores: FloatArray,
+    layout: Layout,
+    order: float,
+) -> tuple[FloatArray, FloatArray]:
+    """Values and gradients of scores (m, n) of any size, by what evaluates those of moderate size.
+
+    With s = size the cost of scores is s^p times that of scores divided by s, and its gradient is
+    s^{p-1} times theirs. A value that is too large to be held is infinite; its gradient may not be.
+    """
+    ends = list(zip(scores.min(axis=1).tolist(), scores.max(axis=1).tolist(), strict=True))
+    scales = [_scale_between(lowest, highest, order) for lowest, highest in ends]
+    if all(scale == Scale() for scale in scales):
+        return evaluate(scores, layout, Scale())
+    values, gradients = np.empty(len(scores)), np.empty(scores.shape)
+    for k, scale in enumerate(scales):
+        rows = layout.of_model(k)
+        value, gradient = evaluate(scale.inward(scores[k : k + 1]), rows, scale)
+        values[k] = scale.powered(float(value[0]), order)
+        gradients[k] = powered(gradient[0], scale.size, order - 1.0)
+    return values, gradients
+
+
+def _scale_between(lowest: float, highest: float, order: float) -> Scale:
+    """Scale of the scores of one model. A model that has diverged keeps what it has."""
+    # Where they lie does not matter here: costs and slopes are made of differences.
+    if not math.isfinite(highest - lowest) or is_moderate(highest - lowest, order):
+        return Scale()
+    return scale_of(lowest, highest, order)
+
+
+class Penalty(ABC):
+    """A differentiable disparity.
+
+    A new penalty is a frozen dataclass that says in `stacked` how to evaluate itself on the scores
+    of many models at once; everything else follows.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> value, gradient = lfl.FairLeap().value_and_grad([0.2, 0.6], ["f", "m"])
+    >>> round(value, 12), gradient
+    (0.16, array([-0.8,  0.8]))
+    """
+
+    order: float
+
+    @abstractmethod
+    def stacked(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
+        """Values (m,) and gradients (m, n) of the scores (m, n) of m models on rows of a layout."""
+
+    @abstractmethod
+    def moved(self, layout: Layout) -> FloatArray:
+        """Mass (n,) that the plan moves to or from each row of a layout, whatever the scores."""
+
+    def check(self, layout: Layout) -> None:
+        """Raise unless there is something to compare in the rows of the layout."""
+        layout.check_meeting()
+
+    def curvature(self, scores: FloatArray, layout: Layout) -> FloatArray:
+        """A diagonal (n,) that bounds the second derivative, for Newton steps: sound and positive.
+
+        With the plan held fixed, V(f + d) is at most Σ m_k |u + d_i - v - d_j|^p over its moves k,
+        and (d_i - d_j)² <= 2 d_i² + 2 d_j². For order 2 therefore
+
+            V(f + d) <= V(f) + ∂V·d + ½ Σ_i c_i d_i²,   c_i = 4 * moved_i.
+
+        For p > 2 the second derivative of |x|^p takes its largest value over the reach R of the
+        scores, p (p - 1) R^{p-2}; for p < 2, where it is not bounded, that of the parabola which
+        touches |x|^p at the size of the disparity.
+
+        Parameters
+        ----------
+        scores : (n,) finite floats.
+        layout : of the rows.
+        """
+        scale = scale_of(float(scores.min()), float(scores.max()), self.order)
+        scaled = scale.inward(scores)
+        reach = float(np.ptp(scaled))
+        steepness = 2.0
+        if self.order > 2.0:
+            steepness = self.order * (self.order - 1.0) * reach ** (self.order - 2.0)
+        elif self.order < 2.0 and reach > 0.0:
+            value = float(self.stacked(scaled[None], layout)[0][0])
+            size = max(value ** (1.0 / self.order), _LEAST * reach)
+            steepness = self.order * size ** (self.order - 2.0)
+        moved, steepest = self.moved(layout), scale.powered(steepness, self.order - 2.0)
+        bound: FloatArray = np.zeros(moved.size)
+        np.multiply(2.0 * steepest, moved, out=bound, where=moved > 0.0)
+        return bound
+
+    def value_and_grad(
+        self,
+        scores: Column,
+        groups: Column,
+        levels: Column | None = None,
+        sample_weight: Column | None = None,
+    ) -> tuple[float, FloatArray]:
+        """Value of the penalty and its gradient with respect to the scores.
+
+        Parameters
+        ----------
+        scores : (n,) finite numbers, or (n, c), one column a class.
+        groups : (n,) labels of the sensitive feature, two or more.
+        levels : (n,) labels of the legitimate features; `None` means one level.
+        sample_weight : (n,) numbers >= 0.
+
+        Returns
+        -------
+        value : float.
+        gradient : floats in the shape of the scores.
+        """
+        values = _score_array(scores, axes=(1, 2))
+        one, gradient = self.batch_value_and_grad(values[None], groups, levels, sample_weight)
+        return float(one[0]), gradient[0]
+
+    def batch_value_and_grad(
+        self,
+        scores: Column,
+        groups: Column,
+        levels: Column | None = None,
+        sample_weight: Column | None = None,
+    ) -> tuple[FloatArray, FloatArray]:
+        """The same for the scores of many models on the same rows, in parallel.
+
+        Parameters
+        ----------
+        scores : (m, n) finite numbers, or (m, n, c).
+        groups, levels, sample_weight : (n,) each, as for `value_and_grad`.
+
+        Returns
+        -------
+        values : (m,) floats.
+        gradients : floats in the shape of the scores.
+        """
+        values = _score_array(scores, axes=(2, 3))
+        layout = Layout.of_rows(groups, levels, sample_weight)
+        if values.shape[1] != layout.size:
+            raise InputError(f"groups has {layout.size} row(s), but scores have {values.shape[1]}.")
+        self.check(layout)
+        if values.ndim == 2:
+            return self.stacked(values, layout)
+        return self.stacked_classes(values, layout)
+
+    def stacked_classes(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
+        """Values (m,) and gradients (m, n, c) of scores (m, n, c): the sum over the c classes.
+
+        The layout is that of the n rows.
+        """
+        models, rows, classes = scores.shape
+        flat = np.ascontiguousarray(scores.transpose(0, 2, 1)).reshape(models * classes, rows)
+        repeated = layout
+        if len(layout.segments) > 1:
+            mass = np.repeat(layout.mass, classes, axis=0)
+            segments = np.repeat(layout.segments, classes, axis=0)
+            repeated = Layout(segments, layout.levels, layout.groups, mass)
+        values, gradients = self.stacked(flat, repeated)
+        by_class = gradients.reshape(models, classes, rows).transpose(0, 2, 1)
+        return values.reshape(models, classes).sum(axis=1), np.ascontiguousarray(by_class)
+
+
+def _score_array(scores: Column, axes: tuple[int, int]) -> FloatArray:
+    """Scores as floats with as many axes as one of those named; nothing missing or infinite."""
+    refuse_masked(scores, "scores")
+    try:
+        if np.ndim(scores) == 1 and 1 in axes:
+            return numbers(scores, "scores")
+        values = np.ascontiguousarray(scores, dtype=np.float64)
+    except InputError:
+        raise
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"scores must be numbers: {error}.") from error
+    if values.ndim not in axes or values.size == 0:
+        wanted = " or ".join(f"{n}-dimensional" for n in axes)
+        raise InputError(
+            f"scores must be {wanted} and not empty, but their shape is {values.shape}."
+        )
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad):
+        where = tuple(int(k) for k in bad[0])
+        raise InputError(
+            f"scores have {len(bad)} missing or infinite value(s), the first at {where}."
+        )
+    return values
+
+
+def group_shares(mass: FloatArray) -> FloatArray:
+    """Weights ω_a ω_b / Σ_{a<b} ω_a ω_b of pairs of groups, with the mass (G,) of each group."""
+    mass = moderate(mass)
+    products = np.outer(mass, mass)
+    np.fill_diagonal(products, 0.0)
+    shares: FloatArray = products / max(products.sum() / 2.0, np.finfo(float).tiny)
+    return shares
+
+
+def moved_between_groups(layout: Layout) -> FloatArray:
+    """Mass moved to or from each row between whole groups: 1 / n_a for two. Shape (n,)."""
+    mass = layout.cell_mass().sum(axis=0)
+    per_row = group_shares(mass).sum(axis=1) / np.maximum(mass, np.finfo(float).tiny)
+    return layout.by_row(np.broadcast_to(per_row, (len(layout.levels), per_row.size)))

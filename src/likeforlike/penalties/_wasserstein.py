@@ -1,0 +1,62 @@
+"""Wasserstein regularisation: the distance between all scores of the groups, whatever their level.
+
+    V(f) = W_p^p(P_0, P_1),
+
+the method the paper compares with. It enforces demographic parity, not conditional parity.
+
+Reference: Jiang et al. (2020), *Wasserstein fair classification*.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from likeforlike._arrays import FloatArray
+from likeforlike.disparity._distances import check_cost_order
+from likeforlike.penalties._fairleap import levelwise
+from likeforlike.penalties._layout import Layout
+from likeforlike.penalties._penalty import Penalty, moved_between_groups
+
+
+@dataclass(frozen=True)
+class WassersteinPenalty(Penalty):
+    """Penalty on the distance between groups, W_p^p(P_0, P_1); levels are ignored.
+
+    Parameters
+    ----------
+    order : p from 1 to 32.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> value, gradient = lfl.WassersteinPenalty().value_and_grad([0.2, 0.6], ["f", "m"], [1, 2])
+    >>> round(value, 12), gradient
+    (0.16, array([-0.8,  0.8]))
+    """
+
+    order: float = 2.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "order", check_cost_order(self.order))
+
+    @classmethod
+    def paper(cls) -> WassersteinPenalty:
+        """The paper's settings: W_1."""
+        return cls(order=1.0)
+
+    def stacked(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
+        """Values (m,) and gradients (m, n) of the scores (m, n) of m models on rows of a layout."""
+        return levelwise(scores, _pooled(layout), self.order)
+
+    def check(self, layout: Layout) -> None:
+        """Raise unless the layout has two groups; they need not meet in a level."""
+        _pooled(layout).check_meeting()
+
+    def moved(self, layout: Layout) -> FloatArray:
+        """Mass (n,) that the plan moves to or from each row of a layout: 1 / n_a for two groups."""
+        return moved_between_groups(layout)
+
+
+def _pooled(layout: Layout) -> Layout:
+    """The same rows with all levels thrown together."""
+    return Layout(layout.segments % len(layout.groups), ("all",), layout.groups, layout.mass)

@@ -1,0 +1,135 @@
+"""The page and the summary: the document, its charts and tables, poured into templates."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from likeforlike.document._names import named_groups
+from likeforlike.document._types import Document, TrainingPart
+from likeforlike.report import _format as formats
+from likeforlike.report._comparison import comparison_chart
+from likeforlike.report._coverage import coverage_chart
+from likeforlike.report._distributions import distribution_charts
+from likeforlike.report._figures import key_figures
+from likeforlike.report._gaps import DRAWN, NARROW, WIDE, gap_chart, key
+from likeforlike.report._nested_bar import split_chart
+from likeforlike.report._tables import contrast_rows, excluded_rows, level_rows, settings_rows
+from likeforlike.report._training import training_section
+
+
+def page(document: Document) -> str:
+    """One self-contained page of HTML that says what was found and shows the evidence.
+
+    It needs no network and no script, prints well, and follows its reader's light or dark mode.
+    Names from the data are escaped.
+
+    Parameters
+    ----------
+    document : as made by `Audit.to_dict`, or read back from its JSON. The page of a demonstration
+        has a section about training.
+
+    Returns
+    -------
+    the page as text.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> from likeforlike.datasets import load_loans
+    >>> from likeforlike.report import page
+    >>> loans = load_loans().frame
+    >>> audit = lfl.audit(loans, score="approved", sensitive="sex", legitimate="income")
+    >>> page(audit.to_dict()).startswith("<!doctype html>")
+    True
+    """
+    document = named_groups(document)
+    contrast = document["contrasts"][0]
+    nested = contrast["nested"] if document["roles"]["legitimate"] else None
+    training = _training(document)
+    return (
+        _templates()
+        .get_template("page.html.j2")
+        .render(
+            **_finding(document),
+            key_figures=key_figures(document),
+            wide_gaps=gap_chart(document, WIDE),
+            narrow_gaps=gap_chart(document, NARROW),
+            comparison=comparison_chart(document),
+            distributions=distribution_charts(contrast),
+            coverage=coverage_chart(contrast),
+            excluded=excluded_rows(contrast),
+            nested=nested,
+            split=None if nested is None else split_chart(nested),
+            level_rows=level_rows(contrast),
+            contrast_rows=contrast_rows(document) if len(document["contrasts"]) > 1 else [],
+            settings=settings_rows(document),
+            training=None if training is None else training_section(training),
+        )
+    )
+
+
+def summary(document: Document) -> str:
+    """A short fragment of HTML for notebooks: the finding and the gap of each level.
+
+    Its styles hold inside it only, so it can stand on any page, next to others of its kind.
+
+    Parameters
+    ----------
+    document : as made by `Audit.to_dict`.
+
+    Returns
+    -------
+    the fragment as text.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> from likeforlike.datasets import load_loans
+    >>> from likeforlike.report import summary
+    >>> loans = load_loans(1000).frame
+    >>> audit = lfl.audit(loans, score="approved", sensitive="sex", legitimate="income")
+    >>> "approved differs between female and male" in summary(audit.to_dict())
+    True
+    """
+    document = named_groups(document)
+    template = _templates().get_template("summary.html.j2")
+    return template.render(**_finding(document), wide_gaps=gap_chart(document, WIDE))
+
+
+def _finding(document: Document) -> dict[str, object]:
+    """What both templates speak of."""
+    contrast = document["contrasts"][0]
+    return {
+        "document": document,
+        "roles": document["roles"],
+        "finding": document["finding"],
+        "contrast": contrast,
+        "first": contrast["groups"][0],
+        "second": contrast["groups"][1],
+        "equals": bool(document["roles"]["legitimate"]),
+        "drawn": min(DRAWN, len(contrast["levels"])),
+        "levels": len(contrast["levels"]),
+    }
+
+
+def _training(document: Document) -> TrainingPart | None:
+    return document["training"] if document["schema"] == "likeforlike.demonstration" else None
+
+
+@cache
+def _templates() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("likeforlike.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: formats.shown(value) if isinstance(value, str) else value,
+    )
+    environment.filters.update(formats.FILTERS)
+    keys: dict[str, Markup] = {kind: key(kind) for kind in ("full", "hollow", "dashed")}
+    environment.globals["keys"] = keys
+    return environment

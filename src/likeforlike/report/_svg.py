@@ -1,0 +1,81 @@
+"""Pieces of SVG. Text and attributes are escaped here, so no chart has to think of it."""
+
+from __future__ import annotations
+
+from markupsafe import Markup, escape
+
+from likeforlike.report._format import shown
+
+Value = str | float | None
+"""Of an attribute; `None` leaves it out."""
+
+
+def element(name: str, *children: str, **attributes: Value) -> Markup:
+    """An element of SVG; text among its children is escaped, markup is kept."""
+    written = Markup("").join(
+        Markup(' {}="{}"').format(Markup(key.rstrip("_").replace("_", "-")), _plain(value))
+        for key, value in attributes.items()
+        if value is not None
+    )
+    tag = Markup(name)
+    if not children:
+        return Markup("<{}{}/>").format(tag, written)
+    inner = Markup("").join(escape(shown(child)) for child in children)
+    return Markup("<{}{}>{}</{}>").format(tag, written, inner, tag)
+
+
+def _plain(value: str | float) -> str:
+    return shown(value) if isinstance(value, str) else f"{value:.1f}".removesuffix(".0")
+
+
+def chart(kind: str, title: str, desc: str, size: tuple[float, float], *children: Markup) -> Markup:
+    """A whole drawing with its name and its figures in words, for those who do not see it."""
+    return element(
+        "svg",
+        element("title", title),
+        element("desc", desc),
+        *children,
+        class_=f"chart {kind}",
+        role="img",
+        viewBox=f"0 0 {_plain(size[0])} {_plain(size[1])}",
+    )
+
+
+def group(*children: Markup, **attributes: Value) -> Markup:
+    """Pieces that belong together."""
+    return element("g", *children, **attributes)
+
+
+def rect(x: float, y: float, width: float, height: float, **attributes: Value) -> Markup:
+    """A rectangle; one of no width is still drawn as nothing, never as an error."""
+    return element("rect", x=x, y=y, width=max(width, 0.0), height=max(height, 0.0), **attributes)
+
+
+def line(x1: float, y1: float, x2: float, y2: float, **attributes: Value) -> Markup:
+    """A straight line."""
+    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, **attributes)
+
+
+def circle(x: float, y: float, radius: float, **attributes: Value) -> Markup:
+    """A circle."""
+    return element("circle", cx=x, cy=y, r=radius, **attributes)
+
+
+def diamond(x: float, y: float, radius: float, **attributes: Value) -> Markup:
+    """A square on its corner."""
+    r = _plain(radius)
+    corners = f"M{_plain(x - radius)} {_plain(y)}l{r} -{r} {r} {r} -{r} {r}z"
+    return element("path", d=corners, **attributes)
+
+
+def path(points: list[tuple[float, float]], *, closed: bool = False, **attributes: Value) -> Markup:
+    """Straight strokes from point to point."""
+    strokes = "L".join(f"{_plain(x)} {_plain(y)}" for x, y in points)
+    return element("path", d=f"M{strokes}{'z' if closed else ''}", **attributes)
+
+
+def text(x: float, y: float, words: str, *, full: str | None = None, **attributes: Value) -> Markup:
+    """Words at a place; `full` is what a pointer over them shows, if they were shortened."""
+    if full is None or full == words:
+        return element("text", words, x=x, y=y, **attributes)
+    return element("text", element("title", full), words, x=x, y=y, **attributes)

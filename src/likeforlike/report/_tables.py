@@ -1,0 +1,140 @@
+"""Tables as text: levels, contrasts, excluded levels, settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+
+from likeforlike._text import null_words
+from likeforlike.document._types import AuditFigures, ContrastPart, LostPart
+from likeforlike.report._format import (
+    count,
+    interval,
+    listed,
+    number,
+    open_interval,
+    p_value,
+    percent,
+    shortened,
+    tick,
+)
+
+Row = list[str]
+
+TABLED = 1000
+"""At most so many levels are in the table; the rest are in the JSON."""
+EXCLUDED = 50
+"""At most so many excluded levels are listed."""
+
+_TOLD_PARADOX = {"none": "", "masked": "hidden overall", "reversed": "reversed overall"}
+
+
+def level_rows(contrast: ContrastPart) -> list[Row]:
+    """The levels that contribute most, one row of texts each."""
+    return [
+        [
+            level["name"],
+            *(count(level["rows"][group]) for group in contrast["groups"]),
+            number(level["weight"]),
+            number(level["distance"]),
+            number(level["null_distance"]),
+            number(level["gap"]),
+            interval(level["gap_interval"]),
+            percent(level["contribution"]),
+            p_value(level["p_value"]),
+            p_value(level["p_adjusted"]),
+            "thin" if level["thin"] else "",
+        ]
+        for level in contrast["levels"][:TABLED]
+    ]
+
+
+def excluded_rows(contrast: ContrastPart) -> list[tuple[str, str]]:
+    """Levels that lack a group, and the rows they hold."""
+    return [
+        (name, ", ".join(f"{count(n)} {group}" for group, n in rows.items() if n))
+        for name, rows in islice(contrast["excluded"].items(), EXCLUDED)
+    ]
+
+
+def contrast_rows(document: AuditFigures) -> list[Row]:
+    """Every two groups compared, one row of texts each."""
+    return [_contrast_row(contrast) for contrast in document["contrasts"]]
+
+
+def _contrast_row(contrast: ContrastPart) -> Row:
+    distance, gap = contrast["estimate"], contrast["gap"]
+    return [
+        " and ".join(contrast["groups"]),
+        " and ".join(count(rows) for rows in contrast["rows"]),
+        number(gap["value"]),
+        interval(gap["interval"]),
+        number(None if distance is None else distance["value"]),
+        "" if distance is None else open_interval(distance["interval"]),
+        p_value(contrast["p_value"]),
+        number(contrast["conditional"]["value"]),
+        number(contrast["unconditional"]["value"]),
+        " and ".join(percent(contrast["coverage"][group]) for group in contrast["groups"]),
+        _TOLD_PARADOX[contrast["paradox"]],
+    ]
+
+
+def settings_rows(document: AuditFigures) -> list[tuple[str, str]]:
+    """What was asked, of which data, by which versions, when."""
+    roles, data, made = document["roles"], document["data"], document["provenance"]
+    resolution = data["resolution"]
+    return [
+        ("Score", roles["score"]),
+        ("Sensitive column", roles["sensitive"]),
+        ("Legitimate columns", listed(roles["legitimate"])),
+        ("Weight column", roles["weight"] or "none"),
+        ("Cluster column", roles["cluster"] or "none"),
+        *((_setting(name), _told(value)) for name, value in document["settings"].items()),
+        ("Rows", f"{count(data['used'])} used of {count(data['rows'])}"),
+        ("Missing values", _missing(data["missing"])),
+        *(("Rows left out", _lost(data["lost"])) for _ in data["lost"][:1]),
+        *((("Read as missing", null_words(data["nulls"])),) if data["nulls"] else ()),
+        *((f"Edges of {name}", _edges(edges)) for name, edges in data["edges"].items()),
+        ("Engine", data["engine"]),
+        ("Resolution of scores", number(resolution) if resolution else "exact"),
+        ("Fingerprint of the data", made["fingerprint"]),
+        ("Versions", ", ".join(f"{name} {value}" for name, value in made["versions"].items())),
+        ("Created", made["created"].replace("T", " ").replace("+00:00", " UTC")),
+    ]
+
+
+def _setting(name: str) -> str:
+    labels = {
+        "measure": "Measure over levels",
+        "min_cell": "A level is thin below (rows of a group)",
+        "random_state": "Random seed",
+        "reference": "Reference group",
+        "adjustment": "Adjustment of p-values",
+    }
+    return labels.get(name, name.replace("_", " ").capitalize())
+
+
+def _told(value: object) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, float):
+        return tick(value)
+    if isinstance(value, list):
+        return " to ".join(map(tick, value))
+    return count(value) if isinstance(value, int) else str(value)
+
+
+def _missing(missing: Mapping[str, int]) -> str:
+    return ", ".join(f"{shortened(name, 60)}: {count(n)}" for name, n in missing.items())
+
+
+def _lost(lost: Sequence[LostPart]) -> str:
+    return ", ".join(
+        f"{shortened(part['group'] or 'group unknown', 60)}: {count(part['lost'])} of "
+        f"{count(part['rows'])}"
+        for part in lost
+    )
+
+
+def _edges(edges: list[float]) -> str:
+    return ", ".join(number(edge) for edge in edges)

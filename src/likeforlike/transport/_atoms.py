@@ -1,0 +1,142 @@
+"""Atoms: many distributions on the line, packed side by side.
+
+Once rows are sorted (`sorting`), equal values of a segment merge into one *atom* that carries their
+mass. From then on transport between any two segments is a single sweep.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.transport._compiled import compiled
+from likeforlike.transport._sorting import SortedRows
+
+
+class Packed(NamedTuple):
+    """Atoms as kernels take them: values (m,), mass (m,), offsets (S + 1,) and totals (S,)."""
+
+    values: FloatArray
+    mass: FloatArray
+    offsets: IntArray
+    totals: FloatArray
+
+
+@dataclass(frozen=True)
+class Atoms:
+    """Distributions on the line, packed: segment s is `values[offsets[s]:offsets[s + 1]]`.
+
+    Attributes
+    ----------
+    values : (m,) floats, increasing inside each segment; where every row keeps a weight of its
+        own, equal values may follow each other.
+    mass : (m,) positive floats; a segment need not sum to one.
+    counts : (m,) integers, how many rows each atom stands for.
+    offsets : (S + 1,) integers, where each of the S segments begins.
+
+    Examples
+    --------
+    >>> from likeforlike import Cells
+    >>> atoms = Cells.from_rows([0.2, 0.2, 0.7], ["f", "f", "m"]).atoms
+    >>> atoms.values, atoms.mass, atoms.offsets
+    (array([0.2, 0.7]), array([2., 1.]), array([0, 1, 2]))
+    """
+
+    values: FloatArray
+    mass: FloatArray
+    counts: IntArray
+    offsets: IntArray
+
+    @property
+    def packed(self) -> Packed:
+        """Values (m,), mass (m,), offsets (S + 1,) and totals (S,): all that transport looks at."""
+        return Packed(self.values, self.mass, self.offsets, self.totals)
+
+    @cached_property
+    def totals(self) -> FloatArray:
+        """Mass of each segment, shape (S,), summed from the left as sweeps do; 0 if empty."""
+        return _segment_sums(self.mass, np.empty(0), self.offsets)
+
+
+def _begins(values: FloatArray, offsets: IntArray) -> npt.NDArray[np.bool_]:
+    """Whether an atom begins at each sorted position."""
+    begins = np.ones(values.size, np.bool_)
+    np.not_equal(values[1:], values[:-1], out=begins[1:])
+    firsts = offsets[:-1]
+    begins[firsts[firsts < values.size]] = True
+    return begins
+
+
+def atom_of_rows(ordered: SortedRows) -> IntArray:
+    """The atom that each sorted position belongs to, shape (n,)."""
+    atom_of: IntArray = np.cumsum(_begins(ordered.values, ordered.offsets)) - 1
+    return atom_of
+
+
+def atoms_of_rows(
+    ordered: SortedRows,
+    mass: FloatArray | None = None,
+    counts: IntArray | None = None,
+    *,
+    merge: bool = True,
+    ones: tuple[FloatArray, IntArray] | None = None,
+) -> Atoms:
+    """Merge sorted rows into atoms, m <= n of them."""
+    values = ordered.values
+    sorted_mass = None if mass is None else mass[ordered.rows]
+    sorted_counts = None if counts is None else counts[ordered.rows]
+    begins = _begins(values, ordered.offsets) if merge else np.ones(values.size, np.bool_)
+    before = np.concatenate([[0], np.cumsum(begins)])
+    offsets, n_atoms = before[ordered.offsets], int(before[-1])
+    if n_atoms == values.size:  # every row is an atom, and nothing need be copied
+        mass_ones, count_ones = ones or (np.ones(n_atoms), np.ones(n_atoms, np.int64))
+        return Atoms(
+            values,
+            mass_ones if sorted_mass is None else sorted_mass,
+            count_ones if sorted_counts is None else sorted_counts,
+            offsets,
+        )
+    firsts = np.flatnonzero(begins)
+    rows = np.diff(firsts, append=values.size)
+    return Atoms(
+        values[firsts],
+        rows.astype(np.float64)
+        if sorted_mass is None
+        else sums_by(before[1:] - 1, sorted_mass, n_atoms),
+        rows if sorted_counts is None else np.add.reduceat(sorted_counts, firsts),
+        offsets,
+    )
+
+
+def sums_by(part: IntArray, amounts: FloatArray, n_parts: int) -> FloatArray:
+    """Σ of the amounts of each part, added from the left, one after the other, as sweeps do."""
+    return np.bincount(part, amounts, n_parts).astype(np.float64, copy=False)
+
+
+@compiled
+def _segment_sums(mass: FloatArray, values: FloatArray, offsets: IntArray) -> FloatArray:
+    """Σ mass * value of each segment; empty `values` mean one each."""
+    sums = np.zeros(offsets.size - 1)
+    for s in range(sums.size):
+        for i in range(offsets[s], offsets[s + 1]):
+            sums[s] += mass[i] * values[i] if values.size else mass[i]
+    return sums
+
+
+def segment_counts(atoms: Atoms) -> IntArray:
+    """How many rows each of the S segments stands for; 0 for an empty one."""
+    rows: IntArray = np.diff(np.concatenate([[0], np.cumsum(atoms.counts)])[atoms.offsets])
+    return rows
+
+
+def segment_means(atoms: Atoms) -> FloatArray:
+    """Mean value of each of the S segments; NaN for an empty one."""
+    sums = _segment_sums(atoms.mass, atoms.values, atoms.offsets)
+    with np.errstate(invalid="ignore"):
+        means: FloatArray = sums / atoms.totals
+    return means

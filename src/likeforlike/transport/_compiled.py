@@ -1,0 +1,66 @@
+"""Compile a kernel.
+
+A kernel is an ordinary function over arrays. It is compiled when it is first called, never at
+import, released from the interpreter lock, and kept in numba's cache on disk. numba itself is
+imported with the first call too: whoever asks for help, or only looks at a table, does not wait
+for it.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, Generic, ParamSpec, TypeVar, cast
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Dispatcher = Callable[..., Any]
+
+# Threads may call a kernel for the first time at once; it is made once.
+_MAKING = threading.RLock()
+
+
+class _Kernel(Generic[P, R]):
+    """A function that turns into machine code when it is first called."""
+
+    def __init__(self, function: Callable[P, R]) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self._called: Dispatcher | None = None
+        self._inlined: Dispatcher | None = None
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        machine = self._called or self._made()
+        return cast(R, machine(*args, **kwargs))
+
+    def _made(self) -> Dispatcher:
+        """The kernel as Python calls it."""
+        with _MAKING:
+            if self._called is None:
+                self._called = _maker().called(self.py_func)
+            return self._called
+
+    def inlined(self) -> Dispatcher:
+        """The kernel as other kernels call it."""
+        if self._inlined is None:
+            self._inlined = _maker().inlined(self.py_func)
+        return self._inlined
+
+
+@functools.cache
+def _maker() -> ModuleType:
+    """The module that makes machine code, once it has been told about kernels."""
+    from likeforlike.transport import _numba
+
+    _numba.teach(_Kernel, _Kernel.inlined)
+    return _numba
+
+
+def compiled(kernel: Callable[P, R]) -> Callable[P, R]:
+    """Compile `kernel` on first use. The interpreted original stays at `.py_func`.
+
+    Kernels may call other kernels, but not themselves.
+    """
+    return _Kernel(kernel)

@@ -1,0 +1,245 @@
+"""Sorting rows by (segment, value) in linear time.
+
+Everything exact in this library starts from one sort. Rows are dealt to their segments by a
+counting sort, then each segment is sorted by value.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.transport._compiled import compiled
+from likeforlike.transport._threads import in_parts
+
+_KeyArray = npt.NDArray[np.uint64]
+
+# Below this size moving neighbours beats counting digits; above the other, NumPy's sort, which
+# compares several values at once but cannot carry rows along, beats both.
+_SMALL = 48
+_LARGE = 4096
+# Up to so many rows NumPy's sort by two keys takes milliseconds, and nothing has to be compiled.
+_FEW_ROWS = 20_000
+_DIGITS = 8
+_BUCKETS = 256
+
+
+class SortedRows(NamedTuple):
+    """Rows in order of (segment, value).
+
+    Attributes
+    ----------
+    rows : (n,) integers, the original row at each sorted position; ties keep their order.
+        Empty when nobody asked for them.
+    values : (n,) floats, the value at each sorted position.
+    offsets : (S + 1,) integers, where each of the S segments begins.
+    """
+
+    rows: IntArray
+    values: FloatArray
+    offsets: IntArray
+
+
+@compiled
+def _sortable(bits: np.uint64) -> np.uint64:
+    """Map the bits of a float to an integer that sorts the same way."""
+    sign = np.uint64(1) << np.uint64(63)
+    if bits & sign:
+        return ~bits
+    return bits | sign
+
+
+@compiled
+def _float_bits(key: np.uint64) -> np.uint64:
+    """Undo `_sortable`."""
+    sign = np.uint64(1) << np.uint64(63)
+    if key & sign:
+        return key ^ sign
+    return ~key
+
+
+@compiled
+def _insertion_sort(keys: _KeyArray, rows: IntArray, low: int, high: int) -> None:
+    """Sort keys[low:high] in place, rows (unless empty) along with them. Stable."""
+    for i in range(low + 1, high):
+        key = keys[i]
+        row = rows[i] if rows.size else 0
+        j = i - 1
+        while j >= low and keys[j] > key:
+            keys[j + 1] = keys[j]
+            if rows.size:
+                rows[j + 1] = rows[j]
+            j -= 1
+        keys[j + 1] = key
+        if rows.size:
+            rows[j + 1] = row
+
+
+@compiled
+def _copy_back(keys: _KeyArray, rows: IntArray, to_keys: _KeyArray, to_rows: IntArray) -> None:
+    """Copy element by element: numba compiles whole-array assignment a hundred times as long."""
+    for i in range(keys.size):
+        to_keys[i] = keys[i]
+    for i in range(rows.size):
+        to_rows[i] = rows[i]
+
+
+@compiled
+def _radix_sort(
+    keys: _KeyArray,
+    rows: IntArray,
+    spare_keys: _KeyArray,
+    spare_rows: IntArray,
+    counts: IntArray,
+) -> None:
+    """Sort keys in place, rows (unless empty) along with them, lowest digit first. Stable."""
+    size = keys.size
+    mask = np.uint64(_BUCKETS - 1)
+    counts[:] = 0
+    for i in range(size):
+        key = keys[i]
+        for digit in range(_DIGITS):
+            counts[digit, (key >> np.uint64(8 * digit)) & mask] += 1
+    swapped = False
+    for digit in range(_DIGITS):
+        shift = np.uint64(8 * digit)
+        places = counts[digit]
+        if places[(keys[0] >> shift) & mask] == size:
+            continue  # every key has this digit in common
+        place = 0
+        for bucket in range(_BUCKETS):
+            here = places[bucket]
+            places[bucket] = place
+            place += here
+        for i in range(size):
+            key = keys[i]
+            bucket = (key >> shift) & mask
+            spare_keys[places[bucket]] = key
+            if rows.size:
+                spare_rows[places[bucket]] = rows[i]
+            places[bucket] += 1
+        keys, spare_keys = spare_keys, keys
+        rows, spare_rows = spare_rows, rows
+        swapped = not swapped
+    if swapped:
+        _copy_back(keys, rows, spare_keys, spare_rows)
+
+
+# Arrays as long as the data are made by numpy and handed to the kernels: numpy asks the system for
+# huge pages, which arrays made inside a kernel do not get, and fresh small pages cost more than
+# the work on them.
+
+
+@compiled
+def largest_segment(offsets: IntArray) -> int:
+    """How many places the largest of the segments has. A kernel."""
+    largest = 0
+    for s in range(offsets.size - 1):
+        largest = max(largest, offsets[s + 1] - offsets[s])
+    return largest
+
+
+@compiled
+def deal(
+    values: FloatArray, segments: IntArray, offsets: IntArray, dealt: FloatArray, rows: IntArray
+) -> None:
+    """Counting sort: fill in values and rows (unless empty) segment after segment. A kernel."""
+    places = offsets[:-1].copy()
+    for row in range(values.size):
+        place = places[segments[row]]
+        places[segments[row]] = place + 1
+        dealt[place] = values[row] + 0.0  # turns -0 into 0: equal values have equal bits
+        if rows.size:
+            rows[place] = row
+
+
+@compiled
+def sort_small(
+    keys: _KeyArray, rows: IntArray, offsets: IntArray, limit: int, first: int, last: int
+) -> None:
+    """Sort those of the segments first, ..., last - 1 in place that are smaller than `limit`.
+
+    A kernel; `keys` are the bits of the floats.
+    """
+    largest = 0
+    for s in range(first, last):
+        if offsets[s + 1] - offsets[s] < limit:
+            largest = max(largest, offsets[s + 1] - offsets[s])
+    spare_keys = np.empty(largest, np.uint64)
+    spare_rows = np.empty(largest if rows.size else 0, np.int64)
+    counts = np.empty((_DIGITS, _BUCKETS), np.int64)
+    for s in range(first, last):
+        low, high = offsets[s], offsets[s + 1]
+        size = high - low
+        if size >= limit:
+            continue
+        for i in range(low, high):
+            keys[i] = _sortable(keys[i])
+        if size <= _SMALL:
+            _insertion_sort(keys, rows, low, high)
+        else:  # slices of empty rows stay empty
+            _radix_sort(
+                keys[low:high], rows[low:high], spare_keys[:size], spare_rows[:size], counts
+            )
+        for i in range(low, high):
+            keys[i] = _float_bits(keys[i])
+
+
+def _sort_segments(
+    values: FloatArray, rows: IntArray, offsets: IntArray, first: int, last: int
+) -> None:
+    """Sort the segments first, ..., last - 1 in place."""
+    if rows.size:
+        sort_small(values.view(np.uint64), rows, offsets, values.size + 1, first, last)
+        return
+    sort_small(values.view(np.uint64), rows, offsets, _LARGE, first, last)
+    for s in np.flatnonzero(np.diff(offsets[first : last + 1]) >= _LARGE) + first:
+        values[offsets[s] : offsets[s + 1]].sort()
+
+
+def sort_rows(
+    values: FloatArray, segments: IntArray, n_segments: int, *, with_rows: bool = True
+) -> SortedRows:
+    """Sort rows by (segment, value) in linear time."""
+    offsets = np.zeros(n_segments + 1, np.int64)
+    np.cumsum(np.bincount(segments, minlength=n_segments), out=offsets[1:])
+    if values.size <= _FEW_ROWS:
+        order = np.lexsort((values, segments))
+        return SortedRows(order if with_rows else order[:0], values[order] + 0.0, offsets)
+    dealt = np.empty(values.size)
+    rows = np.empty(values.size if with_rows else 0, np.int64)
+    deal(values, segments, offsets, dealt, rows)
+    in_parts(partial(_sort_segments, dealt, rows, offsets), np.diff(offsets))
+    return SortedRows(rows, dealt, offsets)
+
+
+@compiled
+def _copy_segments(
+    values: FloatArray, offsets: IntArray, segments: IntArray, copied: FloatArray
+) -> None:
+    place = 0
+    for segment in segments:
+        for i in range(offsets[segment], offsets[segment + 1]):
+            copied[place] = values[i]
+            place += 1
+
+
+def join_segments(values: FloatArray, offsets: IntArray, groups: IntArray) -> SortedRows:
+    """Throw segments together and sort what comes of it; which row is where gets lost."""
+    sizes = np.diff(offsets)[groups].sum(axis=1)
+    joined = np.concatenate([[0], np.cumsum(sizes)])
+    if values.size <= _FEW_ROWS:
+        belongs = np.full(offsets.size - 1, -1)
+        belongs[groups] = np.arange(len(groups))[:, None]
+        segments = np.repeat(belongs, np.diff(offsets))
+        taken = segments >= 0
+        return sort_rows(values[taken], segments[taken], len(groups), with_rows=False)
+    copied = np.empty(int(joined[-1]))
+    _copy_segments(values, offsets, groups.ravel(), copied)
+    none = np.empty(0, np.int64)
+    in_parts(partial(_sort_segments, copied, none, joined), sizes)
+    return SortedRows(none, copied, joined)

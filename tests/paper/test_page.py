@@ -1,0 +1,141 @@
+"""The page says what was measured, for all of the protocol and for parts of it."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from likeforlike.paper._claims import paper_claims
+from likeforlike.paper._hypervolumes import volume_differences
+from likeforlike.paper._page import reproduction_page
+from likeforlike.paper._protocol import PAPER_METHODS
+from tests.paper.synthetic_reproductions import AS_CLAIMED, DENIED, SETTING, reproduction
+
+pytestmark = pytest.mark.simulation
+
+FIGURES = {"CDD-wass and CDD-lp uniform": "reproduction/main.svg"}
+FOUND = reproduction(AS_CLAIMED)
+PART = reproduction(AS_CLAIMED, runs=2, datasets=["drug"], every=5)
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    """The page of all of it, made when a test first asks."""
+    return reproduction_page(FOUND, FIGURES)
+
+
+def test_the_first_screen_has_the_gist(page: str) -> None:
+    first = " ".join(page.split()[:400])
+    found = paper_claims(FOUND)
+    reproduced = sum(claim.verdict == "reproduced" for claim in found)
+    assert f"Of {len(found)} claims of the paper: {reproduced} reproduced, " in first
+    assert "generally provide better trade-offs than the other methods: **reproduced**" in first
+    assert "76 of the paper's 76 settings and 61 of our own; 10 runs of each" in first
+    assert f"{FOUND.runs.height:,} models" in first
+    assert "Power agrees" in first
+    assert "Our recipe on the paper's inputs" in first
+    assert "Our recipe with its penalty on each batch" in first
+    assert "Our recipe with A unseen" in first
+    assert "more than 3 standard errors" in first
+
+
+def test_it_says_how_to_run_it_again(page: str) -> None:
+    assert "likeforlike reproduce --out reproduction\n" in page
+    assert "likeforlike reproduce --read docs/reproduction --out docs/reproduction --page" in page
+    assert "On x86_64, 2 cores, it took 10 minutes, with at most 700 MB in a worker" in page
+    assert "| FairBiT | 1200.0 min (7200.0 s) |" in page
+    resumed = reproduction_page(replace(PART, setting=SETTING | {"units_run": 1}), {})
+    assert "10 minutes for 1 of 2 units of work" in resumed
+
+
+def test_figures_have_words_for_those_who_do_not_see_them(page: str) -> None:
+    images = re.findall(r"!\[([^\]]+)\]\(([^)]+)\)", page)
+    assert [path for _, path in images] == list(FIGURES.values())
+    assert images[0][0].startswith("CDD-wass and CDD-lp uniform: performance against disparity")
+    assert "## Figures" not in reproduction_page(PART, {})
+
+
+def test_every_claim_has_its_line(page: str) -> None:
+    for claim in paper_claims(FOUND):
+        assert f"| {claim.said} ({claim.where}) | **{claim.verdict}** | {claim.evidence} |" in page
+
+
+def test_every_table_is_there(page: str) -> None:
+    headings = [line for line in page.splitlines() if line.startswith("### ")]
+    for label in ("Adult", "Drug", "Law School", "Communities"):
+        assert f"### {label}: FairLeap" in headings
+        assert f"### {label}: all other methods" in headings
+    for label in ("CDD-wass", "CDD-lp uniform", "CDD-lp average", "CDD-lp P(L)", "DD", "estimate"):
+        assert any(heading.startswith(f"### {label}") for heading in headings)
+    assert len(headings) == len(set(headings)) == 14
+
+
+def test_tables_are_whole(page: str) -> None:
+    """Every row of a table has as many cells as its head."""
+    cells = None
+    for line in page.splitlines():
+        if not line.startswith("|"):
+            cells = None
+            continue
+        count = len(re.findall(r"(?<!\\)\|", line))
+        assert cells in (None, count), line
+        cells = count
+
+
+def test_links_lead_somewhere(page: str) -> None:
+    anchors = {
+        re.sub(r"[^a-z0-9 -]", "", line.lstrip("# ").lower()).replace(" ", "-")
+        for line in page.splitlines()
+        if line.startswith("#")
+    }
+    links = re.findall(r"\]\(#([^)]+)\)", page)
+    assert len(links) == 5
+    assert set(links) <= anchors
+
+
+def test_counts_of_our_recipe_are_those_of_the_differences() -> None:
+    made = reproduction(DENIED, noise=0.05, datasets=["drug"])
+    found = volume_differences(made).to_dicts()
+    single = [
+        row["larger"] if row["larger"] is row["lines_larger"] else None
+        for row in found
+        if row["disparity"] != "dd"
+        and not row["ours"].endswith(("unseen", "by batch"))
+        and row["theirs"] != "paper's best of four"
+    ]
+    told = (
+        f"larger than the paper's in {single.count(True)} of {len(single)} comparisons, smaller in "
+        f"{single.count(False)}, open in {single.count(None)}"
+    )
+    assert told in " ".join(reproduction_page(made, {}).split())
+
+
+def test_differences_that_count_are_bold(page: str) -> None:
+    figure = r"[+-]\d\.\d{3} ± \d\.\d{3}"
+    bold = re.findall(rf"\*\*{figure}<br>{figure}\*\*", page)
+    counted = [
+        row
+        for row in volume_differences(FOUND).to_dicts()
+        if row["larger"] is not None and row["larger"] is row["lines_larger"]
+    ]
+    assert len(bold) == len(counted) > 0
+
+
+@pytest.mark.parametrize("runs", [1, 2])
+def test_parts_of_the_protocol_have_a_page(runs: int) -> None:
+    part = reproduction(AS_CLAIMED, runs=runs, datasets=["drug"], every=5)
+    page = reproduction_page(part, FIGURES)
+    assert "20 of the paper's 76 settings" in page
+    assert f"{runs} run{'s' if runs > 1 else ''} of each" in page
+    assert f"With {runs} run{'s' if runs > 1 else ''} nothing is decided." in page
+    assert "Adult: FairLeap" not in page
+    assert "nan" not in re.sub(r"[a-z]nan|nan[a-z]", "", page)
+    assert "None" not in page
+
+
+def test_a_reproduction_of_the_papers_methods_alone_has_a_page() -> None:
+    page = reproduction_page(
+        reproduction(AS_CLAIMED, methods=PAPER_METHODS, runs=5, datasets=["drug"]), {}
+    )
+    assert "Our recipe on" not in page
+    assert "Ours less theirs" not in page

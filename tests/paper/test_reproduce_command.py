@@ -1,0 +1,134 @@
+"""`likeforlike reproduce`: the quick profile from end to end, and the kept results."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import polars as pl
+import pytest
+
+from likeforlike.datasets import Dataset, load_law_school
+from likeforlike.experiments._run_metrics import MEASURED
+from likeforlike.paper import hypervolumes, paper_claims, publish, volume_differences
+from likeforlike.paper._protocol import _SETTINGS, OWN_METHODS, PAPER_METHODS, Profile
+from likeforlike.paper._reproduction import read_reproduction
+from tests.command import call
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.fixture
+def short_law_school(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Law School with one row in eight; with all of them it would take longer than the others."""
+
+    def load() -> Dataset:
+        data = load_law_school()
+        return replace(data, frame=data.frame.gather_every(8))
+
+    setting = _SETTINGS["law_school"]
+    monkeypatch.setitem(_SETTINGS, "law_school", replace(setting, load=load))
+
+
+@pytest.mark.law_school
+@pytest.mark.training
+@pytest.mark.usefixtures("short_law_school")
+def test_the_quick_profile_runs_from_end_to_end(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = call("reproduce", "--quick", "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    settings = sum(
+        len(method.strengths) for method in Profile.quick().methods((*PAPER_METHODS, *OWN_METHODS))
+    )
+    runs = pl.read_csv(out / "runs.csv")
+    assert runs.height == 4 * settings * Profile.quick().runs
+    assert not runs.null_count().sum_horizontal().item()
+    assert set(MEASURED) <= set(runs.columns)
+    page = (out / "reproduction.md").read_text()
+    assert "# The paper's experiments, run again" in page
+    for drawing in out.glob("*.svg"):
+        ET.parse(drawing)
+        assert f"({drawing.name})" in page
+    assert len(list(out.glob("*.svg"))) == 4
+    assert len(list(out.glob("*_fairleap.csv"))) + len(list(out.glob("*_rest.csv"))) == 8
+    # Nothing is trained again, and the page says the same.
+    again = call("reproduce", "--quick", "--out", out)
+    assert again.returncode == 0, again.stderr
+    assert read_reproduction(out).setting["units_run"] == 0
+    read = call("reproduce", "--read", out, "--out", tmp_path / "b")
+    assert read.returncode == 0, read.stderr
+    assert (tmp_path / "b" / "runs.csv").read_bytes() == (out / "runs.csv").read_bytes()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (("--dataset", "compas"), "compas"),
+        (("--runs", "0"), "at least 1"),
+        (("--read", "nowhere"), "holds no results"),
+        (("--page", "/nowhere/page.md"), "no folder /nowhere"),
+    ],
+)
+def test_wrong_arguments_leave_nothing_behind(
+    wrong: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    done = call("reproduce", *wrong, "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def _told(path: Path) -> str:
+    """All of a file; of a figure its title and description, which has every point in words."""
+    text = path.read_text("utf-8")
+    if path.suffix != ".svg":
+        return text
+    return "".join(re.findall(r"<dc:(?:title|description)>(.*?)</dc:", text, re.DOTALL))
+
+
+@pytest.mark.simulation
+class TestKept:
+    """What the repository keeps of the full run."""
+
+    FOUND = read_reproduction(DOCS / "reproduction")
+
+    def test_it_is_the_whole_protocol(self) -> None:
+        counts = self.FOUND.runs.group_by("dataset").agg(
+            paper=pl.col("method").is_in([method.name for method in PAPER_METHODS]).sum()
+        )
+        assert sorted(counts["paper"]) == [760] * 4
+        assert self.FOUND.setting["profile"]["runs"] == 10
+        assert not self.FOUND.runs.null_count().sum_horizontal().item()
+
+    def test_it_ran_in_one_go_within_its_limits(self) -> None:
+        setting = self.FOUND.setting
+        assert setting["units_run"] == setting["units"]
+        assert setting["wall_seconds"] <= 90 * 60
+        assert 2 * setting["peak_mb_of_a_worker"] + setting["peak_mb_of_the_parent"] <= 8000
+
+    def test_the_page_and_the_figures_are_made_of_it(self, tmp_path: Path) -> None:
+        folder, page = tmp_path / "reproduction", tmp_path / "reproduction.md"
+        for path in publish(self.FOUND, folder, page):
+            kept = DOCS / path.relative_to(tmp_path)
+            # Versions of matplotlib differ in how they write a figure, not in what it tells.
+            same = _told(kept) == _told(path)
+            assert same, f"{kept.name} is another; make it anew as its page says"
+        assert sum(kept.stat().st_size for kept in (DOCS / "reproduction").iterdir()) < 5e6
+
+    def test_our_recipe_has_the_larger_frontier_on_three_data_sets(self) -> None:
+        """By hypervolume, CDD-lp with measure P(L), on test rows."""
+        volumes = hypervolumes(self.FOUND).filter(pl.col("disparity") == "cdd_marginal")
+        best = volume_differences(self.FOUND).filter(
+            (pl.col("disparity") == "cdd_marginal") & (pl.col("ours") == "our better")
+        )
+        assert volumes["dataset"].n_unique() == best.height == 4
+        assert (best["difference"] > 0.0).sum() >= 3
+
+    def test_claims_are_decided_both_ways(self) -> None:
+        verdicts = {claim.verdict for claim in paper_claims(self.FOUND)}
+        assert {"reproduced", "not reproduced"} <= verdicts

@@ -1,0 +1,22 @@
+"""The names of the library that are recorded, by the paths that its documentation shows.
+
+No other file of the record imports from the library, so this is the one to change if a path does.
+"""
+
+import likeforlike as lfl
+from likeforlike import baselines, boosting, datasets, experiments, inference, nn, penalties
+from likeforlike.cli import app
+from likeforlike.postprocess import ConditionalBarycentre
+
+__all__ = [
+    "ConditionalBarycentre",
+    "app",
+    "baselines",
+    "boosting",
+    "datasets",
+    "experiments",
+    "inference",
+    "lfl",
+    "nn",
+    "penalties",
+]

@@ -1,0 +1,178 @@
+"""The JSON schema of the document, made of the types in `likeforlike.document._types`.
+
+`python -m tools.schema` writes it into the package. Types become types, docstrings become
+descriptions, and `Limits` beside a type become limits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import json
+import re
+import types
+from functools import cache
+from pathlib import Path
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+from likeforlike.document import _types as document
+from likeforlike.document._schema import SCHEMA_FILE
+from likeforlike.document._types import AuditDocument, DemonstrationDocument, Limits
+
+__all__ = ["TARGET", "main", "schema_text"]
+
+TARGET = Path(__file__).parents[1] / "src" / "likeforlike" / "document" / SCHEMA_FILE
+"""Where the schema is kept."""
+
+_ID = f"https://likeforlike.github.io/likeforlike/{SCHEMA_FILE}"
+_PLAIN = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
+_LIMITS = {
+    "integer": ("minimum", "maximum"),
+    "number": ("minimum", "maximum"),
+    "array": ("minItems", "maxItems"),
+}
+_ENTRY = re.compile(r"^(\w+) : (.+(?:\n    .+)*)", re.M)
+
+Schema = dict[str, Any]
+
+
+def schema_text() -> str:
+    """The schema as it is written to the file.
+
+    Examples
+    --------
+    >>> import json
+    >>> from tools.schema import schema_text
+    >>> json.loads(schema_text())["$defs"]["OverallPart"]["required"]
+    ['value', 'gap', 'rows']
+    """
+    definitions: dict[str, Schema] = {}
+    kinds = [_of(kind, definitions) for kind in (AuditDocument, DemonstrationDocument)]
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": _ID,
+        "title": "Document of likeforlike",
+        "description": "What an audit or the demonstration writes as JSON.",
+        "oneOf": kinds,
+        "$defs": dict(sorted(definitions.items())),
+    }
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def _of(kind: Any, definitions: dict[str, Schema]) -> Schema:  # noqa: ANN401
+    """The schema of a type; dictionaries with names of their own go to the definitions."""
+    if is_typeddict(kind):
+        if kind.__name__ not in definitions:
+            definitions[kind.__name__] = {}
+            definitions[kind.__name__] = _object(kind, definitions)
+        return {"$ref": f"#/$defs/{kind.__name__}"}
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is None:
+        return {"type": _PLAIN[kind]}
+    if origin is Annotated:
+        return _limited(_of(inner[0], definitions), inner[1])
+    return _made_of(origin, inner, definitions)
+
+
+def _made_of(origin: Any, inner: tuple[Any, ...], definitions: dict[str, Schema]) -> Schema:  # noqa: ANN401
+    """The schema of a type that holds others."""
+    if origin is Literal:
+        return {"const": inner[0]} if len(inner) == 1 else {"enum": list(inner)}
+    if origin is list:
+        return {"type": "array", "items": _of(inner[0], definitions)}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": _of(inner[1], definitions)}
+    if origin in (Union, types.UnionType):
+        return _any_of([_of(part, definitions) for part in inner])
+    raise TypeError(f"{origin} has no place in a JSON schema.")
+
+
+def _limited(schema: Schema, limits: Limits) -> Schema:
+    least, most = _LIMITS[schema["type"]]
+    upper = {} if limits.most is None else {most: limits.most}
+    return {**schema, least: limits.least, **upper}
+
+
+def _any_of(parts: list[Schema]) -> Schema:
+    """Types that say nothing more are listed together, and so are values."""
+    if all(part.keys() == {"type"} for part in parts):
+        return {"type": [part["type"] for part in parts]}
+    if all(part.keys() <= {"const", "enum"} for part in parts):
+        return {"enum": [value for part in parts for value in _values(part)]}
+    return {"anyOf": parts}
+
+
+def _values(part: Schema) -> list[Any]:
+    values: list[Any] = part["enum"] if "enum" in part else [part["const"]]
+    return values
+
+
+def _object(kind: Any, definitions: dict[str, Schema]) -> Schema:  # noqa: ANN401
+    told = _entries(kind)
+    properties = {
+        name: {**_of(entry, definitions), "description": told[name]}
+        for name, entry in get_type_hints(kind, include_extras=True).items()
+    }
+    # Constants first: they tell kinds of documents apart before anything else is looked at.
+    properties = dict(sorted(properties.items(), key=lambda entry: "const" not in entry[1]))
+    return {
+        "title": _words(kind.__name__),
+        "description": _opening(kind),
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _words(name: str) -> str:
+    """The name of a class as a title."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).removesuffix(" Part")
+    return words.capitalize()
+
+
+def _opening(kind: type) -> str:
+    return _flat((inspect.getdoc(kind) or "").partition("\n\n")[0])
+
+
+def _entries(kind: Any) -> dict[str, str]:  # noqa: ANN401
+    """What docstrings say about each entry, also those of the classes it is made from."""
+    told: dict[str, str] = {}
+    for base in _bases()[kind.__name__]:
+        told |= _entries(getattr(document, base)) if is_typeddict(getattr(document, base)) else {}
+    return told | {name: _flat(text) for name, text in _ENTRY.findall(inspect.getdoc(kind) or "")}
+
+
+@cache
+def _bases() -> dict[str, list[str]]:
+    """Classes of the document and what each is made from, which Python forgets of such types."""
+    tree = ast.parse(inspect.getsource(document))
+    classes = (node for node in tree.body if isinstance(node, ast.ClassDef))
+    return {node.name: [ast.unparse(base) for base in node.bases] for node in classes}
+
+
+def _flat(text: str) -> str:
+    """One line that begins with a capital, without marks of code: the schema is no page."""
+    line = " ".join(text.split()).replace("`", "")
+    return line[:1].upper() + line[1:]
+
+
+def main() -> None:
+    """Write the schema into the package."""
+    parser = argparse.ArgumentParser(prog="python -m tools.schema", description=main.__doc__)
+    parser.parse_args()
+    TARGET.write_text(schema_text(), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
