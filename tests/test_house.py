@@ -21,7 +21,7 @@ LIMITS = {
     "exported_names": 160,
     "untyped_signatures": 0,
     "depth": 25,
-    "depth_audit": 18,
+    "depth_audit": 14,
     "depth_training": 18,
     "cycles": 0,
     "lines": 30_800,

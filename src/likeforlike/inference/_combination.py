@@ -33,8 +33,8 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from likeforlike._arrays import FloatArray
-from likeforlike.inference._components import ROUNDING
 from likeforlike.inference._normal_tail import one_sided_evidence, two_sided_evidence
+from likeforlike.inference._replicates import ROUNDING
 
 Name = TypeVar("Name", bound=str)
 

@@ -25,7 +25,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.inference._replicates import Progress
+from likeforlike.inference._replicates import ROUNDING, Progress
 from likeforlike.inference._scored_levels import BOUND, PRECISION, ScoredLevels
 from likeforlike.inference._streams import State, hypergeometric, start, uniform
 from likeforlike.transport._compiled import compiled
@@ -37,8 +37,6 @@ Component = Literal["gap", "ranks", "spread", "distance", "level"]
 # Columns of the totals: three sums, Σ Q W_2², the largest level statistic, Σ Q (gap of the means).
 GAP, RANKS, SPREAD, COST, LARGEST, MEAN_GAP = range(6)
 _COLUMNS = 6
-# Statistics that differ by less than this, relatively, are equal: with ties many of them are.
-ROUNDING = 1e-9
 # Up to so many rows an atom is drawn row by row, which takes less time than one draw for all.
 _FEW_ROWS = 64
 # A block of replicates takes a fraction of a second, so that an interrupt is obeyed at once, and

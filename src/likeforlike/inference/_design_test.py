@@ -23,8 +23,7 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray
 from likeforlike.disparity._contrasts import Contrast
-from likeforlike.inference._gap_moments import gap_moments
-from likeforlike.inference._gaps_by_level import level_freedom, level_variances
+from likeforlike.inference._gap_moments import gap_moments, level_freedom, level_variances
 from likeforlike.inference._level_order import order_levels
 from likeforlike.inference._multiplicity import adjust
 from likeforlike.inference._single_rows import single_levels

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -21,26 +20,26 @@ from likeforlike._arrays import FloatArray
 from likeforlike.disparity._contrasts import Contrast
 from likeforlike.inference._gap_moments import (
     FEW_UNITS,
+    GapMethod,
     GapMoments,
     gap_moments,
     spread_of_sum,
     tilt,
 )
-from likeforlike.inference._intervals import check_confidence, sum_limits, wilson_limits
+from likeforlike.inference._intervals import (
+    MOST_WORTH,
+    check_confidence,
+    sum_limits,
+    wilson_limits,
+)
 from likeforlike.inference._student import normal_quantile, t_quantile
 from likeforlike.inference._units import Jackknife, Sample, take_sample
-
-GapMethod = Literal["t", "rates", "none"]
-"""How an interval was made: from means, from rates, or not at all."""
 
 ALL_EQUAL = "All scores are equal; the data set no upper limit."
 """Why there is no interval where nothing varies."""
 
 HEAVY_WEIGHTS = "A few rows carry most of the weight; intervals may be too short."
 """What is said where weights differ very much."""
-
-MOST_WORTH = 4.0
-"""A rate is worth at most so many times the decisions it was made of."""
 
 _POOLED = (
     "Some levels hold a single row of a group; how much people differ there is taken from the "

@@ -14,7 +14,7 @@ skewness by transformation*.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from likeforlike.inference._single_rows import (
 from likeforlike.inference._student import normal_quantile
 from likeforlike.inference._units import Jackknife, Sample, Units
 from likeforlike.transport._atoms import sums_by
+
+GapMethod = Literal["t", "rates", "none"]
+"""How an interval was made: from means, from rates, or not at all."""
 
 FEW_UNITS = 6.0
 """Below so many units in a cell variances are hardly known, and steps of rates are large."""
@@ -162,3 +165,36 @@ def freedom_of_clusters(units: Units, coefficients: FloatArray) -> float:
     squares = sums_by(units.cluster, held, int(units.cluster.max()) + 1) ** 2
     against = float((squares**2).sum())
     return float(squares.sum()) ** 2 / against - 2.0 if against > 0.0 else math.inf
+
+
+def level_shares(means: Jackknife) -> FloatArray:
+    """What each group adds to the variance of every level, as a share. Shape (k, 2)."""
+    parts = means.variances.reshape(-1, 2)
+    whole = parts.sum(axis=1, keepdims=True)
+    shares: FloatArray = parts / np.where(whole > 0.0, whole, 1.0)
+    return shares
+
+
+def level_freedom(means: Jackknife) -> FloatArray:
+    """Welch's degrees of freedom of every level, at least 1. Shape (k,)."""
+    known = np.maximum(means.units.effective - 1.0, 0.5).reshape(-1, 2)
+    against = (level_shares(means) ** 2 / known).sum(axis=1)
+    freedom: FloatArray = 1.0 / np.where(against > 0.0, against, 1.0)
+    return np.maximum(freedom, 1.0)
+
+
+def level_variances(means: Jackknife) -> FloatArray:
+    """Variance of the gap of every level, with what its groups share by clusters. Shape (k,)."""
+    units = means.units
+    separate: FloatArray = means.variances.reshape(-1, 2).sum(axis=1)
+    if not units.crossing:
+        return separate
+    assert units.cluster is not None
+    level, side = np.divmod(units.cell, 2)
+    _, shared = np.unique(
+        level * (int(units.cluster.max()) + 1) + units.cluster, return_inverse=True
+    )
+    added = sums_by(shared, np.where(side == 1, 1.0, -1.0) * means.residuals, int(shared.max()) + 1)
+    of_level = np.zeros(added.size, np.int64)
+    of_level[shared] = level
+    return sums_by(of_level, added**2, separate.size)

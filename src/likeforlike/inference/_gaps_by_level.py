@@ -12,13 +12,23 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray
 from likeforlike.disparity._contrasts import Contrast
-from likeforlike.inference._gap import MOST_WORTH, GapMethod
-from likeforlike.inference._gap_moments import FEW_UNITS, tilt
-from likeforlike.inference._intervals import check_confidence, sum_limits, wilson_limits
+from likeforlike.inference._gap_moments import (
+    FEW_UNITS,
+    GapMethod,
+    level_freedom,
+    level_shares,
+    level_variances,
+    tilt,
+)
+from likeforlike.inference._intervals import (
+    MOST_WORTH,
+    check_confidence,
+    sum_limits,
+    wilson_limits,
+)
 from likeforlike.inference._single_rows import single_levels
 from likeforlike.inference._student import normal_quantile, t_quantile
-from likeforlike.inference._units import Jackknife, Sample, take_sample
-from likeforlike.transport._atoms import sums_by
+from likeforlike.inference._units import Sample, take_sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,44 +114,11 @@ def _level_means(
     means, units = sample.scores, sample.units
     least = units.effective.reshape(-1, 2).min(axis=1)
     df = np.maximum(np.where(least < FEW_UNITS, least - 1.0, level_freedom(means)), 1.0)
-    cubes = _shares(means) ** 1.5 / np.sqrt(units.effective.reshape(-1, 2))
+    cubes = level_shares(means) ** 1.5 / np.sqrt(units.effective.reshape(-1, 2))
     moved = tilt(means.skewness * (cubes[:, 1] - cubes[:, 0]), confidence)
     quantile, error = t_quantile(0.5 + confidence / 2.0, df), np.sqrt(variances)
     low = means.gaps - (quantile - np.minimum(moved, 0.0)) * error
     return low, means.gaps + (quantile + np.maximum(moved, 0.0)) * error, df
-
-
-def _shares(means: Jackknife) -> FloatArray:
-    """What each group adds to the variance of every level, as a share. Shape (k, 2)."""
-    parts = means.variances.reshape(-1, 2)
-    whole = parts.sum(axis=1, keepdims=True)
-    shares: FloatArray = parts / np.where(whole > 0.0, whole, 1.0)
-    return shares
-
-
-def level_freedom(means: Jackknife) -> FloatArray:
-    """Welch's degrees of freedom of every level, at least 1. Shape (k,)."""
-    known = np.maximum(means.units.effective - 1.0, 0.5).reshape(-1, 2)
-    against = (_shares(means) ** 2 / known).sum(axis=1)
-    freedom: FloatArray = 1.0 / np.where(against > 0.0, against, 1.0)
-    return np.maximum(freedom, 1.0)
-
-
-def level_variances(means: Jackknife) -> FloatArray:
-    """Variance of the gap of every level, with what its groups share by clusters. Shape (k,)."""
-    units = means.units
-    separate: FloatArray = means.variances.reshape(-1, 2).sum(axis=1)
-    if not units.crossing:
-        return separate
-    assert units.cluster is not None
-    level, side = np.divmod(units.cell, 2)
-    _, shared = np.unique(
-        level * (int(units.cluster.max()) + 1) + units.cluster, return_inverse=True
-    )
-    added = sums_by(shared, np.where(side == 1, 1.0, -1.0) * means.residuals, int(shared.max()) + 1)
-    of_level = np.zeros(added.size, np.int64)
-    of_level[shared] = level
-    return sums_by(of_level, added**2, separate.size)
 
 
 def _level_rates(

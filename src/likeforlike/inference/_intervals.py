@@ -19,6 +19,9 @@ import numpy as np
 from likeforlike._arrays import BoolArray, FloatArray
 from likeforlike.errors import InputError
 
+MOST_WORTH = 4.0
+"""A rate is worth at most so many times the decisions it was made of."""
+
 
 def check_confidence(confidence: float) -> None:
     """Raise unless it is a probability strictly between 0 and 1."""

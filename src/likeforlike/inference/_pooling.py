@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.disparity._contrasts import Contrast
+from likeforlike.transport._atoms import Atoms
 from likeforlike.transport._compiled import compiled
 
 
@@ -65,26 +65,6 @@ def _pool_levels(
     return pooled[:kept], first[:kept], second[:kept], weight[:kept], begins
 
 
-def pool_levels(contrast: Contrast) -> Pool:
-    """Scores of the two groups of every supported level together."""
-    atoms = contrast.cells.atoms
-    return Pool(
-        *_pool_levels(atoms.values, atoms.counts, atoms.mass, atoms.offsets, contrast.segments())
-    )
-
-
-def single_rows(pool: Pool) -> Pool:
-    """Every row of a pool as an atom of its own."""
-    both = pool.first + pool.second
-    cumulative = np.concatenate([[0], np.cumsum(both)])
-    side = np.zeros(int(cumulative[-1]), np.int64)
-    starts = cumulative[:-1]
-    repeated = np.repeat(np.arange(both.size), both)
-    side[:] = np.arange(side.size) - starts[repeated] < pool.first[repeated]
-    return Pool(
-        pool.values[repeated],
-        side,
-        1 - side,
-        pool.weight[repeated],
-        cumulative[pool.offsets],
-    )
+def pool_levels(atoms: Atoms, pairs: IntArray) -> Pool:
+    """Scores of two groups of every level together; `pairs` are the segments of both, (k, 2)."""
+    return Pool(*_pool_levels(atoms.values, atoms.counts, atoms.mass, atoms.offsets, pairs))

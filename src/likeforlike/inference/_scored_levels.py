@@ -293,7 +293,7 @@ def score_contrast(contrast: Contrast) -> ScoredLevels:
         raise InputError(f"contrast compares {len(contrast.positions)} groups; the test needs two.")
     if not contrast.support.any():
         raise InputError(_APART.format(list(contrast.groups)))
-    pool = pool_levels(contrast)
+    pool = pool_levels(contrast.cells.atoms, contrast.segments())
     refuse_weights(pool.weight)
     values, reach = unit_reach(pool.values)
     rows = pool.first + pool.second

@@ -27,7 +27,6 @@ from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._contrasts import Contrast
 from likeforlike.errors import InputError
-from likeforlike.inference._replicates import refuse_weighted_counts
 from likeforlike.transport._atoms import sums_by
 
 Number = TypeVar("Number", float, FloatArray)
@@ -287,9 +286,19 @@ def _units(
     return Units(cell, often, share, lever, cluster, of_atom, unequal, numbers, effective)
 
 
+def _refuse_weighted_counts(contrast: Contrast) -> None:
+    """Raise for histograms with weights, which do not say which row has which weight."""
+    atoms = contrast.cells.atoms
+    if not contrast.cells.weighted and not np.array_equal(atoms.mass, atoms.counts):
+        raise InputError(
+            "weighted counts do not say which row has which weight, so they cannot be resampled; "
+            "use rows (no resolution) or no weights."
+        )
+
+
 def take_sample(contrast: Contrast) -> Sample:
     """The rows of two groups in the levels where both occur, scaled."""
-    refuse_weighted_counts(contrast)
+    _refuse_weighted_counts(contrast)
     if len(contrast.positions) != 2 or not contrast.support.any():
         raise InputError("contrast must be two groups that meet in at least one level.")
     cells, segments = contrast.cells, contrast.segments().ravel()

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.transport._compiled import compiled
-from likeforlike.transport._sorting import SortedRows
+from likeforlike.transport._sorted_rows import SortedRows
 
 
 class Packed(NamedTuple):

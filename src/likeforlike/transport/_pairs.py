@@ -26,7 +26,7 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.transport._atoms import Atoms, Packed, atom_of_rows
 from likeforlike.transport._compiled import compiled
 from likeforlike.transport._scale import balanced
-from likeforlike.transport._sorting import SortedRows
+from likeforlike.transport._sorted_rows import SortedRows
 from likeforlike.transport._threads import in_parts
 
 # Costs outside of this and its reciprocal may be the last digits of a number that cannot be held.

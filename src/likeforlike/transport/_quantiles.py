@@ -30,7 +30,7 @@ import numpy as np
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.transport._atoms import Atoms, atom_of_rows, atoms_of_rows
 from likeforlike.transport._compiled import compiled
-from likeforlike.transport._sorting import SortedRows
+from likeforlike.transport._sorted_rows import SortedRows
 from likeforlike.transport._threads import in_parts
 
 

@@ -7,13 +7,13 @@ counting sort, then each segment is sorted by value.
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.transport._compiled import compiled
+from likeforlike.transport._sorted_rows import SortedRows
 from likeforlike.transport._threads import in_parts
 
 _KeyArray = npt.NDArray[np.uint64]
@@ -26,22 +26,6 @@ _LARGE = 4096
 _FEW_ROWS = 20_000
 _DIGITS = 8
 _BUCKETS = 256
-
-
-class SortedRows(NamedTuple):
-    """Rows in order of (segment, value).
-
-    Attributes
-    ----------
-    rows : (n,) integers, the original row at each sorted position; ties keep their order.
-        Empty when nobody asked for them.
-    values : (n,) floats, the value at each sorted position.
-    offsets : (S + 1,) integers, where each of the S segments begins.
-    """
-
-    rows: IntArray
-    values: FloatArray
-    offsets: IntArray
 
 
 @compiled
