@@ -25,6 +25,7 @@ LAYERS: list[dict[str, str]] = [
         "files": "files read and written",
         "plots": "drawing with matplotlib",
     },
+    {"smoothing": "curves along a number"},
     {"disparity": "cells, contrasts, distances"},
     {"inference": "tests, estimates, intervals", "penalties": "disparities with gradients"},
     {

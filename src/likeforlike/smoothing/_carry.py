@@ -1,0 +1,292 @@
+"""The carry: move values along a number as their distribution moves, from one position to another.
+
+A value s at position u becomes Q(F(s | u) | c) at position c, with F the distribution of values
+given the position and Q its quantiles, fitted by local lines to all lines together. What a value
+has in common with others at its position is exchanged; its rank among them stays. Whoever is
+carried to the same position can be compared there.
+
+Many different values: s = m(u) + σ(u) z. Mean and scale are curves, and the distribution of z is a
+table on 49 nodes, smoothed with a width of at least .1. At most 64 different values: the table is
+on the values themselves, and a seeded uniform number says where inside its step a value lies
+(Ferguson, 1967); what comes out is one of the values again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.smoothing._fine_cells import FineCells, Place
+from likeforlike.smoothing._smoother import Choice, choose, smoothed
+from likeforlike.transport._compiled import compiled
+
+MOST_VALUES = 64
+"""Up to this many different values are carried to values, not between them."""
+
+_NODES = 49
+_LEAST_SCALE_WIDTH, _LEAST_LAW_WIDTH = 0.05, 0.1
+_LEAST_VARIANCE = 1e-2
+_EDGE = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleCarry:
+    """The carry of many different values: z = (s - m) / σ and the distribution of z.
+
+    Attributes
+    ----------
+    cells : what it was fitted on.
+    mean, scale : (m,) floats, curves over the cells.
+    nodes : (q,) rising floats.
+    law : (m, q) floats, F(node | cell), rising.
+    choice : how the mean was smoothed.
+    """
+
+    cells: FineCells
+    mean: FloatArray
+    scale: FloatArray
+    nodes: FloatArray
+    law: FloatArray
+    choice: Choice
+
+    def standard(self, values: FloatArray, place: Place) -> FloatArray:
+        """z of values at these places."""
+        z: FloatArray = (values - place.read(self.mean)) / place.read(self.scale)
+        return z
+
+    def move(self, values: FloatArray, start: Place, end: Place) -> FloatArray:
+        """Carry values from places to places; (n,) each."""
+        z = np.empty(values.size)
+        _move(self.standard(values, start), *start, *end, self.nodes, self.law, z)
+        moved: FloatArray = end.read(self.mean) + end.read(self.scale) * z
+        return moved
+
+    def rest(self, values: FloatArray, place: Place) -> FloatArray:
+        """1{z <= node} - F(node | place) for every line and node, (n, q)."""
+        below = self.standard(values, place)[:, None] <= self.nodes[None, :]
+        rest: FloatArray = below - law_at(self.law, place)
+        return rest
+
+
+@dataclass(frozen=True, slots=True)
+class ValueCarry:
+    """The carry of few different values, such as decisions and ratings.
+
+    Attributes
+    ----------
+    cells : what it was fitted on.
+    values : (k,) rising floats.
+    law : (m, k) floats, F(value | cell), rising to 1.
+    choice : how it was smoothed.
+    """
+
+    cells: FineCells
+    values: FloatArray
+    law: FloatArray
+    choice: Choice
+
+    def move(self, values: FloatArray, start: Place, end: Place, uniform: FloatArray) -> FloatArray:
+        """Carry values from places to places; `uniform` (n,) in [0, 1) says where in its step."""
+        moved = np.empty(values.size, np.int64)
+        _move_values(np.searchsorted(self.values, values), *start, *end, self.law, uniform, moved)
+        return self.values[moved]
+
+    def chances(self, values: FloatArray, start: Place, end: Place) -> FloatArray:
+        """The chance that a value becomes each of the values, (n, k)."""
+        code = np.searchsorted(self.values, values)
+        return step_chances(code, law_at(self.law, start), law_at(self.law, end))
+
+    def rest(self, values: FloatArray, place: Place) -> FloatArray:
+        """1{s <= value} - F(value | place) for all values but the last, (n, k - 1)."""
+        below = values[:, None] <= self.values[None, :-1]
+        rest: FloatArray = below - law_at(self.law[:, :-1], place)
+        return rest
+
+
+def law_at(law: FloatArray, place: Place) -> FloatArray:
+    """Rows of a table of distribution functions at these places, (n, k)."""
+    share = place.share[:, None]
+    at: FloatArray = law[place.below] * (1.0 - share) + law[place.above] * share
+    return at
+
+
+def step_chances(code: IntArray, at_start: FloatArray, at_end: FloatArray) -> FloatArray:
+    """How the step of a value in one law is spread over the steps of another, (n, k).
+
+    A value that the first law has no room for stays what it is.
+    """
+    lines, k = np.arange(code.size), at_start.shape[1]
+    high = at_start[lines, code]
+    low = np.where(code > 0, at_start[lines, np.maximum(code - 1, 0)], 0.0)
+    reached = np.diff(np.clip(at_end, low[:, None], high[:, None]), axis=1, prepend=low[:, None])
+    room = high > low
+    spread = reached / np.where(room, high - low, 1.0)[:, None]
+    chances: FloatArray = np.where(room[:, None], spread, np.arange(k) == code[:, None])
+    chances /= chances.sum(axis=1, keepdims=True)
+    return chances
+
+
+def fit_carry(cells: FineCells, values: FloatArray) -> ScaleCarry | ValueCarry:
+    """Fit the carry of values (n,) to the lines the cells were made of."""
+    distinct = few_values(values)
+    return scale_carry(cells, values) if distinct is None else value_carry(cells, values, distinct)
+
+
+def few_values(values: FloatArray) -> FloatArray | None:
+    """The different values, if there are few; `None` if there are many."""
+    # A glance at the first rows spares most columns the sort.
+    if np.unique(values[: 4 * MOST_VALUES]).size > MOST_VALUES:
+        return None
+    distinct = np.unique(values)
+    return distinct if distinct.size <= MOST_VALUES else None
+
+
+def scale_carry(cells: FineCells, values: FloatArray) -> ScaleCarry:
+    """Fit the carry of many different values."""
+    choice = choose(cells, cells.mean(values), cells.variance(values))
+    mean = smoothed(cells, cells.mean(values), choice)
+    place = cells.own_places
+    rest = values - place.read(mean)
+    square = cells.mean(rest * rest)
+    wide = choose(cells, square, cells.variance(rest * rest)).at_least(_LEAST_SCALE_WIDTH)
+    least = _LEAST_VARIANCE * float(cells.total @ square) / float(cells.total.sum())
+    scale = np.sqrt(np.maximum(smoothed(cells, square, wide), least or 1.0))
+    z = rest / place.read(scale)
+    nodes = _nodes(z, cells.rows)
+    steps = cells.means_of_steps(np.searchsorted(nodes, z), nodes.size + 1)[:, :-1]
+    law = _rising(smoothed(cells, steps, wide.at_least(_LEAST_LAW_WIDTH)))
+    return ScaleCarry(cells, mean, scale, nodes, law, choice)
+
+
+def _nodes(z: FloatArray, rows: FloatArray) -> FloatArray:
+    """Values of z at 49 ranks between 0 and 1."""
+    order = np.argsort(z)
+    cumulative = np.cumsum(rows[order])
+    wanted = np.linspace(0.0, 1.0, _NODES + 2)[1:-1] * cumulative[-1]
+    return np.unique(z[order][np.searchsorted(cumulative, wanted)])
+
+
+def _rising(law: FloatArray) -> FloatArray:
+    inside = np.clip(law, _EDGE, 1.0 - _EDGE)
+    # A slope of next to nothing lets every share be found.
+    slope = 1e-9 * np.arange(law.shape[1])
+    rising: FloatArray = np.maximum.accumulate(inside, axis=1) + slope
+    return rising
+
+
+def value_carry(cells: FineCells, values: FloatArray, distinct: FloatArray) -> ValueCarry:
+    """Fit the carry of few different values, smoothed as their mean is."""
+    choice = choose(cells, cells.mean(values), cells.variance(values))
+    steps = cells.means_of_steps(np.searchsorted(distinct, values), distinct.size)
+    return ValueCarry(cells, distinct, rising_to_one(smoothed(cells, steps, choice)), choice)
+
+
+def rising_to_one(law: FloatArray) -> FloatArray:
+    """Distribution functions in rows: not below 0, never falling, 1 at the end."""
+    law = np.maximum.accumulate(np.clip(law, 0.0, 1.0), axis=1)
+    law[:, -1] = 1.0
+    return law
+
+
+@compiled
+def _at(law: FloatArray, below: int, above: int, share: float, k: int) -> float:
+    return float((1.0 - share) * law[below, k] + share * law[above, k])
+
+
+@compiled
+def _first_reaching(law: FloatArray, below: int, above: int, share: float, wanted: float) -> int:
+    """The first column whose share is not below the one wanted; their number if there is none."""
+    low, high = 0, law.shape[1]
+    while low < high:
+        middle = (low + high) // 2
+        if _at(law, below, above, share, middle) < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def _quantile(
+    law: FloatArray, below: int, above: int, share: float, nodes: FloatArray, wanted: float
+) -> float:
+    k = _first_reaching(law, below, above, share, wanted)
+    if k == 0:
+        return float(nodes[0])
+    if k == nodes.size:
+        return float(nodes[k - 1])
+    left = _at(law, below, above, share, k - 1)
+    right = _at(law, below, above, share, k)
+    return float(nodes[k - 1] + (nodes[k] - nodes[k - 1]) * (wanted - left) / (right - left))
+
+
+@compiled
+def _move(
+    z: FloatArray,
+    from_below: IntArray,
+    from_above: IntArray,
+    from_share: FloatArray,
+    to_below: IntArray,
+    to_above: IntArray,
+    to_share: FloatArray,
+    nodes: FloatArray,
+    law: FloatArray,
+    moved: FloatArray,
+) -> None:
+    """Carry z: both nodes around it go to the quantiles of their shares, and z keeps its part.
+
+    Beyond the outermost nodes z moves as much as they do.
+    """
+    last = nodes.size - 1
+    for i in range(z.size):
+        low, high = 0, nodes.size
+        while low < high:
+            middle = (low + high) // 2
+            if nodes[middle] < z[i]:
+                low = middle + 1
+            else:
+                high = middle
+        a, b = max(low - 1, 0), min(low, last)
+        here = (from_below[i], from_above[i], from_share[i])
+        there = (to_below[i], to_above[i], to_share[i])
+        at_a = _quantile(
+            law, there[0], there[1], there[2], nodes, _at(law, here[0], here[1], here[2], a)
+        )
+        if a == b:
+            moved[i] = z[i] + at_a - nodes[a]
+            continue
+        at_b = _quantile(
+            law, there[0], there[1], there[2], nodes, _at(law, here[0], here[1], here[2], b)
+        )
+        moved[i] = at_a + (z[i] - nodes[a]) / (nodes[b] - nodes[a]) * (at_b - at_a)
+
+
+@compiled
+def _move_values(
+    code: IntArray,
+    from_below: IntArray,
+    from_above: IntArray,
+    from_share: FloatArray,
+    to_below: IntArray,
+    to_above: IntArray,
+    to_share: FloatArray,
+    law: FloatArray,
+    uniform: FloatArray,
+    moved: IntArray,
+) -> None:
+    """Carry numbers of values: a share inside the own step, and the value whose step holds it."""
+    for i in range(code.size):
+        k = code[i]
+        high = _at(law, from_below[i], from_above[i], from_share[i], k)
+        low = 0.0
+        if k > 0:
+            low = _at(law, from_below[i], from_above[i], from_share[i], k - 1)
+        if high <= low:
+            # A value that the smoothed law has no room for stays what it is.
+            moved[i] = k
+            continue
+        share = high - (high - low) * uniform[i]
+        found = _first_reaching(law, to_below[i], to_above[i], to_share[i], share)
+        moved[i] = min(found, law.shape[1] - 1)

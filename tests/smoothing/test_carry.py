@@ -1,0 +1,185 @@
+"""The carry against laws whose quantiles are known."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom, kstest, norm
+
+from likeforlike.smoothing._carried import carry, centres, uniforms
+from likeforlike.smoothing._carry import ScaleCarry, ValueCarry, few_values, fit_carry
+from likeforlike.smoothing._fine_cells import fine_cells
+from likeforlike.smoothing._refined import refine
+from likeforlike.smoothing._windows import windows
+
+N = 20_000
+
+
+def gaussian(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    numbers = rng.random(N)
+    values = np.sin(3.0 * numbers) + (0.1 + 0.2 * numbers) * rng.normal(size=N)
+    return numbers, values
+
+
+def test_values_go_where_their_law_goes() -> None:
+    numbers, values = gaussian(1)
+    cells = fine_cells(numbers)
+    fitted = fit_carry(cells, values)
+    assert isinstance(fitted, ScaleCarry)
+    wanted = 1.0 - numbers
+    end = cells.place(cells.segment, cells.ranking.of(wanted, cells.segment))
+    moved = fitted.move(values, cells.own_places, end)
+    z = (values - np.sin(3.0 * numbers)) / (0.1 + 0.2 * numbers)
+    expected = np.sin(3.0 * wanted) + (0.1 + 0.2 * wanted) * z
+    assert np.abs(moved - expected).mean() < 0.012
+    found = norm.cdf((moved - np.sin(3.0 * wanted)) / (0.1 + 0.2 * wanted))
+    assert kstest(found, "uniform").statistic < 0.02
+
+
+def test_there_and_back_is_nothing_and_staying_is_nothing() -> None:
+    numbers, values = gaussian(2)
+    cells = fine_cells(numbers)
+    fitted = fit_carry(cells, values)
+    assert isinstance(fitted, ScaleCarry)
+    here, there = cells.own_places, cells.place(cells.segment, 1.0 - cells.position)
+    np.testing.assert_allclose(fitted.move(values, here, here), values, atol=1e-12)
+    back = fitted.move(fitted.move(values, here, there), there, here)
+    # Straight lines between the nodes lose a hundredth of a standard deviation.
+    assert np.quantile(np.abs(back - values), 0.95) < 0.003
+
+
+def test_order_inside_a_position_is_kept() -> None:
+    rng = np.random.default_rng(3)
+    numbers = np.repeat(np.arange(40.0), 100)
+    values = numbers**2 / 1000 + rng.gamma(2.0, 1.0, 4000)
+    cells = fine_cells(numbers)
+    _, carried = carry(cells, windows(cells, numbers), values, np.zeros(4000))
+    for atom in range(40):
+        inside = numbers == atom
+        order = np.argsort(values[inside])
+        assert (np.diff(carried.values[inside][order]) > 0.0).all()
+
+
+def test_segments_are_carried_apart() -> None:
+    numbers, values = gaussian(4)
+    segment = np.arange(N) % 2
+    both = fine_cells(numbers, segment)
+    _, together = carry(both, windows(both, numbers), values + 5.0 * segment, np.zeros(N))
+    one = fine_cells(numbers[segment == 0])
+    _, alone = carry(one, windows(one, numbers[segment == 0]), values[segment == 0], np.zeros(N))
+    # The nodes are common to all segments; everything else is their own.
+    assert np.abs(together.values[segment == 0] - alone.values).mean() < 2e-3
+    assert together.values[segment == 1].mean() > 5.0
+
+
+def decisions(seed: int, rows: int = N) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    numbers = rng.random(rows)
+    values = binom.rvs(3, 0.2 + 0.6 * numbers, random_state=rng).astype(np.float64)
+    return numbers, values, rng.random(rows)
+
+
+def test_few_values_become_values_with_the_law_of_the_centre() -> None:
+    numbers, values, uniform = decisions(5)
+    cells = fine_cells(numbers)
+    found = windows(cells, numbers, 4)
+    fitted, carried = carry(cells, found, values, uniform)
+    assert isinstance(fitted, ValueCarry)
+    assert set(np.unique(carried.values)) == {0.0, 1.0, 2.0, 3.0}
+    for k in range(4):
+        counted = np.bincount(carried.values[found.of_line == k].astype(int), minlength=4)
+        expected = binom.pmf(np.arange(4), 3, 0.2 + 0.6 * found.middle[k])
+        np.testing.assert_allclose(counted / counted.sum(), expected, atol=0.03)
+        # Halves of a window are alike after the carry; before it they are not.
+        left = (found.of_line == k) & (numbers < found.middle[k])
+        right = (found.of_line == k) & (numbers >= found.middle[k])
+        assert abs(carried.values[left].mean() - carried.values[right].mean()) < 0.08
+        assert values[right].mean() - values[left].mean() > 0.15
+
+
+def test_chances_are_what_uniform_numbers_draw() -> None:
+    numbers, values, _ = decisions(6, 400)
+    cells = fine_cells(numbers)
+    fitted = fit_carry(cells, values)
+    assert isinstance(fitted, ValueCarry)
+    start, end = cells.own_places, centres(cells, windows(cells, numbers, 4))
+    chances = fitted.chances(values, start, end)
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+    middles = (np.arange(1000) + 0.5) / 1000
+    drawn = np.stack([fitted.move(values, start, end, np.full(400, u)) for u in middles])
+    for k, value in enumerate(fitted.values):
+        np.testing.assert_allclose((drawn == value).mean(axis=0), chances[:, k], atol=2e-3)
+
+
+def test_counts_are_carried_as_their_rows_are() -> None:
+    rng = np.random.default_rng(7)
+    numbers, values, _ = decisions(7)
+    numbers = np.round(numbers, 2)
+    group = rng.integers(0, 2, N)
+    lines, back, rows = np.unique(
+        np.stack([numbers, values, group]), axis=1, return_inverse=True, return_counts=True
+    )
+    del back
+    counted = fine_cells(lines[0], rows=rows.astype(np.float64))
+    each = fine_cells(numbers)
+    label = lines[2].astype(np.int64)
+    _, few = carry(
+        counted, windows(counted, lines[0]), lines[1], uniforms(counted, lines[1], label, 0)
+    )
+    _, many = carry(each, windows(each, numbers), values, uniforms(each, values, group, 0))
+    assert few.rows.sum() == N
+    assert few.values @ few.rows / N == pytest.approx(many.values.mean(), abs=0.01)
+
+
+@pytest.mark.parametrize("kind", ["many", "few"])
+def test_the_refined_carry_keeps_the_whole_gap(kind: str) -> None:
+    rng = np.random.default_rng(8)
+    numbers = rng.random(N)
+    chance = 0.5 + 0.45 * np.sin(18.0 * numbers)
+    group = (rng.random(N) < chance).astype(np.int64)
+    if kind == "many":
+        values = numbers + 0.1 * group + 0.05 * rng.normal(size=N)
+    else:
+        values = (rng.random(N) < 0.3 + 0.4 * numbers + 0.1 * group).astype(np.float64)
+    cells = fine_cells(numbers)
+    found = windows(cells, numbers, 13)
+    uniform = uniforms(cells, values, group, 0)
+    fitted, plain = carry(cells, found, values, uniform)
+    refined = refine(cells, found, values, group, fitted, uniform)
+
+    def gap(carried: np.ndarray) -> float:
+        inside = [carried[(found.of_line == k) & (group == 1)].mean() for k in range(13)]
+        other = [carried[(found.of_line == k) & (group == 0)].mean() for k in range(13)]
+        return float(np.mean(np.array(inside) - np.array(other)))
+
+    noise = 0.001 if kind == "many" else 0.012
+    assert gap(refined.values) == pytest.approx(0.1, abs=0.004 + noise)
+    if kind == "many":
+        assert gap(plain.values) < gap(refined.values) - 0.005
+    else:
+        assert set(np.unique(refined.values)) == {0.0, 1.0}
+
+
+def test_uniform_numbers_do_not_depend_on_the_order_of_rows() -> None:
+    numbers, values, _ = decisions(9, 300)
+    numbers = np.round(numbers, 1)
+    group = np.arange(300) % 2
+    order = np.random.default_rng(10).permutation(300)
+    first = uniforms(fine_cells(numbers), values, group, 3)
+    second = uniforms(fine_cells(numbers[order]), values[order], group[order], 3)
+    key = np.lexsort((first, group, values, numbers))
+    other = np.lexsort((second, group[order], values[order], numbers[order]))
+    np.testing.assert_array_equal(first[key], second[other])
+
+
+def test_few_and_many_values_are_told_apart() -> None:
+    few = few_values(np.tile(np.arange(64.0), 10))
+    assert few is not None
+    assert few.size == 64
+    assert few_values(np.tile(np.arange(65.0), 10)) is None
+
+
+def test_scores_that_are_all_the_same_stay_so() -> None:
+    numbers = np.linspace(0.0, 1.0, 100)
+    cells = fine_cells(numbers)
+    _, carried = carry(cells, windows(cells, numbers), np.full(100, 2.5), np.zeros(100))
+    assert (carried.values == 2.5).all()

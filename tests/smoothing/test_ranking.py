@@ -1,0 +1,136 @@
+"""Ranks inside segments and fine cells, against SciPy and rows that are written out."""
+
+import numpy as np
+import pytest
+from scipy.stats import rankdata
+
+from likeforlike.smoothing._fine_cells import FineCells, fine_cells
+from likeforlike.smoothing._ranking import rank
+from likeforlike.smoothing._windows import windows
+
+RNG = np.random.default_rng(0)
+NUMBERS = np.round(RNG.gamma(2.0, 3.0, 700), 1)
+SEGMENT = RNG.integers(0, 3, 700)
+
+
+def test_ranks_are_those_of_scipy_in_every_segment() -> None:
+    ranking, ranks = rank(NUMBERS, SEGMENT, 3)
+    for s in range(3):
+        inside = np.equal(SEGMENT, s)
+        expected = (rankdata(NUMBERS[inside]) - 0.5) / inside.sum()
+        np.testing.assert_allclose(ranks[inside], expected, rtol=1e-13)
+    np.testing.assert_allclose(ranking.of(NUMBERS, SEGMENT), ranks, rtol=1e-13)
+
+
+def test_ranks_of_new_numbers_lie_on_straight_lines_and_stay_inside() -> None:
+    ranking, _ = rank(np.array([1.0, 3.0, 5.0, 10.0]), np.array([0, 0, 0, 1]), 2)
+    wanted = np.array([-9.0, 2.0, 3.0, 99.0, 0.0, 11.0])
+    found = ranking.of(wanted, np.array([0, 0, 0, 0, 1, 1]))
+    np.testing.assert_allclose(found, [1 / 6, 1 / 3, 1 / 2, 5 / 6, 1 / 2, 1 / 2])
+
+
+def test_tails_do_not_stretch_the_scale() -> None:
+    numbers = np.r_[np.linspace(0.0, 1.0, 1000), 1e9]
+    ranking, _ = rank(numbers, np.zeros(1001, np.int64), 1)
+    raw = ranking.raw(numbers, np.zeros(1001, np.int64))
+    assert raw[0] == 0.0
+    assert raw[-1] == 1.0
+    assert 0.45 < raw[500] < 0.55
+
+
+def written_out(numbers: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    return np.repeat(numbers, rows)
+
+
+def test_a_line_counts_as_its_rows() -> None:
+    numbers, rows = np.round(RNG.normal(size=120), 1), RNG.integers(1, 9, 120)
+    values = RNG.normal(size=120)
+    lines = fine_cells(numbers, rows=rows.astype(np.float64))
+    each = fine_cells(written_out(numbers, rows))
+    first = np.r_[0, np.cumsum(rows)[:-1]]
+    for mine, theirs in [
+        (lines.position, each.position[first]),
+        (lines.cell, each.cell[first]),
+        (lines.centre, each.centre),
+        (lines.raw, each.raw),
+        (lines.effective, each.effective),
+        (lines.mean(values), each.mean(written_out(values, rows))),
+        (lines.variance(values), each.variance(written_out(values, rows))),
+    ]:
+        np.testing.assert_allclose(mine, theirs, rtol=1e-10)
+
+
+@pytest.fixture(scope="module")
+def cells() -> FineCells:
+    return fine_cells(NUMBERS, SEGMENT)
+
+
+def test_equal_numbers_are_in_one_cell_and_cells_rise(cells: FineCells) -> None:
+    of_segment = cells.of_segment
+    assert (of_segment[cells.cell] == SEGMENT).all()
+    for s in range(3):
+        inside = np.equal(SEGMENT, s)
+        numbers, cell = NUMBERS[inside], cells.cell[inside]
+        order = np.lexsort((cell, numbers))
+        assert (np.diff(cell[order]) >= 0).all()
+        for value in np.unique(numbers):
+            assert np.unique(cell[numbers == value]).size == 1
+    assert (np.diff(cells.offsets) <= 200).all()
+
+
+def test_means_and_variances_are_those_of_the_definition(cells: FineCells) -> None:
+    values = RNG.normal(size=NUMBERS.size)
+    variance = cells.variance(values)
+    for s in range(3):
+        of_cell = [values[cells.cell == g] for g in range(cells.offsets[s], cells.offsets[s + 1])]
+        squares = np.array([((v - v.mean()) ** 2).sum() for v in of_cell])
+        rows = np.array([v.size for v in of_cell])
+        pooled = squares.sum() / (rows - 1).sum()
+        expected = (squares + 10 * pooled) / (rows - 1 + 10)
+        np.testing.assert_allclose(variance[cells.offsets[s] : cells.offsets[s + 1]], expected)
+
+
+def test_the_variance_of_clusters_is_that_of_their_sums() -> None:
+    person = np.repeat(np.arange(200), 5)
+    numbers = np.repeat(RNG.normal(size=200), 5)
+    values = np.repeat(RNG.normal(size=200), 5)
+    alone = fine_cells(numbers).variance(values).mean()
+    together = fine_cells(numbers, cluster=person).variance(values).mean()
+    assert together > 3 * alone
+
+
+def test_places_read_a_curve_on_straight_lines(cells: FineCells) -> None:
+    curve = RNG.normal(size=cells.centre.size)
+    read = cells.own_places.read(curve)
+    for s in range(3):
+        inside = np.equal(SEGMENT, s)
+        part = slice(cells.offsets[s], cells.offsets[s + 1])
+        expected = np.interp(cells.position[inside], cells.centre[part], curve[part])
+        np.testing.assert_allclose(read[inside], expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("wanted", [None, 7])
+def test_windows_are_unions_of_cells(cells: FineCells, wanted: int | None) -> None:
+    found = windows(cells, NUMBERS, wanted)
+    assert (found.of_cell[cells.cell] == found.of_line).all()
+    assert (np.diff(found.of_cell) >= 0).all()
+    assert (found.segment[found.of_line] == SEGMENT).all()
+    for k in range(found.centre.size):
+        inside = found.of_line == k
+        assert found.low[k] == NUMBERS[inside].min()
+        assert found.high[k] == NUMBERS[inside].max()
+        assert found.low[k] <= found.middle[k] <= found.high[k]
+        np.testing.assert_allclose(found.centre[k], cells.position[inside].mean())
+
+
+def test_how_many_windows_there_are() -> None:
+    for rows, wanted in [(500, 8), (2000, 13), (70, 3), (15, 1)]:
+        numbers = RNG.normal(size=rows)
+        assert windows(fine_cells(numbers), numbers).centre.size == wanted
+
+
+def test_a_number_that_is_always_the_same_is_one_window() -> None:
+    numbers = np.full(50, 3.0)
+    cells = fine_cells(numbers)
+    assert cells.centre.tolist() == [0.5]
+    assert windows(cells, numbers).centre.tolist() == [0.5]
