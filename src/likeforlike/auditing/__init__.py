@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from likeforlike.auditing._audit import Audit, audit
     from likeforlike.auditing._comparisons import Unexamined
     from likeforlike.auditing._contrast_audit import ContrastAudit, Distribution, LevelAudit
-    from likeforlike.auditing._gate import GateOf, Ruling, Verdict
+    from likeforlike.auditing._gate import GateOf, Judgement, Ruling, Threshold, Verdict
     from likeforlike.auditing._missing import LostRows
+    from likeforlike.auditing._policy import Policy
     from likeforlike.auditing._provenance import Provenance
     from likeforlike.auditing._settings import Settings
     from likeforlike.auditing._tables import Roles, TableCells, read_cells
@@ -21,13 +22,16 @@ __all__ = [
     "ContrastAudit",
     "Distribution",
     "GateOf",
+    "Judgement",
     "LevelAudit",
     "LostRows",
+    "Policy",
     "Provenance",
     "Roles",
     "Ruling",
     "Settings",
     "TableCells",
+    "Threshold",
     "Unexamined",
     "Verdict",
     "audit",
@@ -40,8 +44,9 @@ lazy_package(
         "_audit": ["Audit", "audit"],
         "_comparisons": ["Unexamined"],
         "_contrast_audit": ["ContrastAudit", "Distribution", "LevelAudit"],
-        "_gate": ["GateOf", "Ruling", "Verdict"],
+        "_gate": ["GateOf", "Judgement", "Ruling", "Threshold", "Verdict"],
         "_missing": ["LostRows"],
+        "_policy": ["Policy"],
         "_provenance": ["Provenance"],
         "_settings": ["Settings"],
         "_tables": ["Roles", "TableCells", "read_cells"],

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from likeforlike.auditing._comparisons import (
 )
 from likeforlike.auditing._contrast_audit import ContrastAudit, LevelAudit, examine
 from likeforlike.auditing._document_parts import audit_document, document_json
-from likeforlike.auditing._gate import GateOf, Ruling, Verdict, rule
+from likeforlike.auditing._gate import GateOf, Ruling, Threshold, Verdict, rule
 from likeforlike.auditing._missing import LostRows
 from likeforlike.auditing._plot import PlotKind, draw_contrast
 from likeforlike.auditing._provenance import Provenance, fingerprint, provenance
@@ -59,6 +59,7 @@ class Audit:
     roles, settings : what was asked.
     table : rows, missing values, bins and engine of the data.
     provenance : fingerprint of the data, versions, time.
+    verdicts : every verdict that was asked for, in order; the document lists them all.
 
     Examples
     --------
@@ -80,6 +81,7 @@ class Audit:
     settings: Settings
     table: TableCells
     provenance: Provenance
+    verdicts: list[Ruling] = field(default_factory=list)
 
     @property
     def headline(self) -> str:
@@ -165,11 +167,28 @@ class Audit:
         lies above it. "investigate": the evidence does not settle it. With `of="gap"` it is the
         size of the signed gap, which is right for matched data, that is compared.
         """
-        return self.ruling(threshold, of=of).verdict
+        return self.verdict(threshold, of=of).verdict
 
-    def ruling(self, threshold: float, *, of: GateOf = "distance") -> Ruling:
-        """What `gate` says at a threshold, and why; `of` is "distance" or "gap"."""
-        return rule(self.contrasts, self.unexamined, threshold, of, self.roles.sensitive)
+    def verdict(self, threshold: float, *, of: GateOf = "distance") -> Ruling:
+        """What `gate` says at a threshold, and why; `of` is "distance" or "gap".
+
+        What was asked stays with the audit: threshold, verdict and reasons are in its document, on
+        its page and in its JSON from then on.
+        """
+        return self.judge([Threshold(threshold, of)])
+
+    def judge(self, thresholds: Sequence[Threshold], *, policy: str | None = None) -> Ruling:
+        """Hold every contrast against the threshold that is for it, and keep the verdict.
+
+        Parameters
+        ----------
+        thresholds : one for all contrasts, some for two groups each, or both.
+        policy : name of the file they are from.
+        """
+        ruling = rule(self.contrasts, self.unexamined, thresholds, self.roles.sensitive, policy)
+        if ruling not in self.verdicts:
+            self.verdicts.append(ruling)
+        return ruling
 
     def to_dict(self) -> AuditDocument:
         """Everything as plain values; the page and the JSON are made of this and nothing else."""
@@ -181,6 +200,7 @@ class Audit:
             self.settings,
             self.table,
             self.provenance,
+            self.verdicts,
         )
 
     def to_json(self, path: str | Path | None = None) -> str:
@@ -323,8 +343,18 @@ def audit(
     table = read_cells(
         data, roles, bins=bins, resolution=resolution, engine=engine, options=options
     )
+    return audit_cells(roles, settings, table, progress)
+
+
+def audit_cells(
+    roles: Roles,
+    settings: Settings,
+    table: TableCells,
+    progress: Callable[[int], None] | None = None,
+) -> Audit:
+    """Audit cells, wherever they come from."""
     refuse_probabilities(table.cells)
-    chosen, unexamined = chosen_contrasts(table.cells, reference)
+    chosen, unexamined = chosen_contrasts(table.cells, settings.reference)
     check_measure(table.cells, settings.measure)
     with ThreadPoolExecutor(1) as beside:
         # Hashing takes a while and leaves the interpreter alone.

@@ -17,10 +17,12 @@ from likeforlike._text import json_visible
 from likeforlike.auditing._comparisons import Unexamined
 from likeforlike.auditing._contrast_audit import ContrastAudit, Distribution, LevelAudit
 from likeforlike.auditing._findings import finding
+from likeforlike.auditing._gate import Ruling
 from likeforlike.auditing._missing import LostRows
 from likeforlike.auditing._provenance import Provenance
 from likeforlike.auditing._settings import Settings
 from likeforlike.auditing._tables import Roles, TableCells
+from likeforlike.auditing._verdict_parts import verdict_part
 from likeforlike.disparity._cdd_wass import NestedDisparity
 from likeforlike.document._names import named_groups
 from likeforlike.document._types import (
@@ -55,6 +57,7 @@ def audit_document(
     settings: Settings,
     table: TableCells,
     provenance: Provenance,
+    verdicts: Sequence[Ruling] = (),
 ) -> AuditDocument:
     """The document of an audit, with its finding."""
     figures: AuditFigures = {
@@ -67,6 +70,7 @@ def audit_document(
         if omnibus is None
         else {"p_value": omnibus.p_value, "groups": len(table.cells.groups)},
         "unexamined": [_unexamined(each) for each in unexamined],
+        "verdicts": [verdict_part(ruling) for ruling in verdicts],
         "provenance": _provenance(provenance),
     }
     return {"schema": "likeforlike.audit", **figures, "finding": finding(named_groups(figures))}

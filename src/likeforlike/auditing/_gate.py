@@ -1,9 +1,9 @@
-"""The gate: intervals against a threshold, and why they say what they say."""
+"""The gate: intervals against thresholds, and why they say what they say."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -39,6 +39,67 @@ Examples
 
 
 @dataclass(frozen=True, slots=True)
+class Threshold:
+    """The largest disparity that is allowed, for whom, and who said so.
+
+    Attributes
+    ----------
+    value : in units of the score.
+    of : what may not be larger, "distance" or "gap".
+    groups : the two groups it is for; `None` for all that have none of their own.
+    set_by, set_on : who set it, and on which day; `None` if nobody said.
+
+    Examples
+    --------
+    >>> from likeforlike.auditing import Threshold
+    >>> Threshold(0.05, groups=("female", "male"), set_by="credit committee").of
+    'distance'
+    """
+
+    value: float
+    of: GateOf = "distance"
+    groups: tuple[str, str] | None = None
+    set_by: str | None = None
+    set_on: str | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.value, bool) or not 0.0 <= real(self.value) < math.inf:
+            raise InputError(f"threshold must be a finite number of 0 or more, not {self.value!r}.")
+        if not is_one_of(self.of, get_args(GateOf)):
+            raise InputError(f"of must be one of {get_args(GateOf)}, not {self.of!r}.")
+        object.__setattr__(self, "value", real(self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Two groups held against their threshold.
+
+    Attributes
+    ----------
+    groups : their names; a single one if nobody could be compared with it.
+    verdict : of these groups alone.
+    reason : one sentence.
+    threshold : the one that is for them; `None` if there is none.
+    interval : what it was compared with; `None` where nothing could be.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> from likeforlike.datasets import load_loans
+    >>> audit = lfl.audit(load_loans(1000).frame, score="approved", sensitive="sex")
+    >>> [judged] = audit.verdict(0.9).judgements
+    >>> judged.groups, judged.verdict, judged.threshold.value
+    (('female', 'male'), 'pass', 0.9)
+    """
+
+    groups: tuple[str, ...]
+    verdict: Verdict
+    reason: str
+    threshold: Threshold | None = None
+    interval: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Ruling:
     """A verdict and the reasons for it.
 
@@ -46,57 +107,97 @@ class Ruling:
     ----------
     verdict : "pass", "fail" or "investigate".
     reasons : one sentence for every contrast that decided it, or could not be examined.
+    judgements : every contrast by itself.
+    thresholds : what was asked.
+    policy : name of the file the thresholds are from; `None` if they were given directly.
 
     Examples
     --------
     >>> import likeforlike as lfl
     >>> from likeforlike.datasets import load_loans
     >>> audit = lfl.audit(load_loans(1000).frame, score="approved", sensitive="sex")
-    >>> audit.ruling(0.9).reasons
+    >>> audit.verdict(0.9).reasons
     ('female and male: at most 0.06174.',)
     """
 
     verdict: Verdict
     reasons: tuple[str, ...]
+    judgements: tuple[Judgement, ...]
+    thresholds: tuple[Threshold, ...]
+    policy: str | None = None
 
 
 def rule(
     contrasts: Sequence[ContrastAudit],
     unexamined: Sequence[Unexamined],
-    threshold: float,
-    of: GateOf,
+    thresholds: Sequence[Threshold],
     sensitive: str,
+    policy: str | None = None,
 ) -> Ruling:
-    """Compare the interval of every contrast with a threshold.
+    """Compare the interval of every contrast with the threshold that is for it.
 
     "fail" if one lies above it. "pass" if all lie at or below it and nobody was left out of every
     comparison. Otherwise the evidence does not settle it: "investigate".
     """
-    _check(threshold, of)
-    intervals = [(_names(c.groups, sensitive), _interval(c, of)) for c in contrasts]
-    above = [
-        f"{names}: at least {figure(low, 4)}." for names, (low, _) in intervals if low > threshold
-    ]
-    if above:
-        return Ruling("fail", tuple(above))
-    across = [
-        f"{names}: up to {figure(high, 4)}." if math.isfinite(high) else f"{names}: no upper end."
-        for names, (_, high) in intervals
-        if not high <= threshold
-    ]
-    apart = [f"{_names(each.groups, sensitive)}: {each.reason}" for each in unexamined]
-    if across or apart:
-        return Ruling("investigate", (*across, *apart))
-    return Ruling(
-        "pass", tuple(f"{names}: at most {figure(high, 4)}." for names, (_, high) in intervals)
+    judgements = (
+        *(_judge(contrast, _chosen(thresholds, contrast), sensitive) for contrast in contrasts),
+        *(
+            Judgement(each.groups, "investigate", f"{_names(each.groups, sensitive)}: {each.reason}")
+            for each in unexamined
+        ),
+        *_unmet(contrasts, unexamined, thresholds, sensitive),
     )
+    verdict = worst(judged.verdict for judged in judgements)
+    reasons = tuple(judged.reason for judged in judgements if judged.verdict == verdict)
+    return Ruling(verdict, reasons, judgements, tuple(thresholds), policy)
 
 
-def _check(threshold: float, of: GateOf) -> None:
-    if isinstance(threshold, bool) or not 0.0 <= real(threshold) < math.inf:
-        raise InputError(f"threshold must be a finite number of 0 or more, not {threshold!r}.")
-    if not is_one_of(of, get_args(GateOf)):
-        raise InputError(f"of must be one of {get_args(GateOf)}, not {of!r}.")
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """One verdict for many: a failure settles it, and what is unsettled keeps it from passing."""
+    given = set(verdicts)
+    return "fail" if "fail" in given else "investigate" if "investigate" in given else "pass"
+
+
+def _chosen(thresholds: Sequence[Threshold], contrast: ContrastAudit) -> Threshold | None:
+    """The threshold for two groups: their own, or that of everybody."""
+    own = [each for each in thresholds if each.groups and set(each.groups) == set(contrast.groups)]
+    common = [each for each in thresholds if each.groups is None]
+    return next(iter([*own, *common]), None)
+
+
+def _judge(contrast: ContrastAudit, threshold: Threshold | None, sensitive: str) -> Judgement:
+    names = _names(contrast.groups, sensitive)
+    if threshold is None:
+        return Judgement(contrast.groups, "investigate", f"{names}: no threshold is for them.")
+    low, high = _interval(contrast, threshold.of)
+    if low > threshold.value:
+        verdict, reason = "fail", f"at least {figure(low, 4)}"
+    elif high <= threshold.value:
+        verdict, reason = "pass", f"at most {figure(high, 4)}"
+    else:
+        verdict = "investigate"
+        reason = f"up to {figure(high, 4)}" if math.isfinite(high) else "no upper end"
+    return Judgement(contrast.groups, verdict, f"{names}: {reason}.", threshold, (low, high))
+
+
+def _unmet(
+    contrasts: Sequence[ContrastAudit],
+    unexamined: Sequence[Unexamined],
+    thresholds: Sequence[Threshold],
+    sensitive: str,
+) -> list[Judgement]:
+    """Thresholds for two groups that were never set against each other."""
+    known = [set(each.groups) for each in (*contrasts, *unexamined)]
+    return [
+        Judgement(
+            each.groups,
+            "investigate",
+            f"{_names(each.groups, sensitive)}: they have a threshold, but were not compared.",
+            each,
+        )
+        for each in thresholds
+        if each.groups is not None and set(each.groups) not in known
+    ]
 
 
 def _interval(contrast: ContrastAudit, of: GateOf) -> tuple[float, float]:

@@ -119,12 +119,12 @@ def audit_command(
             null_values=null_value or (),
             usual_nulls=not no_usual_nulls,
         )
-    ruling = None if threshold is None else audited.ruling(threshold, of=cast("GateOf", of))
+    ruling = None if threshold is None else audited.verdict(threshold, of=cast("GateOf", of))
     document = audited.to_dict()
     deliver(document, report, json)
     # Standard output belongs to the JSON when it goes there; people read on the other stream.
     terminal = Terminal(stderr=json == "-")
-    terminal.print(summary_text(document["finding"], document, ruling, threshold))
+    terminal.print(summary_text(document["finding"], document))
     terminal.print(level_table(document))
     tell_delivered(document, report, json, terminal)
     if ruling is not None:

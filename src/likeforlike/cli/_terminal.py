@@ -17,8 +17,7 @@ from rich.text import Text
 from likeforlike._text import figure, p_text, visible
 
 if TYPE_CHECKING:
-    from likeforlike.auditing._gate import Ruling
-    from likeforlike.document._types import AuditFigures, FindingPart
+    from likeforlike.document._types import AuditFigures, FindingPart, VerdictPart
     from likeforlike.experiments._sweep import Sweep
 
 _SHOWN_LEVELS = 12
@@ -52,24 +51,28 @@ def say_error(words: str) -> None:
 def summary_text(
     finding: FindingPart,
     document: AuditFigures | None = None,
-    ruling: Ruling | None = None,
-    threshold: float | None = None,
 ) -> Text:
-    """The finding, the other contrasts, cautions, and what a gate says and why."""
+    """The finding, the other contrasts, cautions, and what gates said and why."""
     lines = [Text(visible(finding["headline"]), "bold")]
     lines += [Text(visible(sentence)) for sentence in finding["sentences"]]
     lines += [] if document is None else [Text(visible(line)) for line in _others(document)]
     lines += [Text(f"! {visible(caution)}", "yellow") for caution in finding["cautions"]]
-    if ruling is not None:
-        meaning = {
-            "pass": "every interval lies at or below it",
-            "fail": "an interval lies above it",
-            "investigate": "the evidence does not settle it",
-        }[ruling.verdict]
-        line = Text(f"Threshold {figure(threshold or 0.0, 6)}: {ruling.verdict}", "bold")
-        lines.append(line.append(f" ({meaning}).", "not bold"))
-        lines += [Text(visible(f"  {reason}")) for reason in ruling.reasons[:_SHOWN_REASONS]]
+    for part in [] if document is None else document["verdicts"]:
+        lines += _verdict_lines(part)
     return Text("\n").join(lines)
+
+
+def _verdict_lines(part: VerdictPart) -> list[Text]:
+    from likeforlike.document._verdict_words import (
+        verdict_meaning,
+        verdict_origin,
+        verdict_title,
+    )
+
+    title = Text(visible(verdict_title(part)), "bold")
+    title.append(f" ({verdict_meaning(part)}).", "not bold")
+    said = [*part["reasons"][:_SHOWN_REASONS], *verdict_origin(part)]
+    return [title, *(Text(visible(f"  {sentence}")) for sentence in said)]
 
 
 def _others(document: AuditFigures) -> list[str]:

@@ -23,6 +23,7 @@ def named_groups(document: D) -> D:
     parts = {
         "contrasts": _renamed(document["contrasts"], names),
         "unexamined": _renamed(document["unexamined"], names),
+        "verdicts": _renamed(document["verdicts"], names),
         "data": {**data, "lost": _renamed(data["lost"], names)},
     }
     return cast("D", {**document, **parts})

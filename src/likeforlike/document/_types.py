@@ -135,6 +135,64 @@ class ProvenancePart(TypedDict):
     created: str
 
 
+class ThresholdPart(TypedDict):
+    """The largest disparity that is allowed, for whom, and who said so.
+
+    Attributes
+    ----------
+    value : in units of the score.
+    of : what may not be larger, the distance among equals or the size of the gap.
+    groups : the two groups it is for; null for all that have none of their own.
+    set_by : who set it, or null.
+    set_on : on which day, or null.
+    """
+
+    value: Amount
+    of: Literal["distance", "gap"]
+    groups: Pair | None
+    set_by: str | None
+    set_on: str | None
+
+
+class JudgementPart(TypedDict):
+    """Two groups held against their threshold.
+
+    Attributes
+    ----------
+    groups : their names; a single one if nobody could be compared with it.
+    verdict : of these groups alone.
+    threshold : the one that is for them, or null.
+    interval : what it was compared with; no upper end is null, and so is what was not compared.
+    reason : one sentence.
+    """
+
+    groups: list[str]
+    verdict: Literal["pass", "fail", "investigate"]
+    threshold: Amount | None
+    interval: OpenInterval | None
+    reason: str
+
+
+class VerdictPart(TypedDict):
+    """What somebody asked about a threshold, and the answer.
+
+    Attributes
+    ----------
+    verdict : pass, every interval lies at or below; fail, one lies above; investigate, the evidence
+        does not settle it.
+    reasons : a sentence for every contrast that decided it, or could not be examined.
+    thresholds : what was asked.
+    judgements : every contrast by itself.
+    policy : name of the file the thresholds are from; null if they were given directly.
+    """
+
+    verdict: Literal["pass", "fail", "investigate"]
+    reasons: list[str]
+    thresholds: Annotated[list[ThresholdPart], Limits(1)]
+    judgements: Annotated[list[JudgementPart], Limits(1)]
+    policy: str | None
+
+
 class FindingPart(TypedDict):
     """The finding in plain language.
 
@@ -417,6 +475,7 @@ class AuditFigures(TypedDict):
     contrasts: Annotated[list[ContrastPart], Limits(1)]
     omnibus: OmnibusPart | None
     unexamined: list[UnexaminedPart]
+    verdicts: list[VerdictPart]
     provenance: ProvenancePart
 
 
@@ -433,6 +492,7 @@ class AuditDocument(AuditFigures):
     contrasts : every two groups compared, the clearest evidence first.
     omnibus : one test over all groups; null with two groups, or if untested.
     unexamined : groups that could not be compared.
+    verdicts : every threshold that somebody asked about, and the answer, in that order.
     provenance : which data, which versions, when.
     finding : what the figures say.
 
@@ -582,6 +642,7 @@ class DemonstrationDocument(AuditFigures):
     contrasts : every two groups compared, the clearest evidence first.
     omnibus : one test over all groups; null with two groups, or if untested.
     unexamined : groups that could not be compared.
+    verdicts : every threshold that somebody asked about, and the answer, in that order.
     provenance : which data, which versions, when.
     finding : what the figures of the audit say.
     training : null where nothing could be trained.

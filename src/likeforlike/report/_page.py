@@ -8,7 +8,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from likeforlike.document._names import named_groups
-from likeforlike.document._types import Document, TrainingPart
+from likeforlike.document._types import Document, TrainingPart, VerdictPart
+from likeforlike.document._verdict_words import verdict_meaning, verdict_origin, verdict_title
 from likeforlike.report import _format as formats
 from likeforlike.report._comparison import comparison_chart
 from likeforlike.report._coverage import coverage_chart
@@ -112,6 +113,15 @@ def _finding(document: Document) -> dict[str, object]:
         "equals": bool(document["roles"]["legitimate"]),
         "drawn": min(DRAWN, len(contrast["levels"])),
         "levels": len(contrast["levels"]),
+        "verdicts": [_verdict(part) for part in document["verdicts"]],
+    }
+
+
+def _verdict(part: VerdictPart) -> dict[str, object]:
+    return {
+        "title": verdict_title(part),
+        "meaning": verdict_meaning(part),
+        "sentences": [*part["reasons"], *verdict_origin(part)],
     }
 
 

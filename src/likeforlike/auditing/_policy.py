@@ -1,0 +1,228 @@
+"""A policy: roles, levels and thresholds in a file, with who set them and when.
+
+Whoever audits by it, in Python, on the command line, in tests or in a pipeline, gets the same
+verdict on the same data: what a policy says cannot be said otherwise beside it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from difflib import get_close_matches
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+from likeforlike.auditing._audit import Audit, audit
+from likeforlike.auditing._gate import Ruling, Threshold
+from likeforlike.errors import InputError
+
+_SECTION = ("tool", "likeforlike")
+_THRESHOLD = ("threshold", "of", "set_by", "set_on")
+# What `audit` takes beside the data and what shows how far it is.
+_ARGUMENTS = tuple(name for name in signature(audit).parameters if name not in ("data", "progress"))
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What is audited, at which thresholds, and who set them.
+
+    Attributes
+    ----------
+    name : of the file.
+    arguments : of `audit`, as the file has them: roles, levels, bins, confidence and the rest.
+    thresholds : one for all contrasts, some for two groups each, or both; none gives no verdict.
+
+    Notes
+    -----
+    The file is `likeforlike.toml`, or `pyproject.toml` with a section `[tool.likeforlike]`. Entries
+    are called like the arguments of `audit`; `threshold`, `of`, `set_by` and `set_on` make the
+    threshold of all contrasts, and every `[[thresholds]]` with `groups` one for two groups.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from likeforlike.auditing import Policy
+    >>> from likeforlike.datasets import load_loans
+    >>> file = Path(tempfile.mkdtemp()) / "likeforlike.toml"
+    >>> written = file.write_text('''
+    ... score = "approved"
+    ... sensitive = "sex"
+    ... legitimate = ["income"]
+    ... threshold = 0.05
+    ... set_by = "credit committee"
+    ... set_on = 2026-01-31
+    ... ''')
+    >>> audit = Policy.read(file).audit(load_loans(1000).frame)
+    >>> audit.verdicts[0].verdict, audit.verdicts[0].policy
+    ('fail', 'likeforlike.toml')
+    """
+
+    name: str
+    arguments: Mapping[str, Any]
+    thresholds: tuple[Threshold, ...]
+
+    @classmethod
+    def read(cls, path: str | Path) -> Policy:
+        """Read a policy from a TOML file; every complaint names the file and the entry."""
+        file = Path(path)
+        entries = _section(file)
+        unknown = entries.keys() - {*_ARGUMENTS, *_THRESHOLD, "thresholds"}
+        if unknown:
+            raise InputError(f"{file}: {_unknown(sorted(unknown)[0])}")
+        try:
+            thresholds = _thresholds(entries)
+        except InputError as error:
+            raise InputError(f"{file}: {error}") from error
+        arguments = {name: entries[name] for name in _ARGUMENTS if name in entries}
+        return cls(file.name, arguments, thresholds)
+
+    def audit(self, data: Any, **more: Any) -> Audit:  # noqa: ANN401
+        """Audit by this policy, and keep its verdict.
+
+        Parameters
+        ----------
+        data : as for `audit`.
+        more : arguments of `audit` that the policy does not have, such as `engine`.
+        """
+        self.refuse(more)
+        arguments = {**self.arguments, **more}
+        for role in ("score", "sensitive"):
+            if role not in arguments:
+                raise InputError(f"{role} is neither in the policy {self.name} nor given.")
+        audited = audit(data, **arguments)
+        if self.thresholds:
+            self.judge(audited)
+        return audited
+
+    def judge(self, audited: Audit) -> Ruling:
+        """The verdict on an audit that was made by the roles and settings of this policy.
+
+        The verdict stays with the audit. An audit of other roles or settings is refused.
+        """
+        if not self.thresholds:
+            raise InputError(f"the policy {self.name} has no threshold; give it one.")
+        for name, wanted in self.arguments.items():
+            found = _as_audited(audited, name, wanted)
+            if _plain(found) != _plain(wanted):
+                raise InputError(
+                    f"the policy {self.name} says {name} = {wanted!r}, but the audit has "
+                    f"{found!r}; audit by the policy."
+                )
+        return audited.judge(self.thresholds, policy=self.name)
+
+    def refuse(self, given: Mapping[str, Any]) -> None:
+        """Refuse arguments that the policy has already."""
+        for name in given:
+            if name in self.arguments or (name == "threshold" and self.thresholds):
+                raise InputError(f"{name} is set by the policy {self.name}; leave it out.")
+
+
+def _section(file: Path) -> Mapping[str, Any]:
+    """The entries of a policy in a file."""
+    try:
+        content = tomllib.loads(file.read_text("utf-8"))
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror or error}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{file} is not TOML: {error}.") from error
+    if file.name != "pyproject.toml":
+        return content
+    section: Any = content
+    for name in _SECTION:
+        section = section.get(name) if isinstance(section, Mapping) else None
+    if not isinstance(section, Mapping):
+        raise InputError(f"{file} has no section [{'.'.join(_SECTION)}].")
+    return section
+
+
+def _unknown(name: str) -> str:
+    near = get_close_matches(name, [*_ARGUMENTS, *_THRESHOLD, "thresholds"], 1)
+    return f"there is no entry {name!r}" + (f"; did you mean {near[0]!r}?" if near else ".")
+
+
+def _thresholds(entries: Mapping[str, Any]) -> tuple[Threshold, ...]:
+    """The threshold of all contrasts, then those of two groups."""
+    common = {name: entries[name] for name in _THRESHOLD if name in entries}
+    own = entries.get("thresholds", [])
+    if not isinstance(own, list) or not all(isinstance(each, Mapping) for each in own):
+        raise InputError("thresholds must be tables, as [[thresholds]] makes them.")
+    if common and "threshold" not in common and not own:
+        raise InputError(f"{next(iter(common))!r} is there, but no threshold.")
+    everybody = [_threshold(common)] if "threshold" in common else []
+    # Whoever set the policy set its parts, unless they say otherwise.
+    inherited = {name: value for name, value in common.items() if name != "threshold"}
+    pairs = [_threshold({**inherited, **each}, for_groups=True) for each in own]
+    named = [frozenset(each.groups or ()) for each in pairs]
+    if len(set(named)) < len(named):
+        raise InputError("two of [[thresholds]] are for the same groups; keep one.")
+    return (*everybody, *pairs)
+
+
+def _threshold(entries: Mapping[str, Any], *, for_groups: bool = False) -> Threshold:
+    allowed = {*_THRESHOLD, "groups"} if for_groups else {*_THRESHOLD}
+    unknown = entries.keys() - allowed
+    if unknown:
+        raise InputError(f"a threshold has no entry {sorted(unknown)[0]!r}.")
+    if "threshold" not in entries:
+        raise InputError("one of [[thresholds]] has no threshold.")
+    return Threshold(
+        entries["threshold"],
+        entries.get("of", "distance"),
+        _groups(entries.get("groups")) if for_groups else None,
+        _text(entries.get("set_by"), "set_by"),
+        _day(entries.get("set_on")),
+    )
+
+
+def _groups(groups: object) -> tuple[str, str]:
+    if not isinstance(groups, list) or len({str(group) for group in groups}) != 2:
+        raise InputError(f"groups of a threshold must be two different ones, not {groups!r}.")
+    first, second = (str(group) for group in groups)
+    return first, second
+
+
+def _text(value: object, name: str) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise InputError(f"{name} must be text, not {value!r}.")
+
+
+def _day(value: object) -> str | None:
+    """A day, as TOML has it or as text in the same form."""
+    if value is None:
+        return None
+    try:
+        return date.fromisoformat(str(value)).isoformat()
+    except ValueError as error:
+        raise InputError(f"set_on must be a day, as 2026-01-31, not {value!r}.") from error
+
+
+def _as_audited(audited: Audit, name: str, wanted: object) -> object:
+    """What an audit has in the place of an argument; what is wanted where it does not say."""
+    if name == "resolution":
+        return audited.table.cells.resolution
+    if name == "bins" and isinstance(wanted, Mapping):
+        edges = audited.table.edges
+        # How many quantiles were asked for is not kept, only where they cut.
+        return {
+            column: cut if isinstance(cut := wanted.get(column), int) else edges[column]
+            for column in edges
+        }
+    for part in (audited.roles, audited.settings):
+        if hasattr(part, name):
+            found: object = getattr(part, name)
+            return found
+    return wanted
+
+
+def _plain(value: object) -> object:
+    """A value as it can be compared: a single name is a list of one, and a tuple is a list."""
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return list(value)
+    return [value]
