@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import calibration_estimates, calibration_tests
-from likeforlike.files._files import write_whole
+from likeforlike.files._writing import write_whole
 
 HERE = Path(__file__).parent
 TESTS = HERE / "calibration_tests.json"

@@ -29,7 +29,7 @@ from benchmarks.made_rows import Setting, contrast_of
 from benchmarks.report import source_digest
 from likeforlike import Cells
 from likeforlike.disparity._contrasts import contrasts
-from likeforlike.files._files import write_whole
+from likeforlike.files._writing import write_whole
 from likeforlike.inference import (
     compare_gaps,
     estimate_distance,

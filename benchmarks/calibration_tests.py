@@ -28,7 +28,7 @@ from benchmarks.simulated import DETECTABLE, FAMILIES, PARITY, POWER, Draw, Samp
 from likeforlike import Cells
 from likeforlike.disparity import contrasts
 from likeforlike.disparity._measures import level_weights
-from likeforlike.files._files import write_whole
+from likeforlike.files._writing import write_whole
 from likeforlike.inference import HeadlineTest, adjust_contrasts, headline_test, omnibus_test
 
 PERMUTATIONS = 199

@@ -27,8 +27,8 @@ LIMITS = {
     "lines": 42_000,
     "lines_repeated_in_shape": 134,
     "lines_repeated_in_text": 144,
-    "lines_of_longest_file": 602,
-    "noqa": 90,
+    "lines_of_longest_file": 663,
+    "noqa": 98,
 }
 
 

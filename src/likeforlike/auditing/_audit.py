@@ -26,7 +26,7 @@ from likeforlike.auditing._document_parts import audit_document, document_json
 from likeforlike.auditing._gate import GateOf, Ruling, Threshold, Verdict, rule
 from likeforlike.auditing._missing import LostRows
 from likeforlike.auditing._plot import PlotKind, draw_contrast
-from likeforlike.auditing._provenance import Provenance, fingerprint, provenance
+from likeforlike.auditing._provenance import Provenance, provenance
 from likeforlike.auditing._settings import Settings
 from likeforlike.auditing._tables import Roles, TableCells, read_cells
 from likeforlike.disparity._cdd_lp import Disparity
@@ -38,7 +38,7 @@ from likeforlike.document._types import AuditDocument, FindingPart
 from likeforlike.errors import InputError
 from likeforlike.files._csv import CsvOptions
 from likeforlike.files._engines import Engine
-from likeforlike.files._files import write_whole
+from likeforlike.files._writing import write_whole
 from likeforlike.inference import Adjustment, HeadlineTest, OmnibusTest, adjust
 from likeforlike.inference._contrast_test import groups_test
 from likeforlike.plots._axes import axes_or_new
@@ -358,7 +358,7 @@ def audit_cells(
     check_measure(table.cells, settings.measure)
     with ThreadPoolExecutor(1) as beside:
         # Hashing takes a while and leaves the interpreter alone.
-        mark = beside.submit(fingerprint, table.cells)
+        mark = beside.submit(lambda: table.cells.fingerprint)
         examined = [
             examine(contrast.narrow(), table, settings, family=len(chosen), progress=progress)
             for contrast in chosen

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from likeforlike._arrays import is_one_of, real
 from likeforlike._text import figure, group_name
-from likeforlike.auditing._comparisons import Unexamined
-from likeforlike.auditing._contrast_audit import ContrastAudit
 from likeforlike.errors import InputError
+
+if TYPE_CHECKING:
+    from likeforlike.auditing._comparisons import Unexamined
+    from likeforlike.auditing._contrast_audit import ContrastAudit
 
 Verdict = Literal["pass", "fail", "investigate"]
 """What a gate says: the interval lies below the threshold, above it, or across it.
@@ -142,7 +144,9 @@ def rule(
     judgements = (
         *(_judge(contrast, _chosen(thresholds, contrast), sensitive) for contrast in contrasts),
         *(
-            Judgement(each.groups, "investigate", f"{_names(each.groups, sensitive)}: {each.reason}")
+            Judgement(
+                each.groups, "investigate", f"{_names(each.groups, sensitive)}: {each.reason}"
+            )
             for each in unexamined
         ),
         *_unmet(contrasts, unexamined, thresholds, sensitive),
@@ -170,6 +174,7 @@ def _judge(contrast: ContrastAudit, threshold: Threshold | None, sensitive: str)
     if threshold is None:
         return Judgement(contrast.groups, "investigate", f"{names}: no threshold is for them.")
     low, high = _interval(contrast, threshold.of)
+    verdict: Verdict
     if low > threshold.value:
         verdict, reason = "fail", f"at least {figure(low, 4)}"
     elif high <= threshold.value:
@@ -180,6 +185,11 @@ def _judge(contrast: ContrastAudit, threshold: Threshold | None, sensitive: str)
     return Judgement(contrast.groups, verdict, f"{names}: {reason}.", threshold, (low, high))
 
 
+def _apart(each: Unexamined, sensitive: str) -> Judgement:
+    reason = f"{_names(each.groups, sensitive)}: {each.reason}"
+    return Judgement(each.groups, "investigate", reason)
+
+
 def _unmet(
     contrasts: Sequence[ContrastAudit],
     unexamined: Sequence[Unexamined],
@@ -187,7 +197,8 @@ def _unmet(
     sensitive: str,
 ) -> list[Judgement]:
     """Thresholds for two groups that were never set against each other."""
-    known = [set(each.groups) for each in (*contrasts, *unexamined)]
+    known = [set(each.groups) for each in contrasts]
+    known += [set(each.groups) for each in unexamined]
     return [
         Judgement(
             each.groups,

@@ -13,10 +13,10 @@ from datetime import date
 from difflib import get_close_matches
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from likeforlike.auditing._audit import Audit, audit
-from likeforlike.auditing._gate import Ruling, Threshold
+from likeforlike.auditing._gate import GateOf, Ruling, Threshold
 from likeforlike.errors import InputError
 
 _SECTION = ("tool", "likeforlike")
@@ -62,7 +62,7 @@ class Policy:
     """
 
     name: str
-    arguments: Mapping[str, Any]
+    arguments: Mapping[str, object]
     thresholds: tuple[Threshold, ...]
 
     @classmethod
@@ -114,14 +114,14 @@ class Policy:
                 )
         return audited.judge(self.thresholds, policy=self.name)
 
-    def refuse(self, given: Mapping[str, Any]) -> None:
+    def refuse(self, given: Mapping[str, object]) -> None:
         """Refuse arguments that the policy has already."""
         for name in given:
             if name in self.arguments or (name == "threshold" and self.thresholds):
                 raise InputError(f"{name} is set by the policy {self.name}; leave it out.")
 
 
-def _section(file: Path) -> Mapping[str, Any]:
+def _section(file: Path) -> Mapping[str, object]:
     """The entries of a policy in a file."""
     try:
         content = tomllib.loads(file.read_text("utf-8"))
@@ -144,7 +144,7 @@ def _unknown(name: str) -> str:
     return f"there is no entry {name!r}" + (f"; did you mean {near[0]!r}?" if near else ".")
 
 
-def _thresholds(entries: Mapping[str, Any]) -> tuple[Threshold, ...]:
+def _thresholds(entries: Mapping[str, object]) -> tuple[Threshold, ...]:
     """The threshold of all contrasts, then those of two groups."""
     common = {name: entries[name] for name in _THRESHOLD if name in entries}
     own = entries.get("thresholds", [])
@@ -162,7 +162,7 @@ def _thresholds(entries: Mapping[str, Any]) -> tuple[Threshold, ...]:
     return (*everybody, *pairs)
 
 
-def _threshold(entries: Mapping[str, Any], *, for_groups: bool = False) -> Threshold:
+def _threshold(entries: Mapping[str, object], *, for_groups: bool = False) -> Threshold:
     allowed = {*_THRESHOLD, "groups"} if for_groups else {*_THRESHOLD}
     unknown = entries.keys() - allowed
     if unknown:
@@ -170,8 +170,8 @@ def _threshold(entries: Mapping[str, Any], *, for_groups: bool = False) -> Thres
     if "threshold" not in entries:
         raise InputError("one of [[thresholds]] has no threshold.")
     return Threshold(
-        entries["threshold"],
-        entries.get("of", "distance"),
+        cast("float", entries["threshold"]),  # it is checked there
+        cast("GateOf", entries.get("of", "distance")),
         _groups(entries.get("groups")) if for_groups else None,
         _text(entries.get("set_by"), "set_by"),
         _day(entries.get("set_on")),

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
-
-from likeforlike.disparity._cells import Cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +31,6 @@ class Provenance:
     fingerprint: str
     versions: dict[str, str]
     created: str
-
-
-def fingerprint(cells: Cells) -> str:
-    """SHA-256 of the scores, levels and groups in cells, in any order of the rows."""
-    digest = hashlib.sha256(repr((cells.levels, cells.groups, cells.resolution)).encode())
-    atoms = cells.atoms
-    digest.update(atoms.offsets.data)
-    digest.update(atoms.values.data)
-    if (atoms.counts != 1).any():
-        digest.update(atoms.counts.data)
-    if cells.weighted:
-        digest.update(atoms.mass.data)
-    return digest.hexdigest()
 
 
 def provenance(data: str) -> Provenance:

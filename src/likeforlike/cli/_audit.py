@@ -88,7 +88,7 @@ def audit_command(
     2 means wrong input or usage, 70 an error nobody expected.
     """
     from likeforlike.auditing._audit import audit
-    from likeforlike.files._files import check_writable
+    from likeforlike.files._writing import check_writable
     from likeforlike.transport._numba import spare_linear_algebra
 
     spare_linear_algebra()

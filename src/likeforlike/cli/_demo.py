@@ -34,7 +34,7 @@ def demo_command(
     Training needs the extra `train`; without it there is the audit alone.
     """
     from likeforlike.cli import _demonstration as demonstration
-    from likeforlike.files._files import check_writable
+    from likeforlike.files._writing import check_writable
 
     for path in (report, None if json == "-" else json):
         check_writable(path)

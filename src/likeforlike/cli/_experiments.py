@@ -65,7 +65,7 @@ def sweep_command(
     from likeforlike.experiments import Task, fit_model, named_methods, sweep
     from likeforlike.experiments._sweep_panels import sweep_svg
     from likeforlike.files._csv import CsvOptions
-    from likeforlike.files._files import check_writable, write_whole
+    from likeforlike.files._writing import check_writable, write_whole
 
     if model is not None and max_disparity is None:
         raise InputError("--model needs --max-disparity, which says which model to keep.")
@@ -137,7 +137,7 @@ def reproduce_command(
 
     Finished runs are kept in OUT/journals: a reproduction that was stopped goes on where it was.
     """
-    from likeforlike.files._files import check_writable
+    from likeforlike.files._writing import check_writable
     from likeforlike.paper._protocol import Profile
     from likeforlike.paper._publishing import publish
     from likeforlike.paper._reproduction import read_reproduction, reproduce

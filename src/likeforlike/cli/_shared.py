@@ -101,7 +101,7 @@ def training_bar() -> Iterator[Callable[[int, int], None] | None]:
 def deliver(document: Document, report: Path | None, json: str | None) -> None:
     """Write the page and the JSON of a document into the files that were asked for."""
     from likeforlike.auditing._document_parts import document_json
-    from likeforlike.files._files import write_whole
+    from likeforlike.files._writing import write_whole
     from likeforlike.report import page
 
     if report is not None:

@@ -16,7 +16,7 @@ from likeforlike.datasets._bundle import bundled
 from likeforlike.datasets._download import download
 from likeforlike.datasets._source import DataFile
 from likeforlike.errors import InputError
-from likeforlike.files._files import replace_whole
+from likeforlike.files._writing import replace_whole
 
 State = Literal[
     "in LIKEFORLIKE_DATA", "with the package", "in the cache", "to be fetched", "damaged"

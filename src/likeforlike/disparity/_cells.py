@@ -7,16 +7,29 @@ only this.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import hashlib
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray, real
-from likeforlike.disparity._columns import Codes, Column, encode, numbers, same_length, weights
+from likeforlike.disparity._columns import (
+    Codes,
+    Column,
+    combined,
+    encode,
+    encode_labels,
+    numbers,
+    same_length,
+    weights,
+)
+from likeforlike.disparity._labels import label_of, plain_label
 from likeforlike.errors import InputError
+from likeforlike.files._parquet import read_noted, write_noted
 from likeforlike.transport._atoms import Atoms, atoms_of_rows, segment_counts, segment_means
 from likeforlike.transport._scale import (
     HIGHEST_ORDER,
@@ -27,6 +40,9 @@ from likeforlike.transport._scale import (
 )
 from likeforlike.transport._sorting import join_segments, sort_rows
 
+_KIND = "cells"
+# Rises when older versions could not read a file any more.
+_FORMAT = 1
 # Numbers of rows are added up as floats and as 64-bit integers; both hold them exactly up to here.
 _MOST_ROWS = 2.0**53
 
@@ -230,14 +246,97 @@ class Cells:
             replace(self, atoms=replace(self.atoms, values=values, mass=mass)), scale
         )
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of scores, levels and groups; neither the order of rows nor the engine counts."""
+        digest = hashlib.sha256(repr((self.levels, self.groups, self.resolution)).encode())
+        atoms = self.atoms
+        digest.update(atoms.offsets.data)
+        digest.update(atoms.values.data)
+        if (atoms.counts != 1).any():
+            digest.update(atoms.counts.data)
+        if self.weighted:
+            digest.update(atoms.mass.data)
+        return digest.hexdigest()
+
+    def write(self, path: str | Path, *, about: Mapping[str, Any] | None = None) -> None:
+        """Write these cells to a Parquet file, whole or not at all.
+
+        One line an atom: numbers of its level and group, its value, rows and mass. Labels,
+        resolution and fingerprint are in the notes of the file.
+
+        Parameters
+        ----------
+        path : of the file.
+        about : plain values to keep beside them, such as {"roles": {"score": "approved"}}.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from likeforlike import Cells
+        >>> cells = Cells.from_rows([0.1, 0.9], ["f", "m"])
+        >>> file = f"{tempfile.mkdtemp()}/monday.cells"
+        >>> cells.write(file)
+        >>> Cells.read(file).fingerprint == cells.fingerprint
+        True
+        """
+        level, group = self._lines()
+        columns = {
+            "level": level.codes,
+            "group": group.codes,
+            "value": self.atoms.values,
+            "rows": self.atoms.counts,
+            "mass": self.atoms.mass,
+        }
+        if self.cluster is not None:
+            columns["cluster"] = self.cluster
+        notes = {
+            "kind": _KIND,
+            "format": _FORMAT,
+            "levels": [plain_label(label) for label in self.levels],
+            "groups": [plain_label(label) for label in self.groups],
+            "clusters": [plain_label(label) for label in self.cluster_labels],
+            "resolution": self.resolution,
+            "weighted": self.weighted,
+            "fingerprint": self.fingerprint,
+            "about": dict(about or {}),
+        }
+        write_noted(path, columns, notes)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Cells:
+        """Read cells that `write` or `likeforlike summarise` wrote.
+
+        A file that was damaged or edited is refused: its fingerprint must be that of its lines.
+        """
+        return cls.read_about(path)[0]
+
+    @classmethod
+    def read_about(cls, path: str | Path) -> tuple[Cells, dict[str, Any]]:
+        """Cells of a file, and what was written beside them."""
+        columns, notes = read_noted(path, _KIND)
+        if notes.get("format") != _FORMAT:
+            raise InputError(
+                f"{path} has format {notes.get('format')!r}, and this version reads {_FORMAT}; use "
+                "the version of likeforlike that wrote it, or summarise again."
+            )
+        try:
+            cells = _of_lines(columns, notes)
+            about: dict[str, Any] = dict(notes["about"])
+        except (KeyError, TypeError, ValueError, ArithmeticError) as error:
+            raise InputError(f"{path} is damaged: {error}.") from error
+        if cells.fingerprint != notes.get("fingerprint"):
+            raise InputError(f"{path} was damaged or edited: its fingerprint is another one.")
+        return cells, about
+
     def segments(self, group: int) -> IntArray:
         """Segments of one group (by position), level after level, shape (K,)."""
         return np.arange(len(self.levels)) * len(self.groups) + group
 
-    def merge(self, other: Cells) -> Cells:
-        """Cells of these rows and of those of `other`. Levels and groups need not agree.
+    def merge(self, *others: Cells) -> Cells:
+        """Cells of these rows and of those of others. Levels and groups need not agree.
 
-        Rows of both that have the same cluster label belong to the same cluster.
+        Rows that have the same cluster label belong to the same cluster, whoever holds them.
 
         Examples
         --------
@@ -247,6 +346,31 @@ class Cells:
         >>> monday.merge(tuesday).counts
         array([[2, 2]])
         """
+        everybody = (self, *others)
+        for other in others:
+            self._refuse_other_kind(other)
+        level, group = (
+            _joined(parts, name)
+            for parts, name in zip(
+                zip(*(cells._lines() for cells in everybody), strict=True),
+                ("levels", "groups"),
+                strict=True,
+            )
+        )
+        clusters = [codes for cells in everybody if (codes := cells._clusters()) is not None]
+        return _collect(
+            level,
+            group,
+            np.concatenate([cells.atoms.values for cells in everybody]),
+            np.concatenate([cells.atoms.mass for cells in everybody]),
+            np.concatenate([cells.atoms.counts for cells in everybody]),
+            resolution=self.resolution,
+            weighted=any(cells.weighted for cells in everybody),
+            cluster=_joined(clusters, "cluster") if clusters else None,
+        )
+
+    def _refuse_other_kind(self, other: Cells) -> None:
+        """Refuse to merge what was not summarised alike."""
         if self.resolution != other.resolution:
             raise InputError(
                 f"cells of resolution {self.resolution} and {other.resolution} do not merge; "
@@ -257,24 +381,6 @@ class Cells:
                 "cells with clusters and cells without do not merge; name the cluster of every "
                 "row of both."
             )
-        level, group = (
-            _joined(mine, theirs, name)
-            for mine, theirs, name in zip(
-                self._lines(), other._lines(), ("levels", "groups"), strict=True
-            )
-        )
-        mine, theirs = self._clusters(), other._clusters()
-        atoms, others = self.atoms, other.atoms
-        return _collect(
-            level,
-            group,
-            np.concatenate([atoms.values, others.values]),
-            np.concatenate([atoms.mass, others.mass]),
-            np.concatenate([atoms.counts, others.counts]),
-            resolution=self.resolution,
-            weighted=self.weighted or other.weighted,
-            cluster=None if mine is None or theirs is None else _joined(mine, theirs, "cluster"),
-        )
 
     def regroup(self, names: dict[Hashable, Hashable]) -> Cells:
         """Cells of coarser groups: each group takes its new name, groups left out disappear.
@@ -390,12 +496,45 @@ def _one_level(size: int) -> Codes:
     return Codes(np.zeros(size, np.int64), ("all",))
 
 
-def _joined(mine: Codes, theirs: Codes, name: str) -> Codes:
-    """Both columns below each other, numbered by one set of labels."""
-    together = encode([*mine.labels, *theirs.labels], name)
-    of_mine, of_theirs = np.split(together.codes, [len(mine.labels)])
-    codes = np.concatenate([of_mine[mine.codes], of_theirs[theirs.codes]])
-    return Codes(codes, together.labels)
+def _joined(parts: Sequence[Codes], name: str) -> Codes:
+    """Columns below each other, numbered by one set of labels."""
+    together = _numbered([label for part in parts for label in part.labels], name)
+    begins = np.cumsum([0, *(len(part.labels) for part in parts)])
+    codes = [together.codes[begin + part.codes] for begin, part in zip(begins, parts, strict=False)]
+    return Codes(np.concatenate(codes), together.labels)
+
+
+def _numbered(labels: Sequence[Hashable], name: str) -> Codes:
+    """Labels in order; those of several columns by the first, then by the second, and so on."""
+    tuples = [label for label in labels if isinstance(label, tuple)]
+    if len(tuples) < len(labels) or len({len(label) for label in tuples}) > 1:
+        return encode_labels(labels, name)
+    return combined([encode_labels(column, name) for column in zip(*tuples, strict=True)])
+
+
+def _of_lines(columns: Mapping[str, Any], notes: Mapping[str, Any]) -> Cells:
+    """Cells of the lines of a file, checked."""
+    value = numbers(columns["value"], "value")
+    counts = _row_counts(columns["rows"], value.size)
+    clusters = notes["clusters"]
+    return _collect(
+        _checked(columns["level"], notes["levels"], "level"),
+        _checked(columns["group"], notes["groups"], "group"),
+        value,
+        _summable(weights(columns["mass"], "mass", value.size)),
+        counts.astype(np.int64),
+        resolution=float(notes["resolution"]),
+        weighted=bool(notes["weighted"]),
+        cluster=_checked(columns["cluster"], clusters, "cluster") if clusters else None,
+    )
+
+
+def _checked(codes: Any, labels: Sequence[Any], name: str) -> Codes:  # noqa: ANN401
+    """Codes of a file, each of which must have a label."""
+    numbered = np.ascontiguousarray(codes, dtype=np.int64)
+    if numbered.size and not 0 <= int(numbered.min()) <= int(numbered.max()) < len(labels):
+        raise ValueError(f"a {name} has no label")
+    return Codes(numbered, tuple(label_of(label) for label in labels))
 
 
 def _used(column: Codes) -> Codes:

@@ -248,6 +248,11 @@ def _encode_pandas(series: Any, name: str) -> Codes:  # noqa: ANN401
     return Codes(codes, tuple(labels))
 
 
+def encode_labels(labels: Sequence[Hashable], name: str) -> Codes:
+    """Number labels in sorted order, each as it is: 1 stays 1 beside 1.5."""
+    return _encode_objects(list(labels), name)
+
+
 def _encode_objects(items: list[Any], name: str) -> Codes:
     """Codes of strings and other hashable values, by hashing."""
     try:

@@ -19,7 +19,7 @@ import polars as pl
 from likeforlike._arrays import FloatArray, is_one_of
 from likeforlike.disparity._columns import encode, numbers, refuse_masked
 from likeforlike.errors import InputError
-from likeforlike.files._files import write_whole
+from likeforlike.files._writing import write_whole
 
 TaskName = Literal["classification", "regression"]
 """What a model was trained for."""

@@ -23,7 +23,7 @@ from likeforlike.experiments._pool import Entry, Unit, finished
 from likeforlike.experiments._run_metrics import MEASURED
 from likeforlike.experiments._sweep_panels import sweep_panel
 from likeforlike.experiments._task import Task
-from likeforlike.files._files import write_whole
+from likeforlike.files._writing import write_whole
 from likeforlike.penalties import Layout
 from likeforlike.plots._axes import axes_or_new
 from likeforlike.plots._tradeoff import draw_panel

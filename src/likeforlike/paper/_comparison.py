@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from likeforlike.experiments._vocabulary import DISPARITY_LABELS, FAIRLEAPS
-from likeforlike.files._files import write_whole
+from likeforlike.files._writing import write_whole
 from likeforlike.paper._published import PUBLISHED_DISPARITIES, published_rows
 from likeforlike.paper._reproduction import Reproduction
 

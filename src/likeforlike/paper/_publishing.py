@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from likeforlike.files._files import check_writable, write_whole
+from likeforlike.files._writing import check_writable, write_whole
 from likeforlike.paper._comparison import write_tables
 from likeforlike.paper._figures import FIGURES, reproduction_figures
 from likeforlike.paper._page import reproduction_page

@@ -26,7 +26,7 @@ from likeforlike.experiments._pool import Entry, Unit, finished, peak_megabytes
 from likeforlike.experiments._run_metrics import MEASURED
 from likeforlike.experiments._sweep import Sweep, check_settings, gathered, units_of
 from likeforlike.experiments._vocabulary import CLASSIFICATION, PAPER_DATASETS
-from likeforlike.files._files import write_whole
+from likeforlike.files._writing import write_whole
 from likeforlike.paper._protocol import (
     OWN_METHODS,
     PAPER_METHODS,
