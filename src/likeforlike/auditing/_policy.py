@@ -67,7 +67,12 @@ class Policy:
 
     @classmethod
     def read(cls, path: str | Path) -> Policy:
-        """Read a policy from a TOML file; every complaint names the file and the entry."""
+        """Read a policy; every complaint names the file and the entry.
+
+        Parameters
+        ----------
+        path : of a TOML file.
+        """
         file = Path(path)
         entries = _section(file)
         unknown = entries.keys() - {*_ARGUMENTS, *_THRESHOLD, "thresholds"}
@@ -102,6 +107,10 @@ class Policy:
         """The verdict on an audit that was made by the roles and settings of this policy.
 
         The verdict stays with the audit. An audit of other roles or settings is refused.
+
+        Parameters
+        ----------
+        audited : the audit.
         """
         if not self.thresholds:
             raise InputError(f"the policy {self.name} has no threshold; give it one.")
@@ -115,7 +124,12 @@ class Policy:
         return audited.judge(self.thresholds, policy=self.name)
 
     def refuse(self, given: Mapping[str, object]) -> None:
-        """Refuse arguments that the policy has already."""
+        """Refuse arguments that the policy has already.
+
+        Parameters
+        ----------
+        given : {argument of `audit`, or "threshold": its value}.
+        """
         for name in given:
             if name in self.arguments or (name == "threshold" and self.thresholds):
                 raise InputError(f"{name} is set by the policy {self.name}; leave it out.")

@@ -308,12 +308,21 @@ class Cells:
         """Read cells that `write` or `likeforlike summarise` wrote.
 
         A file that was damaged or edited is refused: its fingerprint must be that of its lines.
+
+        Parameters
+        ----------
+        path : of the file.
         """
         return cls.read_about(path)[0]
 
     @classmethod
     def read_about(cls, path: str | Path) -> tuple[Cells, dict[str, Any]]:
-        """Cells of a file, and what was written beside them."""
+        """Cells of a file, and what was written beside them.
+
+        Parameters
+        ----------
+        path : of the file.
+        """
         columns, notes = read_noted(path, _KIND)
         if notes.get("format") != _FORMAT:
             raise InputError(
