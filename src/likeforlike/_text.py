@@ -35,6 +35,11 @@ def json_visible(text: str) -> str:
     return _HIDDEN.sub(lambda match: "\n" if match[0] == "\n" else escape(match), text)
 
 
+def counted(number: int, noun: str) -> str:
+    """How many there are of something: 1 run, 2 runs, 1,000 runs."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def figure(value: float, digits: int = 3) -> str:
     """A number in a sentence: some significant digits, and never a power of ten.
 

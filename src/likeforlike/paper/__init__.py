@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from likeforlike.paper._dcfr_illustration import dcfr_chart, dcfr_illustration
     from likeforlike.paper._evidence import Claim
     from likeforlike.paper._hypervolumes import hypervolumes, volume_differences
-    from likeforlike.paper._page import reproduction_page
+    from likeforlike.paper._page import reproduction_pages
     from likeforlike.paper._protocol import Profile
     from likeforlike.paper._published import published_rows
     from likeforlike.paper._publishing import publish
@@ -33,7 +33,7 @@ __all__ = [
     "published_rows",
     "read_reproduction",
     "reproduce",
-    "reproduction_page",
+    "reproduction_pages",
     "volume_differences",
 ]
 
@@ -44,7 +44,7 @@ lazy_package(
         "_dcfr_illustration": ["dcfr_chart", "dcfr_illustration"],
         "_evidence": ["Claim"],
         "_hypervolumes": ["hypervolumes", "volume_differences"],
-        "_page": ["reproduction_page"],
+        "_page": ["reproduction_pages"],
         "_protocol": ["Profile"],
         "_published": ["published_rows"],
         "_publishing": ["publish"],

@@ -167,3 +167,8 @@ def _figures(
     mean = panel.estimate(values)
     figures = {name: mean.value, error: mean.error}
     return {key: figure if math.isfinite(figure) else None for key, figure in figures.items()}
+
+
+def agreed(steps: bool | None, lines: bool | None) -> bool | None:
+    """Whether a frontier is larger, if its area by steps and by lines say the same."""
+    return steps if steps is lines else None

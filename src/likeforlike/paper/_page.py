@@ -1,4 +1,4 @@
-"""The page of a reproduction: claims, figures beside the paper's, sizes of frontiers, tables."""
+"""The pages of a reproduction: one screen of what came out, and an appendix with all of it."""
 
 from __future__ import annotations
 
@@ -7,105 +7,48 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from likeforlike.experiments._vocabulary import DATASET_LABELS, DISPARITY_LABELS
+from likeforlike._text import counted
+from likeforlike.experiments._vocabulary import DATASET_LABELS
+from likeforlike.paper._appendix import appendix_pages
 from likeforlike.paper._claims import paper_claims
-from likeforlike.paper._comparison import (
-    comparison_tables,
-    halving_table,
-    markdown_table,
-    performance_agreement,
-    reference_row,
-    table_markdown,
-)
+from likeforlike.paper._comparison import performance_agreement
 from likeforlike.paper._evidence import Claim
-from likeforlike.paper._hypervolumes import hypervolumes, volume_differences
+from likeforlike.paper._hypervolumes import agreed, volume_differences
 from likeforlike.paper._protocol import PAPER_METHODS
 from likeforlike.paper._reproduction import Reproduction
-from likeforlike.paper._resampled import DRAWS, FEWEST_RUNS, STANDARD_ERRORS
+from likeforlike.paper._resampled import FEWEST_RUNS, STANDARD_ERRORS
 
 _RECIPES = {
     "": "on the paper's inputs",
     ", by batch": "with its penalty on each batch",
     ", A unseen": "with A unseen",
 }
-_DECISIONS = """\
-What the paper says is followed: networks with 50 and 20 hidden units, Adam at 0.001, at most 500
-epochs with a patience of 50 (fewer in a quick look), its batch sizes, the sensitive feature among
-the inputs of every method, and the strengths by which its tables label their rows. What it does not
-say is decided:
-
-- rows are split 60/20/20 by cells, and run k has the same split for every method;
-- a model stops by its own objective, loss and penalty, on all validation rows;
-- inputs are standardised, categories one-hot, occupation too;
-- penalties are exact where the paper's are entropic with an unknown regularisation;
-- DCFR trains with Adadelta at rate 1, as its authors do; the adversaries of adversarial debiasing
-  see (score, level) or the score alone, without weights;
-- Adult is 5,000 rows with 12 levels, which is what the merge of occupations gives; the share of
-  black inhabitants in Communities is cut at its median.
-
-*Our* FairLeap and FairBiT are this library's recipe: order 2, exact, and read off a large sample
-instead of a batch. They are run on the paper's inputs, to compare like with like, and with the
-sensitive feature A unseen, as we recommend; FairLeap also with its penalty on each batch, which
-tells what the penalty does from what the samples do. *Barycentre* is our repair of finished scores.
-"""
-_UNITS = """\
-Rows of one printed table are not all in the same unit. The uniform column is a sum over levels in
-some rows and a mean in others, DCFR on Adult is ten times too large, no regularisation on Adult
-averages two scales, and CDD-wass on Communities is not normalised; `published_rows` corrects what
-can be inferred and sets the rest aside. The unit of the printed CDD-lp is unknown: a hundred times
-something that is neither W_1 nor W_2². So performance and CDD-wass can be compared as they stand,
-and CDD-lp only relative to no regularisation (on Adult to repair at 0).
-"""
-_REASONS = """\
-Why figures may differ:
-
-- **Strengths are in other units.** The paper's penalties are entropic, and FairLeap's seem to be
-  multiplied by a factor that depends on the data set: the same cut takes other strengths (table
-  above). Power has to be compared at equal cuts, not at equal strengths.
-- **The split, the encoding and the target of early stopping are not given.** Occupation as one
-  integer would explain legitimate only on Adult. On Adult the paper's no regularisation is well
-  below its own repair at 0, which is the same model, so its networks were not all trained alike.
-- **Small cells.** W_1 between samples is positive at parity, the more so the fewer rows a cell has:
-  our disparities level off where scores still vary, and reach 0 only when scores collapse. An
-  entropic penalty rewards that collapse.
-- **Other implementations.** DCFR and adversarial debiasing are our own here. The paper's two
-  adversarial versions have the same figures to every digit on three data sets, so that one of them
-  can hardly have been run as described.
-- **Rounding.** Two decimals of an error of 0.02 hide a difference of a quarter.
-"""
-_VOLUMES = """\
-The normalised hypervolume is the share of the rectangle between the best there is (least loss of
-all methods, no disparity) and a reference point (loss of legitimate only, 1.1 times the disparity
-of no regularisation) that a method's frontier dominates: 1 is perfect, 0 is nothing. It depends on
-where the strengths lie: of ten strengths those that change nothing, or let networks collapse, are
-lost. Every cell therefore has two figures: by steps, the area its settings dominate, and below it
-by lines, with neighbours on the frontier joined, as strengths in between would roughly do. A
-difference counts when both agree. ± is a standard error over runs.
-
-Distances between the samples of a cell are positive at parity, and the more so the more scores vary
-inside it. In the small cells of test rows the paper's disparities therefore also reward models
-whose scores vary less, which is what penalties on small batches make of them. The estimate without
-small-sample bias, the root of Σ P(l) W_2²(l), does not.
-"""
-_TABLES = """\
-As in the paper, with our means and standard deviations over runs in natural units. Below each
-disparity, in per cent of the reference row: ours / the paper's.
-"""
 
 
-def reproduction_page(reproduction: Reproduction, figures: Mapping[str, str]) -> str:
-    """The page of a reproduction as Markdown.
+def reproduction_pages(
+    reproduction: Reproduction,
+    figures: Mapping[str, str],
+    *,
+    to_appendix: str = "reproduction/",
+    to_page: str = "../reproduction.md",
+) -> dict[str, str]:
+    """The pages of a reproduction as Markdown, by the name of a file.
+
+    The first, `reproduction.md`, is one screen of what came out. The others are its appendix:
+    `protocol.md`, `claims.md`, `printed.md`, `frontiers.md` and `tables.md`.
 
     Parameters
     ----------
     reproduction : a reproduction, all of it or a part.
-    figures : path of each figure, relative to the page, by its title.
+    figures : path of each figure, relative to the first page, by its title.
+    to_appendix : how the first page leads to the folder of the others.
+    to_page : how they lead back.
 
     Examples
     --------
     >>> import polars as pl
     >>> from likeforlike.experiments import MEASURED
-    >>> from likeforlike.paper import Reproduction, reproduction_page
+    >>> from likeforlike.paper import Reproduction, reproduction_pages
     >>> names = ["no regularisation", "legitimate only"]
     >>> runs = pl.DataFrame(
     ...     {"dataset": "drug", "method": name, "strength": 0.0, "seed": 0, "rows": 9}
@@ -115,41 +58,20 @@ def reproduction_page(reproduction: Reproduction, figures: Mapping[str, str]) ->
     >>> setting = {"machine": "a machine", "wall_seconds": 60.0, "units": 2, "units_run": 2}
     >>> setting |= {"peak_mb_of_a_worker": 700.0, "peak_mb_of_the_parent": 500.0, "versions": {}}
     >>> reproduction = Reproduction(runs, pl.DataFrame(schema=["dataset", "method"]), setting)
-    >>> reproduction_page(reproduction, {}).splitlines()[0]
-    "# The paper's experiments, run again"
+    >>> pages = reproduction_pages(reproduction, {})
+    >>> [page.splitlines()[0] for page in pages.values()][:3]
+    ["# The paper's experiments, run again", '# What was run', '# The claims, one by one']
     """
-    claims = paper_claims(reproduction)
-    differences = volume_differences(reproduction)
+    claims, differences = paper_claims(reproduction), volume_differences(reproduction)
     parts = [
         "# The paper's experiments, run again\n",
         _opening(reproduction),
-        _summary(reproduction, claims, differences),
-        "## What was run\n",
-        _run(reproduction),
-        _DECISIONS,
-        _times(reproduction),
+        _summary(reproduction, claims, differences, to_appendix),
+        _run(reproduction, to_appendix),
         *_figures(figures),
-        "## The claims, one by one\n",
-        _claims(claims),
-        "## Beside the printed figures\n",
-        _UNITS,
-        _agreement(reproduction),
-        _halving(reproduction),
-        _REASONS,
-        "## Sizes of frontiers\n",
-        _volumes(hypervolumes(reproduction), differences),
-        "## All tables\n",
-        _tables(reproduction),
     ]
-    return "\n".join(parts)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def _n_runs(reproduction: Reproduction) -> int:
-    return int(reproduction.runs["seed"].n_unique())
+    appendix = appendix_pages(reproduction, claims, differences, to_page)
+    return {"reproduction.md": "\n".join(parts), **appendix}
 
 
 def _opening(reproduction: Reproduction) -> str:
@@ -161,13 +83,15 @@ def _opening(reproduction: Reproduction) -> str:
         "Ghassemi et al. (AAAI 2025) compare ten methods of training on four data sets. This page "
         f"sets beside what they print what this library measures under the same protocol: {names}; "
         f"{paper} of the paper's 76 settings and {settings.height - paper} of our own; "
-        f"{_count(_n_runs(reproduction), 'run')} of each; "
-        f"{_count(reproduction.runs.height, 'model')}. All of it "
+        f"{counted(reproduction.n_runs, 'run')} of each; "
+        f"{counted(reproduction.runs.height, 'model')}. All of it "
         "was written by `likeforlike reproduce`, no figure by hand.\n"
     )
 
 
-def _summary(reproduction: Reproduction, claims: Sequence[Claim], differences: pl.DataFrame) -> str:
+def _summary(
+    reproduction: Reproduction, claims: Sequence[Claim], differences: pl.DataFrame, appendix: str
+) -> str:
     verdicts = Counter(claim.verdict for claim in claims)
     agreement = performance_agreement(reproduction)
     counts = ", ".join(
@@ -175,24 +99,26 @@ def _summary(reproduction: Reproduction, claims: Sequence[Claim], differences: p
     )
     decided = (
         f"- **Claims.** Of {len(claims)} claims of the paper: {counts} ([all of "
-        f"them](#the-claims-one-by-one)). The main one, that {_lower(claims[0].said)}: "
+        f"them]({appendix}claims.md)). The main one, that {_lower(claims[0].said)}: "
         f"**{claims[0].verdict}**."
     )
     printed = (
         f"- **Printed figures.** Power agrees, up to rounding and noise, in "
         f"{agreement['agreeing'].sum()} of {agreement['settings'].sum()} settings "
-        "([where, and why not](#beside-the-printed-figures))."
+        f"([where, and why not]({appendix}printed.md))."
     )
-    runs = _n_runs(reproduction)
-    few = "" if runs >= FEWEST_RUNS else f" With {_count(runs, 'run')} nothing is decided."
+    runs = reproduction.n_runs
+    few = "" if runs >= FEWEST_RUNS else f" With {counted(runs, 'run')} nothing is decided."
     noise = (
         f"- **Noise.** A difference counts when it is more than {STANDARD_ERRORS:g} standard "
         f"errors over runs, taken within splits, with at least {FEWEST_RUNS} runs.{few}"
     )
-    return "\n".join(["## In short\n", decided, printed, *_recipe(differences), noise, ""])
+    return "\n".join(
+        ["## In short\n", decided, printed, *_recipe(differences, appendix), noise, ""]
+    )
 
 
-def _recipe(differences: pl.DataFrame) -> list[str]:
+def _recipe(differences: pl.DataFrame, appendix: str) -> list[str]:
     """Our recipe against the paper's methods, by the conditional disparities."""
     conditional = differences.filter(pl.col("disparity") != "dd")
     lines = []
@@ -206,7 +132,8 @@ def _recipe(differences: pl.DataFrame) -> list[str]:
                 f"- **Our recipe {inputs}.** Method by method its frontier is larger than the "
                 f"paper's {_decided(single)}. The better of ours against the best of the paper's "
                 f"four, by CDD-lp P(L): larger on {_larger_on(marginal, 'difference')} by steps, "
-                f"on {_larger_on(marginal, 'lines')} by lines ([by how much](#sizes-of-frontiers))."
+                f"on {_larger_on(marginal, 'lines')} by lines "
+                f"([by how much]({appendix}frontiers.md))."
             )
     return lines
 
@@ -221,7 +148,7 @@ def _larger_on(rows: pl.DataFrame, figure: str) -> str:
 
 
 def _decided(rows: pl.DataFrame) -> str:
-    signs = [_agreed(*pair) for pair in rows.select("larger", "lines_larger").rows()]
+    signs = [agreed(*pair) for pair in rows.select("larger", "lines_larger").rows()]
     larger, smaller, rest = (signs.count(sign) for sign in (True, False, None))
     return f"in {larger} of {len(signs)} comparisons, smaller in {smaller}, open in {rest}"
 
@@ -230,43 +157,28 @@ def _lower(text: str) -> str:
     return text if text.startswith("Fair") else text[0].lower() + text[1:]
 
 
-def _run(reproduction: Reproduction) -> str:
+def _run(reproduction: Reproduction, appendix: str) -> str:
     setting = reproduction.setting
     versions = ", ".join(f"{name} {number}" for name, number in setting["versions"].items())
     rows = reproduction.runs.group_by("dataset", maintain_order=True).agg(pl.col("rows").first())
     sizes = ", ".join(f"{DATASET_LABELS[name]} {count:,}" for name, count in rows.rows())
-    minutes = _count(round(setting["wall_seconds"] / 60), "minute")
+    minutes = counted(round(setting["wall_seconds"] / 60), "minute")
     kept = setting["units"] - setting["units_run"]
     resumed = f" for {setting['units_run']} of {setting['units']} units of work" if kept else ""
     return (
+        "## What was run\n\n"
         f"On {setting['machine']}, it took {minutes}{resumed}, "
         f"with at most {setting['peak_mb_of_a_worker']:.0f} MB in a worker and "
         f"{setting['peak_mb_of_the_parent']:.0f} MB in the parent ({versions}). Everything is "
-        f"measured on test rows: {sizes} in each run. To run it again, and to write this page "
-        "again from the results that are kept:\n\n"
+        f"measured on test rows: {sizes} in each run. The [protocol]({appendix}protocol.md) says "
+        "what the paper leaves open and how long each method took; the [tables]"
+        f"({appendix}tables.md) have every setting beside the printed one. To run it again, and to "
+        "write these pages again from the results that are kept:\n\n"
         "```console\n"
         "likeforlike reproduce --out reproduction\n"
         "likeforlike reproduce --read docs/reproduction --out docs/reproduction "
         "--page docs/reproduction.md\n"
         "```\n"
-    )
-
-
-def _times(reproduction: Reproduction) -> str:
-    """Minutes of each method, and seconds of one of its models."""
-    cells: dict[str, dict[str, str]] = {}
-    for row in reproduction.times.to_dicts():
-        each = row["seconds"] / row["runs"]
-        cells.setdefault(row["method"], {})[row["dataset"]] = (
-            f"{row['seconds'] / 60:.1f} min ({each:.1f} s)"
-        )
-    head = ("method", *(DATASET_LABELS[name] for name in reproduction.datasets))
-    rows = [
-        [name, *(by_dataset.get(key, "-") for key in reproduction.datasets)]
-        for name, by_dataset in cells.items()
-    ]
-    return "How long each method took, and in brackets one of its models:\n\n" + markdown_table(
-        head, rows
     )
 
 
@@ -280,118 +192,3 @@ def _figures(figures: Mapping[str, str]) -> list[str]:
         for title, path in figures.items()
     ]
     return ["## Figures\n", *shown]
-
-
-def _claims(claims: Sequence[Claim]) -> str:
-    meaning = (
-        "A claim is *reproduced* or *not reproduced* when what was measured says so beyond noise, "
-        "and *not decidable* otherwise. *Cut* is the share of the disparity of no regularisation "
-        "that is gone, *loss* the way from the performance of no regularisation (0) to that of "
-        f"legitimate only (1). *Draws* are {DRAWS} draws of the runs with replacement, the same "
-        "for all methods; ± is a standard error over runs.\n\n"
-    )
-    rows = [
-        [f"{claim.said} ({claim.where})", f"**{claim.verdict}**", claim.evidence]
-        for claim in claims
-    ]
-    plain = [[cell.replace("|", "\\|") for cell in row] for row in rows]
-    return meaning + markdown_table(("claim", "verdict", "evidence"), plain, words=3)
-
-
-def _agreement(reproduction: Reproduction) -> str:
-    rows = [
-        [
-            DATASET_LABELS[row["dataset"]],
-            row["method"],
-            f"{row['agreeing']} of {row['settings']}",
-            f"{row['difference']:+.3f}",
-            f"{row['largest']:.3f}",
-        ]
-        for row in performance_agreement(reproduction).to_dicts()
-    ]
-    head = ("data set", "method", "settings that agree", "mean difference", "largest")
-    return (
-        "Power, ours less the paper's. A setting agrees when the difference is within the rounding "
-        "of what is printed and three standard errors.\n\n" + markdown_table(head, rows, words=2)
-    )
-
-
-def _halving(reproduction: Reproduction) -> str:
-    rows = [
-        [
-            DATASET_LABELS[row["dataset"]],
-            row["method"],
-            *(_halved(row, prefix) for prefix in ("", "paper_")),
-        ]
-        for row in halving_table(reproduction).to_dicts()
-    ]
-    head = ("data set", "method", "ours", "the paper's")
-    return (
-        "The weakest strength that at least halves CDD-lp uniform: strength, what is left of the "
-        "disparity, performance.\n\n" + markdown_table(head, rows, words=2)
-    )
-
-
-def _halved(row: Mapping[str, float | None], prefix: str) -> str:
-    if row[f"{prefix}strength"] is None:
-        return "none"
-    return (
-        f"{row[f'{prefix}strength']:.4g}: {row[f'{prefix}relative']:.0%}, "
-        f"{row[f'{prefix}performance']:.{2 if prefix else 4}f}"
-    )
-
-
-def _volumes(volumes: pl.DataFrame, differences: pl.DataFrame) -> str:
-    parts = [_VOLUMES]
-    for (disparity,), of_disparity in volumes.group_by("disparity", maintain_order=True):
-        label = DISPARITY_LABELS[str(disparity)]
-        parts += [f"### {label}\n", _by_dataset(of_disparity, ["method"], "volume")]
-        mine = differences.filter(pl.col("disparity") == disparity)
-        if mine.height:
-            parts.append("Ours less theirs; bold where it counts:\n")
-            parts.append(_by_dataset(mine, ["ours", "theirs"], "difference"))
-    return "\n".join(parts)
-
-
-def _by_dataset(rows: pl.DataFrame, keys: list[str], figure: str) -> str:
-    """One column for each data set."""
-    datasets = list(dict.fromkeys(rows["dataset"]))
-    cells: dict[tuple[str, ...], dict[str, str]] = {}
-    for row in rows.to_dicts():
-        form = "+.3f" if figure == "difference" else ".3f"
-        text = "<br>".join(
-            _figure(row[name], row[error], form)
-            for name, error in ((figure, "error"), ("lines", "lines_error"))
-        )
-        counts = _agreed(row.get("larger"), row.get("lines_larger")) is not None
-        names = tuple(row[key] for key in keys)
-        cells.setdefault(names, {})[row["dataset"]] = f"**{text}**" if counts else text
-    head = (*keys, *(DATASET_LABELS[name] for name in datasets))
-    lines = [
-        [*names, *(by_name.get(name, "-") for name in datasets)] for names, by_name in cells.items()
-    ]
-    return markdown_table(head, lines, words=len(keys))
-
-
-def _figure(value: float | None, error: float | None, form: str) -> str:
-    if value is None:
-        return "-"
-    return format(value, form) + ("" if error is None else f" ± {error:.3f}")
-
-
-def _agreed(steps: bool | None, lines: bool | None) -> bool | None:
-    return steps if steps is lines else None
-
-
-def _tables(reproduction: Reproduction) -> str:
-    parts = [_TABLES]
-    for (dataset, kind), table in comparison_tables(reproduction).items():
-        which = "FairLeap" if kind == "fairleap" else "all other methods"
-        measured = (
-            "AUC" if reproduction.of(dataset).task == "classification" else "mean squared error"
-        )
-        about = f"Power is {measured}; {_count(_n_runs(reproduction), 'run')}; the reference row is"
-        parts.append(f"### {DATASET_LABELS[dataset]}: {which}\n")
-        parts.append(f"{about} {reference_row(dataset)} at strength 0.\n")
-        parts.append(table_markdown(table))
-    return "\n".join(parts)

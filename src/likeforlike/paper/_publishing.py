@@ -8,18 +8,19 @@ from pathlib import Path
 from likeforlike.files._writing import check_writable, write_whole
 from likeforlike.paper._comparison import write_tables
 from likeforlike.paper._figures import FIGURES, reproduction_figures
-from likeforlike.paper._page import reproduction_page
+from likeforlike.paper._page import reproduction_pages
 from likeforlike.paper._reproduction import Reproduction, read_reproduction
 
 
 def publish(reproduction: Reproduction, folder: Path | str, page: Path | str) -> list[Path]:
-    """Write results, tables and figures to a folder, and a page of Markdown that shows them.
+    """Write results, tables, figures and an appendix to a folder, and the page that leads to them.
 
     Parameters
     ----------
     reproduction : what was run.
-    folder : for `runs.csv`, `times.csv`, `setting.json`, the eight tables and the figures.
-    page : where the page goes; its links to the figures are relative to it.
+    folder : for `runs.csv`, `times.csv`, `setting.json`, the eight tables, the figures and the
+        pages of the appendix.
+    page : where the first page goes; links between pages and to figures are relative.
 
     Returns
     -------
@@ -59,6 +60,21 @@ def publish(reproduction: Reproduction, folder: Path | str, page: Path | str) ->
     for name, drawing in reproduction_figures(reproduction).items():
         written.append(target / f"{name}.svg")
         write_whole(written[-1], drawing)
-        links[FIGURES[name]] = Path(os.path.relpath(written[-1], text.parent)).as_posix()
-    write_whole(text, reproduction_page(reproduction, links))
+        links[FIGURES[name]] = _link(written[-1], text)
+    pages = reproduction_pages(
+        reproduction,
+        links,
+        to_appendix=_link(target / "claims.md", text).removesuffix("claims.md"),
+        to_page=_link(text, target / "claims.md"),
+    )
+    (_, first), *appendix = pages.items()
+    for name, page_text in appendix:
+        written.append(target / name)
+        write_whole(written[-1], page_text)
+    write_whole(text, first)
     return [*written, text]
+
+
+def _link(to: Path, page: Path) -> str:
+    """The path from a page to a file."""
+    return Path(os.path.relpath(to, page.parent)).as_posix()

@@ -69,6 +69,11 @@ class Reproduction:
         present = set(self.runs["dataset"])
         return [name for name in PAPER_DATASETS if name in present]
 
+    @property
+    def n_runs(self) -> int:
+        """How many runs each setting has."""
+        return int(self.runs["seed"].n_unique())
+
     def of(self, dataset: str) -> Sweep:
         """The runs of one `dataset`."""
         task = "classification" if dataset in CLASSIFICATION else "regression"

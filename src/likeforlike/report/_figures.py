@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from likeforlike._text import counted
 from likeforlike.document._types import AuditFigures, ContrastPart
 from likeforlike.report._format import (
     confidence,
     count,
-    counted,
     interval,
     number,
     open_interval,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from markupsafe import Markup
 
-from likeforlike._text import visible
+from likeforlike._text import counted, visible
 
 NONE = "–"
 """What stands in place of a figure that was not computed."""
@@ -60,11 +60,6 @@ def fixed(value: float, places: int) -> str:
 def count(value: float) -> str:
     """A whole number with thousands separators."""
     return f"{value:,.0f}"
-
-
-def counted(value: int, thing: str) -> str:
-    """How many of a thing there are, in the singular or the plural."""
-    return f"{count(value)} {thing}{'' if value == 1 else 's'}"
 
 
 def interval(bounds: Sequence[float] | None, joint: str = " to ") -> str:

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
+from likeforlike._text import counted
 from likeforlike.document._types import AuditFigures, LevelPart
 from likeforlike.report import _svg as svg
 from likeforlike.report._axes import axis_across, upright
 from likeforlike.report._format import (
     confidence,
     count,
-    counted,
     decimals,
     fixed,
     interval,

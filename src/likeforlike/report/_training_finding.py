@@ -6,6 +6,7 @@ say. It never says "fair".
 
 from __future__ import annotations
 
+from likeforlike._text import counted
 from likeforlike.document._types import (
     EstimatePart,
     ModelPart,
@@ -18,7 +19,6 @@ from likeforlike.errors import InputError
 from likeforlike.report._format import (
     confidence,
     count,
-    counted,
     fixed,
     listed,
     number,
