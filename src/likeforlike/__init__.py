@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from likeforlike import paper as paper
     from likeforlike import penalties as penalties
     from likeforlike import postprocess as postprocess
+    from likeforlike import teams as teams
     from likeforlike import transport as transport
     from likeforlike.auditing import Audit, audit
     from likeforlike.disparity import (
@@ -118,6 +119,7 @@ lazy_package(
         "paper",
         "penalties",
         "postprocess",
+        "teams",
         "transport",
     ],
 )

@@ -40,7 +40,7 @@ LAYERS: list[dict[str, str]] = [
         "report": "the page",
     },
     {"auditing": "from a table to a finding", "baselines": "the rivals"},
-    {"experiments": "many models compared"},
+    {"experiments": "many models compared", "teams": "A held by others"},
     {"paper": "its experiments run again"},
     {"cli": "the command line"},
     {"__init__": "what `import likeforlike` offers", "__main__": "`python -m likeforlike`"},

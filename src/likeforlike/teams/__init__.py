@@ -1,0 +1,44 @@
+"""Two teams: those who model never see A, and those who hold A show nothing but noisy sums.
+
+The custodian holds the groups and a ledger with a budget; the modellers send requests about public
+rows and read releases. Both are plain files.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from likeforlike._lazy import lazy_package
+
+if TYPE_CHECKING:
+    from likeforlike.teams._custodian import Custodian
+    from likeforlike.teams._ledger import AlteredLedger, Ledger, OverBudget, Receipt
+    from likeforlike.teams._randomise import randomise
+    from likeforlike.teams._releases import Noise, Release, ReleaseKind
+    from likeforlike.teams._requests import CountsRequest, Request, SumsRequest
+
+__all__ = [
+    "AlteredLedger",
+    "CountsRequest",
+    "Custodian",
+    "Ledger",
+    "Noise",
+    "OverBudget",
+    "Receipt",
+    "Release",
+    "ReleaseKind",
+    "Request",
+    "SumsRequest",
+    "randomise",
+]
+
+lazy_package(
+    __name__,
+    {
+        "_custodian": ["Custodian"],
+        "_ledger": ["AlteredLedger", "Ledger", "OverBudget", "Receipt"],
+        "_randomise": ["randomise"],
+        "_releases": ["Noise", "Release", "ReleaseKind"],
+        "_requests": ["CountsRequest", "Request", "SumsRequest"],
+    },
+)
