@@ -44,8 +44,8 @@ def without_noise() -> Iterator[None]:
     """What a custodian would be who forgets the noise."""
     at = "likeforlike.teams._custodian."
     with (
-        patch(at + "discrete_laplace", lambda scale: 0),
-        patch(at + "discrete_gaussian", lambda variance: 0),
-        patch(at + "randomised", lambda codes, epsilon, groups: codes),
+        patch(at + "discrete_laplace", lambda _: 0),
+        patch(at + "discrete_gaussian", lambda _: 0),
+        patch(at + "randomised", lambda codes, *_: codes),
     ):
         yield

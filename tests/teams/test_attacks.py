@@ -27,15 +27,17 @@ SUMS_ROWS = 800
 
 def by_counts(custodian: Custodian, size: int, epsilon: float) -> np.ndarray:
     """The most likely group of every row, given a noisy count of that row alone."""
-    return custodian.counts(each_its_own_code(size), epsilon=epsilon).values[0] >= 1
+    counted = custodian.counts(each_its_own_code(size), epsilon=epsilon).values[0]
+    return np.asarray(counted >= 1)
 
 
 def by_sums(custodian: Custodian, size: int, epsilon: float) -> np.ndarray:
-    return custodian.sums(each_its_own_feature(size), epsilon=epsilon).values[0] * 2 > GRID
+    summed = custodian.sums(each_its_own_feature(size), epsilon=epsilon).values[0]
+    return np.asarray(2 * summed > GRID)
 
 
 def by_file(custodian: Custodian, size: int, epsilon: float) -> np.ndarray:
-    return custodian.randomise(list(names(size)), epsilon=epsilon).values == 1
+    return np.asarray(custodian.randomise(list(names(size)), epsilon=epsilon).values == 1)
 
 
 ATTACKS = [(by_counts, ROWS), (by_sums, SUMS_ROWS), (by_file, ROWS)]

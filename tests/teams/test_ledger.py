@@ -181,7 +181,10 @@ def test_a_line_that_lacks_its_end_only_counts(tmp_path: Path) -> None:
 def test_every_cut_keeps_what_was_booked_before_it(tmp_path: Path) -> None:
     """Wherever a write stops, spent is what the whole lines say, and answering goes on."""
     custodian = answered(tmp_path)
-    path, lines = custodian.ledger.path, custodian.ledger.path.read_bytes().splitlines(True)
+    path, lines = (
+        custodian.ledger.path,
+        custodian.ledger.path.read_bytes().splitlines(keepends=True),
+    )
     before = b"".join(lines[:3])
     for cut in range(0, len(lines[3]), 17):
         path.write_bytes(before + lines[3][:cut])
@@ -215,7 +218,7 @@ def test_lines_taken_out_swapped_or_repeated_are_noticed(lines: list[int], tmp_p
     path = custodian.ledger.path
     written = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(written[k] for k in lines))
-    with pytest.raises(InputError, match="not what was written there|is not a ledger"):
+    with pytest.raises(InputError, match=r"not what was written there|is not a ledger"):
         _ = custodian.ledger.left
 
 

@@ -110,7 +110,13 @@ class Custodian:
         return cls(held, ledger, whose)
 
     def answer(self, request: Request, *, epsilon: float) -> Release:
-        """Answer a request, whichever kind it is."""
+        """Answer a request, whichever kind it is.
+
+        Parameters
+        ----------
+        request : of counts or of sums.
+        epsilon : what the answer may tell about one person, > 0.
+        """
         if isinstance(request, CountsRequest):
             return self.counts(request, epsilon=epsilon)
         if isinstance(request, SumsRequest):

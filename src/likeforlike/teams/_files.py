@@ -11,10 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from likeforlike.errors import InputError
-from likeforlike.files._files import check_writable, readable, replace_whole, write_whole
-
-# The column of a Parquet file whose first value is everything but the rows, as JSON.
-_HEADER = "likeforlike"
+from likeforlike.files._writing import write_whole
 
 
 def write_document(path: str | Path, document: Mapping[str, Any]) -> None:
@@ -55,43 +52,6 @@ def entry(document: Mapping[str, Any], name: str, kind: type | tuple[type, ...])
     if not isinstance(document.get(name), kind) or isinstance(document.get(name), bool):
         raise InputError(f"the {document['schema'].rpartition('.')[2]} has no valid {name!r}.")
     return document[name]
-
-
-def write_table(path: Path, header: Mapping[str, Any], columns: Mapping[str, Any]) -> None:
-    """Write rows with their header as Parquet, whole or not at all."""
-    import io
-
-    import polars as pl
-
-    check_writable(path)
-    table = pl.DataFrame(dict(columns))
-    said: list[str | None] = [None] * table.height
-    said[0] = json.dumps(header, allow_nan=False)
-    buffer = io.BytesIO()
-    table.with_columns(pl.Series(_HEADER, said, pl.String)).write_parquet(buffer)
-    try:
-        replace_whole(path, buffer.getvalue())
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
-
-
-def read_table(path: Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any] | list[Any]]]:
-    """Header and columns of what `write_table` wrote."""
-    import polars as pl
-
-    with readable(path):
-        table = pl.read_parquet(path)
-    if _HEADER not in table.columns or not table.height:
-        raise InputError(f"{path} is not a request: it has no column {_HEADER!r}.")
-    try:
-        header = json.loads(table[_HEADER][0] or "")
-    except ValueError as error:
-        raise InputError(f"{path} is not a request: its header is not JSON.") from error
-    columns: dict[str, npt.NDArray[Any] | list[Any]] = {}
-    for series in table.drop(_HEADER).iter_columns():
-        values = series.to_list() if series.dtype == pl.String else series.to_numpy()
-        columns[series.name] = values
-    return header, columns
 
 
 def texts(labels: Sequence[Any] | npt.NDArray[Any], name: str) -> list[str]:

@@ -91,7 +91,12 @@ class Release:
     receipt: Receipt
 
     def write(self, path: str | Path) -> None:
-        """Write the release for the modellers, as JSON."""
+        """Write the release for the modellers.
+
+        Parameters
+        ----------
+        path : of a JSON file.
+        """
         _files.write_document(
             path,
             {
@@ -111,7 +116,12 @@ class Release:
 
     @classmethod
     def read(cls, path: str | Path) -> Release:
-        """The release in a file."""
+        """The release in a file.
+
+        Parameters
+        ----------
+        path : of a JSON file that `write` made.
+        """
         document = _files.read_document(path, "likeforlike.release")
         kind = next((known for known in _KINDS if document.get("kind") == known), None)
         if kind is None:

@@ -13,11 +13,14 @@ import numpy as np
 
 from likeforlike._arrays import IntArray
 from likeforlike.errors import InputError
+from likeforlike.files._parquet import read_noted, write_noted
 from likeforlike.teams import _files
 
 GRID = 1 << 20
 """Features of sums are whole numbers of parts of 1, of which there are this many."""
 
+# What notes in a Parquet file call it.
+_KIND = "request"
 # Norms of what a person adds up to are compared as 64-bit integers.
 _MOST_FEATURES = 1 << 20
 
@@ -67,7 +70,12 @@ class Request(ABC):
         return known.hexdigest()
 
     def write(self, path: str | Path) -> None:
-        """Write the request for the custodian: a .json file, or .parquet for many rows."""
+        """Write the request for the custodian.
+
+        Parameters
+        ----------
+        path : of a .json file, or of a .parquet file, which suits many rows.
+        """
         file = Path(path)
         header = {
             "schema": "likeforlike.request",
@@ -76,7 +84,8 @@ class Request(ABC):
             **self._header(),
         }
         if file.suffix == ".parquet":
-            _files.write_table(file, header, {"id": list(self.ids), **self._columns()})
+            ids = np.array(self.ids, dtype=object)
+            write_noted(file, {"id": ids, **self._columns()}, {"kind": _KIND, "header": header})
             return
         if file.suffix != ".json":
             raise InputError(f"{file} must end in .json or .parquet.")
@@ -85,14 +94,19 @@ class Request(ABC):
 
     @staticmethod
     def read(path: str | Path) -> Request:
-        """The request in a file, whichever kind it is."""
+        """The request in a file, whichever kind it is.
+
+        Parameters
+        ----------
+        path : of a .json or .parquet file that `write` made.
+        """
         file = Path(path)
         if file.suffix == ".parquet":
-            said, columns = _files.read_table(file)
-            header = _files.of_kind(said, "likeforlike.request", str(file))
+            columns, notes = read_noted(file, _KIND)
+            header = _files.of_kind(notes.get("header"), "likeforlike.request", str(file))
             if "id" not in columns:
                 raise InputError(f"{file} has no column 'id'.")
-            ids = columns.pop("id")
+            ids = columns.pop("id").tolist()
         else:
             header = _files.read_document(file, "likeforlike.request")
             columns = _files.entry(header, "columns", dict)
