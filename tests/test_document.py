@@ -168,6 +168,7 @@ def test_settings_from_numpy_are_numbers_in_the_document() -> None:
         "reference": None,
         "random_state": 7,
         "score_range": None,
+        "suppress_below": None,
     }
 
 

@@ -22,11 +22,12 @@ from likeforlike.auditing._comparisons import (
     refuse_probabilities,
 )
 from likeforlike.auditing._contrast_audit import ContrastAudit, LevelAudit, examine
+from likeforlike.auditing._disclosure import Disclosure
 from likeforlike.auditing._document_parts import audit_document, document_json
 from likeforlike.auditing._gate import GateOf, Ruling, Threshold, Verdict, rule
 from likeforlike.auditing._missing import LostRows
 from likeforlike.auditing._plot import PlotKind, draw_contrast
-from likeforlike.auditing._provenance import Provenance, provenance
+from likeforlike.auditing._provenance import Provenance, check_salt, provenance, salted
 from likeforlike.auditing._settings import Settings
 from likeforlike.auditing._tables import Roles, TableCells, read_cells
 from likeforlike.disparity._cdd_lp import Disparity
@@ -185,10 +186,21 @@ class Audit:
         thresholds : one for all contrasts, some for two groups each, or both.
         policy : name of the file they are from.
         """
-        ruling = rule(self.contrasts, self.unexamined, thresholds, self.roles.sensitive, policy)
+        hidden, contrasts, apart = self._disclosure(), self.contrasts, self.unexamined
+        if hidden is not None:
+            # A verdict and its reasons are shown to others, so they rest on what is.
+            contrasts, apart = hidden.ruled, hidden.not_shown
+        ruling = rule(contrasts, apart, thresholds, self.roles.sensitive, policy)
         if ruling not in self.verdicts:
             self.verdicts.append(ruling)
         return ruling
+
+    def _disclosure(self) -> Disclosure | None:
+        """What may be shown, if it was asked to hide small cells."""
+        limit = self.settings.suppress_below
+        if limit is None:
+            return None
+        return Disclosure(self.contrasts, self.unexamined, self.table, limit)
 
     def to_dict(self) -> AuditDocument:
         """Everything as plain values; the page and the JSON are made of this and nothing else."""
@@ -201,6 +213,7 @@ class Audit:
             self.table,
             self.provenance,
             self.verdicts,
+            self._disclosure(),
         )
 
     def to_json(self, path: str | Path | None = None) -> str:
@@ -264,6 +277,8 @@ def audit(
     adjustment: Adjustment = "step-down",
     reference: Hashable | None = None,
     score_range: tuple[float, float] | None = None,
+    suppress_below: int | None = None,
+    salt: str | None = None,
     random_state: int = 0,
     progress: Callable[[int], None] | None = None,
     engine: Engine = "auto",
@@ -300,6 +315,11 @@ def audit(
         every two, of at most 20 groups.
     score_range : lowest and highest score there can be, such as (0, 1) for probabilities. With it
         the audit has a certificate, bounds that hold for any sample size.
+    suppress_below : the document, and with it the page, the JSON, the text and the pictures, shows
+        nothing about fewer people than this: small levels are put together, counts and averages are
+        rounded, and the fingerprint is salted. 10 is usual; `None` shows everything.
+    salt : of the fingerprint, a text that only the auditor has; with `suppress_below` a new one is
+        made if there is none, and is in `provenance.salt`.
     random_state : seed; the same seed gives the same audit on any engine and machine.
     progress : called with the number of replicates done since the last call.
     engine : who opens a file, `"polars"`, `"duckdb"` or `"spark"`; `"auto"` is polars.
@@ -338,12 +358,13 @@ def audit(
         reference=reference,
         random_state=random_state,
         score_range=score_range,
+        suppress_below=suppress_below,
     )
     options = CsvOptions(separator, encoding, _texts(null_values), usual_nulls)
     table = read_cells(
         data, roles, bins=bins, resolution=resolution, engine=engine, options=options
     )
-    return audit_cells(roles, settings, table, progress)
+    return audit_cells(roles, settings, table, progress, salt)
 
 
 def audit_cells(
@@ -351,8 +372,10 @@ def audit_cells(
     settings: Settings,
     table: TableCells,
     progress: Callable[[int], None] | None = None,
+    salt: str | None = None,
 ) -> Audit:
     """Audit cells, wherever they come from."""
+    salt = check_salt(salt, needed=settings.suppress_below is not None)
     refuse_probabilities(table.cells)
     chosen, unexamined = chosen_contrasts(table.cells, settings.reference)
     check_measure(table.cells, settings.measure)
@@ -363,15 +386,18 @@ def audit_cells(
             examine(contrast.narrow(), table, settings, family=len(chosen), progress=progress)
             for contrast in chosen
         ]
-    return Audit(
+    audited = Audit(
         contrasts=_ranked(examined),
         omnibus=_omnibus(table.cells, settings, progress),
         unexamined=unexamined,
         roles=roles,
         settings=settings,
         table=table,
-        provenance=provenance(mark.result()),
+        provenance=provenance(salted(mark.result(), salt), salt),
     )
+    if (hidden := audited._disclosure()) is not None:
+        hidden.refuse_nothing()
+    return audited
 
 
 def _names(legitimate: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from likeforlike._arrays import IntArray
 from likeforlike._text import json_visible
 from likeforlike.auditing._comparisons import Unexamined
 from likeforlike.auditing._contrast_audit import ContrastAudit, Distribution, LevelAudit
+from likeforlike.auditing._disclosure import Disclosure
 from likeforlike.auditing._findings import finding
 from likeforlike.auditing._gate import Ruling
 from likeforlike.auditing._missing import LostRows
@@ -58,8 +59,9 @@ def audit_document(
     table: TableCells,
     provenance: Provenance,
     verdicts: Sequence[Ruling] = (),
+    disclosure: Disclosure | None = None,
 ) -> AuditDocument:
-    """The document of an audit, with its finding."""
+    """The document of an audit, with its finding; of what may be shown, if that is not all."""
     figures: AuditFigures = {
         "schema_version": SCHEMA_VERSION,
         "roles": _roles(roles),
@@ -73,6 +75,8 @@ def audit_document(
         "verdicts": [verdict_part(ruling) for ruling in verdicts],
         "provenance": _provenance(provenance),
     }
+    if disclosure is not None:
+        figures = disclosure.figures(figures)
     return {"schema": "likeforlike.audit", **figures, "finding": finding(named_groups(figures))}
 
 
@@ -134,6 +138,7 @@ def _settings(settings: Settings) -> SettingsPart:
         "reference": None if reference is None else _scalar(reference),
         "random_state": settings.random_state,
         "score_range": None if settings.score_range is None else list(settings.score_range),
+        "suppress_below": settings.suppress_below,
     }
 
 

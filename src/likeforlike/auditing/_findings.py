@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from likeforlike._text import figure, null_words, p_text
+from likeforlike.document._names import OTHER_LEVELS
 from likeforlike.document._types import (
     AuditFigures,
     ContrastPart,
@@ -23,6 +24,8 @@ from likeforlike.document._types import (
 
 # A p-value up to this is called evidence.
 _ENOUGH = 0.05
+# Levels with fewer rows of a group than this may show what single people score.
+_FEW_PEOPLE = 10
 # A column of numbers with more different values than this is probably meant to be cut into bins.
 _MANY_VALUES = 50
 
@@ -45,6 +48,7 @@ def finding(document: AuditFigures) -> FindingPart:
             *_who_was_not_compared(document, contrast),
             *_what_intervals_cannot_say(contrast),
             *_how_it_was_made(document["data"]),
+            *_who_might_be_seen(document),
         ],
     }
 
@@ -121,7 +125,7 @@ def _gap_sentence(roles: RolesPart, contrast: ContrastPart, gap: GapPart) -> str
     (first, second), rows = contrast["groups"], contrast["rows"]
     sample = (
         f"from {rows[0]:,} rows of {first} and {rows[1]:,} of {second} in "
-        f"{_counted(len(contrast['levels']), 'level')}"
+        f"{_counted_levels(contrast)}"
     )
     size = figure(abs(gap["value"]))
     if size == "0":
@@ -136,6 +140,15 @@ def _gap_sentence(roles: RolesPart, contrast: ContrastPart, gap: GapPart) -> str
         low, high = -high, -low
     ends = f"{100 * gap['confidence']:.4g}% interval {figure(low)} to {figure(high)}"
     return f"{said} ({ends}), {sample}."
+
+
+def _counted_levels(contrast: ContrastPart) -> str:
+    names = [level["name"] for level in contrast["levels"]]
+    alone = [name for name in names if name != OTHER_LEVELS]
+    if not alone:
+        return "levels that are not shown one by one"
+    others = " and others" if len(alone) < len(names) else ""
+    return f"{_counted(len(alone), 'level')}{others}"
 
 
 def _distance_sentence(distance: EstimatePart) -> str:
@@ -162,7 +175,9 @@ def _evidence_sentence(document: AuditFigures, contrast: ContrastPart, test: Tes
         else f"The observed average distance is {figure(contrast['conditional']['value'])}; chance "
         f"alone would give about {figure(chance, 2)}. "
     )
-    adjusted = ", adjusted for all pairs" if len(document["contrasts"]) > 1 else ""
+    # Not every pair need be shown, but all were tested.
+    several = contrast["gap"]["confidence"] > document["settings"]["confidence"]
+    adjusted = ", adjusted for all pairs" if several else ""
     spoke = _SPOKE.get(test["spoke"] or "")
     evidence = is_evidence(contrast)
     because = f"; clearest in {spoke}" if evidence and spoke is not None else ""
@@ -216,7 +231,7 @@ def _lost_sentences(data: DataPart) -> list[str]:
     by_group = ", ".join(_lost_words(part) for part in data["lost"] if part["lost"])
     counted = f"{dropped:,} of {data['rows']:,} rows were left out for missing values ({lacking})."
     words = [f"Read as missing values: {null_words(data['nulls'])}."] if data["nulls"] else []
-    return [f"{counted} By group: {by_group}.", *words]
+    return [f"{counted} By group: {by_group}." if by_group else counted, *words]
 
 
 def _lost_words(part: LostPart) -> str:
@@ -250,3 +265,35 @@ def _how_it_was_made(data: DataPart) -> list[str]:
             "Wasserstein distance is within that of its exact value."
         )
     return cautions
+
+
+def _who_might_be_seen(document: AuditFigures) -> list[str]:
+    """What was done for single people, or what should be before others read this."""
+    limit = document["settings"]["suppress_below"]
+    if limit is not None:
+        done = (
+            f"Nothing is shown about fewer than {limit} people: smaller levels are put together, "
+            f"counts are rounded to multiples of {limit}, and averages to half their standard "
+            "error."
+        )
+        return [done]
+    small = any(
+        rows < _FEW_PEOPLE
+        for contrast in document["contrasts"]
+        for counted in (*(level["rows"] for level in contrast["levels"]), *_alone(contrast))
+        for rows in counted.values()
+    )
+    advice = (
+        f"Some figures are about fewer than {_FEW_PEOPLE} people, and may tell what one of them "
+        f"scores. Before others read this, hide them: suppress_below={_FEW_PEOPLE} "
+        f"(--suppress-below {_FEW_PEOPLE})."
+    )
+    return [advice] if small else []
+
+
+def _alone(contrast: ContrastPart) -> list[dict[str, int]]:
+    """Rows in levels that hold one group only; nobody is not few."""
+    return [
+        {group: rows for group, rows in counted.items() if rows}
+        for counted in contrast["excluded"].values()
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, get_args
 
+from likeforlike.document._heights import bar_heights
 from likeforlike.document._types import AuditDocument, ContrastPart, LevelPart
 from likeforlike.errors import InputError
 from likeforlike.plots._levels import LevelFigures, draw_distances, draw_gaps, draw_histograms
@@ -46,7 +47,14 @@ def _distance(part: LevelPart) -> LevelFigures:
 
 def _draw_scores(ax: Axes, contrast: ContrastPart, level: str | None, score: str) -> None:
     known = {part["level"]: part for part in contrast["distributions"]}
+    if not known:
+        raise InputError(
+            'kind="distributions" has no level to draw: with suppress_below, every bar would '
+            "stand for too few people."
+        )
     name = next(iter(known)) if level is None else level
     if name not in known:
         raise InputError(f"level must be one of {list(known)}, not {level!r}.")
-    draw_histograms(ax, known[name]["edges"], known[name]["shares"], label=f"{score}, {name}")
+    edges, shares = known[name]["edges"], known[name]["shares"]
+    heights = {group: bar_heights(edges, each) for group, each in shares.items()}
+    draw_histograms(ax, edges, heights, label=f"{score}, {name}")

@@ -21,8 +21,9 @@ from likeforlike.errors import InputError
 
 _SECTION = ("tool", "likeforlike")
 _THRESHOLD = ("threshold", "of", "set_by", "set_on")
-# What `audit` takes beside the data and what shows how far it is.
-_ARGUMENTS = tuple(name for name in signature(audit).parameters if name not in ("data", "progress"))
+# What `audit` takes beside the data, what shows how far it is, and what nobody else may read.
+_NOT_SAID = ("data", "progress", "salt")
+_ARGUMENTS = tuple(name for name in signature(audit).parameters if name not in _NOT_SAID)
 
 
 @dataclass(frozen=True, slots=True)

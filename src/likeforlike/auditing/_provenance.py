@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import hmac
 import platform
-from dataclasses import dataclass
+import secrets
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
+
+from likeforlike.errors import InputError
+
+_SHORTEST_SALT = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +24,8 @@ class Provenance:
         order of the rows nor the engine that held them changes it.
     versions : of likeforlike, Python and the libraries that compute.
     created : when, in coordinated universal time.
+    salt : what the fingerprint was salted with, so that nobody else can try out which data have it;
+        `None` if it was not. It is not part of the document.
 
     Examples
     --------
@@ -31,10 +39,35 @@ class Provenance:
     fingerprint: str
     versions: dict[str, str]
     created: str
+    salt: str | None = field(default=None, repr=False)
 
 
-def provenance(data: str) -> Provenance:
+def salted(fingerprint: str, salt: str | None) -> str:
+    """HMAC of a fingerprint, with a salt as its key: nobody else can try out which data have it."""
+    if salt is None:
+        return fingerprint
+    return hmac.new(salt.encode(), fingerprint.encode(), "sha256").hexdigest()
+
+
+def new_salt() -> str:
+    """A salt that nobody can guess: 256 bits, as 64 hexadecimal digits."""
+    return secrets.token_hex(32)
+
+
+def check_salt(salt: object, *, needed: bool) -> str | None:
+    """The salt that was given; a new one where one is needed and none was given."""
+    if salt is None:
+        return new_salt() if needed else None
+    if not isinstance(salt, str) or len(salt.strip()) < _SHORTEST_SALT:
+        raise InputError(
+            f"salt must be a text of {_SHORTEST_SALT} letters or more, or it could be guessed; "
+            "leave it out to have one made."
+        )
+    return salt.strip()
+
+
+def provenance(data: str, salt: str | None = None) -> Provenance:
     """Provenance of figures computed now from data with this fingerprint."""
     versions = {name: version(name) for name in ("likeforlike", "numpy", "numba")}
     versions["python"] = platform.python_version()
-    return Provenance(data, versions, datetime.now(UTC).isoformat(timespec="seconds"))
+    return Provenance(data, versions, datetime.now(UTC).isoformat(timespec="seconds"), salt)

@@ -31,6 +31,7 @@ class Settings:
     reference : the group that all others are compared with; `None` compares every two.
     random_state : seed.
     score_range : lowest and highest score there can be, for the certificate; `None` if unknown.
+    suppress_below : the document shows nothing about fewer people than this; `None` shows all.
 
     Examples
     --------
@@ -47,11 +48,17 @@ class Settings:
     reference: Hashable | None = None
     random_state: int = 0
     score_range: tuple[float, float] | None = None
+    suppress_below: int | None = None
 
     def __post_init__(self) -> None:
         # Numbers of numpy are taken for what they are; JSON would not know them.
         for name in ("min_cell", "permutations", "random_state"):
             object.__setattr__(self, name, _whole(getattr(self, name), name))
+        if self.suppress_below is not None:
+            limit = _whole(self.suppress_below, "suppress_below")
+            if limit < 2:
+                raise InputError(f"suppress_below must be 2 or more, or None, not {limit}.")
+            object.__setattr__(self, "suppress_below", limit)
         if self.permutations < 0:
             raise InputError(f"permutations must be 0 or more, not {self.permutations}.")
         if not _SEEDS[0] <= self.random_state <= _SEEDS[1]:

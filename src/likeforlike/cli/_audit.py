@@ -69,6 +69,17 @@ def audit_command(
     score_range: Annotated[
         str | None, typer.Option(help="LOW,HIGH: the scores there can be; gives a certificate.")
     ] = None,
+    suppress_below: Annotated[
+        int | None,
+        typer.Option(help="Show nothing about fewer people than this; 10 is usual."),
+    ] = None,
+    salt_file: Annotated[
+        Path | None,
+        typer.Option(
+            help="File with the salt of the fingerprint; made, for your eyes only, if it is not "
+            "there. Keep it to yourself."
+        ),
+    ] = None,
     threshold: Annotated[
         float | None, typer.Option(help="Largest disparity allowed; sets the exit code.")
     ] = None,
@@ -88,6 +99,7 @@ def audit_command(
     2 means wrong input or usage, 70 an error nobody expected.
     """
     from likeforlike.auditing._audit import audit
+    from likeforlike.auditing._salt_file import kept_salt
     from likeforlike.files._writing import check_writable
     from likeforlike.transport._numba import spare_linear_algebra
 
@@ -111,6 +123,8 @@ def audit_command(
             min_cell=min_cell,
             reference=reference,
             score_range=_score_range(score_range),
+            suppress_below=suppress_below,
+            salt=None if salt_file is None else kept_salt(salt_file),
             random_state=seed,
             progress=advance,
             engine=_engine(engine),

@@ -411,9 +411,27 @@ class Cells:
         level, group = self._lines()
         kept = np.array([name in names for name in self.groups])[group.codes]
         renamed = encode([names.get(name, name) for name in self.groups], "groups")
+        return self._taken(kept, level, Codes(renamed.codes[group.codes], renamed.labels))
+
+    def at_levels(self, kept: BoolArray) -> Cells:
+        """Cells of some of the levels, chosen by K truth values.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from likeforlike import Cells
+        >>> cells = Cells.from_rows([0.1, 0.2, 0.3], ["f", "m", "m"], [1, 1, 2])
+        >>> cells.at_levels(np.array([True, False])).counts
+        array([[1, 1]])
+        """
+        level, group = self._lines()
+        return self._taken(kept[level.codes], level, group)
+
+    def _taken(self, kept: BoolArray, level: Codes, group: Codes) -> Cells:
+        """Cells of the atoms that are kept, whose levels and groups may have new names."""
         return _collect(
             _used(Codes(level.codes[kept], level.labels)),
-            _used(Codes(renamed.codes[group.codes[kept]], renamed.labels)),
+            _used(Codes(group.codes[kept], group.labels)),
             self.atoms.values[kept],
             self.atoms.mass[kept],
             self.atoms.counts[kept],

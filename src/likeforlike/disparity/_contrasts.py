@@ -114,6 +114,10 @@ class Contrast:
         cells = self.cells.regroup({group: group for group in self.groups})
         return Contrast(cells, tuple(range(len(cells.groups))))
 
+    def supported(self) -> Contrast:
+        """The same groups in the levels where they meet, and in no other."""
+        return Contrast(self.cells.at_levels(self.support), self.positions)
+
     def pool_levels(self) -> Contrast:
         """The same groups with all levels thrown together."""
         return Contrast(self.cells.pool_levels(), self.positions)

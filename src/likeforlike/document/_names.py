@@ -8,6 +8,11 @@ from typing import TypeVar, cast
 from likeforlike._text import group_name
 from likeforlike.document._types import AuditFigures
 
+OTHER_LEVELS = "other levels"
+"""What levels are called that are shown together, each of them being too small to be shown."""
+OTHER_GROUPS = "other groups"
+"""What groups are called that are too small to be named."""
+
 D = TypeVar("D", bound=AuditFigures)
 
 

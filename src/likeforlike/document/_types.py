@@ -66,6 +66,9 @@ class SettingsPart(TypedDict):
     reference : the group that all others were compared with; null means every two.
     random_state : seed of everything random.
     score_range : lowest and highest score there can be; null if nobody said.
+    suppress_below : nothing is shown about fewer people than this: levels with a smaller cell are
+        one entry, "other levels"; counts are multiples of it; averages are rounded to half their
+        standard error. Null means that everything is shown.
     """
 
     measure: MeasureName | Literal["given"]
@@ -76,6 +79,7 @@ class SettingsPart(TypedDict):
     reference: Scalar | None
     random_state: int
     score_range: Interval | None
+    suppress_below: Annotated[int, Limits(2)] | None
 
 
 class LostPart(TypedDict):
@@ -125,7 +129,8 @@ class ProvenancePart(TypedDict):
 
     Attributes
     ----------
-    fingerprint : SHA-256 of the sorted scores, levels and groups, whatever the order of the rows.
+    fingerprint : SHA-256 of the sorted scores, levels and groups, whatever the order of the rows;
+        with suppress_below, salted with what only the auditor knows.
     versions : of likeforlike, Python and the libraries that compute.
     created : when, in coordinated universal time, as ISO 8601.
     """
@@ -438,11 +443,12 @@ class ContrastPart(TypedDict):
     test : null if nothing was resampled.
     certificate : what holds for any sample size; null unless the range of scores was given.
     paradox : whether a comparison of everybody hides or reverses the difference among equals.
-    nested : null if there are more than 500 levels.
+    nested : null if there are more than 500 levels, and with suppress_below.
     coverage : share of each group that is compared: in levels where both occur, and without a
         missing value.
     thin_share : share of each group in thin levels.
-    excluded : rows of each group in levels that hold one group only, by name of the level.
+    excluded : rows of each group in levels that hold one group only, by name of the level; in all
+        of them together with suppress_below.
     levels : ranked by contribution, thin ones last.
     distributions : scores in the levels that contribute most.
     """

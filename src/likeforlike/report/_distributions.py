@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from likeforlike.document._heights import bar_heights
 from likeforlike.document._types import ContrastPart, DistributionPart
 from likeforlike.report import _svg as svg
 from likeforlike.report._axes import axis_across
@@ -37,12 +38,20 @@ def distribution_charts(contrast: ContrastPart) -> list[tuple[str, Markup]]:
 
 def _tallest(entry: DistributionPart) -> float:
     """Each level fills its own height: a cell of one row would flatten all others."""
-    return max(share for shares in entry["shares"].values() for share in shares) or 1.0
+    return (
+        max(
+            height
+            for shares in entry["shares"].values()
+            for height in bar_heights(entry["edges"], shares)
+        )
+        or 1.0
+    )
 
 
 def _is_two_valued(entry: DistributionPart) -> bool:
     """Whether only the first and the last bin hold anything, as with decisions."""
-    return not any(share > 0.0 for shares in entry["shares"].values() for share in shares[1:-1])
+    between = [share for shares in entry["shares"].values() for share in shares[1:-1]]
+    return bool(between) and not any(share > 0.0 for share in between)
 
 
 def _histogram(entry: DistributionPart, groups: Sequence[str], up: Scale) -> list[Markup]:
@@ -60,8 +69,8 @@ def _steps(
     shares: Sequence[float], edges: Sequence[float], along: Scale, up: Scale
 ) -> list[tuple[float, float]]:
     points = [(along(edges[0]), up.start)]
-    for share, left, right in zip(shares, edges[:-1], edges[1:], strict=True):
-        points += [(along(left), up(share)), (along(right), up(share))]
+    for height, left, right in zip(bar_heights(edges, shares), edges[:-1], edges[1:], strict=True):
+        points += [(along(left), up(height)), (along(right), up(height))]
     return [*points, (along(edges[-1]), up.start)]
 
 

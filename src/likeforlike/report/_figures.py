@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from likeforlike._text import counted
+from likeforlike.document._names import OTHER_LEVELS
 from likeforlike.document._types import AuditFigures, ContrastPart
 from likeforlike.report._format import (
     confidence,
@@ -42,7 +43,7 @@ def key_figures(document: AuditFigures) -> list[KeyFigure]:
         _p_value(document, contrast),
         _distances(document, contrast),
         _rows(contrast),
-        _coverage(contrast),
+        _coverage(document, contrast),
     ]
 
 
@@ -97,12 +98,16 @@ def _rows(contrast: ContrastPart) -> KeyFigure:
         (count(rows), group)
         for rows, group in zip(contrast["rows"], contrast["groups"], strict=True)
     ]
-    note = f"in {counted(len(contrast['levels']), 'level')} where both occur"
+    shown = [level for level in contrast["levels"] if level["name"] != OTHER_LEVELS]
+    others = " and others" if len(shown) < len(contrast["levels"]) else ""
+    note = f"in {counted(len(shown), 'level')}{others} where both occur"
     return KeyFigure("Rows compared", lines, note)
 
 
-def _coverage(contrast: ContrastPart) -> KeyFigure:
+def _coverage(document: AuditFigures, contrast: ContrastPart) -> KeyFigure:
     lines = [(percent(contrast["coverage"][group]), group) for group in contrast["groups"]]
     excluded = len(contrast["excluded"])
     note = f"{counted(excluded, 'level')} left out" if excluded else "no level left out"
+    if excluded and document["settings"]["suppress_below"] is not None:
+        note = "some levels left out"
     return KeyFigure("Coverage", lines, note)

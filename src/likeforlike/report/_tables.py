@@ -52,7 +52,7 @@ def level_rows(contrast: ContrastPart) -> list[Row]:
 def excluded_rows(contrast: ContrastPart) -> list[tuple[str, str]]:
     """Levels that lack a group, and the rows they hold."""
     return [
-        (name, ", ".join(f"{count(n)} {group}" for group, n in rows.items() if n))
+        (name, ", ".join(f"{count(n)} {group}" for group, n in rows.items() if n) or "few")
         for name, rows in islice(contrast["excluded"].items(), EXCLUDED)
     ]
 
@@ -110,6 +110,7 @@ def _setting(name: str) -> str:
         "random_state": "Random seed",
         "reference": "Reference group",
         "adjustment": "Adjustment of p-values",
+        "suppress_below": "Nothing is shown about fewer people than",
     }
     return labels.get(name, name.replace("_", " ").capitalize())
 

@@ -1,0 +1,396 @@
+"""Disclosure control: a document that shows no single person.
+
+Whoever passes an audit on passes on what it says about people, and where a level holds one woman it
+says what she earns. This takes the figures of an audit and leaves what is about many:
+
+- levels in which a person counts for more than one part in `limit` are shown together, and so are
+  groups; two groups that only such levels could compare are not shown;
+- every count is rounded to a multiple of the limit, so that no difference of counts is one;
+- every average is rounded to half its standard error, so that no difference of averages is a score;
+- histograms have round edges and bars of many;
+- levels that hold one group only are counted together;
+- what depends on the lowest and the highest score alone is left out.
+
+Everything that people see is made of the document, so it is done once, here.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.auditing._coarse import (
+    Grid,
+    coarse_count,
+    coarse_p,
+    coarse_share,
+    noise_grid,
+    significant,
+)
+from likeforlike.auditing._coarse_histograms import coarse_histograms
+from likeforlike.auditing._coarse_levels import coarse_levels, thin_shares
+from likeforlike.auditing._comparisons import Unexamined
+from likeforlike.auditing._contrast_audit import ContrastAudit
+from likeforlike.auditing._missing import LostRows
+from likeforlike.auditing._small_cells import Crowd, People, people_of
+from likeforlike.auditing._tables import TableCells
+from likeforlike.disparity._cdd_lp import Disparity, contrast_disparity
+from likeforlike.disparity._contrasts import Contrast
+from likeforlike.document._names import OTHER_GROUPS
+from likeforlike.document._types import (
+    AuditFigures,
+    ContrastPart,
+    DataPart,
+    DistributionPart,
+    EstimatePart,
+    GapPart,
+    LevelPart,
+    LostPart,
+    OmnibusPart,
+    TestPart,
+    UnexaminedPart,
+)
+from likeforlike.errors import InputError
+
+_SHOWN_LEVELS = 6
+_ONE_GROUP = "levels that hold one group only"
+_FEW_SHARED = "too few of them share a level for the comparison to be shown."
+_FEW_ROWS = "they have too few rows to be shown."
+_COUNTED = re.compile(r"\d+% of the measure")
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """What of an audit may be shown.
+
+    Attributes
+    ----------
+    contrasts, unexamined, table : of the audit.
+    limit : nobody may count for more than one part in so many.
+    """
+
+    contrasts: Sequence[ContrastAudit]
+    unexamined: Sequence[Unexamined]
+    table: TableCells
+    limit: int
+
+    @cached_property
+    def shown(self) -> list[bool]:
+        """Whether each contrast is shown."""
+        return [_is_shown(self._crowd(each), each, self.table) for each in self.contrasts]
+
+    @cached_property
+    def _people(self) -> People:
+        return people_of(self.table.cells)
+
+    @cached_property
+    def _small_groups(self) -> set[str]:
+        """Groups so small that to name them would be to name people."""
+        whole = self.table.cells.mass.sum(axis=0)
+        shares = self.table.cells.mass / np.where(whole > 0.0, whole, 1.0)
+        return {
+            str(group)
+            for g, group in enumerate(self.table.cells.groups)
+            if not Crowd(self._people, (g, g), self.limit).hides_within(shares[:, g], g)
+        }
+
+    def refuse_nothing(self) -> None:
+        """Raise if no contrast could be shown."""
+        if not any(self.shown):
+            raise InputError(
+                f"with suppress_below={self.limit} there is nothing to show: in every comparison "
+                f"single rows count for more than one part in {self.limit}. Use coarser levels or "
+                "groups (--bins), or keep the audit to yourself and leave suppress_below out."
+            )
+
+    def figures(self, figures: AuditFigures) -> AuditFigures:
+        """The figures of an audit without what is about single people."""
+        pairs = zip(self.contrasts, figures["contrasts"], self.shown, strict=True)
+        omnibus = figures["omnibus"]
+        return {
+            "schema_version": figures["schema_version"],
+            "roles": figures["roles"],
+            "settings": figures["settings"],
+            "data": self._data(figures["data"]),
+            "contrasts": [self._contrast(each, part) for each, part, shown in pairs if shown],
+            "omnibus": None
+            if omnibus is None
+            else OmnibusPart(p_value=coarse_p(omnibus["p_value"]), groups=omnibus["groups"]),
+            "unexamined": [self._unexamined(each) for each in self.not_shown],
+            # They were given on what is shown.
+            "verdicts": figures["verdicts"],
+            "provenance": figures["provenance"],
+        }
+
+    @cached_property
+    def ruled(self) -> tuple[ContrastAudit, ...]:
+        """Contrasts that are shown, with the intervals that are: what a verdict may rest on."""
+        return tuple(
+            _ruled(each, self._grid(each))
+            for each, shown in zip(self.contrasts, self.shown, strict=True)
+            if shown
+        )
+
+    @cached_property
+    def not_shown(self) -> tuple[Unexamined, ...]:
+        """Who could not be compared, and who is not shown; small groups have no name."""
+        withheld = [
+            Unexamined(each.groups, self._group_rows(each.groups), _FEW_SHARED)
+            for each, shown in zip(self.contrasts, self.shown, strict=True)
+            if not shown
+        ]
+        all_of_them = [*self.unexamined, *withheld]
+        named = [each for each in all_of_them if self._small_groups.isdisjoint(each.groups)]
+        if self._small_groups:
+            rows = sum(self._group_rows(tuple(self._small_groups)).values())
+            named.append(Unexamined((OTHER_GROUPS,), {OTHER_GROUPS: rows}, _FEW_ROWS))
+        return tuple(named)
+
+    def _group_rows(self, groups: Sequence[str]) -> dict[str, int]:
+        rows = self.table.cells.counts.sum(axis=0).tolist()
+        names = map(str, self.table.cells.groups)
+        return {name: n for name, n in zip(names, rows, strict=True) if name in groups}
+
+    def _crowd(self, contrast: ContrastAudit) -> Crowd:
+        return Crowd(self._people, _positions(contrast, self.table), self.limit)
+
+    def _grid(self, contrast: ContrastAudit) -> Grid:
+        """What averages of a contrast are rounded to."""
+        overall, among_equals = contrast.unconditional, contrast.conditional
+        known = contrast.gap.method != "none"
+        return noise_grid(contrast.gap.error if known else 0.0, (overall.value, among_equals.value))
+
+    def _count(self, rows: float) -> int:
+        return coarse_count(rows, self.limit)
+
+    def _share(self, share: float, rows: float) -> float:
+        return coarse_share(share, rows, self.limit)
+
+    # The parts of the document -------------------------------------------------------------------
+
+    def _data(self, data: DataPart) -> DataPart:
+        return {
+            "rows": self._count(data["rows"]),
+            "used": self._count(data["used"]),
+            "missing": {column: self._count(rows) for column, rows in data["missing"].items()},
+            "lost": [self._lost(each) for each in self._lost_rows()],
+            "nulls": {
+                column: {word: self._count(times) for word, times in words.items()}
+                for column, words in data["nulls"].items()
+            },
+            "values": data["values"],
+            "edges": data["edges"],
+            "engine": data["engine"],
+            "resolution": data["resolution"],
+        }
+
+    def _lost_rows(self) -> list[LostRows]:
+        """Rows left out by group, with small groups put together."""
+        named = [each for each in self.table.lost if not self._is_small(each)]
+        small = [each for each in self.table.lost if self._is_small(each)]
+        if small:
+            rows, lost = sum(each.rows for each in small), sum(each.lost for each in small)
+            named.append(LostRows(OTHER_GROUPS, rows, lost))
+        return named
+
+    def _is_small(self, lost: LostRows) -> bool:
+        if lost.group is None:
+            return False
+        return lost.group in self._small_groups or lost.rows - lost.lost < self.limit
+
+    def _lost(self, lost: LostRows) -> LostPart:
+        return {
+            "group": lost.group,
+            "rows": self._count(lost.rows),
+            "lost": self._count(lost.lost),
+        }
+
+    def _unexamined(self, each: Unexamined) -> UnexaminedPart:
+        return {
+            "groups": list(each.groups),
+            "rows": {group: self._count(rows) for group, rows in each.rows.items()},
+            "reason": each.reason,
+        }
+
+    def _contrast(self, contrast: ContrastAudit, part: ContrastPart) -> ContrastPart:
+        grid = self._grid(contrast)
+        overall = self._overall(contrast)
+        everybody = overall.by_level.counts.sum(axis=0)
+        crowd = self._crowd(contrast)
+        levels = coarse_levels(part, self._merged(crowd, contrast), grid, self.limit)
+        bounds, test = part["certificate"], part["test"]
+        compared = sum(part["rows"])
+        return {
+            "groups": part["groups"],
+            "rows": [self._count(rows) for rows in part["rows"]],
+            "unconditional": {
+                "value": grid.nearest(overall.value),
+                "gap": grid.nearest(overall.gap),
+                "rows": [self._count(rows) for rows in everybody.tolist()],
+            },
+            "conditional": {
+                "value": grid.nearest(part["conditional"]["value"]),
+                "gap": grid.nearest(part["conditional"]["gap"]),
+            },
+            "gap": _gap(part["gap"], grid),
+            "estimate": self._estimate(part["estimate"], grid, compared),
+            "p_value": None if part["p_value"] is None else coarse_p(part["p_value"]),
+            "test": None if test is None else _test(test, grid),
+            "certificate": None
+            if bounds is None
+            else {
+                "lower": grid.below(bounds["lower"]),
+                "upper": grid.above(bounds["upper"]),
+                "confidence": bounds["confidence"],
+            },
+            "paradox": part["paradox"],
+            # What changing level costs is known from the lowest and the highest score.
+            "nested": None,
+            "coverage": {
+                group: self._share(share, rows)
+                for (group, share), rows in zip(
+                    part["coverage"].items(), everybody.tolist(), strict=True
+                )
+            },
+            "thin_share": thin_shares(levels, part, everybody.tolist(), self.limit),
+            "excluded": self._excluded(part),
+            "levels": levels,
+            "distributions": self._distributions(contrast, levels),
+        }
+
+    def _overall(self, contrast: ContrastAudit) -> Disparity:
+        """Everybody; without those whom nobody equals, where they are so few that they show."""
+        cells, groups = self.table.cells, _positions(contrast, self.table)
+        pair = Contrast(cells, groups)
+        crowd = self._crowd(contrast)
+        alone = np.where(pair.support[:, None], 0.0, pair.shares)
+        if all(
+            crowd.hides_within(alone[:, side], group)
+            for side, group in enumerate(groups)
+            if alone[:, side].any()
+        ):
+            return contrast.unconditional
+        return contrast_disparity(pair.narrow().supported().pool_levels())
+
+    def _merged(self, crowd: Crowd, contrast: ContrastAudit) -> list[bool]:
+        """Whether each level of a contrast is shown together with others."""
+        places, measure = _measured(contrast, self.table)
+        support = np.zeros(measure.size, np.bool_)
+        support[places] = True
+        merged: list[bool] = crowd.merged(measure, support)[places].tolist()
+        return merged
+
+    def _estimate(
+        self, estimate: EstimatePart | None, grid: Grid, rows: int
+    ) -> EstimatePart | None:
+        if estimate is None:
+            return None
+        value, (low, high) = estimate["value"], estimate["interval"]
+        reason, squared = estimate["reason"], estimate["squared"]
+        return {
+            "value": None if value is None else grid.nearest(value),
+            "interval": [
+                None if low is None else grid.below(low),
+                None if high is None else grid.above(high),
+            ],
+            "confidence": estimate["confidence"],
+            "squared": None if squared is None else significant(squared),
+            "distance": estimate["distance"],
+            "replicated": self._share(estimate["replicated"], rows),
+            "reason": None if reason is None else _COUNTED.sub("Part of the measure", reason),
+        }
+
+    def _excluded(self, part: ContrastPart) -> dict[str, dict[str, int]]:
+        """Rows of each group that nobody of the other equals, in all levels together."""
+        if not part["excluded"]:
+            return {}
+        rows = {
+            group: self._count(sum(each[group] for each in part["excluded"].values()))
+            for group in part["groups"]
+        }
+        return {_ONE_GROUP: rows}
+
+    def _distributions(
+        self, contrast: ContrastAudit, levels: Sequence[LevelPart]
+    ) -> list[DistributionPart]:
+        names = [each["name"] for each in levels[:_SHOWN_LEVELS]]
+        labels = [(each.level, each.name) for each in contrast.levels if each.name in names]
+        groups = _positions(contrast, self.table)
+        return coarse_histograms(self.table.cells, labels, groups, self.limit)
+
+
+def _positions(contrast: ContrastAudit, table: TableCells) -> tuple[int, int]:
+    """Where the two groups are among those of the table."""
+    names = [str(group) for group in table.cells.groups]
+    first, second = contrast.groups
+    return names.index(first), names.index(second)
+
+
+def _measured(contrast: ContrastAudit, table: TableCells) -> tuple[IntArray, FloatArray]:
+    """Where the levels of a contrast are in the table, and how much each of its K levels counts."""
+    position = {level: k for k, level in enumerate(table.cells.levels)}
+    places = np.array([position[each.level] for each in contrast.levels])
+    measure = np.zeros(len(position))
+    measure[places] = [each.weight for each in contrast.levels]
+    return places, measure
+
+
+def _is_shown(crowd: Crowd, contrast: ContrastAudit, table: TableCells) -> bool:
+    """Whether nobody counts for much, neither among equals nor among everybody."""
+    _, measure = _measured(contrast, table)
+    pair = Contrast(table.cells, crowd.groups)
+    compared = np.where(pair.support[:, None], pair.shares, 0.0)
+    return crowd.hides(measure) and all(
+        crowd.hides_within(shares[:, side], group)
+        for shares in (pair.shares, compared)
+        for side, group in enumerate(crowd.groups)
+    )
+
+
+def _outward(grid: Grid, ends: tuple[float, float]) -> tuple[float, float]:
+    low, high = ends
+    return (
+        grid.below(low) if math.isfinite(low) else low,
+        grid.above(high) if math.isfinite(high) else high,
+    )
+
+
+def _ruled(contrast: ContrastAudit, grid: Grid) -> ContrastAudit:
+    gap, distance = contrast.gap, contrast.estimate
+    if distance is not None:
+        distance = replace(distance, interval=_outward(grid, distance.interval))
+    return replace(
+        contrast, gap=replace(gap, interval=_outward(grid, gap.interval)), estimate=distance
+    )
+
+
+def _gap(gap: GapPart, grid: Grid) -> GapPart:
+    ends, error = gap["interval"], gap["error"]
+    return {
+        "value": grid.nearest(gap["value"]),
+        "interval": None if ends is None else list(_outward(grid, (ends[0], ends[1]))),
+        "confidence": gap["confidence"],
+        "error": None if error is None else significant(error),
+        "method": gap["method"],
+        "reason": gap["reason"],
+    }
+
+
+def _test(test: TestPart, grid: Grid) -> TestPart:
+    chance, excess, detectable = test["null_distance"], test["excess"], test["detectable"]
+    return {
+        "p_value": coarse_p(test["p_value"]),
+        "method": test["method"],
+        "spoke": test["spoke"],
+        "components": {name: coarse_p(p) for name, p in test["components"].items()},
+        "null_distance": None if chance is None else significant(chance),
+        "excess": None if excess is None else grid.nearest(excess),
+        "detectable": None if detectable is None else significant(detectable),
+        "permutations": test["permutations"],
+    }

@@ -1,0 +1,44 @@
+"""The salt of fingerprints in a file that stays with the auditor."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from likeforlike.auditing._provenance import new_salt
+from likeforlike.errors import InputError
+
+_LONGEST = 4096
+
+
+def kept_salt(path: Path) -> str:
+    """The salt in a file. If there is no file, one is made that only its owner can read."""
+    try:
+        salt = _read(path)
+    except FileNotFoundError:
+        return _made(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read as a salt: {error}.") from error
+    if not salt:
+        raise InputError(f"{path} is empty; name a file that is not there to have a salt made.")
+    return salt
+
+
+def _read(path: Path) -> str:
+    with path.open("rb") as file:
+        content = file.read(_LONGEST + 1)
+    if len(content) > _LONGEST:
+        raise InputError(f"{path} is too large for a salt; was another file meant?")
+    return content.decode("utf-8").strip()
+
+
+def _made(path: Path) -> str:
+    salt = new_salt()
+    try:
+        # Nobody else may read it, and a file that has come meanwhile is not overwritten.
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise InputError(f"the salt cannot be kept in {path}: {error}.") from error
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(f"{salt}\n")
+    return salt
