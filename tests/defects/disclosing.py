@@ -214,8 +214,9 @@ def equations(document: Any, audit: lfl.Audit) -> tuple[Floats, Floats]:
         told.append(gap)
 
     for contrast in document["contrasts"]:
-        pair = tuple(groups.index(group) for group in contrast["groups"])
-        known = exact[tuple(contrast["groups"])]
+        first, second = contrast["groups"]
+        pair = (groups.index(first), groups.index(second))
+        known = exact[first, second]
         weights = np.zeros(n_levels)
         for level in known.levels:
             weights[names[level.name]] = level.weight

@@ -141,7 +141,8 @@ def test_a_small_level_is_shown_together_with_the_next_smallest(audit: lfl.Audit
     assert names(contrast) == ["job clerk", "job nurse", "other levels"]
     others = contrast["levels"][-1]
     assert others["rows"] == {"f": 20, "m": 20}
-    assert others["gap_interval"] is others["p_value"] is others["p_adjusted"] is None
+    assert others["gap_interval"] is None
+    assert others["p_value"] is None
     assert contrast["excluded"] == {"levels that hold one group only": {"f": 0, "m": 0}}
     assert contrast["nested"] is None
 
@@ -162,7 +163,7 @@ def test_nobody_can_read_what_a_single_person_earns(audit: lfl.Audit, tmp_path: 
 
 
 def test_edges_of_histograms_are_nobodys_score(audit: lfl.Audit) -> None:
-    low, high = salaries()["pay"].min(), salaries()["pay"].max()
+    low, high = np.quantile(salaries()["pay"].to_numpy(), [0.0, 1.0])
     for shown in audit.to_dict()["contrasts"][0]["distributions"]:
         assert shown["edges"][0] < low < high < shown["edges"][-1]
         assert all(edge == significant(edge, 3) for edge in shown["edges"])

@@ -204,6 +204,7 @@ class Audit:
 
     def to_dict(self) -> AuditDocument:
         """Everything as plain values; the page and the JSON are made of this and nothing else."""
+        hidden = self._disclosure()
         return audit_document(
             self.contrasts,
             self.omnibus,
@@ -213,7 +214,7 @@ class Audit:
             self.table,
             self.provenance,
             self.verdicts,
-            self._disclosure(),
+            None if hidden is None else hidden.figures,
         )
 
     def to_json(self, path: str | Path | None = None) -> str:

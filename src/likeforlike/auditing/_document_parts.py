@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from likeforlike._arrays import IntArray
 from likeforlike._text import json_visible
 from likeforlike.auditing._comparisons import Unexamined
 from likeforlike.auditing._contrast_audit import ContrastAudit, Distribution, LevelAudit
-from likeforlike.auditing._disclosure import Disclosure
 from likeforlike.auditing._findings import finding
 from likeforlike.auditing._gate import Ruling
 from likeforlike.auditing._missing import LostRows
@@ -59,9 +58,9 @@ def audit_document(
     table: TableCells,
     provenance: Provenance,
     verdicts: Sequence[Ruling] = (),
-    disclosure: Disclosure | None = None,
+    hide: Callable[[AuditFigures], AuditFigures] | None = None,
 ) -> AuditDocument:
-    """The document of an audit, with its finding; of what may be shown, if that is not all."""
+    """The document of an audit, with its finding; `hide` leaves what may be shown."""
     figures: AuditFigures = {
         "schema_version": SCHEMA_VERSION,
         "roles": _roles(roles),
@@ -75,8 +74,8 @@ def audit_document(
         "verdicts": [verdict_part(ruling) for ruling in verdicts],
         "provenance": _provenance(provenance),
     }
-    if disclosure is not None:
-        figures = disclosure.figures(figures)
+    if hide is not None:
+        figures = hide(figures)
     return {"schema": "likeforlike.audit", **figures, "finding": finding(named_groups(figures))}
 
 

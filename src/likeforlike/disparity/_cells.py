@@ -414,7 +414,11 @@ class Cells:
         return self._taken(kept, level, Codes(renamed.codes[group.codes], renamed.labels))
 
     def at_levels(self, kept: BoolArray) -> Cells:
-        """Cells of some of the levels, chosen by K truth values.
+        """Cells of some of the levels.
+
+        Parameters
+        ----------
+        kept : (K,) truth values, which of them.
 
         Examples
         --------
