@@ -216,11 +216,17 @@ def _who_was_not_compared(document: AuditFigures, contrast: ContrastPart) -> lis
     ]
     cautions += [
         f"{share:.1%} of {group} are in levels with fewer than "
-        f"{document['settings']['min_cell']} rows of a group; such levels say little on their own."
+        f"{document['settings']['min_cell']} rows of a group{_or_hidden(contrast)}; such levels "
+        "say little on their own."
         for group, share in contrast["thin_share"].items()
         if share > 0.0005
     ]
     return cautions + _lost_sentences(document["data"])
+
+
+def _or_hidden(contrast: ContrastPart) -> str:
+    hidden = any(level["name"] == OTHER_LEVELS for level in contrast["levels"])
+    return ", or in levels that are shown together" if hidden else ""
 
 
 def _lost_sentences(data: DataPart) -> list[str]:
