@@ -13,22 +13,27 @@ from likeforlike._lazy import lazy_package
 if TYPE_CHECKING:
     from likeforlike.teams._custodian import Custodian
     from likeforlike.teams._ledger import AlteredLedger, Ledger, OverBudget, Receipt
+    from likeforlike.teams._plan import AuditPlan, audit_plan
+    from likeforlike.teams._plan_audit import PlanAudit
     from likeforlike.teams._randomise import randomise
     from likeforlike.teams._releases import Noise, Release, ReleaseKind
     from likeforlike.teams._requests import CountsRequest, Request, SumsRequest
 
 __all__ = [
     "AlteredLedger",
+    "AuditPlan",
     "CountsRequest",
     "Custodian",
     "Ledger",
     "Noise",
     "OverBudget",
+    "PlanAudit",
     "Receipt",
     "Release",
     "ReleaseKind",
     "Request",
     "SumsRequest",
+    "audit_plan",
     "randomise",
 ]
 
@@ -37,6 +42,8 @@ lazy_package(
     {
         "_custodian": ["Custodian"],
         "_ledger": ["AlteredLedger", "Ledger", "OverBudget", "Receipt"],
+        "_plan": ["AuditPlan", "audit_plan"],
+        "_plan_audit": ["PlanAudit"],
         "_randomise": ["randomise"],
         "_releases": ["Noise", "Release", "ReleaseKind"],
         "_requests": ["CountsRequest", "Request", "SumsRequest"],

@@ -2,8 +2,9 @@
 
 At parity the rows of the second group are dealt to the bins of a level as if by lot. So they are
 dealt, by a hypergeometric law with the totals that were seen, the custodian's noise is drawn
-afresh, and everything is computed as for the release. Two statistics, the signed gap and the mean square of
-W_1, make one p-value: the smaller of their two is compared with the smaller of two in every deal.
+afresh, and everything is computed as for the release. Two statistics, the signed gap and the mean
+square of W_1, make one p-value: the smaller of their two is compared with the smaller of two in
+every deal.
 """
 
 from __future__ import annotations

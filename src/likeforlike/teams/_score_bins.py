@@ -102,11 +102,13 @@ class ScoreBins:
         The transpose of `spread`: Σ_j h_j spread(x)_j = Σ_b gathered(h)_b x_b.
         """
         below, above = self._beside
-        worth: FloatArray = np.add.reduceat(of_parts * self.share, self._begins, axis=-1)
+        worth = np.add.reduceat(of_parts * self.share, self._begins, axis=-1)
         tilt = np.add.reduceat(of_parts * self._across, self._begins, axis=-1) * self._per_row
-        np.add.at(worth, (..., above), tilt / self.rows[above])
-        np.add.at(worth, (..., below), -tilt / self.rows[below])
-        return worth
+        by_bin = worth.T.copy()
+        np.add.at(by_bin, above, (tilt / self.rows[above]).T)
+        np.add.at(by_bin, below, (-tilt / self.rows[below]).T)
+        gathered: FloatArray = by_bin.T
+        return gathered
 
     def by_level(self, of_bins: FloatArray) -> FloatArray:
         """Sums over the bins of each level, (..., B) to (..., K)."""

@@ -1,0 +1,463 @@
+"""The audit of a plan: noisy counts read as an audit, on the same page as any other."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._text import figure
+from likeforlike.auditing._comparisons import Unexamined
+from likeforlike.auditing._contrast_audit import ContrastAudit, Distribution, LevelAudit
+from likeforlike.auditing._document_parts import audit_document, document_json
+from likeforlike.auditing._gate import GateOf, Ruling, Threshold, Verdict, rule
+from likeforlike.auditing._provenance import Provenance, provenance
+from likeforlike.auditing._settings import Settings
+from likeforlike.auditing._tables import Roles, TableCells
+from likeforlike.disparity._cdd_lp import Disparity, LevelTable
+from likeforlike.disparity._cells import Cells
+from likeforlike.disparity._columns import Codes
+from likeforlike.document._types import AuditDocument, FindingPart
+from likeforlike.errors import InputError
+from likeforlike.files._writing import write_whole
+from likeforlike.inference import HeadlineTest, adjust
+from likeforlike.inference._intervals import check_confidence, simultaneous_confidence
+from likeforlike.inference._student import normal_quantile
+from likeforlike.teams._noisy_counts import read_counts
+from likeforlike.teams._noisy_estimates import Estimates, estimate
+from likeforlike.teams._noisy_pair import NoisyPair
+from likeforlike.teams._noisy_test import NoisyTest, parity_test
+from likeforlike.teams._plan import level_name, whole_counts
+from likeforlike.teams._releases import Noise, Release
+
+if TYPE_CHECKING:
+    from likeforlike.teams._plan import AuditPlan
+
+_SHOWN_LEVELS = 6
+_HISTOGRAM_BINS = 24
+_FEWEST_DEALS = 19
+
+
+@dataclass(frozen=True, eq=False)
+class PlanAudit:
+    """What noisy counts say about scores; figures without a contrast are those of the first one.
+
+    Every interval and p-value holds for sampling and for the custodian's noise together.
+
+    Attributes
+    ----------
+    contrasts : every two groups compared, the clearest evidence first.
+    unexamined : pairs of groups that could not be compared.
+    roles, settings, table, provenance : as of an `Audit`.
+    epsilon : what the release may tell about one person.
+    noise : its law.
+    errors : {pair of groups: standard errors of the gap, from sampling and from noise}.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.teams import Custodian, Ledger, audit_plan
+    >>> loans = make_loans(20_000, gap=0.1).frame.with_row_index("id")
+    >>> plan = audit_plan(loans["score"], loans["income"], loans["id"], legitimate="income")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = Ledger(f"{folder}/a.ledger", epsilon=1.0)
+    ...     custodian = Custodian.of_columns(loans["id"], loans["sex"], ledger)
+    ...     found = plan.read(custodian.counts(plan.request, epsilon=1.0), permutations=99)
+    >>> found.gate(0.05), found.noise["law"]
+    ('fail', 'discrete Laplace')
+    """
+
+    contrasts: tuple[ContrastAudit, ...]
+    unexamined: tuple[Unexamined, ...]
+    roles: Roles
+    settings: Settings
+    table: TableCells = field(repr=False)
+    provenance: Provenance
+    epsilon: float
+    noise: Noise
+    errors: dict[tuple[str, str], tuple[float, float]]
+    verdicts: list[Ruling] = field(default_factory=list)
+
+    @property
+    def headline(self) -> str:
+        """What was found, in one sentence."""
+        return self.finding["headline"]
+
+    @property
+    def finding(self) -> FindingPart:
+        """What was found in plain language: headline, sentences, cautions."""
+        return self.to_dict()["finding"]
+
+    @property
+    def gap(self) -> float:
+        """The signed gap among equals, Σ_l Q(l) (m_1 - m_0): second group minus first."""
+        return self.contrasts[0].gap.value
+
+    @property
+    def gap_interval(self) -> tuple[float, float]:
+        """Confidence interval of the gap."""
+        return self.contrasts[0].gap.interval
+
+    @property
+    def estimate(self) -> float | None:
+        """The distance among equals, (Σ Q W_1²)^½, without what chance and noise add."""
+        distance = self.contrasts[0].estimate
+        return None if distance is None else distance.value
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Confidence interval of the estimate."""
+        distance = self.contrasts[0].estimate
+        return None if distance is None else distance.interval
+
+    @property
+    def observed(self) -> float:
+        """Σ_l Q(l) W_1(l) as an audit with A would have observed it, without the noise."""
+        return self.contrasts[0].conditional.value
+
+    @property
+    def p_value(self) -> float | None:
+        """Of the test within levels, adjusted if there are several contrasts."""
+        return self.contrasts[0].p_value
+
+    @property
+    def levels(self) -> tuple[LevelAudit, ...]:
+        """One entry a level, ranked by contribution; rows of groups are noisy."""
+        return self.contrasts[0].levels
+
+    @property
+    def coverage(self) -> dict[str, float]:
+        """Share of each group that is compared, as far as noisy counts tell."""
+        return self.contrasts[0].coverage
+
+    def gate(self, threshold: float, *, of: GateOf = "distance") -> Verdict:
+        """What `verdict` says, in one word.
+
+        Parameters
+        ----------
+        threshold : the largest disparity allowed, in units of the score.
+        of : "distance" or "gap".
+        """
+        return self.verdict(threshold, of=of).verdict
+
+    def verdict(self, threshold: float, *, of: GateOf = "distance") -> Ruling:
+        """Compare the interval of every contrast with a threshold, as `Audit.verdict` does.
+
+        Parameters
+        ----------
+        threshold : the largest disparity allowed, in units of the score.
+        of : "distance" or "gap".
+        """
+        asked = [Threshold(threshold, of)]
+        ruling = rule(self.contrasts, self.unexamined, asked, self.roles.sensitive)
+        if ruling not in self.verdicts:
+            self.verdicts.append(ruling)
+        return ruling
+
+    def to_dict(self) -> AuditDocument:
+        """The document of an audit, as plain values."""
+        return audit_document(
+            self.contrasts,
+            None,
+            self.unexamined,
+            self.roles,
+            self.settings,
+            self.table,
+            self.provenance,
+            self.verdicts,
+        )
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The document as JSON; also written to `path`, whole or not at all.
+
+        Parameters
+        ----------
+        path : of the file, or `None`.
+        """
+        text = document_json(self.to_dict())
+        if path is not None:
+            write_whole(path, text)
+        return text
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """One self-contained page; also written to `path`, whole or not at all.
+
+        Parameters
+        ----------
+        path : of the file, or `None`.
+        """
+        from likeforlike.report import page
+
+        text = page(self.to_dict())
+        if path is not None:
+            write_whole(path, text)
+        return text
+
+    def _repr_html_(self) -> str:
+        from likeforlike.report import summary
+
+        return summary(self.to_dict())
+
+
+def examine_pairs(
+    plan: AuditPlan,
+    release: Release,
+    pairs: Sequence[NoisyPair | tuple[int, int]],
+    confidence: float,
+    permutations: int,
+    seed: int,
+) -> PlanAudit:
+    """The audit of a plan: every pair of groups examined, the clearest evidence first."""
+    check_confidence(confidence)
+    if isinstance(permutations, bool) or not permutations >= _FEWEST_DEALS:
+        raise InputError(f"permutations must be {_FEWEST_DEALS} or more, not {permutations!r}.")
+    compared = [pair for pair in pairs if isinstance(pair, NoisyPair)]
+    each = simultaneous_confidence(confidence, len(compared))
+    rngs = np.random.default_rng(seed).spawn(len(compared))
+    found = [
+        (pair, estimate(pair, each, rng), parity_test(pair, permutations, rng))
+        for pair, rng in zip(compared, rngs, strict=True)
+    ]
+    adjusted = adjust(np.array([test.p_value for _, _, test in found]), "holm")
+    examined = [
+        _examined(plan, release, pair, said, test, float(p_value), permutations)
+        for (pair, said, test), p_value in zip(found, adjusted, strict=True)
+    ]
+    errors = {
+        contrast.groups: (said.sampling, said.noise)
+        for contrast, (_, said, _) in zip(examined, found, strict=True)
+    }
+    examined.sort(key=_clearest)
+    return PlanAudit(
+        contrasts=tuple(examined),
+        unexamined=tuple(_apart(plan, release, pair) for pair in pairs if isinstance(pair, tuple)),
+        roles=Roles(plan.score, plan.sensitive, plan.legitimate),
+        settings=Settings(
+            permutations=permutations, confidence=confidence, adjustment="holm", random_state=seed
+        ),
+        table=_table(plan, release),
+        provenance=provenance(plan.request.digest),
+        epsilon=release.epsilon,
+        noise=release.noise,
+        errors=errors,
+    )
+
+
+def _clearest(contrast: ContrastAudit) -> tuple[float, float]:
+    gap = contrast.gap
+    return contrast.p_value or 0.0, -abs(gap.value) / max(gap.error, 1e-300)
+
+
+def _noise_words(release: Release, said: Estimates) -> str:
+    """What is in every interval beside chance."""
+    rows = f", up to {release.rows_per_person} rows a person" if release.rows_per_person > 1 else ""
+    return (
+        f"The custodian added noise to every count (epsilon = {release.epsilon:g}, discrete "
+        f"Laplace of scale {release.noise['scale']}{rows}). It is in every interval and p-value: "
+        f"the gap has the standard error {figure(said.gap.error)}, of which sampling alone would "
+        f"be {figure(said.sampling)}. Rows of groups are noisy, too."
+    )
+
+
+def _examined(
+    plan: AuditPlan,
+    release: Release,
+    pair: NoisyPair,
+    said: Estimates,
+    test: NoisyTest,
+    p_value: float,
+    permutations: int,
+) -> ContrastAudit:
+    reason = _noise_words(release, said)
+    first, second = (release.groups[g] for g in pair.pair)
+    conditional = _disparity(plan, pair, said.observed, (first, second))
+    ranking = np.argsort(-pair.measure * said.observed**2, kind="stable")
+    return ContrastAudit(
+        groups=(first, second),
+        unconditional=_overall(plan, pair, (first, second)),
+        conditional=conditional,
+        nested=None,
+        gap=replace(said.gap, reason=reason),
+        test=_headline(pair, test, permutations),
+        estimate=replace(said.distance, reason=reason),
+        p_value=p_value,
+        certificate=None,
+        paradox="none",
+        levels=_levels(plan, pair, said, test, ranking, (first, second)),
+        coverage={str(group): share for group, share in conditional.coverage.items()},
+        thin_share={first: 0.0, second: 0.0},
+        excluded={
+            level_name(level, plan.legitimate): {str(g): rows for g, rows in counts.items()}
+            for level, counts in conditional.excluded.items()
+        },
+        distributions=_distributions(plan, pair, ranking, (first, second)),
+    )
+
+
+def _headline(pair: NoisyPair, test: NoisyTest, permutations: int) -> HeadlineTest:
+    spoke = min(test.components, key=lambda name: test.components[name])
+    return HeadlineTest(
+        p_value=test.p_value,
+        tail_p_value=test.p_value,
+        spoke="gap" if spoke == "gap" else "distance",
+        components={"gap": test.components["gap"], "distance": test.components["distance"]},
+        method="permutation",
+        level_p_values=test.levels,
+        level_adjusted=adjust(test.levels, "holm"),
+        null_distance=float(pair.measure @ test.null),
+        level_null_distance=test.null,
+        detectable=None,
+        permutations=permutations,
+    )
+
+
+def _whole(totals: FloatArray) -> list[int]:
+    """Noisy rows as rows are written: whole numbers, none below 0."""
+    rows: list[int] = np.maximum(np.rint(totals), 0.0).astype(int).tolist()
+    return rows
+
+
+def _disparity(
+    plan: AuditPlan, pair: NoisyPair, distances: FloatArray, groups: tuple[str, str]
+) -> Disparity:
+    """Σ Q W_1 without the noise, with coverage and what is left out as noisy counts tell them."""
+    everywhere = plan.bins.by_level(pair.known.counts[list(pair.pair)])
+    whole = np.maximum(everywhere, 0.0).sum(axis=1)
+    covered = np.clip(pair.totals.sum(axis=1) / whole, 0.0, 1.0)
+    kept = np.flatnonzero(pair.kept)
+    counts = np.maximum(np.rint(pair.totals.T), 0.0).astype(np.int64)
+    table = LevelTable(
+        level=tuple(plan.levels[k] for k in kept),
+        distance=distances,
+        gap=pair.scores.gaps,
+        weight=pair.measure,
+        counts=counts,
+        groups=groups,
+    )
+    return Disparity(
+        value=float(pair.measure @ distances),
+        gap=float(pair.measure @ pair.scores.gaps),
+        groups=groups,
+        distance="wasserstein",
+        order=1.0,
+        p=1.0,
+        measure="marginal",
+        by_level=table,
+        coverage=dict(zip(groups, covered.tolist(), strict=True)),
+        excluded={
+            plan.levels[k]: dict(zip(groups, _whole(everywhere[:, k]), strict=True))
+            for k in np.flatnonzero(~pair.kept)
+        },
+    )
+
+
+def _overall(plan: AuditPlan, pair: NoisyPair, groups: tuple[str, str]) -> Disparity:
+    """W_1 of everybody, whatever their level. With so many rows, noise hardly adds to it."""
+    counts, bins = pair.known.counts[list(pair.pair)], plan.bins
+    order = np.argsort(bins.places, kind="stable")
+    shares = bins.spread(counts / counts.sum(axis=1, keepdims=True))
+    heights = np.cumsum((shares[0] - shares[1])[order])
+    steps = np.diff(bins.places[order], append=bins.places[order][-1:])
+    value, gap = float(np.abs(heights) @ steps), float((shares[1] - shares[0]) @ bins.places)
+    table = LevelTable(
+        level=("all",),
+        distance=np.array([value]),
+        gap=np.array([gap]),
+        weight=np.ones(1),
+        counts=np.maximum(np.rint(counts.sum(axis=1)), 0.0).astype(np.int64)[None],
+        groups=groups,
+    )
+    one: dict[Hashable, float] = dict.fromkeys(groups, 1.0)
+    return Disparity(value, gap, groups, "wasserstein", 1.0, 1.0, "marginal", table, one, {})
+
+
+def _levels(
+    plan: AuditPlan,
+    pair: NoisyPair,
+    said: Estimates,
+    test: NoisyTest,
+    ranking: IntArray,
+    groups: tuple[str, str],
+) -> tuple[LevelAudit, ...]:
+    paid = pair.measure * said.observed**2
+    contribution = paid / paid.sum() if paid.sum() > 0.0 else np.zeros(paid.size)
+    reach = normal_quantile(0.5 + said.gap.confidence / 2.0) * np.sqrt(pair.scores.variances)
+    adjusted, kept = adjust(test.levels, "holm"), np.flatnonzero(pair.kept)
+
+    def entry(k: int) -> LevelAudit:
+        level, gap = plan.levels[kept[k]], float(pair.scores.gaps[k])
+        return LevelAudit(
+            level=level,
+            name=level_name(level, plan.legitimate),
+            rows=dict(zip(groups, _whole(pair.totals[:, k]), strict=True)),
+            weight=float(pair.measure[k]),
+            distance=float(said.observed[k]),
+            null_distance=float(test.null[k]),
+            gap=gap,
+            gap_interval=(gap - float(reach[k]), gap + float(reach[k])),
+            contribution=float(contribution[k]),
+            p_value=float(test.levels[k]),
+            p_adjusted=float(adjusted[k]),
+            thin=False,
+        )
+
+    return tuple(entry(int(k)) for k in ranking)
+
+
+def _distributions(
+    plan: AuditPlan, pair: NoisyPair, ranking: IntArray, groups: tuple[str, str]
+) -> tuple[Distribution, ...]:
+    """Histograms of the levels that contribute most; what noise took below 0 is drawn as 0."""
+    bins, kept = pair.bins, np.flatnonzero(pair.kept)
+    low, high = float(bins.places.min()), float(bins.places.max())
+    edges = np.linspace(low, high if high > low else low + 1.0, _HISTOGRAM_BINS + 1)
+    masses = np.maximum(bins.spread(pair.counts), 0.0)
+    shown = []
+    for k in ranking[:_SHOWN_LEVELS].tolist():
+        inside = bins.part_level == k
+        drawn = [
+            np.histogram(bins.places[inside], edges, weights=side[inside])[0] for side in masses
+        ]
+        shares = {
+            group: tuple((side / side.sum()).tolist())
+            for group, side in zip(groups, drawn, strict=True)
+        }
+        name = level_name(plan.levels[kept[k]], plan.legitimate)
+        shown.append(Distribution(name, tuple(edges.tolist()), shares))
+    return tuple(shown)
+
+
+def _apart(plan: AuditPlan, release: Release, pair: tuple[int, int]) -> Unexamined:
+    """Two groups that have no level with enough rows of both."""
+    counts = read_counts(release, plan.bins).counts[list(pair)].sum(axis=1)
+    groups = (release.groups[pair[0]], release.groups[pair[1]])
+    rows = dict(zip(groups, _whole(counts), strict=True))
+    return Unexamined(groups, rows, "no level seems to hold enough rows of both under this noise.")
+
+
+def _table(plan: AuditPlan, release: Release) -> TableCells:
+    """What the page says about the data; the cells are noisy counts, as whole numbers."""
+    bins, known = plan.bins, read_counts(release, plan.bins)
+    counts = whole_counts(np.maximum(bins.spread(known.counts), 0.0))
+    size = bins.places.size
+    cells = Cells.from_codes(
+        Codes(np.tile(bins.part_level, len(release.groups)), plan.levels),
+        Codes(np.repeat(np.arange(len(release.groups)), size), release.groups),
+        np.tile(bins.places, len(release.groups)),
+        counts=counts.ravel(),
+    )
+    rows = len(plan.request.ids)
+    return TableCells(
+        cells=cells,
+        level_names=tuple(level_name(level, plan.legitimate) for level in plan.levels),
+        rows=rows,
+        used=rows,
+        missing={},
+        edges={},
+        engine="custodian",
+    )
