@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.disparity._columns import Codes, Column, encode_columns, numbers
 from likeforlike.errors import InputError
 from likeforlike.teams._files import texts
 from likeforlike.teams._noisy_counts import read_counts
 from likeforlike.teams._noisy_pair import NoisyPair, compare
+from likeforlike.teams._plan_audit import PlanAudit, examine_pairs
+from likeforlike.teams._planned import Planned
 from likeforlike.teams._releases import Release
 from likeforlike.teams._requests import CountsRequest
-from likeforlike.teams._score_bins import ROWS_PER_BIN, ScoreBins, cut_scores
-
-if TYPE_CHECKING:
-    from likeforlike.teams._plan_audit import PlanAudit
+from likeforlike.teams._score_bins import ROWS_PER_BIN, cut_scores
 
 
 @dataclass(frozen=True, eq=False)
-class AuditPlan:
+class AuditPlan(Planned):
     """What modellers know of an audit before the custodian has answered. `audit_plan` makes one.
 
     Attributes
@@ -41,13 +38,6 @@ class AuditPlan:
     >>> plan.levels, plan.request.n_codes
     (('high', 'low'), 4)
     """
-
-    request: CountsRequest
-    bins: ScoreBins = field(repr=False)
-    levels: tuple[Hashable, ...]
-    score: str
-    sensitive: str
-    legitimate: tuple[str, ...]
 
     def read(
         self,
@@ -66,8 +56,6 @@ class AuditPlan:
         permutations : how often labels are dealt by lot for the test, at least 19.
         random_state : seed of deals and noise; the release is not changed by it.
         """
-        from likeforlike.teams._plan_audit import examine_pairs
-
         release.check("counts", self.request.digest)
         known = read_counts(release, self.bins)
         pairs: list[NoisyPair | tuple[int, int]] = []
@@ -142,18 +130,3 @@ def _levels(levels: Column | None, size: int) -> Codes:
     if levels is None:
         return Codes(np.zeros(size, np.int64), ("all",))
     return encode_columns(levels, "levels", size)
-
-
-def level_name(level: Hashable, columns: Sequence[str]) -> str:
-    """How to call a level in front of people: columns and their values."""
-    values = level if isinstance(level, tuple) else (level,)
-    if len(values) != len(columns):
-        return " ".join(map(str, values))
-    return ", ".join(f"{column} {value}" for column, value in zip(columns, values, strict=True))
-
-
-def whole_counts(amounts: FloatArray) -> IntArray:
-    """Whole numbers (..., J) whose running sums are those of amounts, rounded."""
-    rounded = np.rint(np.cumsum(amounts, axis=-1))
-    counts: IntArray = np.diff(rounded, axis=-1, prepend=0.0).astype(np.int64)
-    return counts

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._text import figure
+from likeforlike.auditing._audit import Audit
 from likeforlike.auditing._comparisons import Unexamined
 from likeforlike.auditing._contrast_audit import ContrastAudit, Distribution, LevelAudit
-from likeforlike.auditing._document_parts import audit_document, document_json
-from likeforlike.auditing._gate import GateOf, Ruling, Threshold, Verdict, rule
-from likeforlike.auditing._provenance import Provenance, provenance
+from likeforlike.auditing._provenance import provenance
 from likeforlike.auditing._settings import Settings
 from likeforlike.auditing._tables import Roles, TableCells
 from likeforlike.disparity._cdd_lp import Disparity, LevelTable
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes
-from likeforlike.document._types import AuditDocument, FindingPart
 from likeforlike.errors import InputError
-from likeforlike.files._writing import write_whole
 from likeforlike.inference import HeadlineTest, adjust
 from likeforlike.inference._intervals import check_confidence, simultaneous_confidence
 from likeforlike.inference._student import normal_quantile
@@ -31,28 +26,24 @@ from likeforlike.teams._noisy_counts import read_counts
 from likeforlike.teams._noisy_estimates import Estimates, estimate
 from likeforlike.teams._noisy_pair import NoisyPair
 from likeforlike.teams._noisy_test import NoisyTest, parity_test
-from likeforlike.teams._plan import level_name, whole_counts
+from likeforlike.teams._planned import Planned, level_name, whole_counts
 from likeforlike.teams._releases import Noise, Release
-
-if TYPE_CHECKING:
-    from likeforlike.teams._plan import AuditPlan
 
 _SHOWN_LEVELS = 6
 _HISTOGRAM_BINS = 24
 _FEWEST_DEALS = 19
 
 
-@dataclass(frozen=True, eq=False)
-class PlanAudit:
-    """What noisy counts say about scores; figures without a contrast are those of the first one.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanAudit(Audit):
+    """What noisy counts say about scores: an audit in whose intervals the custodian's noise is.
 
-    Every interval and p-value holds for sampling and for the custodian's noise together.
+    It has all that an `Audit` has, and the same page. Distances are as they would be observed
+    without the noise; rows of groups, coverage and the table of cells are noisy.
 
     Attributes
     ----------
-    contrasts : every two groups compared, the clearest evidence first.
-    unexamined : pairs of groups that could not be compared.
-    roles, settings, table, provenance : as of an `Audit`.
+    contrasts, omnibus, unexamined, roles, settings, table, provenance, verdicts : as of `Audit`.
     epsilon : what the release may tell about one person.
     noise : its law.
     errors : {pair of groups: standard errors of the gap, from sampling and from noise}.
@@ -62,150 +53,25 @@ class PlanAudit:
     >>> import tempfile
     >>> from likeforlike.datasets import make_loans
     >>> from likeforlike.teams import Custodian, Ledger, audit_plan
-    >>> loans = make_loans(20_000, gap=0.1).frame.with_row_index("id")
-    >>> plan = audit_plan(loans["score"], loans["income"], loans["id"], legitimate="income")
+    >>> table = make_loans(20_000, gap=0.1).frame.with_row_index("id")
+    >>> plan = audit_plan(table["score"], table["income"], table["id"], legitimate="income")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     ledger = Ledger(f"{folder}/a.ledger", epsilon=1.0)
-    ...     custodian = Custodian.of_columns(loans["id"], loans["sex"], ledger)
-    ...     found = plan.read(custodian.counts(plan.request, epsilon=1.0), permutations=99)
+    ...     book = Ledger(f"{folder}/a.ledger", epsilon=1.0)
+    ...     release = Custodian.of_columns(table["id"], table["sex"], book).counts(
+    ...         plan.request, epsilon=1.0
+    ...     )
+    >>> found = plan.read(release, permutations=99)
     >>> found.gate(0.05), found.noise["law"]
     ('fail', 'discrete Laplace')
     """
 
-    contrasts: tuple[ContrastAudit, ...]
-    unexamined: tuple[Unexamined, ...]
-    roles: Roles
-    settings: Settings
-    table: TableCells = field(repr=False)
-    provenance: Provenance
     epsilon: float
     noise: Noise
     errors: dict[tuple[str, str], tuple[float, float]]
-    verdicts: list[Ruling] = field(default_factory=list)
-
-    @property
-    def headline(self) -> str:
-        """What was found, in one sentence."""
-        return self.finding["headline"]
-
-    @property
-    def finding(self) -> FindingPart:
-        """What was found in plain language: headline, sentences, cautions."""
-        return self.to_dict()["finding"]
-
-    @property
-    def gap(self) -> float:
-        """The signed gap among equals, Σ_l Q(l) (m_1 - m_0): second group minus first."""
-        return self.contrasts[0].gap.value
-
-    @property
-    def gap_interval(self) -> tuple[float, float]:
-        """Confidence interval of the gap."""
-        return self.contrasts[0].gap.interval
-
-    @property
-    def estimate(self) -> float | None:
-        """The distance among equals, (Σ Q W_1²)^½, without what chance and noise add."""
-        distance = self.contrasts[0].estimate
-        return None if distance is None else distance.value
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """Confidence interval of the estimate."""
-        distance = self.contrasts[0].estimate
-        return None if distance is None else distance.interval
-
-    @property
-    def observed(self) -> float:
-        """Σ_l Q(l) W_1(l) as an audit with A would have observed it, without the noise."""
-        return self.contrasts[0].conditional.value
-
-    @property
-    def p_value(self) -> float | None:
-        """Of the test within levels, adjusted if there are several contrasts."""
-        return self.contrasts[0].p_value
-
-    @property
-    def levels(self) -> tuple[LevelAudit, ...]:
-        """One entry a level, ranked by contribution; rows of groups are noisy."""
-        return self.contrasts[0].levels
-
-    @property
-    def coverage(self) -> dict[str, float]:
-        """Share of each group that is compared, as far as noisy counts tell."""
-        return self.contrasts[0].coverage
-
-    def gate(self, threshold: float, *, of: GateOf = "distance") -> Verdict:
-        """What `verdict` says, in one word.
-
-        Parameters
-        ----------
-        threshold : the largest disparity allowed, in units of the score.
-        of : "distance" or "gap".
-        """
-        return self.verdict(threshold, of=of).verdict
-
-    def verdict(self, threshold: float, *, of: GateOf = "distance") -> Ruling:
-        """Compare the interval of every contrast with a threshold, as `Audit.verdict` does.
-
-        Parameters
-        ----------
-        threshold : the largest disparity allowed, in units of the score.
-        of : "distance" or "gap".
-        """
-        asked = [Threshold(threshold, of)]
-        ruling = rule(self.contrasts, self.unexamined, asked, self.roles.sensitive)
-        if ruling not in self.verdicts:
-            self.verdicts.append(ruling)
-        return ruling
-
-    def to_dict(self) -> AuditDocument:
-        """The document of an audit, as plain values."""
-        return audit_document(
-            self.contrasts,
-            None,
-            self.unexamined,
-            self.roles,
-            self.settings,
-            self.table,
-            self.provenance,
-            self.verdicts,
-        )
-
-    def to_json(self, path: str | Path | None = None) -> str:
-        """The document as JSON; also written to `path`, whole or not at all.
-
-        Parameters
-        ----------
-        path : of the file, or `None`.
-        """
-        text = document_json(self.to_dict())
-        if path is not None:
-            write_whole(path, text)
-        return text
-
-    def to_html(self, path: str | Path | None = None) -> str:
-        """One self-contained page; also written to `path`, whole or not at all.
-
-        Parameters
-        ----------
-        path : of the file, or `None`.
-        """
-        from likeforlike.report import page
-
-        text = page(self.to_dict())
-        if path is not None:
-            write_whole(path, text)
-        return text
-
-    def _repr_html_(self) -> str:
-        from likeforlike.report import summary
-
-        return summary(self.to_dict())
 
 
 def examine_pairs(
-    plan: AuditPlan,
+    plan: Planned,
     release: Release,
     pairs: Sequence[NoisyPair | tuple[int, int]],
     confidence: float,
@@ -235,6 +101,7 @@ def examine_pairs(
     examined.sort(key=_clearest)
     return PlanAudit(
         contrasts=tuple(examined),
+        omnibus=None,
         unexamined=tuple(_apart(plan, release, pair) for pair in pairs if isinstance(pair, tuple)),
         roles=Roles(plan.score, plan.sensitive, plan.legitimate),
         settings=Settings(
@@ -265,7 +132,7 @@ def _noise_words(release: Release, said: Estimates) -> str:
 
 
 def _examined(
-    plan: AuditPlan,
+    plan: Planned,
     release: Release,
     pair: NoisyPair,
     said: Estimates,
@@ -323,7 +190,7 @@ def _whole(totals: FloatArray) -> list[int]:
 
 
 def _disparity(
-    plan: AuditPlan, pair: NoisyPair, distances: FloatArray, groups: tuple[str, str]
+    plan: Planned, pair: NoisyPair, distances: FloatArray, groups: tuple[str, str]
 ) -> Disparity:
     """Σ Q W_1 without the noise, with coverage and what is left out as noisy counts tell them."""
     everywhere = plan.bins.by_level(pair.known.counts[list(pair.pair)])
@@ -356,7 +223,7 @@ def _disparity(
     )
 
 
-def _overall(plan: AuditPlan, pair: NoisyPair, groups: tuple[str, str]) -> Disparity:
+def _overall(plan: Planned, pair: NoisyPair, groups: tuple[str, str]) -> Disparity:
     """W_1 of everybody, whatever their level. With so many rows, noise hardly adds to it."""
     counts, bins = pair.known.counts[list(pair.pair)], plan.bins
     order = np.argsort(bins.places, kind="stable")
@@ -377,7 +244,7 @@ def _overall(plan: AuditPlan, pair: NoisyPair, groups: tuple[str, str]) -> Dispa
 
 
 def _levels(
-    plan: AuditPlan,
+    plan: Planned,
     pair: NoisyPair,
     said: Estimates,
     test: NoisyTest,
@@ -410,7 +277,7 @@ def _levels(
 
 
 def _distributions(
-    plan: AuditPlan, pair: NoisyPair, ranking: IntArray, groups: tuple[str, str]
+    plan: Planned, pair: NoisyPair, ranking: IntArray, groups: tuple[str, str]
 ) -> tuple[Distribution, ...]:
     """Histograms of the levels that contribute most; what noise took below 0 is drawn as 0."""
     bins, kept = pair.bins, np.flatnonzero(pair.kept)
@@ -432,7 +299,7 @@ def _distributions(
     return tuple(shown)
 
 
-def _apart(plan: AuditPlan, release: Release, pair: tuple[int, int]) -> Unexamined:
+def _apart(plan: Planned, release: Release, pair: tuple[int, int]) -> Unexamined:
     """Two groups that have no level with enough rows of both."""
     counts = read_counts(release, plan.bins).counts[list(pair)].sum(axis=1)
     groups = (release.groups[pair[0]], release.groups[pair[1]])
@@ -440,7 +307,7 @@ def _apart(plan: AuditPlan, release: Release, pair: tuple[int, int]) -> Unexamin
     return Unexamined(groups, rows, "no level seems to hold enough rows of both under this noise.")
 
 
-def _table(plan: AuditPlan, release: Release) -> TableCells:
+def _table(plan: Planned, release: Release) -> TableCells:
     """What the page says about the data; the cells are noisy counts, as whole numbers."""
     bins, known = plan.bins, read_counts(release, plan.bins)
     counts = whole_counts(np.maximum(bins.spread(known.counts), 0.0))
