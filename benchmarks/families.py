@@ -75,9 +75,9 @@ ourselves at the smaller size.""",
     "audit": Note(
         "Whole audits",
         """A whole audit of a pandas table without resampling, and one permutation of its test,
-beside `MetricFrame` of fairlearn (means, and one bootstrap of them). Then a Parquet file of many
-rows read by DuckDB, its time and its memory, and a test of counts that stand for a thousand times
-the rows.""",
+beside `MetricFrame` of fairlearn (means, and one bootstrap of them). The whole test beside a limit
+that we set ourselves. Then a Parquet file of many rows read by DuckDB, its time and its memory, and
+a test of counts that stand for a thousand times the rows.""",
         """fairlearn computes means and we compute distances, so the ratio is what a user waits for,
 not the same work twice. Much of what `MetricFrame` spends is Python code for every row; `groupby`
 of pandas alone finds the same means in less time than our audit takes. Our permutations use all
