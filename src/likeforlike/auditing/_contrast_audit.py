@@ -28,9 +28,9 @@ from likeforlike.inference import (
     Paradox,
     adjust,
     certificate,
+    estimate_distance,
 )
 from likeforlike.inference._contrast_test import contrast_test
-from likeforlike.inference._distance import distance_of_sample
 from likeforlike.inference._gaps_by_level import level_gaps_of_sample
 from likeforlike.inference._simpson import simpson_of_sample
 from likeforlike.inference._units import take_sample
@@ -178,10 +178,10 @@ def examine(
             contrasts=family,
             progress=progress,
         )
-        distance = distance_of_sample(
-            sample,
+        distance = estimate_distance(
+            contrast,
             weights,
-            confidence,
+            confidence=confidence,
             seed=settings.random_state + 1,
             progress=progress,
         )

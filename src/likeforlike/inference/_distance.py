@@ -104,22 +104,8 @@ def estimate_distance(
     >>> found.interval[0] < 0.2 < found.interval[1], found.replicated
     (True, 1.0)
     """
-    return distance_of_sample(
-        take_sample(contrast), measure, confidence, draws=draws, seed=seed, progress=progress
-    )
-
-
-def distance_of_sample(
-    sample: Sample,
-    measure: FloatArray,
-    confidence: float,
-    *,
-    draws: int = DRAWS,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> DistanceEstimate:
-    """The same for a sample that was taken already."""
     check_confidence(confidence)
+    sample = take_sample(contrast)
     replicated = float(measure[~single_levels(sample.units)].sum())
     gap = gap_of_sample(sample, sample.scores, measure, confidence, rates=sample.rates)
     if sample.constant:
