@@ -45,16 +45,23 @@ class Runs(NamedTuple):
 
 
 @compiled
-def _means(runs: Runs) -> FloatArray:
-    """Mean of every cell."""
-    means = np.zeros(runs.totals.size)
+def cell_means(runs: Runs) -> FloatArray:
+    """Mean of every cell, shape (c,).
+
+    From the distances to its first value: where all are equal the mean is theirs exactly, and what
+    does not vary does not seem to by rounding.
+    """
+    means, first = np.zeros(runs.totals.size), np.full(runs.totals.size, np.nan)
     for run in range(runs.cell.size):
-        total = 0.0
+        c = runs.cell[run]
+        if math.isnan(first[c]):
+            first[c] = runs.values[runs.offsets[run]]
+        start, total = first[c], 0.0
         for i in range(runs.offsets[run], runs.offsets[run + 1]):
-            total += runs.mass[i] * runs.values[i]
-        means[runs.cell[run]] += total
+            total += runs.mass[i] * (runs.values[i] - start)
+        means[c] += total
     for c in range(means.size):
-        means[c] /= runs.totals[c]
+        means[c] = first[c] + means[c] / runs.totals[c]
     return means
 
 
@@ -101,7 +108,7 @@ def _cubes(runs: Runs, means: FloatArray, scale: FloatArray) -> FloatArray:
 
 def cell_moments(runs: Runs, *, unequal: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Means, jackknife variances and jackknife bias of c cells, shape (c,) each."""
-    means = _means(runs)
+    means = cell_means(runs)
     variances, bias = np.zeros(means.size), np.zeros(means.size)
     if unequal:
         _of_unequal_rows(runs, means, variances, bias)

@@ -27,7 +27,13 @@ from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._contrasts import Contrast
 from likeforlike.errors import InputError
-from likeforlike.inference._cell_moments import ALONE, Runs, cell_moments, standardised_cubes
+from likeforlike.inference._cell_moments import (
+    ALONE,
+    Runs,
+    cell_means,
+    cell_moments,
+    standardised_cubes,
+)
 from likeforlike.transport._atoms import sums_by
 
 Number = TypeVar("Number", float, FloatArray)
@@ -295,12 +301,12 @@ class Sample:
 
     def jackknife(self, values: FloatArray) -> Jackknife:
         """Means and their errors of a function of the score, given for each atom, shape (m,)."""
+        runs = self.runs._replace(values=values)
         if self.cluster is None:
-            runs = self.runs._replace(values=values)
             means, variances, bias = cell_moments(runs, unequal=self.weighted)
             return Jackknife(self, values, means, variances, bias)
         units, n_cells = self.units, self.totals.size
-        means = sums_by(self.cell, self.mass * values, n_cells) / self.totals
+        means = cell_means(runs)
         residuals = self.residuals(values, means)
         return Jackknife(
             self,
