@@ -1,5 +1,7 @@
 """Fine cells of a column, cut by an engine: the same on all of them, whatever the tails."""
 
+from typing import Any
+
 import duckdb
 import narwhals as nw
 import numpy as np
@@ -21,7 +23,7 @@ COLUMNS = {
 }
 
 
-def frames(numbers: np.ndarray) -> list[nw.LazyFrame]:
+def frames(numbers: np.ndarray) -> list[nw.LazyFrame[Any]]:
     table = pl.DataFrame({"x": numbers})
     return [nw.from_native(table.lazy()), nw.from_native(duckdb.from_arrow(table.to_arrow()))]
 

@@ -207,7 +207,7 @@ def test_clusters_are_kept_together() -> None:
 def test_engines_carry_counts(resolution: float) -> None:
     table = people(4000, gap=0.02)
     exact = lfl.audit(table, **ROLES, smooth="income", permutations=99)
-    kept = {"smooth": "income", "resolution": resolution, "permutations": 99}
+    kept: dict[str, Any] = {"smooth": "income", "resolution": resolution, "permutations": 99}
     counted = lfl.audit(table, **ROLES, **kept)
     duck = lfl.audit(duckdb.from_arrow(table.to_arrow()), **ROLES, **kept)
     assert duck.gap == counted.gap
