@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from likeforlike.auditing._contrast_audit import ContrastAudit, Distribution, LevelAudit
     from likeforlike.auditing._gate import GateOf, Judgement, Ruling, Threshold, Verdict
     from likeforlike.auditing._missing import LostRows
+    from likeforlike.auditing._placebo import Placebo
     from likeforlike.auditing._policy import Policy
     from likeforlike.auditing._provenance import Provenance
     from likeforlike.auditing._settings import Settings
+    from likeforlike.auditing._smooth import Smooth, Window
     from likeforlike.auditing._tables import Roles, TableCells, read_cells
 
 __all__ = [
@@ -25,15 +27,18 @@ __all__ = [
     "Judgement",
     "LevelAudit",
     "LostRows",
+    "Placebo",
     "Policy",
     "Provenance",
     "Roles",
     "Ruling",
     "Settings",
+    "Smooth",
     "TableCells",
     "Threshold",
     "Unexamined",
     "Verdict",
+    "Window",
     "audit",
     "read_cells",
 ]
@@ -47,8 +52,10 @@ lazy_package(
         "_gate": ["GateOf", "Judgement", "Ruling", "Threshold", "Verdict"],
         "_missing": ["LostRows"],
         "_policy": ["Policy"],
+        "_placebo": ["Placebo"],
         "_provenance": ["Provenance"],
         "_settings": ["Settings"],
+        "_smooth": ["Smooth", "Window"],
         "_tables": ["Roles", "TableCells", "read_cells"],
     },
 )

@@ -26,14 +26,15 @@ from likeforlike.auditing._disclosure import Disclosure
 from likeforlike.auditing._document_parts import audit_document, document_json
 from likeforlike.auditing._gate import GateOf, Ruling, Threshold, Verdict, rule
 from likeforlike.auditing._missing import LostRows
+from likeforlike.auditing._placebo import Placebo, placebo
 from likeforlike.auditing._plot import PlotKind, draw_contrast
 from likeforlike.auditing._provenance import Provenance, check_salt, provenance, salted
 from likeforlike.auditing._settings import Settings
+from likeforlike.auditing._smooth import Smooth, carried_contrast, everybody_carried
 from likeforlike.auditing._tables import Roles, TableCells, read_cells
 from likeforlike.disparity._cdd_lp import Disparity
 from likeforlike.disparity._cdd_wass import NestedDisparity
-from likeforlike.disparity._cells import Cells
-from likeforlike.disparity._contrasts import contrasts
+from likeforlike.disparity._contrasts import Contrast, contrasts
 from likeforlike.disparity._measures import Measure, check_measure
 from likeforlike.document._types import AuditDocument, FindingPart
 from likeforlike.errors import InputError
@@ -152,6 +153,11 @@ class Audit:
         return self.contrasts[0].levels
 
     @property
+    def smooth(self) -> Smooth | None:
+        """How the groups were compared along numbers; `None` without any."""
+        return self.contrasts[0].smooth
+
+    @property
     def coverage(self) -> dict[str, float]:
         """Share of each group that is compared."""
         return self.contrasts[0].coverage
@@ -201,6 +207,24 @@ class Audit:
         if limit is None:
             return None
         return Disclosure(self.contrasts, self.unexamined, self.table, limit)
+
+    def placebo(self, repetitions: int = 100, *, permutations: int = 199) -> Placebo:
+        """How often the test rejects with labels that cannot matter, on these very rows.
+
+        Labels of the first contrast are drawn from the estimated chance of belonging to a group
+        given the numbers, and nothing else; the share of rejections should be about 5%. More says
+        that the carry leaves something of the numbers in the scores.
+
+        Parameters
+        ----------
+        repetitions : how many times labels are drawn.
+        permutations : of each test.
+        """
+        if self.table.lines is None:
+            raise InputError("a placebo needs smooth; audit with smooth=[...] first.")
+        first = self.contrasts[0].groups
+        groups = tuple(group for group in self.table.cells.groups if str(group) in first)
+        return placebo(self.table.lines, groups, self.settings, repetitions, permutations)
 
     def to_dict(self) -> AuditDocument:
         """Everything as plain values; the page and the JSON are made of this and nothing else."""
@@ -270,6 +294,8 @@ def audit(
     weight: str | None = None,
     cluster: str | None = None,
     bins: Bins | None = None,
+    smooth: str | Sequence[str] | None = None,
+    windows: int | None = None,
     measure: Measure = "marginal",
     min_cell: int = 20,
     resolution: float | None = None,
@@ -304,6 +330,11 @@ def audit(
     cluster : column that says which rows belong together, such as a person with several rows.
     bins : {column: how many} legitimate columns to be cut at quantiles, or {column: edges} to be
         cut there; a value equal to an edge lies below it.
+    smooth : legitimate columns of numbers along which people are compared with those who are
+        nearly equal: scores are carried to the centres of windows first, so that the width of a
+        window adds nothing. Other legitimate columns are categories; with several numbers the
+        disparity is a lower bound.
+    windows : into how many windows a number is cut at most; `None` means max(4, n^(1/3)).
     measure : Q, how much each level counts.
     min_cell : levels with fewer rows of a group are called thin; they are kept and marked.
     resolution : width of the bins of scores, for data that should stay in its engine; `None`
@@ -360,10 +391,19 @@ def audit(
         random_state=random_state,
         score_range=score_range,
         suppress_below=suppress_below,
+        smooth=() if smooth is None else _texts(smooth),
+        windows=windows,
     )
     options = CsvOptions(separator, encoding, _texts(null_values), usual_nulls)
     table = read_cells(
-        data, roles, bins=bins, resolution=resolution, engine=engine, options=options
+        data,
+        roles,
+        bins=bins,
+        smooth=smooth,
+        windows=windows,
+        resolution=resolution,
+        engine=engine,
+        options=options,
     )
     return audit_cells(roles, settings, table, progress, salt)
 
@@ -384,12 +424,11 @@ def audit_cells(
         # Hashing takes a while and leaves the interpreter alone.
         mark = beside.submit(lambda: table.cells.fingerprint)
         examined = [
-            examine(contrast.narrow(), table, settings, family=len(chosen), progress=progress)
-            for contrast in chosen
+            _examined(contrast, table, settings, len(chosen), progress) for contrast in chosen
         ]
     audited = Audit(
         contrasts=_ranked(examined),
-        omnibus=_omnibus(table.cells, settings, progress),
+        omnibus=_omnibus(table, settings, progress),
         unexamined=unexamined,
         roles=roles,
         settings=settings,
@@ -414,13 +453,33 @@ def _texts(given: str | Sequence[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
+def _examined(
+    contrast: Contrast,
+    table: TableCells,
+    settings: Settings,
+    family: int,
+    progress: Callable[[int], None] | None,
+) -> ContrastAudit:
+    """Two groups as they are in the cells, or carried along a number."""
+    if table.lines is None:
+        return examine(contrast.narrow(), table, settings, family=family, progress=progress)
+    carried = carried_contrast(table.lines, contrast.groups, settings.random_state)
+    return examine(
+        carried.refined, table, settings, carried=carried, family=family, progress=progress
+    )
+
+
 def _omnibus(
-    cells: Cells, settings: Settings, progress: Callable[[int], None] | None
+    table: TableCells, settings: Settings, progress: Callable[[int], None] | None
 ) -> OmnibusTest | None:
     """One test over all groups, where there are more than two."""
-    if len(cells.groups) < 3 or not settings.permutations:
+    if len(table.cells.groups) < 3 or not settings.permutations:
         return None
-    everybody = contrasts(cells, "barycentre")[0]
+    everybody: Contrast | None = contrasts(table.cells, "barycentre")[0]
+    if table.lines is not None:
+        everybody = everybody_carried(table.lines, settings.random_state)
+    if everybody is None:
+        return None
     return groups_test(
         everybody,
         permutations=settings.permutations,

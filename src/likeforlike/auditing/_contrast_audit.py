@@ -11,12 +11,13 @@ import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray
 from likeforlike.auditing._settings import Settings
+from likeforlike.auditing._smooth import CarriedContrast, Smooth, describe
 from likeforlike.auditing._tables import TableCells
 from likeforlike.disparity._cdd_lp import Disparity, contrast_disparity
 from likeforlike.disparity._cdd_wass import NestedDisparity, contrast_nested, level_ground
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._contrasts import Contrast
-from likeforlike.disparity._measures import Measure
+from likeforlike.disparity._measures import Measure, level_weights
 from likeforlike.inference import (
     Adjustment,
     Certificate,
@@ -29,6 +30,7 @@ from likeforlike.inference import (
     adjust,
     certificate,
     estimate_distance,
+    signed_gap,
 )
 from likeforlike.inference._contrast_test import contrast_test
 from likeforlike.inference._gaps_by_level import level_gaps_of_sample
@@ -127,6 +129,7 @@ class ContrastAudit:
     thin_share : share of each group in levels with a cell of fewer than `min_cell` rows.
     excluded : levels that lack a group: {name: {group: rows}}.
     distributions : scores in the levels that contribute most.
+    smooth : how the groups were compared along numbers; `None` without any.
 
     Examples
     --------
@@ -153,6 +156,7 @@ class ContrastAudit:
     thin_share: dict[str, float]
     excluded: dict[str, dict[str, int]]
     distributions: tuple[Distribution, ...]
+    smooth: Smooth | None = None
 
 
 def examine(
@@ -160,10 +164,15 @@ def examine(
     table: TableCells,
     settings: Settings,
     *,
+    carried: CarriedContrast | None = None,
     family: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> ContrastAudit:
-    """Measure, test and describe one contrast; the intervals of a family hold together."""
+    """Measure, test and describe one contrast; the intervals of a family hold together.
+
+    Scores that were carried along a number are tested as they were carried for a test; everything
+    else is about `contrast`.
+    """
     conditional = contrast_disparity(contrast, measure=_own_levels(settings.measure, contrast))
     weights = conditional.by_level.weight
     confidence = 1.0 - (1.0 - settings.confidence) / family
@@ -171,7 +180,7 @@ def examine(
     test, distance = None, None
     if settings.permutations:
         test = contrast_test(
-            contrast,
+            contrast if carried is None else carried.tested,
             weights,
             permutations=settings.permutations,
             seed=settings.random_state,
@@ -186,15 +195,17 @@ def examine(
             progress=progress,
         )
     gaps = simpson_of_sample(sample, weights, confidence)
-    names = _level_names(table, contrast.cells)
+    names = _level_names(table, contrast.cells, carried)
     by_level = level_gaps_of_sample(sample, settings.confidence)
     levels = _level_audits(contrast, conditional, test, by_level, names, settings)
     low, high = (str(group) for group in contrast.groups)
     return ContrastAudit(
         groups=(low, high),
-        unconditional=contrast_disparity(contrast.pool_levels()),
+        unconditional=contrast_disparity(
+            (contrast if carried is None else carried.everybody).pool_levels()
+        ),
         conditional=conditional,
-        nested=_nested(contrast),
+        nested=_nested(contrast) if carried is None else None,
         gap=gaps.conditional,
         test=test,
         estimate=distance,
@@ -209,6 +220,35 @@ def examine(
             for level, counts in conditional.excluded.items()
         },
         distributions=_distributions(contrast, levels),
+        smooth=None
+        if carried is None
+        else _smooth(carried, gaps.conditional, distance, settings, confidence),
+    )
+
+
+def _smooth(
+    carried: CarriedContrast,
+    gap: Gap,
+    distance: DistanceEstimate | None,
+    settings: Settings,
+    confidence: float,
+) -> Smooth:
+    """What ten bins would have said, beside what the carry says."""
+    weights = level_weights(carried.binned, settings.measure)
+    binned = (
+        None
+        if distance is None
+        else estimate_distance(
+            carried.binned, weights, confidence=confidence, seed=settings.random_state + 1
+        ).value
+    )
+    own = signed_gap(carried.binned, weights, confidence=confidence).value
+    return describe(
+        carried,
+        distances=(binned, None if distance is None else distance.value),
+        gaps=(own, gap.value),
+        seed=settings.random_state,
+        tested=distance is not None,
     )
 
 
@@ -251,7 +291,11 @@ def _nested(contrast: Contrast) -> NestedDisparity | None:
     return nested if held else None
 
 
-def _level_names(table: TableCells, cells: Cells) -> dict[Hashable, str]:
+def _level_names(
+    table: TableCells, cells: Cells, carried: CarriedContrast | None
+) -> dict[Hashable, str]:
+    if carried is not None:
+        return {level: str(level) for level in cells.levels}
     names = dict(zip(table.cells.levels, table.level_names, strict=True))
     return {level: names[level] for level in cells.levels}
 

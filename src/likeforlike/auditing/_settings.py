@@ -32,6 +32,8 @@ class Settings:
     random_state : seed.
     score_range : lowest and highest score there can be, for the certificate; `None` if unknown.
     suppress_below : the document shows nothing about fewer people than this; `None` shows all.
+    smooth : legitimate columns of numbers that people are compared along.
+    windows : into how many windows at most; `None` leaves it to the rows.
 
     Examples
     --------
@@ -49,6 +51,8 @@ class Settings:
     random_state: int = 0
     score_range: tuple[float, float] | None = None
     suppress_below: int | None = None
+    smooth: tuple[str, ...] = ()
+    windows: int | None = None
 
     def __post_init__(self) -> None:
         # Numbers of numpy are taken for what they are; JSON would not know them.
@@ -72,6 +76,26 @@ class Settings:
             )
         if self.score_range is not None:
             object.__setattr__(self, "score_range", _range(self.score_range))
+        if self.smooth:
+            self._check_smooth()
+
+    def _check_smooth(self) -> None:
+        """Refuse what has no meaning where scores were carried to windows."""
+        if not isinstance(self.measure, str):
+            raise InputError(
+                "measure cannot give weights to levels that smooth makes; name one, such as "
+                "'marginal', or cut the numbers into bins."
+            )
+        if self.suppress_below is not None:
+            raise InputError(
+                "suppress_below cannot hide who lies at the ends of windows along a number; leave "
+                "out smooth, or cut the numbers into bins."
+            )
+        if self.score_range is not None:
+            raise InputError(
+                "score_range gives a certificate that holds whatever the law of the scores, and "
+                "none does along a number; leave out score_range or smooth."
+            )
 
 
 def _whole(value: int, name: str) -> int:

@@ -13,6 +13,7 @@ from likeforlike.document._verdict_words import verdict_meaning, verdict_origin,
 from likeforlike.report import _format as formats
 from likeforlike.report._comparison import comparison_chart
 from likeforlike.report._coverage import coverage_chart
+from likeforlike.report._curve import band_words, gap_curves
 from likeforlike.report._distributions import distribution_charts
 from likeforlike.report._figures import key_figures
 from likeforlike.report._gaps import DRAWN, NARROW, WIDE, gap_chart, key
@@ -58,6 +59,8 @@ def page(document: Document) -> str:
             key_figures=key_figures(document),
             wide_gaps=gap_chart(document, WIDE),
             narrow_gaps=gap_chart(document, NARROW),
+            curves=gap_curves(document),
+            band=band_words(document),
             comparison=comparison_chart(document),
             distributions=distribution_charts(contrast),
             coverage=coverage_chart(contrast),
