@@ -71,7 +71,10 @@ def _exact(rows: LevelRows, keep: FloatArray) -> FloatArray:
     sign, size, wanted = np.where(gap < 0.0, -1.0, 1.0), np.abs(gap), keep * np.abs(gap)
     with np.errstate(divide="ignore", invalid="ignore"):
         turn = sign[level] * rows.scores / tilt
-    turning = np.flatnonzero((turn > 0.0) & np.isfinite(turn))
+    # A benefit of nothing is refused at λ = 0, and any λ at all may change that.
+    at_once = (rows.scores == 0.0) & (sign[level] * tilt < 0.0)
+    turn = np.where(at_once, 0.0, turn)
+    turning = np.flatnonzero(((turn > 0.0) & np.isfinite(turn)) | at_once)
     order = turning[np.lexsort((turn[turning], level[turning]))]
     at, of = turn[order], level[order]
     weight = (rows.mass / np.add.reduceat(rows.mass, rows.offsets[:-1])[level])[order]
@@ -89,7 +92,6 @@ def _exact(rows: LevelRows, keep: FloatArray) -> FloatArray:
     another = (follows > best) & (of[follows] == of[best])
     # Half way to the next turn, so that rounding changes nobody's side.
     cut = np.zeros(gap.size)
-    cut[of[best]] = sign[of[best]] * np.where(
-        another, 0.5 * (at[best] + at[follows]), 1.01 * at[best]
-    )
+    beyond = np.where(another, at[follows], at[best] + 1.0)
+    cut[of[best]] = sign[of[best]] * 0.5 * (at[best] + beyond)
     return cut

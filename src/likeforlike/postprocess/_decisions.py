@@ -53,7 +53,7 @@ class Decisions(UnawareEstimator):
     cut_offs_ : (S, J) floats, λ of every slot, the shared one last, against J groups.
     gaps_ : (S,) floats, the largest gap of rates before, as the guess sees it.
     groups_, levels_, propensity_, guess_, propensity_auc_, calibration_, parity_, moved_, report_,
-    trust_, coverage_, fallbacks_ : as for `UnawareRepair`; what is measured are rates of acceptance.
+    trust_, coverage_, fallbacks_ : as for `UnawareRepair`; rates of acceptance are measured.
 
     Notes
     -----
