@@ -26,6 +26,7 @@ from typing import Any
 
 import lightgbm
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from rich.console import Console
 from rich.table import Table
@@ -72,7 +73,7 @@ class _Split:
     def levels(self, rows: IntArray) -> dict[str, Any]:
         return {"legitimate_features": self.level.codes[rows]}
 
-    def disparity(self, scores: FloatArray) -> float:
+    def disparity(self, scores: npt.NDArray[Any]) -> float:
         """Squared disparity of scores of the test rows."""
         rows = self.test
         group = Codes(self.group.codes[rows], self.group.labels)
@@ -111,7 +112,13 @@ def _splits(data: Dataset, seeds: range, share: float = 0.75) -> Iterator[_Split
     inputs, targets = data.inputs().matrix, data.targets.astype(np.float64)
     group, level = encode(data.groups, "groups"), encode(data.levels, "levels")
     few = {"num_leaves": 7, "n_estimators": 60} if len(inputs) < 5000 else {}
-    settings = {"n_estimators": 150, "learning_rate": 0.07, "n_jobs": 1, "verbose": -1, **few}
+    settings: dict[str, Any] = {
+        "n_estimators": 150,
+        "learning_rate": 0.07,
+        "n_jobs": 1,
+        "verbose": -1,
+        **few,
+    }
     for seed in seeds:
         order = np.random.default_rng([seed, 19]).permutation(len(inputs))
         fit, test = np.split(order, [round(share * order.size)])
@@ -201,8 +208,8 @@ def _decided(split: _Split) -> dict[str, tuple[float, float]]:
     """Accuracy and squared gap of every method."""
     fit, test, f = split.fit, split.test, split.scores
     found: dict[str, Any] = {"none": f[test] > 0.5}
-    for name, settings in {"t = 1": {}, "max_gap = .05": {"max_gap": 0.05}}.items():
-        rule = Decisions(**settings).fit(f[fit], split.inputs[fit], **split.who(fit))
+    for name, limit in {"t = 1": None, "max_gap = .05": 0.05}.items():
+        rule = Decisions(max_gap=limit).fit(f[fit], split.inputs[fit], **split.who(fit))
         found[f"Decisions, {name}"] = rule.predict(
             f[test], split.inputs[test], **split.levels(test)
         )

@@ -26,9 +26,9 @@ LIMITS = {
     "cycles": 0,
     "lines": 42_000,
     "lines_repeated_in_shape": 134,
-    "lines_repeated_in_text": 144,
+    "lines_repeated_in_text": 179,
     "lines_of_longest_file": 726,
-    "noqa": 98,
+    "noqa": 103,
 }
 
 

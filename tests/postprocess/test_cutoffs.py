@@ -63,7 +63,9 @@ def test_levels_are_cut_each_by_itself() -> None:
     parts = [level(n, n) for n in (60, 111, 83)]
     offsets = np.cumsum([0, 60, 111, 83])
     together = LevelRows(
-        *(np.concatenate([getattr(one, name) for one in parts]) for name in parts[0]._fields[:3]),
+        np.concatenate([one.scores for one in parts]),
+        np.concatenate([one.tilts for one in parts]),
+        np.concatenate([one.mass for one in parts]),
         offsets,
     )
     keep = np.array([0.0, 0.5, 0.2])

@@ -21,6 +21,7 @@ from likeforlike.disparity._columns import Column
 from likeforlike.errors import InputError
 from likeforlike.postprocess._cutoffs import cut_offs, gaps, largest_gap
 from likeforlike.postprocess._equal_laws import LevelRows
+from likeforlike.postprocess._guess import Inputs, Propensity
 from likeforlike.postprocess._slots import slot_rows
 from likeforlike.postprocess._unaware_rows import Sorted, UnawareEstimator
 
@@ -88,7 +89,7 @@ class Decisions(UnawareEstimator):
         max_gap: float | None = None,
         cost: tuple[float, float] = (1.0, 1.0),
         min_cell: int = 20,
-        propensity: Any = None,  # noqa: ANN401
+        propensity: Propensity = None,
         folds: int = 5,
         random_state: int | None = 0,
     ) -> None:
@@ -163,7 +164,7 @@ class Decisions(UnawareEstimator):
     def predict(
         self,
         probabilities: Column,
-        inputs: Any,  # noqa: ANN401
+        inputs: Inputs,
         *,
         legitimate_features: Column | None = None,
     ) -> IntArray:

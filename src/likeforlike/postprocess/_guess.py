@@ -9,7 +9,7 @@ and chances have to be right at every score.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import narwhals as nw
 import numpy as np
@@ -18,13 +18,30 @@ from narwhals.exceptions import NarwhalsError
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._extras import extra
-from likeforlike.disparity._columns import numbers, refuse_masked
+from likeforlike.disparity._columns import Column, numbers, refuse_masked
 from likeforlike.errors import InputError, MissingExtra
 
 with extra("train"):
     from sklearn.base import clone
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.utils.validation import has_fit_parameter
+
+
+class Classifier(Protocol):
+    """What scikit-learn calls a classifier that knows chances."""
+
+    classes_: npt.NDArray[Any]
+
+    def fit(self, X: FloatArray, y: IntArray) -> Any: ...  # noqa: ANN401, N803
+
+    def predict_proba(self, X: FloatArray) -> npt.NDArray[Any]: ...  # noqa: N803
+
+
+Propensity: TypeAlias = Classifier | Literal["given"] | None
+"""Who guesses the group; `None` is the default classifier."""
+
+Inputs: TypeAlias = Column
+"""A table or an array of one or two dimensions."""
 
 GIVEN = "given"
 """A propensity of this name means that inputs are the chances themselves."""
@@ -65,10 +82,10 @@ class Guessed(NamedTuple):
 
     chances: FloatArray
     fold: IntArray
-    model: Any
+    model: Classifier | None
 
 
-def input_matrix(inputs: Any, size: int) -> FloatArray:  # noqa: ANN401
+def input_matrix(inputs: Inputs, size: int) -> FloatArray:
     """Inputs of `size` rows as numbers, (n, d): a table or an array of one or two dimensions."""
     refuse_masked(inputs, "inputs")
     try:
@@ -104,16 +121,17 @@ def _of_table(table: nw.DataFrame[Any]) -> FloatArray:
     return np.column_stack(columns) if columns else np.empty((len(table), 0))
 
 
-def default_classifier(seed: int | None) -> Any:  # noqa: ANN401
+def default_classifier(seed: int | None) -> Classifier:
     """LightGBM if it is installed, or else scikit-learn's own trees; few leaves, many rows each."""
     try:
         with extra("boost"):
             from lightgbm import LGBMClassifier
     except MissingExtra:
-        return HistGradientBoostingClassifier(
+        trees: Classifier = HistGradientBoostingClassifier(
             max_iter=80, max_leaf_nodes=15, min_samples_leaf=40, random_state=seed
         )
-    return LGBMClassifier(
+        return trees
+    boosted: Classifier = LGBMClassifier(
         n_estimators=80,
         num_leaves=15,
         min_child_samples=40,
@@ -123,6 +141,7 @@ def default_classifier(seed: int | None) -> Any:  # noqa: ANN401
         force_row_wise=True,
         verbose=-1,
     )
+    return boosted
 
 
 def check_classifier(propensity: object) -> None:
@@ -153,7 +172,7 @@ def guess(
     n_groups: int,
     fold: IntArray,
     *,
-    propensity: Any,  # noqa: ANN401
+    propensity: Propensity,
     mass: FloatArray | None,
     seed: int | None,
 ) -> Guessed:
@@ -183,23 +202,25 @@ def guess(
 
 
 def _fitted(
-    model: Any,  # noqa: ANN401
+    model: Classifier,
     matrix: FloatArray,
     group: IntArray,
     mass: FloatArray | None,
-) -> Any:  # noqa: ANN401
-    fresh = clone(model)
+) -> Classifier:
+    fresh: Any = clone(model)
     if mass is None:
-        return fresh.fit(matrix, group)
+        fitted: Classifier = fresh.fit(matrix, group)
+        return fitted
     if not has_fit_parameter(fresh, "sample_weight"):
         raise InputError(
             f"{type(fresh).__name__} takes no sample_weight; choose another propensity, or leave "
             "the weights out."
         )
-    return fresh.fit(matrix, group, sample_weight=mass)
+    weighted: Classifier = fresh.fit(matrix, group, sample_weight=mass)
+    return weighted
 
 
-def chances_of(model: Any, matrix: FloatArray, n_groups: int) -> FloatArray:  # noqa: ANN401
+def chances_of(model: Classifier, matrix: FloatArray, n_groups: int) -> FloatArray:
     """Chances (n, G) of the groups by a fitted classifier."""
     found: npt.NDArray[Any] = np.asarray(model.predict_proba(matrix), dtype=np.float64)
     classes = np.asarray(model.classes_, dtype=np.int64)
@@ -237,7 +258,7 @@ def level_numbers(labels: tuple[Hashable, ...], known: tuple[Hashable, ...]) -> 
     return np.array([at.get(label, -1.0) for label in labels])
 
 
-def score_column(scores: Any, name: str) -> FloatArray:  # noqa: ANN401
+def score_column(scores: Column, name: str) -> FloatArray:
     """Scores as numbers (n,); of two columns that sum to 1, as predict_proba has them, the last."""
     array = np.asarray(scores) if isinstance(scores, np.ndarray) else None
     if array is not None and array.ndim == 2 and array.shape[1] == 1:

@@ -32,6 +32,7 @@ from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Column
 from likeforlike.errors import InputError
 from likeforlike.postprocess._equal_laws import means, solve
+from likeforlike.postprocess._guess import Inputs, Propensity
 from likeforlike.postprocess._level_maps import (
     level_maps,
     mean_squared_change,
@@ -119,7 +120,7 @@ class UnawareRepair(UnawareEstimator):
         *,
         values: int = 100,
         min_cell: int = 20,
-        propensity: Any = None,  # noqa: ANN401
+        propensity: Propensity = None,
         folds: int = 5,
         random_state: int | None = 0,
     ) -> None:
@@ -179,7 +180,7 @@ class UnawareRepair(UnawareEstimator):
     def transform(
         self,
         scores: Column,
-        inputs: Any,  # noqa: ANN401
+        inputs: Inputs,
         *,
         legitimate_features: Column | None = None,
     ) -> FloatArray:

@@ -22,8 +22,11 @@ from likeforlike.estimators._sklearn import BaseEstimator
 from likeforlike.postprocess._barycentre import Fallback
 from likeforlike.postprocess._guess import (
     GIVEN,
+    Classifier,
     Features,
     Guessed,
+    Inputs,
+    Propensity,
     chances_of,
     check_classifier,
     deal,
@@ -99,13 +102,13 @@ class UnawareEstimator(BaseEstimator):
 
     t: float
     min_cell: int
-    propensity: Any
+    propensity: Propensity
     folds: int
     random_state: int | None
 
     groups_: tuple[Hashable, ...]
     levels_: tuple[Hashable, ...]
-    propensity_: Any
+    propensity_: Classifier | None
     trust_: float
     guess_: tuple[GuessQuality, ...]
     parity_: tuple[Parity, ...]
@@ -163,7 +166,7 @@ class UnawareEstimator(BaseEstimator):
     def fit(
         self,
         scores: Column,
-        inputs: Any,  # noqa: ANN401
+        inputs: Inputs,
         *,
         sensitive_features: Column,
         legitimate_features: Column | None = None,
@@ -217,7 +220,7 @@ class UnawareEstimator(BaseEstimator):
     def _read(
         self,
         scores: Column,
-        inputs: Any,  # noqa: ANN401
+        inputs: Inputs,
         sensitive: Column,
         legitimate: Column | None,
         sample_weight: Column | None,
@@ -274,7 +277,7 @@ class UnawareEstimator(BaseEstimator):
         self.coverage_, self.fallbacks_ = self._coverage(rows)
         self._doubts = doubts(self.guess_, self.parity_, self._asked)
         for doubt in self._doubts:
-            warnings.warn(doubt, RepairWarning, stacklevel=4)
+            warnings.warn(doubt, RepairWarning, stacklevel=3)
 
     def _coverage(self, rows: FitRows) -> tuple[dict[Hashable, float], tuple[Fallback, ...]]:
         """Share of each group whose own level makes it alike, and the cells of all others."""
@@ -295,7 +298,7 @@ class UnawareEstimator(BaseEstimator):
     def _new_rows(
         self,
         scores: Column,
-        inputs: Any,  # noqa: ANN401
+        inputs: Inputs,
         legitimate: Column | None,
     ) -> tuple[FloatArray, FloatArray, IntArray]:
         """Scores (n,), chances (n, G) and slots (n,) of rows to be repaired."""
