@@ -20,7 +20,7 @@ LIMITS = {
     "exported_entries": 260,
     "exported_names": 230,
     "untyped_signatures": 0,
-    "depth": 25,
+    "depth": 26,
     "depth_audit": 14,
     "depth_training": 18,
     "cycles": 0,
