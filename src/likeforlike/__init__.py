@@ -51,7 +51,7 @@ if TYPE_CHECKING:
         UnpenalisedWarning,
     )
     from likeforlike.estimators import FairClassifier, FairRegressor
-    from likeforlike.penalties import FairBiT, FairLeap, WassersteinPenalty
+    from likeforlike.penalties import FairBiT, FairLeap, SmoothFairLeap, WassersteinPenalty
 
 __version__ = "0.1.0"
 """Version of the library, as results and saved files name it."""
@@ -71,6 +71,7 @@ __all__ = [
     "MissingExtra",
     "NestedDisparity",
     "RepairWarning",
+    "SmoothFairLeap",
     "UnmetLimitWarning",
     "UnpenalisedWarning",
     "WassersteinPenalty",
@@ -106,7 +107,7 @@ lazy_package(
             "UnpenalisedWarning",
         ],
         "estimators": ["FairClassifier", "FairRegressor"],
-        "penalties": ["FairBiT", "FairLeap", "WassersteinPenalty"],
+        "penalties": ["FairBiT", "FairLeap", "SmoothFairLeap", "WassersteinPenalty"],
     },
     modules=[
         "auditing",

@@ -70,6 +70,10 @@ class NetworkEstimator(BaseEstimator, ABC):
     def _check_layout(self, layout: Layout) -> None:
         """Raise unless there is something to compare in these rows."""
 
+    def _prepared(self, table: Table) -> Table:
+        """The table with its layout as a penalty takes it; subclasses with a penalty say how."""
+        return table
+
     def _check_settings(self) -> None:
         """Raise if a setting makes no sense; subclasses check their own as well."""
         for name in ("max_epochs", "patience", "batch_size"):
@@ -140,11 +144,12 @@ class NetworkEstimator(BaseEstimator, ABC):
     def _fit(self, table: Table, loss: Loss, outputs: int) -> None:
         """Train, then set the fitted attributes, all at once."""
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        fitted = self._fit_table(_counted(table), loss, outputs, seed)
+        table = self._prepared(_counted(table))
+        fitted = self._fit_table(table, loss, outputs, seed)
         self._fitted = fitted
         self.strength_ = 0.0 if table.layout is None else fitted.strength
         self.disparity_ = fitted.disparity
-        self.coverage_ = None if table.layout is None else table.layout.coverage()
+        self.coverage_ = None if table.penalised is None else table.penalised.coverage()
         unit = Scale(size=fitted.scale.target_spread)
         self.loss_curve_ = [unit.powered(float(epoch.loss.mean()), 2.0) for epoch in fitted.curve]
         self.n_iter_ = len(fitted.curve)
