@@ -94,6 +94,8 @@ def _settings(draw: Draw) -> dict[str, Any]:
         "confidence": lambda: settings.number(draw, 0.5, 0.95),
         "adjustment": lambda: settings.any_of(draw, "step-down", "holm", "bh"),
         "reference": lambda: draw.pick(("f", "f", "a", None, 0, "nobody", [1])),
+        "suppress_below": lambda: draw.pick((10, 5, 2, 10, 3, 1, -1, "10", None, 2.5, 10**30)),
+        "salt": lambda: draw.pick(("0123456789abcdef", "short", b"0123456789abcdef", 7, None)),
         "score_range": lambda: draw.pick(
             (None, (0.0, 1.0), (-1e300, 1e300), (-1e300, 1e300), (1.0, 0.0), (0, np.nan), "01", 3)
         ),
@@ -218,6 +220,9 @@ _OPTIONS: tuple[tuple[str, ...], ...] = (
     ("--seed", "-1"),
     ("--score-range", "0,1"),
     ("--score-range", "0"),
+    ("--suppress-below", "2"),
+    ("--suppress-below", "10"),
+    ("--suppress-below", "x"),
     ("--threshold", "0.1"),
     ("--threshold", "-1"),
     ("--threshold", "inf"),
