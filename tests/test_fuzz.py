@@ -28,9 +28,8 @@ def test_odd_calls_are_answered_or_refused(name: str, monkeypatch: pytest.Monkey
     run_cases({name: target}, {name: target.share}, report, watched=False)
     assert report.calls == target.share
     assert not report.failures, "\n".join(report.lines())
-    # Calls that are all refused, or none of them, would try nothing.
+    # Calls that are all refused would try nothing.
     assert report.done[name] > 0.05 * target.share
-    assert report.refused[name] > 0
 
 
 # The runner itself -------------------------------------------------------------------------------

@@ -87,7 +87,7 @@ def audit(**change: Any) -> lfl.Audit:
         (lambda: audit(permutations=10**400), "permutations must lie between 0 and 10,000,000"),
         (lambda: audit(measure=np.ones(2)), "measure must be one of"),
         (
-            lambda: lfl.cdd_wass(SCORES, GROUPS, LEVELS, level_metric=-(10**400)),  # type: ignore[arg-type]
+            lambda: lfl.cdd_wass(SCORES, GROUPS, LEVELS, level_metric=-(10**400)),
             "level_metric must be a square array of numbers",
         ),
         (

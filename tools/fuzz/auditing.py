@@ -40,14 +40,22 @@ _TABLES: tuple[Callable[[dict[str, Any]], Any], ...] = (
 )
 
 
+def _floats(draw: Draw, made: Any, size: int) -> Any:  # noqa: ANN401
+    """Numbers of a column, if they are."""
+    try:
+        return np.asarray(made, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return draw.numpy.random(size)
+
+
 def _columns(draw: Draw, size: int) -> dict[str, Any]:
     """Columns of a table that most makers of tables take."""
     return {
-        "score": np.asarray(scores(draw, size), dtype=np.float64),
+        "score": _floats(draw, scores(draw, size), size),
         "sex": draw.numpy.choice(["f", "m"] if draw.happens(0.6) else ["a", "b", "c", "d"], size),
         "level": draw.numpy.integers(0, draw.pick((1, 2, 5, size)), size),
         "other": [str(each) for each in labels(draw, size)],
-        "weight": np.asarray(weights(draw, size), dtype=np.float64),
+        "weight": _floats(draw, weights(draw, size), size),
         "who": draw.numpy.integers(0, max(1, size // 2), size),
     }
 

@@ -74,10 +74,7 @@ def _raw_weights(contrast: Contrast, measure: Measure) -> FloatArray:
     weights: FloatArray
     if isinstance(measure, Mapping):
         return _given_weights(contrast, measure)
-    if not is_one_of(measure, MEASURES):
-        raise InputError(
-            f"measure must be one of {MEASURES} or a mapping from level to weight, not {measure!r}."
-        )
+    _check_name(measure)
     if measure == "marginal":
         weights = contrast.mass[support].sum(axis=1)
     elif measure == "average":
@@ -89,9 +86,17 @@ def _raw_weights(contrast: Contrast, measure: Measure) -> FloatArray:
     return weights
 
 
+def _check_name(measure: object) -> None:
+    if not is_one_of(measure, MEASURES):
+        raise InputError(
+            f"measure must be one of {MEASURES} or a mapping from level to weight, not {measure!r}."
+        )
+
+
 def check_measure(cells: Cells, measure: Measure) -> None:
-    """Refuse a given measure that names a level which no row has."""
+    """Refuse a measure that is none, and a given one that names a level which no row has."""
     if not isinstance(measure, Mapping):
+        _check_name(measure)
         return
     known = set(cells.levels)
     unknown = [level for level in measure if level not in known]
