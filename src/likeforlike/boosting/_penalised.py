@@ -156,7 +156,11 @@ def at_least_zero(number: object) -> bool:
 def _one_column(raw: Column) -> FloatArray:
     """Raw scores as floats of one column."""
     refuse_masked(raw, "the raw scores")
-    values = np.asarray(raw, dtype=np.float64)
+    try:
+        values = np.asarray(raw, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"the raw scores must be numbers: {reason}.") from error
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:

@@ -7,10 +7,12 @@ with a multi-layer perceptron f. Groups and levels are needed to fit, never to p
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 
+from likeforlike._arrays import real
 from likeforlike._progress import epochs_bar
 from likeforlike.errors import InputError
 from likeforlike.estimators._network_estimator import (
@@ -18,6 +20,7 @@ from likeforlike.estimators._network_estimator import (
     NetworkEstimator,
     NetworkRegressor,
     check_count,
+    check_sizes,
 )
 from likeforlike.nn._fit import Fitted, Table, fit_network
 from likeforlike.nn._limit_search import Candidate
@@ -72,10 +75,11 @@ class _FairEstimator(NetworkEstimator):
             )
         for name in ("strength", "max_disparity"):
             given = getattr(self, name)
-            if given is not None and not (np.isfinite(given) and given >= 0.0):
+            if given is not None and not 0.0 <= real(given) < math.inf:
                 raise InputError(f"{name} must be a finite number of 0 or more, not {given!r}.")
         if self.penalty_rows is not None:
             check_count("penalty_rows", self.penalty_rows)
+        check_sizes("hidden_layer_sizes", self.hidden_layer_sizes)
 
     def _needs_groups(self) -> bool:
         return self.max_disparity is not None or self.strength != 0.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
@@ -206,6 +206,14 @@ def check_count(name: str, value: object) -> None:
     """Raise unless a setting is an integer of 1 or more."""
     if not isinstance(value, int | np.integer) or value < 1:
         raise InputError(f"{name} must be an integer of 1 or more, not {value!r}.")
+
+
+def check_sizes(name: str, sizes: object) -> None:
+    """Raise unless a setting lists integers of 1 or more, which may be none."""
+    if not isinstance(sizes, Sequence | np.ndarray) or isinstance(sizes, str | bytes):
+        raise InputError(f"{name} must list the sizes of layers, as (50, 20), not {sizes!r}.")
+    for place, size in enumerate(sizes):
+        check_count(f"{name}[{place}]", size)
 
 
 @contextmanager
