@@ -103,8 +103,8 @@ def audit_command(
     no_usual_nulls: NoUsualNulls = False,  # noqa: FBT002
     report: Annotated[Path | None, typer.Option(help="Write an HTML page here.")] = None,
     json: Annotated[str | None, typer.Option(help="Write JSON here; - prints it.")] = None,
-    id: Annotated[  # noqa: A002
-        str | None, typer.Option(help="Column by which a custodian knows the rows.")
+    known_by: Annotated[
+        str | None, typer.Option("--id", help="Column by which a custodian knows the rows.")
     ] = None,
     plan: Annotated[
         Path | None,
@@ -130,7 +130,7 @@ def audit_command(
     for path in (report, None if json == "-" else json):
         check_writable(path)
     options = CsvOptions(separator, encoding, tuple(null_value or ()), not no_usual_nulls)
-    planned = Planned(file, score, sensitive, legitimate or (), id, options)
+    planned = Planned(file, score, sensitive, legitimate or (), known_by, options)
     if plan is not None or release is not None:
         refuse_others({"weight": weight, "cluster": cluster, "bins": bins})
     if plan is not None:

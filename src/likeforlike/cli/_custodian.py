@@ -23,7 +23,9 @@ _LARGE = 4.0
 @custodian_app.command("init")
 def init_command(
     table: TableFile,
-    id: Annotated[str, typer.Option(help="Column by which both teams know the rows.")],  # noqa: A002
+    known_by: Annotated[
+        str, typer.Option("--id", help="Column by which both teams know the rows.")
+    ],
     sensitive: Annotated[str, typer.Option(help="Column whose values are the groups.")],
     ledger: LedgerFile,
     epsilon: Annotated[float, typer.Option(help="The whole budget.")],
@@ -35,7 +37,7 @@ def init_command(
     """Open a ledger for the table that holds A."""
     from likeforlike.teams._held_table import HeldTable, open_ledger
 
-    held = HeldTable(table, id, sensitive, person)
+    held = HeldTable(table, known_by, sensitive, person)
     custodian = open_ledger(held, ledger, epsilon, delta)
     terminal = Terminal()
     terminal.print(
