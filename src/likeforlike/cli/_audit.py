@@ -34,7 +34,9 @@ _EXIT = {"pass": 0, "fail": 1, "investigate": 3}
 def audit_command(
     file: TableFile,
     score: Annotated[str, typer.Option(help="Column of scores or decisions.")],
-    sensitive: Annotated[list[str], typer.Option(help="Column whose values are the groups.")],
+    sensitive: Annotated[
+        list[str] | None, typer.Option(help="Column whose values are the groups.")
+    ] = None,
     legitimate: Annotated[
         list[str] | None, typer.Option(help="Column that makes people equal; may be repeated.")
     ] = None,
@@ -101,6 +103,16 @@ def audit_command(
     no_usual_nulls: NoUsualNulls = False,  # noqa: FBT002
     report: Annotated[Path | None, typer.Option(help="Write an HTML page here.")] = None,
     json: Annotated[str | None, typer.Option(help="Write JSON here; - prints it.")] = None,
+    known_by: Annotated[
+        str | None, typer.Option("--id", help="Column by which a custodian knows the rows.")
+    ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(help="Audit without A: write a request for the custodian here, and stop."),
+    ] = None,
+    release: Annotated[
+        Path | None, typer.Option(help="Audit without A: read the custodian's answer to the plan.")
+    ] = None,
 ) -> None:
     """Audit the scores in a file.
 
@@ -109,40 +121,53 @@ def audit_command(
     """
     from likeforlike.auditing._audit import audit
     from likeforlike.auditing._salt_file import kept_salt
+    from likeforlike.cli._plan import Planned, read_plan, refuse_others, write_plan
+    from likeforlike.files._csv import CsvOptions
     from likeforlike.files._writing import check_writable
     from likeforlike.transport._numba import spare_linear_algebra
 
     spare_linear_algebra()
     for path in (report, None if json == "-" else json):
         check_writable(path)
+    options = CsvOptions(separator, encoding, tuple(null_value or ()), not no_usual_nulls)
+    planned = Planned(file, score, sensitive, legitimate or (), known_by, options)
+    if plan is not None or release is not None:
+        refuse_others({"weight": weight, "cluster": cluster, "bins": bins})
+    if plan is not None:
+        write_plan(planned, plan)
+        return
     with resampling_bar(permutations) as advance:
-        audited = audit(
-            file,
-            score=score,
-            sensitive=one_column(sensitive),
-            legitimate=legitimate or (),
-            weight=weight,
-            cluster=cluster,
-            bins=_bins(bins or []),
-            smooth=smooth or (),
-            windows=windows,
-            measure=cast("MeasureName", measure),
-            resolution=resolution,
-            permutations=permutations,
-            confidence=confidence,
-            adjustment=cast("Adjustment", adjustment),
-            min_cell=min_cell,
-            reference=reference,
-            score_range=_score_range(score_range),
-            suppress_below=suppress_below,
-            salt=None if salt_file is None else kept_salt(salt_file),
-            random_state=seed,
-            progress=advance,
-            engine=_engine(engine),
-            separator=separator,
-            encoding=encoding,
-            null_values=null_value or (),
-            usual_nulls=not no_usual_nulls,
+        audited = (
+            read_plan(planned, release, confidence=confidence, permutations=permutations, seed=seed)
+            if release is not None
+            else audit(
+                file,
+                score=score,
+                sensitive=one_column(sensitive),
+                legitimate=legitimate or (),
+                weight=weight,
+                cluster=cluster,
+                bins=_bins(bins or []),
+                smooth=smooth or (),
+                windows=windows,
+                measure=cast("MeasureName", measure),
+                resolution=resolution,
+                permutations=permutations,
+                confidence=confidence,
+                adjustment=cast("Adjustment", adjustment),
+                min_cell=min_cell,
+                reference=reference,
+                score_range=_score_range(score_range),
+                suppress_below=suppress_below,
+                salt=None if salt_file is None else kept_salt(salt_file),
+                random_state=seed,
+                progress=advance,
+                engine=_engine(engine),
+                separator=separator,
+                encoding=encoding,
+                null_values=null_value or (),
+                usual_nulls=not no_usual_nulls,
+            )
         )
     ruling = None if threshold is None else audited.verdict(threshold, of=cast("GateOf", of))
     document = audited.to_dict()
