@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from likeforlike import penalties as penalties
     from likeforlike import postprocess as postprocess
     from likeforlike import teams as teams
+    from likeforlike import testing as testing
+    from likeforlike import tracking as tracking
     from likeforlike import transport as transport
     from likeforlike.auditing import Audit, audit
     from likeforlike.disparity import (
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
         RepairWarning,
         UnmetLimitWarning,
         UnpenalisedWarning,
+        UnsettledWarning,
     )
     from likeforlike.estimators import FairClassifier, FairRegressor
     from likeforlike.penalties import FairBiT, FairLeap, WassersteinPenalty
@@ -73,6 +76,7 @@ __all__ = [
     "RepairWarning",
     "UnmetLimitWarning",
     "UnpenalisedWarning",
+    "UnsettledWarning",
     "WassersteinPenalty",
     "__version__",
     "audit",
@@ -104,6 +108,7 @@ lazy_package(
             "RepairWarning",
             "UnmetLimitWarning",
             "UnpenalisedWarning",
+            "UnsettledWarning",
         ],
         "estimators": ["FairClassifier", "FairRegressor"],
         "penalties": ["FairBiT", "FairLeap", "WassersteinPenalty"],
@@ -123,6 +128,8 @@ lazy_package(
         "penalties",
         "postprocess",
         "teams",
+        "testing",
+        "tracking",
         "transport",
     ],
 )
