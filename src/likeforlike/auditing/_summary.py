@@ -211,15 +211,10 @@ def summarise(
     'fail'
     """
     roles = Roles(score, sensitive, column_names(legitimate), weight, cluster)
+    options = CsvOptions(separator, encoding, texts(null_values), usual_nulls)
+    # A part may hold one group only, or everybody in a level of their own.
     table = read_cells(
-        data,
-        roles,
-        bins=bins,
-        resolution=resolution,
-        engine=engine,
-        options=CsvOptions(separator, encoding, texts(null_values), usual_nulls),
-        # A part may hold one group only, or everybody in a level of their own.
-        part=True,
+        data, roles, bins=bins, resolution=resolution, engine=engine, options=options, part=True
     )
     return Summary(roles, table, dataset, (Part(part, table.cells.fingerprint),))
 
