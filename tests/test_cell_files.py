@@ -120,7 +120,7 @@ def edited(path: Path, **changes: object) -> None:
     table = pl.read_parquet(path)
     for name, value in changes.items():
         if name in table.columns:
-            table = table.with_columns(pl.Series(name, value))
+            table = table.with_columns(pl.Series(name, value))  # type: ignore[arg-type]
         else:
             notes[name] = value
     table.write_parquet(path, metadata={"likeforlike": json.dumps(notes)})

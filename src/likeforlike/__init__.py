@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from likeforlike import penalties as penalties
     from likeforlike import postprocess as postprocess
     from likeforlike import teams as teams
+    from likeforlike import testing as testing
+    from likeforlike import tracking as tracking
     from likeforlike import transport as transport
     from likeforlike.auditing import Audit, audit
     from likeforlike.disparity import (
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
         RepairWarning,
         UnmetLimitWarning,
         UnpenalisedWarning,
+        UnsettledWarning,
     )
     from likeforlike.estimators import FairClassifier, FairRegressor
     from likeforlike.penalties import FairBiT, FairLeap, SmoothFairLeap, WassersteinPenalty
@@ -74,6 +77,7 @@ __all__ = [
     "SmoothFairLeap",
     "UnmetLimitWarning",
     "UnpenalisedWarning",
+    "UnsettledWarning",
     "WassersteinPenalty",
     "__version__",
     "audit",
@@ -105,6 +109,7 @@ lazy_package(
             "RepairWarning",
             "UnmetLimitWarning",
             "UnpenalisedWarning",
+            "UnsettledWarning",
         ],
         "estimators": ["FairClassifier", "FairRegressor"],
         "penalties": ["FairBiT", "FairLeap", "SmoothFairLeap", "WassersteinPenalty"],
@@ -124,6 +129,8 @@ lazy_package(
         "penalties",
         "postprocess",
         "teams",
+        "testing",
+        "tracking",
         "transport",
     ],
 )

@@ -10,6 +10,7 @@ __all__ = [
     "RepairWarning",
     "UnmetLimitWarning",
     "UnpenalisedWarning",
+    "UnsettledWarning",
 ]
 
 
@@ -124,4 +125,23 @@ class RepairWarning(UserWarning):
     ...     repair = repair.fit(loans.targets, nothing, sensitive_features=loans.groups)
     >>> repair.guess_[0].weak
     True
+    """
+
+
+class UnsettledWarning(UserWarning):
+    """The evidence does not settle whether a disparity lies below its threshold.
+
+    The verdict is "investigate": more rows, or a look at who could not be compared, may settle it.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import likeforlike as lfl
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.testing import assert_parity
+    >>> few, roles = make_loans(300).frame, {"score": "approved", "sensitive": "sex"}
+    >>> with warnings.catch_warnings(action="ignore", category=lfl.UnsettledWarning):
+    ...     audit = assert_parity(few, 0.05, **roles)
+    >>> audit.verdicts[0].verdict
+    'investigate'
     """

@@ -40,7 +40,12 @@ LAYERS: list[dict[str, str]] = [
     },
     {"postprocess": "repair of scores"},
     {"auditing": "from a table to a finding", "baselines": "the rivals"},
-    {"experiments": "many models compared", "teams": "A held by others"},
+    {
+        "experiments": "many models compared",
+        "teams": "A held by others",
+        "testing": "thresholds as assertions",
+        "tracking": "audits beside runs",
+    },
     {"paper": "its experiments run again"},
     {"cli": "the command line"},
     {"__init__": "what `import likeforlike` offers", "__main__": "`python -m likeforlike`"},

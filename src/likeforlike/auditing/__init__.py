@@ -12,14 +12,17 @@ if TYPE_CHECKING:
     from likeforlike.auditing._contrast_audit import ContrastAudit, Distribution, LevelAudit
     from likeforlike.auditing._gate import GateOf, Judgement, Ruling, Threshold, Verdict
     from likeforlike.auditing._missing import LostRows
+    from likeforlike.auditing._pairs import Adverse, Pair
     from likeforlike.auditing._placebo import Placebo
     from likeforlike.auditing._policy import Policy
     from likeforlike.auditing._provenance import Provenance
     from likeforlike.auditing._settings import Settings
     from likeforlike.auditing._smooth import Smooth, Window
+    from likeforlike.auditing._summary import Part, Summary, summarise
     from likeforlike.auditing._tables import Roles, TableCells, read_cells
 
 __all__ = [
+    "Adverse",
     "Audit",
     "ContrastAudit",
     "Distribution",
@@ -27,6 +30,8 @@ __all__ = [
     "Judgement",
     "LevelAudit",
     "LostRows",
+    "Pair",
+    "Part",
     "Placebo",
     "Policy",
     "Provenance",
@@ -34,6 +39,7 @@ __all__ = [
     "Ruling",
     "Settings",
     "Smooth",
+    "Summary",
     "TableCells",
     "Threshold",
     "Unexamined",
@@ -41,6 +47,7 @@ __all__ = [
     "Window",
     "audit",
     "read_cells",
+    "summarise",
 ]
 
 lazy_package(
@@ -51,11 +58,13 @@ lazy_package(
         "_contrast_audit": ["ContrastAudit", "Distribution", "LevelAudit"],
         "_gate": ["GateOf", "Judgement", "Ruling", "Threshold", "Verdict"],
         "_missing": ["LostRows"],
+        "_pairs": ["Adverse", "Pair"],
         "_policy": ["Policy"],
         "_placebo": ["Placebo"],
         "_provenance": ["Provenance"],
         "_settings": ["Settings"],
         "_smooth": ["Smooth", "Window"],
+        "_summary": ["Part", "Summary", "summarise"],
         "_tables": ["Roles", "TableCells", "read_cells"],
     },
 )

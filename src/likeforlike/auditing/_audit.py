@@ -26,6 +26,7 @@ from likeforlike.auditing._disclosure import Disclosure
 from likeforlike.auditing._document_parts import audit_document, document_json
 from likeforlike.auditing._gate import GateOf, Ruling, Threshold, Verdict, rule
 from likeforlike.auditing._missing import LostRows
+from likeforlike.auditing._pairs import Adverse, Pair, level_pairs
 from likeforlike.auditing._placebo import Placebo, placebo
 from likeforlike.auditing._plot import PlotKind, draw_contrast
 from likeforlike.auditing._provenance import Provenance, check_salt, provenance, salted
@@ -47,6 +48,9 @@ from likeforlike.plots._axes import axes_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+# How often groups are dealt anew to see how many pairs chance alone gives.
+_PAIR_PERMUTATIONS = 199
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +230,64 @@ class Audit:
         groups = tuple(group for group in self.table.cells.groups if str(group) in first)
         return placebo(self.table.lines, groups, self.settings, repetitions, permutations)
 
+    def pairs(
+        self,
+        level: Hashable | None = None,
+        n: int | None = 10,
+        *,
+        contrast: int = 0,
+        adverse: Adverse = "low",
+    ) -> tuple[Pair, ...]:
+        """People with adverse scores in a level, and the equals that the exact plan sets beside.
+
+        The plan is that of W_1: the lowest of one group beside the lowest of the other. Costs of
+        all pairs of a level sum to its W_1. Each pair says how many people are at least as far
+        from their comparator, and how many would be if groups were dealt anew inside the level.
+
+        Parameters
+        ----------
+        level : name or label of a level; `None` is the one that contributes most.
+        n : how many pairs, those furthest apart first; `None` is all of them.
+        contrast : which two groups, by their place in `contrasts`.
+        adverse : which scores are adverse, "low" or "high".
+        """
+        self._refuse_pairs()
+        found = self._level(level, contrast)
+        cells = self.table.cells
+        names = {str(group): group for group in cells.groups}
+        low, high = (names[group] for group in self.contrasts[contrast].groups)
+        return level_pairs(
+            cells,
+            (low, high),
+            found.level,
+            found.name,
+            n=n,
+            adverse=adverse,
+            permutations=_PAIR_PERMUTATIONS,
+            seed=self.settings.random_state,
+        )
+
+    def _refuse_pairs(self) -> None:
+        if self.settings.suppress_below is not None:
+            raise InputError(
+                "pairs show single people, and suppress_below hides them; audit without it."
+            )
+        if self.table.lines is not None:
+            raise InputError("pairs are people of one level; audit with bins and not with smooth.")
+
+    def _level(self, level: Hashable | None, contrast: int) -> LevelAudit:
+        """A level of a contrast by its name or label."""
+        if not 0 <= contrast < len(self.contrasts):
+            raise InputError(f"contrast must be 0 to {len(self.contrasts) - 1}, not {contrast!r}.")
+        levels = self.contrasts[contrast].levels
+        chosen = [each for each in levels if level is None or level in (each.name, each.level)]
+        if not chosen:
+            raise InputError(
+                f"no level {level!r} holds both groups; the first levels are "
+                f"{[each.name for each in levels[:5]]}."
+            )
+        return chosen[0]
+
     def to_dict(self) -> AuditDocument:
         """Everything as plain values; the page and the JSON are made of this and nothing else."""
         hidden = self._disclosure()
@@ -253,6 +315,20 @@ class Audit:
         from likeforlike.report import page
 
         text = page(self.to_dict())
+        if path is not None:
+            write_whole(path, text)
+        return text
+
+    def to_junit(self, path: str | Path | None = None) -> str:
+        """The verdicts that were asked for as JUnit XML; also written to `path`.
+
+        Parameters
+        ----------
+        path : of the file, which is written whole or not at all.
+        """
+        from likeforlike.report import junit
+
+        text = junit(self.to_dict())
         if path is not None:
             write_whole(path, text)
         return text
@@ -380,7 +456,7 @@ def audit(
     >>> audit.gap_interval[0] < 0.1 < audit.gap_interval[1], audit.p_value
     (True, 0.001)
     """
-    roles = Roles(score, sensitive, _names(legitimate), weight, cluster)
+    roles = Roles(score, sensitive, column_names(legitimate), weight, cluster)
     settings = Settings(
         measure=measure,
         min_cell=min_cell,
@@ -391,10 +467,10 @@ def audit(
         random_state=random_state,
         score_range=score_range,
         suppress_below=suppress_below,
-        smooth=() if smooth is None else _texts(smooth),
+        smooth=() if smooth is None else texts(smooth),
         windows=windows,
     )
-    options = CsvOptions(separator, encoding, _texts(null_values), usual_nulls)
+    options = CsvOptions(separator, encoding, texts(null_values), usual_nulls)
     table = read_cells(
         data,
         roles,
@@ -440,16 +516,17 @@ def audit_cells(
     return audited
 
 
-def _names(legitimate: str | Sequence[str] | None) -> tuple[str, ...]:
+def column_names(legitimate: str | Sequence[str] | None) -> tuple[str, ...]:
     try:
-        return _texts(legitimate or ())
+        return texts(legitimate or ())
     except TypeError as error:
         raise InputError(
             f"legitimate must be a column or a list of columns, not {legitimate!r}."
         ) from error
 
 
-def _texts(given: str | Sequence[str]) -> tuple[str, ...]:
+def texts(given: str | Sequence[str]) -> tuple[str, ...]:
+    """One text or several, as a tuple."""
     return (given,) if isinstance(given, str) else tuple(given)
 
 

@@ -17,6 +17,7 @@ from typing import Any, cast
 
 from likeforlike.auditing._audit import Audit, audit
 from likeforlike.auditing._gate import GateOf, Ruling, Threshold
+from likeforlike.auditing._summary import Summary
 from likeforlike.errors import InputError
 
 _SECTION = ("tool", "likeforlike")
@@ -86,20 +87,16 @@ class Policy:
         arguments = {name: entries[name] for name in _ARGUMENTS if name in entries}
         return cls(file.name, arguments, thresholds)
 
-    def audit(self, data: Any, **more: Any) -> Audit:  # noqa: ANN401
+    def audit(self, data: object, **more: object) -> Audit:
         """Audit by this policy, and keep its verdict.
 
         Parameters
         ----------
-        data : as for `audit`.
+        data : as for `audit`, or a `Summary`.
         more : arguments of `audit` that the policy does not have, such as `engine`.
         """
         self.refuse(more)
-        arguments = {**self.arguments, **more}
-        for role in ("score", "sensitive"):
-            if role not in arguments:
-                raise InputError(f"{role} is neither in the policy {self.name} nor given.")
-        audited = audit(data, **arguments)
+        audited = audit_any(data, **{**self.arguments, **more})
         if self.thresholds:
             self.judge(audited)
         return audited
@@ -134,6 +131,16 @@ class Policy:
         for name in given:
             if name in self.arguments or (name == "threshold" and self.thresholds):
                 raise InputError(f"{name} is set by the policy {self.name}; leave it out.")
+
+
+def audit_any(data: object, **arguments: Any) -> Audit:  # noqa: ANN401
+    """Audit a table or a path, or a summary, which knows its roles."""
+    if isinstance(data, Summary):
+        return data.audit(**arguments)
+    for role in ("score", "sensitive"):
+        if arguments.get(role) is None:
+            raise InputError(f"{role} is missing: name the column ({role}=..., --{role}).")
+    return audit(data, **arguments)
 
 
 def _section(file: Path) -> Mapping[str, object]:

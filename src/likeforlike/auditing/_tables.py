@@ -85,6 +85,7 @@ class TableCells:
     values : how many different values each legitimate column of numbers has that was not binned.
     lost : rows left out for missing values, by group; empty if there are none.
     lines : rows with the numbers that people are compared along; `None` without any.
+    text : whether the table had no types, as a CSV file.
 
     Examples
     --------
@@ -106,6 +107,7 @@ class TableCells:
     values: dict[str, int] = field(default_factory=dict)
     lost: tuple[LostRows, ...] = ()
     lines: Lines | None = None
+    text: bool = False
 
 
 def read_cells(
@@ -118,6 +120,7 @@ def read_cells(
     resolution: float | None = None,
     engine: Engine = "auto",
     options: CsvOptions | None = None,
+    part: bool = False,
 ) -> TableCells:
     """Read the cells of a table, or of a file that an engine opens.
 
@@ -131,6 +134,7 @@ def read_cells(
     resolution : width of the bins scores are rounded to by the engine; `None` keeps them exact.
     engine : who opens a file.
     options : separator, encoding and words for missing values of a CSV file.
+    part : whether the table is a part of a larger one, which may hold one group only.
 
     Examples
     --------
@@ -173,12 +177,13 @@ def read_cells(
         for column in roles.legitimate
         if column not in along
     }
-    for column in parts.keys() - edges.keys():
-        _check_levels(parts[column], read.used, counts, column)
+    for column in () if part else parts.keys() - edges.keys():
+        check_levels(parts[column], read.used, counts, column)
     group = _codes(collected, roles.sensitive, read.text)
-    _check_groups(group, read.used, roles.sensitive)
+    if not part:
+        check_groups(group, read.used, roles.sensitive)
     level = combined(list(parts.values())) if parts else None
-    names = _level_names(level, list(parts), edges)
+    names = level_names(level, list(parts), edges)
     lines = None
     if along:
         lines = _lines(collected, roles, read.text, along, level, names, group, counts, width)
@@ -196,9 +201,10 @@ def read_cells(
         edges,
         read.engine,
         read.nulls,
-        {c: len(parts[c].labels) for c in parts if c not in edges and _holds_numbers(parts[c])},
+        {c: len(parts[c].labels) for c in parts if c not in edges and holds_numbers(parts[c])},
         read.lost,
         lines,
+        read.text,
     )
 
 
@@ -267,7 +273,7 @@ def _counted(
     return grouped.collect()
 
 
-def _level_names(
+def level_names(
     level: Codes | None, legitimate: Sequence[str], edges: Mapping[str, tuple[float, ...]]
 ) -> tuple[str, ...]:
     """What to call each level in front of people."""
@@ -306,7 +312,7 @@ def _numbered(codes: Codes) -> Codes:
 
     "01" is not: it would read as 1, which may be another label.
     """
-    read = [_number(label) for label in codes.labels]
+    read = [number_in(label) for label in codes.labels]
     labels = [number for number in read if number is not None]
     if len(labels) < len(read):
         return codes
@@ -314,7 +320,7 @@ def _numbered(codes: Codes) -> Codes:
     return Codes(np.argsort(np.array(order))[codes.codes], tuple(labels[k] for k in order))
 
 
-def _number(label: Hashable) -> int | float | None:
+def number_in(label: Hashable) -> int | float | None:
     """The number that is written exactly like this, if there is one."""
     for kind in (int, float):
         try:
@@ -327,7 +333,7 @@ def _number(label: Hashable) -> int | float | None:
     return None
 
 
-def _holds_numbers(part: Codes) -> bool:
+def holds_numbers(part: Codes) -> bool:
     """Whether all labels are numbers, or text that reads as one."""
     try:
         return all(math.isfinite(float(label)) for label in part.labels)  # type: ignore[arg-type]
@@ -388,7 +394,8 @@ def _lines(
     ).in_order()
 
 
-def _check_groups(group: Codes, rows: int, column: str) -> None:
+def check_groups(group: Codes, rows: int, column: str) -> None:
+    """Refuse a sensitive column of one group, or of far too many."""
     if len(group.labels) == 1:
         raise InputError(
             f"column {column!r} has the single value {group.labels[0]!r}; a comparison needs at "
@@ -401,7 +408,7 @@ def _check_groups(group: Codes, rows: int, column: str) -> None:
         )
 
 
-def _check_levels(part: Codes, rows: int, counts: IntArray | None, column: str) -> None:
+def check_levels(part: Codes, rows: int, counts: IntArray | None, column: str) -> None:
     """Refuse a legitimate column in which most people have a value that nobody else has."""
     if len(part.labels) <= max(_MANY, rows // 2):
         return

@@ -3,53 +3,58 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated
 
 import typer
 
+from likeforlike.cli._options import (
+    BinsOption,
+    ClusterOption,
+    EngineOption,
+    LegitimateOption,
+    ResolutionOption,
+    WeightOption,
+    bins_of,
+    engine_of,
+)
+from likeforlike.cli._pipelines import (
+    deliver_pairs,
+    deliver_verdict,
+    given_options,
+    judged_audit,
+    policy_for,
+    source_of,
+    tell_pipeline,
+)
 from likeforlike.cli._shared import (
+    NULL_OPTIONS,
     Encoding,
     NoUsualNulls,
     NullValues,
     Separator,
-    TableFile,
+    TableFiles,
     deliver,
     one_column,
-    one_of,
     resampling_bar,
     tell_delivered,
 )
 from likeforlike.cli._terminal import Terminal, level_table, summary_text
 from likeforlike.errors import InputError
-from likeforlike.files._engines import ENGINES, Engine
-
-if TYPE_CHECKING:
-    from likeforlike.auditing._gate import GateOf
-    from likeforlike.disparity._measures import MeasureName
-    from likeforlike.inference import Adjustment
 
 _EXIT = {"pass": 0, "fail": 1, "investigate": 3}
 
 
 def audit_command(
-    file: TableFile,
-    score: Annotated[str, typer.Option(help="Column of scores or decisions.")],
+    context: typer.Context,
+    files: TableFiles,
+    score: Annotated[str | None, typer.Option(help="Column of scores or decisions.")] = None,
     sensitive: Annotated[
         list[str] | None, typer.Option(help="Column whose values are the groups.")
     ] = None,
-    legitimate: Annotated[
-        list[str] | None, typer.Option(help="Column that makes people equal; may be repeated.")
-    ] = None,
-    weight: Annotated[str | None, typer.Option(help="Column of sample weights.")] = None,
-    cluster: Annotated[
-        str | None, typer.Option(help="Column that says which rows belong together.")
-    ] = None,
-    bins: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="COLUMN=N: cut a legitimate column at N-quantiles; COLUMN=20,30: cut it there."
-        ),
-    ] = None,
+    legitimate: LegitimateOption = None,
+    weight: WeightOption = None,
+    cluster: ClusterOption = None,
+    bins: BinsOption = None,
     smooth: Annotated[
         list[str] | None,
         typer.Option(
@@ -63,10 +68,8 @@ def audit_command(
         str,
         typer.Option(help="How much each level counts: marginal, average, uniform or overlap."),
     ] = "marginal",
-    engine: Annotated[str, typer.Option(help=f"{one_of(ENGINES)}.")] = "auto",
-    resolution: Annotated[
-        float | None, typer.Option(help="Round scores to bins of this width, in the engine.")
-    ] = None,
+    engine: EngineOption = "auto",
+    resolution: ResolutionOption = None,
     permutations: Annotated[int, typer.Option(help="Permutations of the test.")] = 999,
     confidence: Annotated[float, typer.Option(help="Of intervals and bounds.")] = 0.95,
     adjustment: Annotated[
@@ -91,6 +94,10 @@ def audit_command(
             "there. Keep it to yourself."
         ),
     ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(help="TOML file with roles, settings and thresholds, and who set them."),
+    ] = None,
     threshold: Annotated[
         float | None, typer.Option(help="Largest disparity allowed; sets the exit code.")
     ] = None,
@@ -113,79 +120,95 @@ def audit_command(
     release: Annotated[
         Path | None, typer.Option(help="Audit without A: read the custodian's answer to the plan.")
     ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(help="Write the verdict here, as JUnit XML for build servers.")
+    ] = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(help="Write people with low scores and their comparators here, as CSV."),
+    ] = None,
 ) -> None:
-    """Audit the scores in a file.
+    """Audit the scores in a file, or in several that `likeforlike summarise` wrote.
 
-    Exit code with --threshold: 0 pass, 1 fail, 3 investigate (the evidence does not settle it).
-    2 means wrong input or usage, 70 an error nobody expected.
+    Exit code with --threshold, or with one in --policy: 0 pass, 1 fail, 3 investigate (the evidence
+    does not settle it). 2 means wrong input or usage, 70 an error nobody expected.
     """
-    from likeforlike.auditing._audit import audit
     from likeforlike.auditing._salt_file import kept_salt
-    from likeforlike.cli._plan import Planned, read_plan, refuse_others, write_plan
+    from likeforlike.cli._plan import Planned, judged_plan, refuse_others, write_plan
     from likeforlike.files._csv import CsvOptions
     from likeforlike.files._writing import check_writable
     from likeforlike.transport._numba import spare_linear_algebra
 
     spare_linear_algebra()
-    for path in (report, None if json == "-" else json):
+    for path in (report, None if json == "-" else json, junit, pairs):
         check_writable(path)
-    options = CsvOptions(separator, encoding, tuple(null_value or ()), not no_usual_nulls)
-    planned = Planned(file, score, sensitive, legitimate or (), known_by, options)
     if plan is not None or release is not None:
-        refuse_others({"weight": weight, "cluster": cluster, "bins": bins})
+        refuse_others(context)
+    planned = Planned(
+        files[0],
+        score,
+        sensitive,
+        legitimate or (),
+        known_by,
+        CsvOptions(separator, encoding, tuple(null_value or ()), not no_usual_nulls),
+    )
     if plan is not None:
         write_plan(planned, plan)
         return
+    arguments = {
+        "score": score,
+        "sensitive": None if sensitive is None else one_column(sensitive),
+        "legitimate": legitimate or (),
+        "weight": weight,
+        "cluster": cluster,
+        "bins": bins_of(bins or []),
+        "smooth": smooth or (),
+        "windows": windows,
+        "measure": measure,
+        "resolution": resolution,
+        "permutations": permutations,
+        "confidence": confidence,
+        "adjustment": adjustment,
+        "min_cell": min_cell,
+        "reference": reference,
+        "score_range": _score_range(score_range),
+        "suppress_below": suppress_below,
+        "random_state": seed,
+        "engine": engine_of(engine),
+        "separator": separator,
+        "encoding": encoding,
+        "null_values": null_value or (),
+        "usual_nulls": not no_usual_nulls,
+        "threshold": threshold,
+        "of": of,
+    }
+    asked = given_options(context, arguments, {"seed": "random_state", **NULL_OPTIONS})
+    rules = policy_for(policy, asked, needs_verdict=junit is not None)
+    source = source_of(files)
+    if salt_file is not None:
+        asked["salt"] = kept_salt(salt_file)
     with resampling_bar(permutations) as advance:
-        audited = (
-            read_plan(planned, release, confidence=confidence, permutations=permutations, seed=seed)
-            if release is not None
-            else audit(
-                file,
-                score=score,
-                sensitive=one_column(sensitive),
-                legitimate=legitimate or (),
-                weight=weight,
-                cluster=cluster,
-                bins=_bins(bins or []),
-                smooth=smooth or (),
-                windows=windows,
-                measure=cast("MeasureName", measure),
-                resolution=resolution,
-                permutations=permutations,
-                confidence=confidence,
-                adjustment=cast("Adjustment", adjustment),
-                min_cell=min_cell,
-                reference=reference,
-                score_range=_score_range(score_range),
-                suppress_below=suppress_below,
-                salt=None if salt_file is None else kept_salt(salt_file),
-                random_state=seed,
-                progress=advance,
-                engine=_engine(engine),
-                separator=separator,
-                encoding=encoding,
-                null_values=null_value or (),
-                usual_nulls=not no_usual_nulls,
+        if release is None:
+            audited, ruling = judged_audit(source, rules, asked, advance)
+        else:
+            audited, ruling = judged_plan(
+                planned,
+                release,
+                asked,
+                {"confidence": confidence, "permutations": permutations, "seed": seed},
             )
-        )
-    ruling = None if threshold is None else audited.verdict(threshold, of=cast("GateOf", of))
     document = audited.to_dict()
+    deliver_pairs(audited, pairs)
     deliver(document, report, json)
+    deliver_verdict(document, junit)
     # Standard output belongs to the JSON when it goes there; people read on the other stream.
     terminal = Terminal(stderr=json == "-")
     terminal.print(summary_text(document["finding"], document))
     terminal.print(level_table(document))
     tell_delivered(document, report, json, terminal)
+    tell_pipeline(document, (junit, pairs), terminal)
     if ruling is not None:
         raise typer.Exit(_EXIT[ruling.verdict])
-
-
-def _engine(name: str) -> Engine:
-    for engine in ENGINES:
-        if name == engine:
-            return engine
-    raise InputError(f"--engine must be {one_of(ENGINES)}, not {name!r}.")
 
 
 def _score_range(text: str | None) -> tuple[float, float] | None:
@@ -196,18 +219,3 @@ def _score_range(text: str | None) -> tuple[float, float] | None:
     except ValueError as error:
         raise InputError(f"--score-range must look like 0,1, not {text!r}.") from error
     return low, high
-
-
-def _bins(given: list[str]) -> dict[str, int | list[float]]:
-    bins: dict[str, int | list[float]] = {}
-    for text in given:
-        column, separator, cut = text.rpartition("=")
-        try:
-            bins[column] = int(cut) if cut.isdecimal() else [float(edge) for edge in cut.split(",")]
-        except ValueError:
-            separator = ""
-        if not separator:
-            raise InputError(
-                f"--bins must look like COLUMN=10 or COLUMN=20000,40000, not {text!r}."
-            )
-    return bins

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from likeforlike._text import null_words
+from likeforlike.cli._options import one_of
 from likeforlike.cli._shared import (
     Encoding,
     NoUsualNulls,
@@ -16,7 +17,6 @@ from likeforlike.cli._shared import (
     Separator,
     TableFile,
     one_column,
-    one_of,
     training_bar,
 )
 from likeforlike.cli._terminal import Terminal, sweep_table

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 TableFile = Annotated[
     Path,
     typer.Argument(help="A .csv, .tsv or .parquet file, one row a person; .csv.gz will do, too."),
+]
+TableFiles = Annotated[
+    list[Path],
+    typer.Argument(
+        help="A .csv, .tsv or .parquet file, one row a person; or summaries, which end in .cells."
+    ),
 ]
 Separator = Annotated[
     str | None,
@@ -41,6 +47,9 @@ NoUsualNulls = Annotated[
     typer.Option("--no-usual-nulls", help="Take NA, N/A, ?, null, None and NaN for values."),
 ]
 
+NULL_OPTIONS: Final = {"null_value": "null_values", "no_usual_nulls": "usual_nulls"}
+"""Options about missing values, and the arguments they stand for."""
+
 
 def one_column(sensitive: Sequence[str] | None) -> str:
     """The sensitive column, of which there can be one: of several the last would win unseen."""
@@ -51,11 +60,6 @@ def one_column(sensitive: Sequence[str] | None) -> str:
             f"--sensitive takes one column, not {len(sensitive)}; put them together in one first."
         )
     return sensitive[0]
-
-
-def one_of(names: Sequence[str]) -> str:
-    """Names to choose from, as a sentence lists them."""
-    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _watched() -> bool:

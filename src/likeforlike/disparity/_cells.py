@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray, real
 from likeforlike.disparity._columns import (
@@ -560,7 +561,7 @@ def _of_lines(columns: Mapping[str, Any], notes: Mapping[str, Any]) -> Cells:
     )
 
 
-def _checked(codes: Any, labels: Sequence[Any], name: str) -> Codes:  # noqa: ANN401
+def _checked(codes: npt.NDArray[Any], labels: Sequence[object], name: str) -> Codes:
     """Codes of a file, each of which must have a label."""
     numbered = np.ascontiguousarray(codes, dtype=np.int64)
     if numbered.size and not 0 <= int(numbered.min()) <= int(numbered.max()) < len(labels):

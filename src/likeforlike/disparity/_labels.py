@@ -45,7 +45,7 @@ def plain_label(label: Hashable) -> object:
     return {kind: str(label.total_seconds() if isinstance(label, timedelta) else label)}
 
 
-def label_of(plain: Any) -> Hashable:  # noqa: ANN401
+def label_of(plain: object) -> Hashable:
     """The label that a plain value stands for."""
     if isinstance(plain, list):
         return tuple(label_of(part) for part in plain)

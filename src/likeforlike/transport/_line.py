@@ -41,8 +41,8 @@ class Plan(NamedTuple):
     mass: FloatArray
 
 
-def _plan(a: FloatArray, b: FloatArray) -> Plan:
-    """Moves of the monotone plan between sorted masses a and b."""
+def sorted_plan(a: FloatArray, b: FloatArray) -> Plan:
+    """Moves of the monotone plan between masses a and b, whose values rise."""
     below_a, below_b = np.cumsum(a), np.cumsum(b)
     # Scaled by the other side's total: equal shares meet exactly.
     ends_a, ends_b = below_a * below_b[-1], below_b * below_a[-1]
@@ -160,6 +160,6 @@ def plan(
     values, segments, mass = _two_samples(x, y, x_mass, y_mass)
     ordered = sort_rows(values, segments, 2)
     sorted_mass = np.ones(values.size) if mass is None else mass[ordered.rows]
-    moves = _plan(sorted_mass[: x.size], sorted_mass[x.size :])
+    moves = sorted_plan(sorted_mass[: x.size], sorted_mass[x.size :])
     rows_x, rows_y = ordered.rows[: x.size], ordered.rows[x.size :] - x.size
     return Plan(rows_x[moves.source], rows_y[moves.target], moves.mass)

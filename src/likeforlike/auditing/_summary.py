@@ -1,0 +1,308 @@
+"""Summaries: what an audit needs of a table, in a file that others can be merged with.
+
+A day, a region or a machine is counted where its rows are. What leaves is one line for each (level,
+group, bin of scores); many of these files together give the audit of all their rows, to the last
+bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, cast
+
+from likeforlike.auditing._audit import Audit, audit_cells, column_names, texts
+from likeforlike.auditing._bins import Bins
+from likeforlike.auditing._missing import LostRows
+from likeforlike.auditing._settings import Settings
+from likeforlike.auditing._summary_tables import check_table, merged_table, retold
+from likeforlike.auditing._tables import Roles, TableCells, read_cells
+from likeforlike.disparity._cells import Cells
+from likeforlike.errors import InputError
+from likeforlike.files._csv import CsvOptions
+from likeforlike.files._engines import Engine
+
+# Lines that are read before they are merged.
+_WAITING_LINES = 1_000_000
+# What a summary keeps of a table beside its cells; the rest is told by the labels.
+_KEPT = ("rows", "used", "missing", "edges", "engine", "nulls", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a summary was made of.
+
+    Attributes
+    ----------
+    name : what the part is called, such as "monday"; `None` if nobody said.
+    fingerprint : of its cells.
+
+    Examples
+    --------
+    >>> from likeforlike.auditing import Part
+    >>> Part("monday", "ab12").name
+    'monday'
+    """
+
+    name: str | None
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Cells of a table with the roles of its columns, to be written, merged and audited.
+
+    Attributes
+    ----------
+    roles : which column plays which part.
+    table : cells, rows and missing values.
+    dataset : name of the data set it is of; `None` if nobody said.
+    parts : what it was made of, one entry for every summary that was merged.
+
+    Examples
+    --------
+    >>> from likeforlike.auditing import summarise
+    >>> from likeforlike.datasets import make_loans
+    >>> loans = make_loans(2000).frame
+    >>> roles = {"score": "score", "sensitive": "sex", "legitimate": "income"}
+    >>> monday = summarise(loans[:1000], **roles, resolution=0.01)
+    >>> tuesday = summarise(loans[1000:], **roles, resolution=0.01)
+    >>> both = monday.merge(tuesday)
+    >>> both.table.rows, len(both.parts)
+    (2000, 2)
+    >>> both.audit(permutations=99).gate(0.9)
+    'pass'
+    """
+
+    roles: Roles
+    table: TableCells
+    dataset: str | None
+    parts: tuple[Part, ...]
+
+    def write(self, path: str | Path) -> None:
+        """Write the summary to a Parquet file, whole or not at all; `Cells.read` reads it, too.
+
+        Parameters
+        ----------
+        path : of the file, by custom with the ending .cells.
+        """
+        about = {
+            "roles": asdict(self.roles),
+            "table": {name: getattr(self.table, name) for name in _KEPT},
+            "lost": [asdict(each) for each in self.table.lost],
+            "dataset": self.dataset,
+            "parts": [asdict(part) for part in self.parts],
+        }
+        self.table.cells.write(path, about=about)
+
+    @classmethod
+    def read(cls, path: str | Path, *more: str | Path) -> Summary:
+        """Read summaries; several are merged.
+
+        Parameters
+        ----------
+        path, more : of the files.
+        """
+        merged, *waiting = [_read(path)]
+        for each in more:
+            waiting.append(_read(each))
+            # Lines of the same cell and bin become one, so that a year needs no more than a month.
+            if sum(map(_lines, waiting)) > max(_WAITING_LINES, _lines(merged)):
+                merged, waiting = merged.merge(*waiting), []
+        return merged.merge(*waiting) if waiting else merged
+
+    def merge(self, *others: Summary) -> Summary:
+        """One summary of all rows. Those of other roles, bins or data sets are refused.
+
+        Parameters
+        ----------
+        others : summaries of other rows of the same data set.
+        """
+        everybody = (self, *others)
+        for other in others:
+            _refuse_other(self, other)
+        _refuse_twice([part for each in everybody for part in each.parts])
+        table = merged_table([each.table for each in everybody], self.roles)
+        parts = tuple(part for each in everybody for part in each.parts)
+        return Summary(self.roles, table, self.dataset, parts)
+
+    def audit(self, **arguments: object) -> Audit:
+        """Audit all rows behind the summary.
+
+        Parameters
+        ----------
+        arguments : of `audit`. Settings are taken; roles and resolution may be named again, and
+            must be those of the summary; how to read a file can no longer be said.
+        """
+        # Numbers to compare along are not in a summary.
+        known = {field.name for field in fields(Settings)} - {"smooth", "windows"}
+        beside = arguments.keys() & {"progress", "salt"}
+        self._refuse_other_roles(
+            {name: arguments[name] for name in arguments.keys() - known - beside}
+        )
+        chosen = {name: arguments[name] for name in arguments.keys() & known}
+        settings = Settings(**chosen)  # type: ignore[arg-type]  # each is checked there
+        check_table(self.table, self.roles)
+        return audit_cells(
+            self.roles,
+            settings,
+            self.table,
+            cast("Callable[[int], None] | None", arguments.get("progress")),
+            cast("str | None", arguments.get("salt")),
+        )
+
+    def _refuse_other_roles(self, given: Mapping[str, object]) -> None:
+        """Refuse what was said about columns and bins, unless the summary has just that."""
+        own: dict[str, object] = {
+            **asdict(self.roles),
+            "resolution": self.table.cells.resolution or None,
+            "bins": self.table.edges,
+        }
+        for name in sorted(given):
+            if name not in own:
+                raise InputError(f"{name} cannot be said of a summary; leave it out.")
+            if not alike(given[name], own[name]):
+                raise InputError(
+                    f"{name} is {own[name]!r} in the summary, not {given[name]!r}; summarise the "
+                    "rows again."
+                )
+
+
+def summarise(
+    data: object,
+    *,
+    score: str,
+    sensitive: str,
+    legitimate: str | Sequence[str] | None = (),
+    bins: Bins | None = None,
+    resolution: float | None = None,
+    dataset: str | None = None,
+    part: str | None = None,
+    weight: str | None = None,
+    cluster: str | None = None,
+    engine: Engine = "auto",
+    separator: str | None = None,
+    encoding: str | None = None,
+    null_values: str | Sequence[str] = (),
+    usual_nulls: bool = True,
+) -> Summary:
+    """Summarise a table for an audit, where its rows are.
+
+    Parameters
+    ----------
+    data, score, sensitive, legitimate, weight, cluster : as for `audit`.
+    bins : {column: edges}; quantiles would cut every part elsewhere, so that parts do not merge.
+    resolution : width of the bins of scores. Without it every score that occurs is kept.
+    dataset : name of the data set; summaries of another one do not merge with this.
+    part : what these rows are called, such as "monday", so that none is merged twice.
+    engine, separator, encoding, null_values, usual_nulls : as for `audit`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from likeforlike.auditing import Summary, summarise
+    >>> from likeforlike.datasets import load_loans
+    >>> loans = load_loans(1000).frame
+    >>> roles = {"score": "approved", "sensitive": "sex", "legitimate": "income"}
+    >>> file = f"{tempfile.mkdtemp()}/monday.cells"
+    >>> summarise(loans, **roles, part="monday").write(file)
+    >>> Summary.read(file).audit(permutations=99).gate(0.05)
+    'fail'
+    """
+    roles = Roles(score, sensitive, column_names(legitimate), weight, cluster)
+    options = CsvOptions(separator, encoding, texts(null_values), usual_nulls)
+    # A part may hold one group only, or everybody in a level of their own.
+    table = read_cells(
+        data, roles, bins=bins, resolution=resolution, engine=engine, options=options, part=True
+    )
+    return Summary(roles, table, dataset, (Part(part, table.cells.fingerprint),))
+
+
+def alike(given: object, own: object) -> bool:
+    """Whether two values say the same: a list and a tuple, or one column by itself."""
+    if isinstance(given, Mapping) and isinstance(own, Mapping):
+        return given.keys() == own.keys() and all(alike(given[name], own[name]) for name in own)
+    one, other = (
+        [each] if isinstance(each, str) else list(each) if isinstance(each, list | tuple) else each
+        for each in (given, own)
+    )
+    return one == other or (given in (None, ()) and own in (None, (), ""))
+
+
+def _read(path: str | Path) -> Summary:
+    cells, about = Cells.read_about(path)
+    try:
+        roles = Roles(**{name: _tuple(each) for name, each in about["roles"].items()})
+        kept = dict(about["table"])
+        table = TableCells(
+            cells=cells,
+            level_names=(),
+            rows=int(kept["rows"]),
+            used=int(kept["used"]),
+            missing=dict(kept["missing"]),
+            edges={column: tuple(edges) for column, edges in kept["edges"].items()},
+            engine=str(kept["engine"]),
+            nulls={column: dict(words) for column, words in kept["nulls"].items()},
+            lost=tuple(
+                LostRows(**{name: _tuple(value) for name, value in each.items()})
+                for each in about["lost"]
+            ),
+            text=bool(kept["text"]),
+        )
+        parts = tuple(Part(**each) for each in about["parts"])
+        return Summary(roles, retold(table, roles), about["dataset"], parts)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(
+            f"{path} holds cells, but no summary of a table; likeforlike summarise writes one."
+        ) from error
+
+
+def _tuple(plain: Any) -> Any:  # noqa: ANN401
+    """A field of a dataclass from a plain value."""
+    return tuple(plain) if isinstance(plain, list) else plain
+
+
+def _lines(summary: Summary) -> int:
+    return summary.table.cells.atoms.values.size
+
+
+def _refuse_other(first: Summary, other: Summary) -> None:
+    """Refuse a summary that cannot be merged with the first."""
+    for what, mine, theirs in (
+        ("data set", first.dataset, other.dataset),
+        ("resolution", first.table.cells.resolution, other.table.cells.resolution),
+        *(
+            (
+                f"{field.name} column",
+                getattr(first.roles, field.name),
+                getattr(other.roles, field.name),
+            )
+            for field in fields(Roles)
+        ),
+        ("edges of bins", first.table.edges, other.table.edges),
+    ):
+        if mine != theirs:
+            raise InputError(
+                f"summaries of another {what} do not merge: {mine!r} and {theirs!r}"
+                f"{_named(other)}. Summarise both alike."
+            )
+
+
+def _named(summary: Summary) -> str:
+    names = [part.name for part in summary.parts if part.name is not None]
+    return f" ({', '.join(names[:3])})" if names else ""
+
+
+def _refuse_twice(parts: Sequence[Part]) -> None:
+    """Refuse to count rows twice."""
+    seen: set[Hashable] = set()
+    for part in parts:
+        if part.name is not None and part.name in seen:
+            raise InputError(f"the part {part.name!r} is there twice; its rows would count twice.")
+        if (part.name, part.fingerprint) in seen:
+            raise InputError(
+                "two summaries have the same scores in every cell, so the same rows would count "
+                "twice. If they are other rows, say so by their names: part='monday' (--part)."
+            )
+        seen |= {part.name, (part.name, part.fingerprint)}

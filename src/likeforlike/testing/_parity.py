@@ -1,0 +1,96 @@
+"""A threshold as an assertion."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+from likeforlike.auditing._audit import Audit
+from likeforlike.auditing._gate import GateOf, Ruling
+from likeforlike.auditing._policy import Policy, audit_any
+from likeforlike.auditing._verdict_parts import verdict_part
+from likeforlike.document._verdict_words import verdict_meaning, verdict_origin, verdict_title
+from likeforlike.errors import InputError, UnsettledWarning
+
+
+def assert_parity(
+    data: object,
+    threshold: float | None = None,
+    *,
+    of: GateOf | None = None,
+    policy: str | Path | Policy | None = None,
+    **arguments: object,
+) -> Audit:
+    """Assert that no disparity among equals lies above its threshold.
+
+    Parameters
+    ----------
+    data : an `Audit`, or what `audit` takes: a table, a path, or a `Summary`.
+    threshold : the largest disparity allowed, in units of the score.
+    of : what the threshold is for, "distance" (if nothing is said) or "gap".
+    policy : a `Policy` or the file of one, in the place of a threshold.
+    arguments : of `audit`, for data that were not audited yet.
+
+    Returns
+    -------
+    the audit, with its verdict.
+
+    Raises
+    ------
+    AssertionError : if the verdict is "fail", with its reasons.
+
+    Warns
+    -----
+    UnsettledWarning : if it is "investigate". `-W error::likeforlike.UnsettledWarning` makes
+        a failure of it.
+
+    Examples
+    --------
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.testing import assert_parity
+    >>> loans, roles = make_loans(5000, gap=0.1).frame, {"score": "score", "sensitive": "sex"}
+    >>> assert_parity(loans, 0.3, **roles, legitimate="income").verdicts[0].verdict
+    'pass'
+    >>> assert_parity(loans, 0.05, **roles, legitimate="income")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    AssertionError: Threshold 0.05: fail (an interval lies above it).
+      female and male: at least 0.0...
+    """
+    __tracebackhide__ = True  # pytest then shows the line of the test
+    audit, ruling = _judged(data, threshold, of, policy, arguments)
+    if ruling.verdict == "fail":
+        raise AssertionError(_told(ruling))
+    if ruling.verdict == "investigate":
+        warnings.warn(_told(ruling), UnsettledWarning, stacklevel=2)
+    return audit
+
+
+def _judged(
+    data: object,
+    threshold: float | None,
+    of: GateOf | None,
+    policy: str | Path | Policy | None,
+    arguments: dict[str, object],
+) -> tuple[Audit, Ruling]:
+    rules = Policy.read(policy) if isinstance(policy, str | Path) else policy
+    if (threshold is None) == (rules is None):
+        raise InputError("give a threshold or a policy, and not both.")
+    if isinstance(data, Audit):
+        if arguments:
+            raise InputError(f"{next(iter(arguments))} cannot be said of an audit; leave it out.")
+        audit = data
+    elif rules is None:
+        audit = audit_any(data, **arguments)
+    else:
+        audit = rules.audit(data, **arguments)
+    if rules is not None:
+        if of is not None:
+            raise InputError(f"of is set by the policy {rules.name}; leave it out.")
+        return audit, rules.judge(audit)
+    return audit, audit.verdict(0.0 if threshold is None else threshold, of=of or "distance")
+
+
+def _told(ruling: Ruling) -> str:
+    part = verdict_part(ruling)
+    head = f"{verdict_title(part)} ({verdict_meaning(part)})."
+    return "\n  ".join([head, *part["reasons"], *verdict_origin(part)])
