@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from likeforlike.auditing._comparisons import Unexamined
     from likeforlike.auditing._contrast_audit import ContrastAudit, Distribution, LevelAudit
     from likeforlike.auditing._gate import GateOf, Judgement, Ruling, Threshold, Verdict
-    from likeforlike.auditing._missing import LostRows
+    from likeforlike.auditing._group_rows import GroupRows
+    from likeforlike.auditing._missing import LossTest, LostRows
     from likeforlike.auditing._policy import Policy
     from likeforlike.auditing._provenance import Provenance
     from likeforlike.auditing._settings import Settings
@@ -22,8 +23,10 @@ __all__ = [
     "ContrastAudit",
     "Distribution",
     "GateOf",
+    "GroupRows",
     "Judgement",
     "LevelAudit",
+    "LossTest",
     "LostRows",
     "Policy",
     "Provenance",
@@ -45,7 +48,8 @@ lazy_package(
         "_comparisons": ["Unexamined"],
         "_contrast_audit": ["ContrastAudit", "Distribution", "LevelAudit"],
         "_gate": ["GateOf", "Judgement", "Ruling", "Threshold", "Verdict"],
-        "_missing": ["LostRows"],
+        "_group_rows": ["GroupRows"],
+        "_missing": ["LossTest", "LostRows"],
         "_policy": ["Policy"],
         "_provenance": ["Provenance"],
         "_settings": ["Settings"],

@@ -7,7 +7,7 @@ from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +17,7 @@ import numpy as np
 
 from likeforlike.auditing._bins import Bins
 from likeforlike.auditing._comparisons import (
+    Reference,
     Unexamined,
     chosen_contrasts,
     refuse_probabilities,
@@ -25,7 +26,8 @@ from likeforlike.auditing._contrast_audit import ContrastAudit, LevelAudit, exam
 from likeforlike.auditing._disclosure import Disclosure
 from likeforlike.auditing._document_parts import audit_document, document_json
 from likeforlike.auditing._gate import GateOf, Ruling, Threshold, Verdict, rule
-from likeforlike.auditing._missing import LostRows
+from likeforlike.auditing._group_rows import GroupRows, group_rows
+from likeforlike.auditing._missing import LossTest, LostRows, loss_tests
 from likeforlike.auditing._plot import PlotKind, draw_contrast
 from likeforlike.auditing._provenance import Provenance, check_salt, provenance, salted
 from likeforlike.auditing._settings import Settings
@@ -55,12 +57,14 @@ class Audit:
     Attributes
     ----------
     contrasts : every two groups compared, the clearest evidence first.
-    omnibus : one test over all groups; `None` with two groups, or without resampling.
+    omnibus : one test over all groups; `None` with two groups, with several sensitive columns,
+        or without resampling.
     unexamined : groups and pairs of groups that could not be compared.
     roles, settings : what was asked.
     table : rows, missing values, bins and engine of the data.
     provenance : fingerprint of the data, versions, time.
     verdicts : every verdict that was asked for, in order; the document lists them all.
+    groups : where the rows of every group are: compared, not compared, missing.
 
     Examples
     --------
@@ -83,6 +87,7 @@ class Audit:
     table: TableCells
     provenance: Provenance
     verdicts: list[Ruling] = field(default_factory=list)
+    groups: tuple[GroupRows, ...] = ()
 
     @property
     def headline(self) -> str:
@@ -161,6 +166,11 @@ class Audit:
         """Rows left out for missing values, by group."""
         return self.table.lost
 
+    @property
+    def loss_tests(self) -> tuple[LossTest, ...]:
+        """Whether some groups lost more of their rows to missing values than others."""
+        return loss_tests(self.table.lost)
+
     def gate(self, threshold: float, *, of: GateOf = "distance") -> Verdict:
         """Compare the interval of every contrast with a threshold, in units of the score.
 
@@ -214,7 +224,8 @@ class Audit:
             self.table,
             self.provenance,
             self.verdicts,
-            None if hidden is None else hidden.figures,
+            groups=self.groups,
+            hide=None if hidden is None else hidden.figures,
         )
 
     def to_json(self, path: str | Path | None = None) -> str:
@@ -265,7 +276,7 @@ def audit(
     data: Any,  # noqa: ANN401
     *,
     score: str,
-    sensitive: str,
+    sensitive: str | Sequence[str],
     legitimate: str | Sequence[str] | None = (),
     weight: str | None = None,
     cluster: str | None = None,
@@ -276,7 +287,7 @@ def audit(
     permutations: int = 999,
     confidence: float = 0.95,
     adjustment: Adjustment = "step-down",
-    reference: Hashable | None = None,
+    reference: Reference | None = None,
     score_range: tuple[float, float] | None = None,
     suppress_below: int | None = None,
     salt: str | None = None,
@@ -297,7 +308,9 @@ def audit(
         pattern.
     score : column of scores or decisions. They must come from a model that has not seen these
         rows.
-    sensitive : column whose values are the groups.
+    sensitive : column whose values are the groups, or several of them. Each of several is examined
+        alone and all of them crossed, in one family of contrasts with p-values and intervals that
+        hold together. Rows that lack one of them count in the others.
     legitimate : columns whose combinations are the levels. With the target among them this is
         an audit of equalised odds.
     weight : column of sample weights; they may depend on the score.
@@ -313,7 +326,8 @@ def audit(
     adjustment : of p-values of many levels: `"step-down"` from the same permutations, `"holm"`, or
         `"bh"` for the false discovery rate.
     reference : with more than two groups, compare all others with this one; `None` compares
-        every two, of at most 20 groups.
+        every two, of at most 20 groups. With several sensitive columns it is {column: group}, and
+        the largest group takes the place of one that is not named.
     score_range : lowest and highest score there can be, such as (0, 1) for probabilities. With it
         the audit has a certificate, bounds that hold for any sample size.
     suppress_below : the document, and with it the page, the JSON, the text and the pictures, shows
@@ -349,7 +363,8 @@ def audit(
     >>> audit.gap_interval[0] < 0.1 < audit.gap_interval[1], audit.p_value
     (True, 0.001)
     """
-    roles = Roles(score, sensitive, _names(legitimate), weight, cluster)
+    first, *others = _sensitive(sensitive)
+    roles = Roles(score, first, _names(legitimate, "legitimate"), weight, cluster, tuple(others))
     settings = Settings(
         measure=measure,
         min_cell=min_cell,
@@ -378,36 +393,43 @@ def audit_cells(
     """Audit cells, wherever they come from."""
     salt = check_salt(salt, needed=settings.suppress_below is not None)
     refuse_probabilities(table.cells)
-    chosen, unexamined = chosen_contrasts(table.cells, settings.reference)
+    chosen, unexamined = chosen_contrasts(table.cells, roles, settings.reference, settings.min_cell)
     check_measure(table.cells, settings.measure)
     with ThreadPoolExecutor(1) as beside:
         # Hashing takes a while and leaves the interpreter alone.
         mark = beside.submit(lambda: table.cells.fingerprint)
         examined = [
-            examine(contrast.narrow(), table, settings, family=len(chosen), progress=progress)
-            for contrast in chosen
+            examine(each, table, settings, family=len(chosen), progress=progress) for each in chosen
         ]
     audited = Audit(
         contrasts=_ranked(examined),
-        omnibus=_omnibus(table.cells, settings, progress),
+        omnibus=None if roles.also_sensitive else _omnibus(table.cells, settings, progress),
         unexamined=unexamined,
         roles=roles,
         settings=settings,
         table=table,
         provenance=provenance(salted(mark.result(), salt), salt),
+        groups=group_rows(table, roles, chosen),
     )
     if (hidden := audited._disclosure()) is not None:
         hidden.refuse_nothing()
     return audited
 
 
-def _names(legitimate: str | Sequence[str] | None) -> tuple[str, ...]:
+def _names(columns: str | Sequence[str] | None, argument: str) -> tuple[str, ...]:
     try:
-        return _texts(legitimate or ())
+        return _texts(columns or ())
     except TypeError as error:
         raise InputError(
-            f"legitimate must be a column or a list of columns, not {legitimate!r}."
+            f"{argument} must be a column or a list of columns, not {columns!r}."
         ) from error
+
+
+def _sensitive(columns: str | Sequence[str]) -> tuple[str, ...]:
+    named = _names(columns, "sensitive")
+    if not named:
+        raise InputError(f"sensitive must be a column or a list of columns, not {columns!r}.")
+    return named
 
 
 def _texts(given: str | Sequence[str]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray
+from likeforlike.auditing._comparisons import Chosen
 from likeforlike.auditing._settings import Settings
 from likeforlike.auditing._tables import TableCells
 from likeforlike.disparity._cdd_lp import Disparity, contrast_disparity
@@ -126,6 +127,8 @@ class ContrastAudit:
     thin_share : share of each group in levels with a cell of fewer than `min_cell` rows.
     excluded : levels that lack a group: {name: {group: rows}}.
     distributions : scores in the levels that contribute most.
+    columns : the sensitive columns that the groups are values of; several if they are crossed.
+    reference : the group that the other is compared with, if one was chosen.
 
     Examples
     --------
@@ -152,10 +155,12 @@ class ContrastAudit:
     thin_share: dict[str, float]
     excluded: dict[str, dict[str, int]]
     distributions: tuple[Distribution, ...]
+    columns: tuple[str, ...] = ()
+    reference: str | None = None
 
 
 def examine(
-    contrast: Contrast,
+    chosen: Chosen,
     table: TableCells,
     settings: Settings,
     *,
@@ -163,6 +168,7 @@ def examine(
     progress: Callable[[int], None] | None = None,
 ) -> ContrastAudit:
     """Measure, test and describe one contrast; the intervals of a family hold together."""
+    contrast = chosen.contrast.narrow()
     conditional = contrast_disparity(contrast, measure=_own_levels(settings.measure, contrast))
     weights = conditional.by_level.weight
     confidence = 1.0 - (1.0 - settings.confidence) / family
@@ -199,13 +205,15 @@ def examine(
         certificate=_certificate(contrast, conditional, settings),
         paradox=gaps.kind if len(weights) > 1 and test is not None else "none",
         levels=levels,
-        coverage=_coverage(conditional, table),
+        coverage=_coverage(conditional, table, chosen.columns),
         thin_share=_thin_share(contrast, settings.min_cell),
         excluded={
             names[level]: {str(group): rows for group, rows in counts.items()}
             for level, counts in conditional.excluded.items()
         },
         distributions=_distributions(contrast, levels),
+        columns=chosen.columns,
+        reference=chosen.reference,
     )
 
 
@@ -230,9 +238,11 @@ def _certificate(
     )
 
 
-def _coverage(conditional: Disparity, table: TableCells) -> dict[str, float]:
+def _coverage(
+    conditional: Disparity, table: TableCells, columns: tuple[str, ...]
+) -> dict[str, float]:
     """The share of each group that is compared; rows lost for missing values are not."""
-    kept = {lost.group: 1.0 - lost.share for lost in table.lost}
+    kept = {lost.group: 1.0 - lost.share for lost in table.lost if lost.columns == columns}
     return {
         str(group): share * kept.get(str(group), 1.0)
         for group, share in conditional.coverage.items()

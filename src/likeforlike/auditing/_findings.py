@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from likeforlike._text import figure, null_words, p_text
+from likeforlike.document._group_types import LossTestPart, LostPart
 from likeforlike.document._names import OTHER_LEVELS
 from likeforlike.document._types import (
     AuditFigures,
@@ -17,7 +18,6 @@ from likeforlike.document._types import (
     EstimatePart,
     FindingPart,
     GapPart,
-    LostPart,
     RolesPart,
     TestPart,
 )
@@ -221,7 +221,7 @@ def _who_was_not_compared(document: AuditFigures, contrast: ContrastPart) -> lis
         for group, share in contrast["thin_share"].items()
         if share > 0.0005
     ]
-    return cautions + _lost_sentences(document["data"])
+    return cautions + _lost_sentences(document["data"], document["roles"])
 
 
 def _or_hidden(contrast: ContrastPart) -> str:
@@ -229,15 +229,53 @@ def _or_hidden(contrast: ContrastPart) -> str:
     return ", or in levels that are shown together" if hidden else ""
 
 
-def _lost_sentences(data: DataPart) -> list[str]:
+def _lost_sentences(data: DataPart, roles: RolesPart) -> list[str]:
+    """Rows that lack a value. Several sensitive columns need not all be known."""
+    several = roles["also_sensitive"]
+    optional = [roles["sensitive"], *several] if several else []
+    unknown = [
+        f"{part['lost']:,} of {data['rows']:,} rows have no known {part['columns'][0]}, and are in "
+        "no group of it."
+        for part in data["lost"]
+        if part["group"] is None and part["columns"][0] in optional and len(part["columns"]) == 1
+    ]
     dropped = data["rows"] - data["used"]
     if not dropped:
-        return []
-    lacking = ", ".join(f"{name}: {count:,}" for name, count in data["missing"].items() if count)
-    by_group = ", ".join(_lost_words(part) for part in data["lost"] if part["lost"])
+        return unknown
+    lacking = ", ".join(
+        f"{name}: {count:,}"
+        for name, count in data["missing"].items()
+        if count and name not in optional
+    )
+    by_group = ", ".join(
+        _lost_words(part)
+        for part in data["lost"]
+        if part["lost"] and len(part["columns"]) == 1 and not (several and part["group"] is None)
+    )
     counted = f"{dropped:,} of {data['rows']:,} rows were left out for missing values ({lacking})."
     words = [f"Read as missing values: {null_words(data['nulls'])}."] if data["nulls"] else []
-    return [f"{counted} By group: {by_group}." if by_group else counted, *words]
+    uneven = [
+        f"{_lost_shares(data, test)} (p = {p_text(test['p_value'])}): those who are compared may "
+        "not stand for the others."
+        for test in data["loss_tests"]
+        if test["p_value"] <= _ENOUGH and len(test["columns"]) == 1
+    ]
+    whole = f"{counted} By group: {by_group}." if by_group else counted
+    return [whole, *uneven, *unknown, *words]
+
+
+def _lost_shares(data: DataPart, test: LossTestPart) -> str:
+    """Who lost the largest and who the smallest share of rows."""
+    shares = {
+        part["group"]: part["lost"] / part["rows"]
+        for part in data["lost"]
+        if part["columns"] == test["columns"] and part["group"] is not None
+    }
+    most, least = max(shares, key=lambda g: shares[g]), min(shares, key=lambda g: shares[g])
+    return (
+        f"Missing values are not spread evenly: {most} lost {shares[most]:.1%} of its rows, "
+        f"{least} {shares[least]:.1%}"
+    )
 
 
 def _lost_words(part: LostPart) -> str:

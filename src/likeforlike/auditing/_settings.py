@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from operator import index
 from typing import get_args
@@ -28,7 +28,8 @@ class Settings:
     permutations : of the test; 0 leaves out everything that needs resampling.
     confidence : of intervals and certificate, in (0, 1).
     adjustment : of p-values of many levels, `"step-down"`, `"holm"` or `"bh"`.
-    reference : the group that all others are compared with; `None` compares every two.
+    reference : the group that all others are compared with, or {sensitive column: its group};
+        `None` compares every two, and with several sensitive columns all with the largest.
     random_state : seed.
     score_range : lowest and highest score there can be, for the certificate; `None` if unknown.
     suppress_below : the document shows nothing about fewer people than this; `None` shows all.
@@ -45,7 +46,7 @@ class Settings:
     permutations: int = 999
     confidence: float = 0.95
     adjustment: Adjustment = "step-down"
-    reference: Hashable | None = None
+    reference: Hashable | Mapping[str, Hashable] | None = None
     random_state: int = 0
     score_range: tuple[float, float] | None = None
     suppress_below: int | None = None

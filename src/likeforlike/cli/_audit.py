@@ -14,7 +14,6 @@ from likeforlike.cli._shared import (
     Separator,
     TableFile,
     deliver,
-    one_column,
     one_of,
     resampling_bar,
     tell_delivered,
@@ -34,7 +33,9 @@ _EXIT = {"pass": 0, "fail": 1, "investigate": 3}
 def audit_command(
     file: TableFile,
     score: Annotated[str, typer.Option(help="Column of scores or decisions.")],
-    sensitive: Annotated[list[str], typer.Option(help="Column whose values are the groups.")],
+    sensitive: Annotated[
+        list[str], typer.Option(help="Column whose values are the groups; may be repeated.")
+    ],
     legitimate: Annotated[
         list[str] | None, typer.Option(help="Column that makes people equal; may be repeated.")
     ] = None,
@@ -63,7 +64,10 @@ def audit_command(
     ] = "step-down",
     min_cell: Annotated[int, typer.Option(help="Mark levels with fewer rows of a group.")] = 20,
     reference: Annotated[
-        str | None, typer.Option(help="Compare all groups with this one only.")
+        list[str] | None,
+        typer.Option(
+            help="Compare all groups with this one only; COLUMN=GROUP with several sensitive columns."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the permutations.")] = 0,
     score_range: Annotated[
@@ -110,7 +114,7 @@ def audit_command(
         audited = audit(
             file,
             score=score,
-            sensitive=one_column(sensitive),
+            sensitive=sensitive,
             legitimate=legitimate or (),
             weight=weight,
             cluster=cluster,
@@ -121,7 +125,7 @@ def audit_command(
             confidence=confidence,
             adjustment=cast("Adjustment", adjustment),
             min_cell=min_cell,
-            reference=reference,
+            reference=_reference(reference or [], sensitive),
             score_range=_score_range(score_range),
             suppress_below=suppress_below,
             salt=None if salt_file is None else kept_salt(salt_file),
@@ -143,6 +147,21 @@ def audit_command(
     tell_delivered(document, report, json, terminal)
     if ruling is not None:
         raise typer.Exit(_EXIT[ruling.verdict])
+
+
+def _reference(given: list[str], sensitive: list[str]) -> str | dict[str, str] | None:
+    """One group, or {column: group} where groups are named with their column."""
+    if not given:
+        return None
+    parts = [text.partition("=") for text in given]
+    if all(separator and column in sensitive for column, separator, _ in parts):
+        return {column: group for column, _, group in parts}
+    if len(given) > 1 or len(sensitive) > 1:
+        raise InputError(
+            f"--reference must look like COLUMN=GROUP, once for each sensitive column, not "
+            f"{given[0]!r}."
+        )
+    return given[0]
 
 
 def _engine(name: str) -> Engine:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from likeforlike._text import null_words
-from likeforlike.document._types import AuditFigures, ContrastPart, LostPart
+from likeforlike.document._group_types import LostPart
+from likeforlike.document._types import AuditFigures, ContrastPart
 from likeforlike.report._format import (
     count,
     interval,
