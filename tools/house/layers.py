@@ -33,6 +33,7 @@ LAYERS: list[dict[str, str]] = [
         "boosting": "penalties in trees",
         "postprocess": "repair of scores",
         "document": "an audit as plain values",
+        "conventions": "figures people hand in",
     },
     {
         "estimators": "scikit-learn models",

@@ -66,7 +66,7 @@ def audit_command(
     reference: Annotated[
         list[str] | None,
         typer.Option(
-            help="Compare all groups with this one only; COLUMN=GROUP with several sensitive columns."
+            help="Compare all groups with this one only; of several columns, COLUMN=GROUP."
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the permutations.")] = 0,
