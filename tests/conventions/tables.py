@@ -24,7 +24,10 @@ class Rows(NamedTuple):
     def of(self, group: str, level: int | None = None) -> npt.NDArray[np.float64]:
         """Scores of a group, in one level or in all."""
         kept = self.groups == group
-        return self.scores[kept if level is None else kept & (self.levels == level)]
+        found: npt.NDArray[np.float64] = self.scores[
+            kept if level is None else kept & (self.levels == level)
+        ]
+        return found
 
     @property
     def met(self) -> list[int]:
