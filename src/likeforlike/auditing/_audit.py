@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from likeforlike.auditing._comparisons import (
     refuse_probabilities,
 )
 from likeforlike.auditing._contrast_audit import ContrastAudit, LevelAudit, examine
+from likeforlike.auditing._conventional import audit_conventions
 from likeforlike.auditing._disclosure import Disclosure
 from likeforlike.auditing._document_parts import audit_document, document_json
 from likeforlike.auditing._gate import GateOf, Ruling, Threshold, Verdict, rule
@@ -30,8 +32,9 @@ from likeforlike.auditing._group_rows import GroupRows, group_rows
 from likeforlike.auditing._missing import LossTest, LostRows, loss_tests
 from likeforlike.auditing._plot import PlotKind, draw_contrast
 from likeforlike.auditing._provenance import Provenance, check_salt, provenance, salted
-from likeforlike.auditing._settings import Settings
+from likeforlike.auditing._settings import Preset, Settings
 from likeforlike.auditing._tables import Roles, TableCells, read_cells
+from likeforlike.conventions import Category, Conventions, local_law_144
 from likeforlike.disparity._cdd_lp import Disparity
 from likeforlike.disparity._cdd_wass import NestedDisparity
 from likeforlike.disparity._cells import Cells
@@ -50,7 +53,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Audit:
     """The result of `audit`. Figures without a contrast are those of the first one.
 
@@ -225,8 +228,31 @@ class Audit:
             self.provenance,
             self.verdicts,
             groups=self.groups,
+            conventional=self._conventions if hidden is None else (),
+            categories=self.local_law_144() if self.settings.preset == "ll144" else (),
             hide=None if hidden is None else hidden.figures,
         )
+
+    def conventions(self) -> tuple[Conventions, ...]:
+        """Figures by convention of every contrast, in the same order.
+
+        Rows, means or rates and medians by cell; gap, impact ratio and standardised mean difference
+        by level and overall; Mantel-Haenszel, Breslow-Day, van Elteren and Wachter's CDD. What each
+        says and where it misleads is in `likeforlike.conventions.NOTES`.
+        """
+        return self._conventions
+
+    @cached_property
+    def _conventions(self) -> tuple[Conventions, ...]:
+        return audit_conventions(self.contrasts, self.roles, self.settings, self.table)
+
+    def local_law_144(self) -> tuple[Category, ...]:
+        """The summary that New York City's Local Law 144 asks for: rates and impact ratios.
+
+        By every sensitive column and by all of them crossed, with those whose category is unknown,
+        and those below 2%. It ignores levels.
+        """
+        return local_law_144(self.table.cells, self.roles.all_sensitive)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The document of `to_dict` as JSON; also written to `path`, whole or not at all."""
@@ -291,6 +317,8 @@ def audit(
     score_range: tuple[float, float] | None = None,
     suppress_below: int | None = None,
     salt: str | None = None,
+    unit: str | None = None,
+    preset: Preset | None = None,
     random_state: int = 0,
     progress: Callable[[int], None] | None = None,
     engine: Engine = "auto",
@@ -335,6 +363,8 @@ def audit(
         rounded, and the fingerprint is salted. 10 is usual; `None` shows everything.
     salt : of the fingerprint, a text that only the auditor has; with `suppress_below` a new one is
         made if there is none, and is in `provenance.salt`.
+    unit : of the scores, such as `"EUR"`; sentences, page and terminal then write it.
+    preset : `"ll144"` adds the summary of New York City's Local Law 144.
     random_state : seed; the same seed gives the same audit on any engine and machine.
     progress : called with the number of replicates done since the last call.
     engine : who opens a file, `"polars"`, `"duckdb"` or `"spark"`; `"auto"` is polars.
@@ -375,6 +405,8 @@ def audit(
         random_state=random_state,
         score_range=score_range,
         suppress_below=suppress_below,
+        unit=unit,
+        preset=preset,
     )
     options = CsvOptions(separator, encoding, _texts(null_values), usual_nulls)
     table = read_cells(

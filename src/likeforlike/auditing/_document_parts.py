@@ -16,6 +16,7 @@ from likeforlike._arrays import IntArray
 from likeforlike._text import json_visible
 from likeforlike.auditing._comparisons import Reference, Unexamined
 from likeforlike.auditing._contrast_audit import ContrastAudit, Distribution, LevelAudit
+from likeforlike.auditing._conventional import category_part, conventions_part
 from likeforlike.auditing._findings import finding
 from likeforlike.auditing._gate import Ruling
 from likeforlike.auditing._group_rows import GroupRows
@@ -24,6 +25,7 @@ from likeforlike.auditing._provenance import Provenance
 from likeforlike.auditing._settings import Settings
 from likeforlike.auditing._tables import Roles, TableCells
 from likeforlike.auditing._verdict_parts import verdict_part
+from likeforlike.conventions import Category, Conventions
 from likeforlike.disparity._cdd_wass import NestedDisparity
 from likeforlike.document._group_types import GroupPart, LossTestPart, LostPart
 from likeforlike.document._kinds import Label, Scalar
@@ -59,9 +61,12 @@ def audit_document(
     provenance: Provenance,
     verdicts: Sequence[Ruling] = (),
     groups: Sequence[GroupRows] = (),
+    conventional: Sequence[Conventions] = (),
+    categories: Sequence[Category] = (),
     hide: Callable[[AuditFigures], AuditFigures] | None = None,
 ) -> AuditDocument:
     """The document of an audit, with its finding; `hide` leaves what may be shown."""
+    names = dict(zip(table.cells.levels, table.level_names, strict=True))
     figures: AuditFigures = {
         "schema_version": SCHEMA_VERSION,
         "roles": _roles(roles),
@@ -73,6 +78,11 @@ def audit_document(
         else {"p_value": omnibus.p_value, "groups": len(table.cells.groups)},
         "unexamined": [_unexamined(each) for each in unexamined],
         "verdicts": [verdict_part(ruling) for ruling in verdicts],
+        "conventions": [
+            conventions_part(found, contrast, names)
+            for found, contrast in zip(conventional, contrasts, strict=bool(conventional))
+        ],
+        "local_law_144": [category_part(each) for each in categories],
         "provenance": _provenance(provenance),
     }
     if hide is not None:
@@ -141,6 +151,8 @@ def _settings(settings: Settings) -> SettingsPart:
         "random_state": settings.random_state,
         "score_range": None if settings.score_range is None else list(settings.score_range),
         "suppress_below": settings.suppress_below,
+        "unit": settings.unit,
+        "preset": settings.preset,
     }
 
 

@@ -6,12 +6,15 @@ import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from operator import index
-from typing import get_args
+from typing import Literal, get_args
 
 from likeforlike._arrays import is_one_of, real
 from likeforlike.disparity._measures import Measure
 from likeforlike.errors import InputError
 from likeforlike.inference import Adjustment
+
+Preset = Literal["ll144"]
+"""Figures that somebody asks for beside the audit: the summary of New York's Local Law 144."""
 
 # The lowest and the highest seed that streams of random numbers take.
 _SEEDS = (-(2**63), 2**63 - 2)
@@ -33,6 +36,8 @@ class Settings:
     random_state : seed.
     score_range : lowest and highest score there can be, for the certificate; `None` if unknown.
     suppress_below : the document shows nothing about fewer people than this; `None` shows all.
+    unit : of the scores, such as "EUR"; `None` if they have none.
+    preset : figures that somebody asks for beside the audit: `"ll144"` or `None`.
 
     Examples
     --------
@@ -50,6 +55,8 @@ class Settings:
     random_state: int = 0
     score_range: tuple[float, float] | None = None
     suppress_below: int | None = None
+    unit: str | None = None
+    preset: Preset | None = None
 
     def __post_init__(self) -> None:
         # Numbers of numpy are taken for what they are; JSON would not know them.
@@ -71,6 +78,10 @@ class Settings:
             raise InputError(
                 f"adjustment must be one of {get_args(Adjustment)}, not {self.adjustment!r}."
             )
+        if self.unit is not None and not str(self.unit).strip():
+            raise InputError(f"unit must be a word such as 'EUR', not {self.unit!r}.")
+        if self.preset is not None and not is_one_of(self.preset, get_args(Preset)):
+            raise InputError(f"preset must be one of {get_args(Preset)}, not {self.preset!r}.")
         if self.score_range is not None:
             object.__setattr__(self, "score_range", _range(self.score_range))
 

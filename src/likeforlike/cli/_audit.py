@@ -24,6 +24,7 @@ from likeforlike.files._engines import ENGINES, Engine
 
 if TYPE_CHECKING:
     from likeforlike.auditing._gate import GateOf
+    from likeforlike.auditing._settings import Preset
     from likeforlike.disparity._measures import MeasureName
     from likeforlike.inference import Adjustment
 
@@ -83,6 +84,10 @@ def audit_command(
             help="File with the salt of the fingerprint; made, for your eyes only, if it is not "
             "there. Keep it to yourself."
         ),
+    unit: Annotated[str | None, typer.Option(help="Of the scores, such as EUR.")] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(help="ll144: add the summary of New York City's Local Law 144."),
     ] = None,
     threshold: Annotated[
         float | None, typer.Option(help="Largest disparity allowed; sets the exit code.")
@@ -129,6 +134,8 @@ def audit_command(
             score_range=_score_range(score_range),
             suppress_below=suppress_below,
             salt=None if salt_file is None else kept_salt(salt_file),
+            unit=unit,
+            preset=cast("Preset | None", preset),
             random_state=seed,
             progress=advance,
             engine=_engine(engine),

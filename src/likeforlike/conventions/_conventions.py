@@ -91,7 +91,7 @@ class Conventions:
     >>> found.group, found.beside, round(found.overall.ratio, 3)
     ('male', 'female', 1.0)
     >>> round(found.mantel_haenszel.odds_ratio, 3), round(found.wachter, 3)
-    (2.453, -0.198)
+    (2.442, -0.133)
     """
 
     group: Hashable

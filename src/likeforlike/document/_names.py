@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TypeVar, cast
 
 from likeforlike._text import group_name
+from likeforlike.document._convention_types import ConventionsPart
 from likeforlike.document._group_types import GroupPart, LostPart
 from likeforlike.document._types import AuditFigures, ContrastPart, UnexaminedPart
 
@@ -23,6 +24,7 @@ def named_groups(document: D) -> D:
     parts = {
         "contrasts": [_renamed(part, _names(part)) for part in document["contrasts"]],
         "unexamined": [_renamed(part, _names(part)) for part in document["unexamined"]],
+        "conventions": [_renamed(part, _names(part)) for part in document["conventions"]],
         "verdicts": _renamed(document["verdicts"], _own_names(document)),
         "data": {
             **data,
@@ -33,7 +35,9 @@ def named_groups(document: D) -> D:
     return cast("D", {**document, **parts})
 
 
-def _names(part: ContrastPart | UnexaminedPart | LostPart | GroupPart) -> dict[str, str]:
+def _names(
+    part: ContrastPart | UnexaminedPart | LostPart | GroupPart | ConventionsPart,
+) -> dict[str, str]:
     """The groups of a part that are called otherwise; crossed ones have speaking names."""
     if len(part["columns"]) != 1:
         return {}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Annotated, Final, Literal, TypedDict
 
 from likeforlike.disparity._measures import MeasureName
+from likeforlike.document._convention_types import CategoryPart, ConventionsPart
 from likeforlike.document._group_types import GroupPart, LossTestPart, LostPart
 from likeforlike.document._kinds import (
     Amount,
@@ -67,6 +68,8 @@ class SettingsPart(TypedDict):
     suppress_below : nothing is shown about fewer people than this: levels with a smaller cell are
         one entry, "other levels"; counts are multiples of it; averages are rounded to half their
         standard error. Null means that everything is shown.
+    unit : of the scores; null if nobody said.
+    preset : figures that were asked for beside the audit.
     """
 
     measure: MeasureName | Literal["given"]
@@ -78,6 +81,8 @@ class SettingsPart(TypedDict):
     random_state: int
     score_range: Interval | None
     suppress_below: Annotated[int, Limits(2)] | None
+    unit: str | None
+    preset: Literal["ll144"] | None
 
 
 class DataPart(TypedDict):
@@ -476,6 +481,8 @@ class AuditFigures(TypedDict):
     omnibus: OmnibusPart | None
     unexamined: list[UnexaminedPart]
     verdicts: list[VerdictPart]
+    conventions: list[ConventionsPart]
+    local_law_144: list[CategoryPart]
     provenance: ProvenancePart
 
 
@@ -494,6 +501,8 @@ class AuditDocument(AuditFigures):
         untested.
     unexamined : groups that could not be compared.
     verdicts : every threshold that somebody asked about, and the answer, in that order.
+    conventions : figures by convention, one part for each contrast in the same order.
+    local_law_144 : the summary of New York City's Local Law 144; empty unless it was asked for.
     provenance : which data, which versions, when.
     finding : what the figures say.
 
@@ -645,6 +654,8 @@ class DemonstrationDocument(AuditFigures):
         untested.
     unexamined : groups that could not be compared.
     verdicts : every threshold that somebody asked about, and the answer, in that order.
+    conventions : figures by convention, one part for each contrast in the same order.
+    local_law_144 : the summary of New York City's Local Law 144; empty unless it was asked for.
     provenance : which data, which versions, when.
     finding : what the figures of the audit say.
     training : null where nothing could be trained.
