@@ -27,6 +27,12 @@ from likeforlike.auditing._contrast_audit import ContrastAudit, LevelAudit, exam
 from likeforlike.auditing._conventional import audit_conventions
 from likeforlike.auditing._disclosure import Disclosure
 from likeforlike.auditing._document_parts import audit_document, document_json
+from likeforlike.auditing._frames import (
+    cell_columns,
+    contrast_columns,
+    level_columns,
+    native_frame,
+)
 from likeforlike.auditing._gate import GateOf, Ruling, Threshold, Verdict, rule
 from likeforlike.auditing._group_rows import GroupRows, group_rows
 from likeforlike.auditing._missing import LossTest, LostRows, loss_tests
@@ -53,7 +59,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Audit:
     """The result of `audit`. Figures without a contrast are those of the first one.
 
@@ -291,6 +297,33 @@ class Audit:
         axes = axes_or_new(ax)
         draw_contrast(axes, self.to_dict(), kind, level)
         return axes
+
+    def __repr__(self) -> str:
+        """One line: what was audited, on how many rows, and what was found."""
+        by = " and ".join(self.roles.all_sensitive)
+        return f"<Audit of {self.roles.score} by {by}, {self.table.used:,} rows: {self.headline}>"
+
+    def __str__(self) -> str:
+        """What the terminal shows of an audit."""
+        from likeforlike.report._terminal import text
+
+        return text(self.to_dict())
+
+    def to_frame(self) -> Any:  # noqa: ANN401
+        """The levels of every contrast as a table, in the library of the data.
+
+        One row for each contrast and level: rows, gap and its interval, distance, p-values. Of a
+        file it is a polars table, of DuckDB an Arrow and of Spark a pandas one.
+        """
+        return native_frame(level_columns(self.contrasts), self.table.engine)
+
+    def cells_frame(self) -> Any:  # noqa: ANN401
+        """Rows, mean (or rate) and median of every cell, compared or not, as a table."""
+        return native_frame(cell_columns(self.table, self.roles), self.table.engine)
+
+    def contrasts_frame(self) -> Any:  # noqa: ANN401
+        """Every two groups compared, the clearest evidence first, as a table."""
+        return native_frame(contrast_columns(self.contrasts), self.table.engine)
 
     def _repr_html_(self) -> str:
         from likeforlike.report import summary

@@ -82,9 +82,8 @@ def _headline(document: AuditFigures) -> str:
     where, score = _equals(roles), roles["score"]
     if contrasts[0]["p_value"] is None:
         value = contrasts[0]["conditional"]["value"]
-        return (
-            f"{where}, the {score} of {first} and {second} is {figure(value)} apart (not tested)."
-        )
+        size = f"{figure(value)}{_unit(document)}"
+        return f"{where}, the {score} of {first} and {second} is {size} apart (not tested)."
     clear = [contrast for contrast in contrasts if is_evidence(contrast)]
     if clear:
         named = " and ".join(clear[0]["groups"])
@@ -106,22 +105,29 @@ def _counted(number: int, thing: str) -> str:
 
 def _sentences(document: AuditFigures, contrast: ContrastPart) -> list[str]:
     roles, test, distance = document["roles"], contrast["test"], contrast["estimate"]
-    sentences = [_gap_sentence(roles, contrast, contrast["gap"])]
+    unit = _unit(document)
+    sentences = [_gap_sentence(roles, contrast, contrast["gap"], unit)]
     if distance is not None:
-        sentences.append(_distance_sentence(distance))
+        sentences.append(_distance_sentence(distance, unit))
     if test is not None:
         sentences.append(_evidence_sentence(document, contrast, test))
     if test is not None and test["detectable"] is not None:
         sentences.append(
-            f"A shift of {figure(test['detectable'], 2)} in every level would have been detected "
-            "in 80% of samples like this one."
+            f"A shift of {figure(test['detectable'], 2)}{unit} in every level would have been "
+            "detected in 80% of samples like this one."
         )
     if roles["legitimate"]:
-        sentences.append(_overall(contrast))
+        sentences.append(_overall(contrast, unit))
     return sentences
 
 
-def _gap_sentence(roles: RolesPart, contrast: ContrastPart, gap: GapPart) -> str:
+def _unit(document: AuditFigures) -> str:
+    """What stands behind a score: its unit, if somebody named one."""
+    unit = document["settings"]["unit"]
+    return f" {unit}" if unit else ""
+
+
+def _gap_sentence(roles: RolesPart, contrast: ContrastPart, gap: GapPart, unit: str) -> str:
     (first, second), rows = contrast["groups"], contrast["rows"]
     sample = (
         f"from {rows[0]:,} rows of {first} and {rows[1]:,} of {second} in "
@@ -132,13 +138,13 @@ def _gap_sentence(roles: RolesPart, contrast: ContrastPart, gap: GapPart) -> str
         said = f"The mean {roles['score']} of {first} and {second} is the same"
     else:
         higher, lower = (second, first) if gap["value"] > 0.0 else (first, second)
-        said = f"The mean {roles['score']} of {higher} is {size} higher than that of {lower}"
+        said = f"The mean {roles['score']} of {higher} is {size}{unit} higher than that of {lower}"
     if gap["interval"] is None:
         return f"{said}, {sample}; the data give no interval for it."
     low, high = gap["interval"]
     if gap["value"] < 0.0:
         low, high = -high, -low
-    ends = f"{100 * gap['confidence']:.4g}% interval {figure(low)} to {figure(high)}"
+    ends = f"{100 * gap['confidence']:.4g}% interval {figure(low)} to {figure(high)}{unit}"
     return f"{said} ({ends}), {sample}."
 
 
@@ -151,10 +157,12 @@ def _counted_levels(contrast: ContrastPart) -> str:
     return f"{_counted(len(alone), 'level')}{others}"
 
 
-def _distance_sentence(distance: EstimatePart) -> str:
+def _distance_sentence(distance: EstimatePart, unit: str) -> str:
     low, high = distance["interval"]
     least = figure(low or 0.0)
-    ends = f"{least} or more, with no upper end" if high is None else f"{least} to {figure(high)}"
+    ends = f"{least}{unit} or more, with no upper end"
+    if high is not None:
+        ends = f"{least} to {figure(high)}{unit}"
     within = f"{100 * distance['confidence']:.4g}% interval"
     if distance["value"] is None:
         return (
@@ -162,18 +170,18 @@ def _distance_sentence(distance: EstimatePart) -> str:
             f"{within} is {ends}."
         )
     return (
-        f"Whatever the direction, the scores are {figure(distance['value'])} apart ({within} "
+        f"Whatever the direction, the scores are {figure(distance['value'])}{unit} apart ({within} "
         f"{ends}); differences of opposite sign do not cancel here."
     )
 
 
 def _evidence_sentence(document: AuditFigures, contrast: ContrastPart, test: TestPart) -> str:
-    chance, p_value = test["null_distance"], contrast["p_value"]
+    chance, p_value, unit = test["null_distance"], contrast["p_value"], _unit(document)
     beside = (
         ""
         if chance is None
-        else f"The observed average distance is {figure(contrast['conditional']['value'])}; chance "
-        f"alone would give about {figure(chance, 2)}. "
+        else f"The observed average distance is {figure(contrast['conditional']['value'])}{unit}; "
+        f"chance alone would give about {figure(chance, 2)}{unit}. "
     )
     # Not every pair need be shown, but all were tested.
     several = contrast["gap"]["confidence"] > document["settings"]["confidence"]
@@ -186,14 +194,14 @@ def _evidence_sentence(document: AuditFigures, contrast: ContrastPart, test: Tes
     return f"{beside}The difference {verb} more than chance explains ({known})."
 
 
-def _overall(contrast: ContrastPart) -> str:
+def _overall(contrast: ContrastPart, unit: str) -> str:
     gap = contrast["unconditional"]["gap"]
     first, second = contrast["groups"]
     higher = second if gap > 0.0 else first
     plain = (
         "Ignoring levels, the means do not differ."
         if figure(abs(gap)) == "0"
-        else f"Ignoring levels, the mean of {higher} is {figure(abs(gap))} higher."
+        else f"Ignoring levels, the mean of {higher} is {figure(abs(gap))}{unit} higher."
     )
     if contrast["paradox"] == "masked":
         return f"{plain} A comparison of everybody hides the difference (Simpson's paradox)."

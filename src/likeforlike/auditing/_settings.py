@@ -78,12 +78,16 @@ class Settings:
             raise InputError(
                 f"adjustment must be one of {get_args(Adjustment)}, not {self.adjustment!r}."
             )
-        if self.unit is not None and not str(self.unit).strip():
-            raise InputError(f"unit must be a word such as 'EUR', not {self.unit!r}.")
-        if self.preset is not None and not is_one_of(self.preset, get_args(Preset)):
-            raise InputError(f"preset must be one of {get_args(Preset)}, not {self.preset!r}.")
+        _check_extras(self.unit, self.preset)
         if self.score_range is not None:
             object.__setattr__(self, "score_range", _range(self.score_range))
+
+
+def _check_extras(unit: str | None, preset: Preset | None) -> None:
+    if unit is not None and not str(unit).strip():
+        raise InputError(f"unit must be a word such as 'EUR', not {unit!r}.")
+    if preset is not None and not is_one_of(preset, get_args(Preset)):
+        raise InputError(f"preset must be one of {get_args(Preset)}, not {preset!r}.")
 
 
 def _whole(value: int, name: str) -> int:

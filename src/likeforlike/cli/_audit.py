@@ -18,9 +18,9 @@ from likeforlike.cli._shared import (
     resampling_bar,
     tell_delivered,
 )
-from likeforlike.cli._terminal import Terminal, level_table, summary_text
 from likeforlike.errors import InputError
 from likeforlike.files._engines import ENGINES, Engine
+from likeforlike.report._terminal import Terminal, show
 
 if TYPE_CHECKING:
     from likeforlike.auditing._gate import GateOf
@@ -84,6 +84,7 @@ def audit_command(
             help="File with the salt of the fingerprint; made, for your eyes only, if it is not "
             "there. Keep it to yourself."
         ),
+    ] = None,
     unit: Annotated[str | None, typer.Option(help="Of the scores, such as EUR.")] = None,
     preset: Annotated[
         str | None,
@@ -149,8 +150,7 @@ def audit_command(
     deliver(document, report, json)
     # Standard output belongs to the JSON when it goes there; people read on the other stream.
     terminal = Terminal(stderr=json == "-")
-    terminal.print(summary_text(document["finding"], document))
-    terminal.print(level_table(document))
+    show(document, terminal)
     tell_delivered(document, report, json, terminal)
     if ruling is not None:
         raise typer.Exit(_EXIT[ruling.verdict])
