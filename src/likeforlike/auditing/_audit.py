@@ -457,6 +457,7 @@ def audit_cells(
 ) -> Audit:
     """Audit cells, wherever they come from."""
     salt = check_salt(salt, needed=settings.suppress_below is not None)
+    _refuse_subtraction(roles, settings)
     refuse_probabilities(table.cells)
     chosen, unexamined = chosen_contrasts(table.cells, roles, settings.reference, settings.min_cell)
     check_measure(table.cells, settings.measure)
@@ -479,6 +480,23 @@ def audit_cells(
     if (hidden := audited._disclosure()) is not None:
         hidden.refuse_nothing()
     return audited
+
+
+def _refuse_subtraction(roles: Roles, settings: Settings) -> None:
+    """Refuse what would give small groups away: differences between tables that are each large."""
+    if settings.suppress_below is None:
+        return
+    if roles.also_sensitive:
+        raise InputError(
+            "suppress_below and several sensitive columns do not go together: what a column shows "
+            "less what crossed groups show would be about few people. Audit one column at a time, "
+            "or leave suppress_below out and keep the audit to yourself."
+        )
+    if settings.preset is not None:
+        raise InputError(
+            f"suppress_below and preset={settings.preset!r} do not go together: the law asks for "
+            "the counts of every category. Leave one of them out."
+        )
 
 
 def _names(columns: str | Sequence[str] | None, argument: str) -> tuple[str, ...]:

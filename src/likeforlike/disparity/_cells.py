@@ -413,9 +413,7 @@ class Cells:
         renamed = encode([names[name] for name in self.groups if name in names], "groups")
         code = np.zeros(len(self.groups), np.int64)
         code[stays] = renamed.codes
-        return self._taken(
-            stays[group.codes], level, Codes(code[group.codes], renamed.labels)
-        )
+        return self._taken(stays[group.codes], level, Codes(code[group.codes], renamed.labels))
 
     def at_levels(self, kept: BoolArray) -> Cells:
         """Cells of some of the levels.
