@@ -57,6 +57,7 @@ from likeforlike.plots._axes import axes_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from narwhals.typing import IntoDataFrame
 
 
 @dataclass(frozen=True, repr=False)
@@ -309,7 +310,7 @@ class Audit:
 
         return text(self.to_dict())
 
-    def to_frame(self) -> Any:  # noqa: ANN401
+    def to_frame(self) -> IntoDataFrame:
         """The levels of every contrast as a table, in the library of the data.
 
         One row for each contrast and level: rows, gap and its interval, distance, p-values. Of a
@@ -317,11 +318,11 @@ class Audit:
         """
         return native_frame(level_columns(self.contrasts), self.table.engine)
 
-    def cells_frame(self) -> Any:  # noqa: ANN401
+    def cells_frame(self) -> IntoDataFrame:
         """Rows, mean (or rate) and median of every cell, compared or not, as a table."""
         return native_frame(cell_columns(self.table, self.roles), self.table.engine)
 
-    def contrasts_frame(self) -> Any:  # noqa: ANN401
+    def contrasts_frame(self) -> IntoDataFrame:
         """Every two groups compared, the clearest evidence first, as a table."""
         return native_frame(contrast_columns(self.contrasts), self.table.engine)
 

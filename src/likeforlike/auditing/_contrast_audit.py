@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray
-from likeforlike.auditing._comparisons import Chosen
 from likeforlike.auditing._settings import Settings
 from likeforlike.auditing._tables import TableCells
 from likeforlike.disparity._cdd_lp import Disparity, contrast_disparity
@@ -34,6 +34,9 @@ from likeforlike.inference import (
     level_gaps,
 )
 from likeforlike.inference._contrast_test import contrast_test
+
+if TYPE_CHECKING:
+    from likeforlike.auditing._comparisons import Chosen
 
 # The plan between levels is a problem of size K x K; beyond this its split is not computed.
 _NESTED_LEVELS = 500

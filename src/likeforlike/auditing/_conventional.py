@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from likeforlike.auditing._comparisons import Chosen, chosen_contrasts
-from likeforlike.auditing._contrast_audit import ContrastAudit
 from likeforlike.auditing._settings import Settings
 from likeforlike.auditing._tables import Roles, TableCells
 from likeforlike.conventions import (
@@ -25,6 +25,9 @@ from likeforlike.document._convention_types import (
     MantelHaenszelPart,
     VanElterenPart,
 )
+
+if TYPE_CHECKING:
+    from likeforlike.auditing._contrast_audit import ContrastAudit
 
 
 def audit_conventions(

@@ -42,6 +42,7 @@ from likeforlike.auditing._small_cells import Crowd, People, people_of
 from likeforlike.auditing._tables import TableCells
 from likeforlike.disparity._cdd_lp import Disparity, contrast_disparity
 from likeforlike.disparity._contrasts import Contrast
+from likeforlike.document._group_types import LostPart
 from likeforlike.document._names import OTHER_GROUPS
 from likeforlike.document._types import (
     AuditFigures,
@@ -51,7 +52,6 @@ from likeforlike.document._types import (
     EstimatePart,
     GapPart,
     LevelPart,
-    LostPart,
     OmnibusPart,
     TestPart,
     UnexaminedPart,

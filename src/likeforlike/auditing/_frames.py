@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import narwhals as nw
+from narwhals.typing import IntoDataFrame
 
 from likeforlike._text import crossed_name
 from likeforlike.auditing._contrast_audit import ContrastAudit
@@ -26,12 +27,13 @@ _LIBRARIES: dict[str, Literal["pandas", "pyarrow", "modin", "cudf", "polars"]] =
 _IN_MEMORY = {"duckdb": "pyarrow", "pyspark": "pandas", "spark": "pandas", "sqlframe": "pandas"}
 
 
-def native_frame(columns: Mapping[str, Sequence[Any]], engine: str) -> Any:  # noqa: ANN401
+def native_frame(columns: Mapping[str, Sequence[Any]], engine: str) -> IntoDataFrame:
     """A table with these columns in the library of an engine, or the one nearest to it."""
     library = _LIBRARIES[
         name if (name := _IN_MEMORY.get(engine, engine)) in _LIBRARIES else "polars"
     ]
-    return nw.from_dict(dict(columns), backend=library).to_native()
+    native: IntoDataFrame = nw.from_dict(dict(columns), backend=library).to_native()
+    return native
 
 
 def level_columns(contrasts: Sequence[ContrastAudit]) -> Columns:
@@ -107,6 +109,6 @@ def _crossed(contrast: ContrastAudit) -> str:
     return " × ".join(contrast.columns)
 
 
-def _floats(values: Any) -> list[float | None]:  # noqa: ANN401
+def _floats(values: Iterable[float | None]) -> list[float | None]:
     """Numbers, with `None` where there is none."""
     return [None if each is None or not math.isfinite(each) else float(each) for each in values]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -114,7 +115,7 @@ def _labels(values: Sequence[Any]) -> list[Hashable]:
 
 
 def _is_unknown(value: object) -> bool:
-    return value is None or value != value  # noqa: PLR0124
+    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def _lost_in(

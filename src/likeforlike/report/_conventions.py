@@ -47,7 +47,7 @@ def convention_lines(document: AuditFigures) -> list[Convention]:
     part, contrast = document["conventions"][0], document["contrasts"][0]
     overall = part["overall"]
     figures = {
-        "gap": f"{number(overall['gap'])} overall, {_among_equals(part, contrast)} among equals",
+        "gap": f"{number(overall['gap'])} overall{_among_equals(document, part, contrast)}",
         "ratio": _with_interval(overall["ratio"], overall["ratio_interval"], "overall"),
         "smd": "" if overall["smd"] is None else f"{number(overall['smd'])} overall",
         "mantel_haenszel": _mantel_haenszel(part),
@@ -63,10 +63,13 @@ def convention_lines(document: AuditFigures) -> list[Convention]:
     ]
 
 
-def _among_equals(part: ConventionsPart, contrast: ContrastPart) -> str:
-    """The gap within levels, with the sign of the convention."""
+def _among_equals(document: AuditFigures, part: ConventionsPart, contrast: ContrastPart) -> str:
+    """The gap within levels, if there are any, with the sign of the convention."""
+    if not document["roles"]["legitimate"]:
+        return ""
     same = part["groups"][0] == contrast["groups"][1]
-    return number(contrast["gap"]["value"] if same else -contrast["gap"]["value"])
+    gap = contrast["gap"]["value"] if same else -contrast["gap"]["value"]
+    return f", {number(gap)} among equals"
 
 
 def _with_interval(value: float | None, ends: list[float] | None, where: str) -> str:
