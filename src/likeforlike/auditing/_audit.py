@@ -28,6 +28,7 @@ from likeforlike.auditing._conventional import audit_conventions
 from likeforlike.auditing._disclosure import Disclosure
 from likeforlike.auditing._document_parts import audit_document, document_json
 from likeforlike.auditing._frames import (
+    Frame,
     cell_columns,
     contrast_columns,
     level_columns,
@@ -57,7 +58,6 @@ from likeforlike.plots._axes import axes_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from narwhals.typing import IntoDataFrame
 
 
 @dataclass(frozen=True, repr=False)
@@ -310,7 +310,7 @@ class Audit:
 
         return text(self.to_dict())
 
-    def to_frame(self) -> IntoDataFrame:
+    def to_frame(self) -> Frame:
         """The levels of every contrast as a table, in the library of the data.
 
         One row for each contrast and level: rows, gap and its interval, distance, p-values. Of a
@@ -318,11 +318,11 @@ class Audit:
         """
         return native_frame(level_columns(self.contrasts), self.table.engine)
 
-    def cells_frame(self) -> IntoDataFrame:
+    def cells_frame(self) -> Frame:
         """Rows, mean (or rate) and median of every cell, compared or not, as a table."""
         return native_frame(cell_columns(self.table, self.roles), self.table.engine)
 
-    def contrasts_frame(self) -> IntoDataFrame:
+    def contrasts_frame(self) -> Frame:
         """Every two groups compared, the clearest evidence first, as a table."""
         return native_frame(contrast_columns(self.contrasts), self.table.engine)
 

@@ -7,7 +7,6 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import narwhals as nw
-from narwhals.typing import IntoDataFrame
 
 from likeforlike._text import crossed_name
 from likeforlike.auditing._contrast_audit import ContrastAudit
@@ -15,6 +14,8 @@ from likeforlike.auditing._tables import Roles, TableCells
 from likeforlike.conventions._cell_figures import cell_figures
 
 Columns = dict[str, list[Any]]
+Frame = Any
+"""A table of whatever library the data came in."""
 
 # Engines that hold their tables elsewhere give what their extras bring along.
 _LIBRARIES: dict[str, Literal["pandas", "pyarrow", "modin", "cudf", "polars"]] = {
@@ -27,12 +28,12 @@ _LIBRARIES: dict[str, Literal["pandas", "pyarrow", "modin", "cudf", "polars"]] =
 _IN_MEMORY = {"duckdb": "pyarrow", "pyspark": "pandas", "spark": "pandas", "sqlframe": "pandas"}
 
 
-def native_frame(columns: Mapping[str, Sequence[Any]], engine: str) -> IntoDataFrame:
+def native_frame(columns: Mapping[str, Sequence[Any]], engine: str) -> Frame:
     """A table with these columns in the library of an engine, or the one nearest to it."""
     library = _LIBRARIES[
         name if (name := _IN_MEMORY.get(engine, engine)) in _LIBRARIES else "polars"
     ]
-    native: IntoDataFrame = nw.from_dict(dict(columns), backend=library).to_native()
+    native: Frame = nw.from_dict(dict(columns), backend=library).to_native()
     return native
 
 
