@@ -235,7 +235,7 @@ class Audit:
             self.provenance,
             self.verdicts,
             groups=self.groups,
-            conventional=self._conventions if hidden is None else (),
+            conventional=self.conventions() if hidden is None else (),
             categories=self.local_law_144() if self.settings.preset == "ll144" else (),
             hide=None if hidden is None else hidden.figures,
         )
