@@ -168,6 +168,8 @@ def test_settings_from_numpy_are_numbers_in_the_document() -> None:
         "reference": None,
         "random_state": 7,
         "score_range": None,
+        "smooth": [],
+        "windows": None,
         "suppress_below": None,
         "unit": None,
         "preset": None,

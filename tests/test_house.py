@@ -27,7 +27,7 @@ LIMITS = {
     "lines": 42_000,
     "lines_repeated_in_shape": 134,
     "lines_repeated_in_text": 144,
-    "lines_of_longest_file": 676,
+    "lines_of_longest_file": 726,
     "noqa": 98,
 }
 

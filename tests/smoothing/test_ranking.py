@@ -134,3 +134,12 @@ def test_a_number_that_is_always_the_same_is_one_window() -> None:
     cells = fine_cells(numbers)
     assert cells.centre.tolist() == [0.5]
     assert windows(cells, numbers).centre.tolist() == [0.5]
+
+
+def test_windows_beside_large_atoms_are_not_small() -> None:
+    numbers = np.r_[np.repeat(np.arange(12.0), 400), np.arange(12.0) + 0.5, np.full(30, 20.0)]
+    found = windows(fine_cells(numbers), numbers, 40)
+    held = np.bincount(found.of_line)
+    assert held.size <= 40
+    assert held.min() >= numbers.size / 40 / 2
+    assert (np.diff(found.low) > 0).all()

@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from likeforlike.auditing._gate import GateOf, Judgement, Ruling, Threshold, Verdict
     from likeforlike.auditing._group_rows import GroupRows
     from likeforlike.auditing._missing import LossTest, LostRows
+    from likeforlike.auditing._placebo import Placebo
     from likeforlike.auditing._policy import Policy
     from likeforlike.auditing._provenance import Provenance
     from likeforlike.auditing._settings import Settings
+    from likeforlike.auditing._smooth import Smooth, Window
     from likeforlike.auditing._tables import Roles, TableCells, read_cells
 
 __all__ = [
@@ -28,15 +30,18 @@ __all__ = [
     "LevelAudit",
     "LossTest",
     "LostRows",
+    "Placebo",
     "Policy",
     "Provenance",
     "Roles",
     "Ruling",
     "Settings",
+    "Smooth",
     "TableCells",
     "Threshold",
     "Unexamined",
     "Verdict",
+    "Window",
     "audit",
     "read_cells",
 ]
@@ -51,8 +56,10 @@ lazy_package(
         "_group_rows": ["GroupRows"],
         "_missing": ["LossTest", "LostRows"],
         "_policy": ["Policy"],
+        "_placebo": ["Placebo"],
         "_provenance": ["Provenance"],
         "_settings": ["Settings"],
+        "_smooth": ["Smooth", "Window"],
         "_tables": ["Roles", "TableCells", "read_cells"],
     },
 )

@@ -18,6 +18,7 @@ import numpy as np
 
 from likeforlike.auditing._bins import Bins
 from likeforlike.auditing._comparisons import (
+    Chosen,
     Reference,
     Unexamined,
     chosen_contrasts,
@@ -37,15 +38,16 @@ from likeforlike.auditing._frames import (
 from likeforlike.auditing._gate import GateOf, Ruling, Threshold, Verdict, rule
 from likeforlike.auditing._group_rows import GroupRows, group_rows
 from likeforlike.auditing._missing import LossTest, LostRows, loss_tests
+from likeforlike.auditing._placebo import Placebo, placebo
 from likeforlike.auditing._plot import PlotKind, draw_contrast
 from likeforlike.auditing._provenance import Provenance, check_salt, provenance, salted
 from likeforlike.auditing._settings import Preset, Settings
+from likeforlike.auditing._smooth import Smooth, carried_contrast, everybody_carried
 from likeforlike.auditing._tables import Roles, TableCells, read_cells
 from likeforlike.conventions import Category, Conventions, local_law_144
 from likeforlike.disparity._cdd_lp import Disparity
 from likeforlike.disparity._cdd_wass import NestedDisparity
-from likeforlike.disparity._cells import Cells
-from likeforlike.disparity._contrasts import contrasts
+from likeforlike.disparity._contrasts import Contrast, contrasts
 from likeforlike.disparity._measures import Measure, check_measure
 from likeforlike.document._types import AuditDocument, FindingPart
 from likeforlike.errors import InputError
@@ -167,6 +169,11 @@ class Audit:
         return self.contrasts[0].levels
 
     @property
+    def smooth(self) -> Smooth | None:
+        """How the groups were compared along numbers; `None` without any."""
+        return self.contrasts[0].smooth
+
+    @property
     def coverage(self) -> dict[str, float]:
         """Share of each group that is compared."""
         return self.contrasts[0].coverage
@@ -222,6 +229,24 @@ class Audit:
             return None
         return Disclosure(self.contrasts, self.unexamined, self.table, limit)
 
+    def placebo(self, repetitions: int = 100, *, permutations: int = 199) -> Placebo:
+        """How often the test rejects with labels that cannot matter, on these very rows.
+
+        Labels of the first contrast are drawn from the estimated chance of belonging to a group
+        given the numbers, and nothing else; the share of rejections should be about 5%. More says
+        that the carry leaves something of the numbers in the scores.
+
+        Parameters
+        ----------
+        repetitions : how many times labels are drawn.
+        permutations : of each test.
+        """
+        if self.table.lines is None:
+            raise InputError("a placebo needs smooth; audit with smooth=[...] first.")
+        first = self.contrasts[0].groups
+        groups = tuple(group for group in self.table.cells.groups if str(group) in first)
+        return placebo(self.table.lines, groups, self.settings, repetitions, permutations)
+
     def to_dict(self) -> AuditDocument:
         """Everything as plain values; the page and the JSON are made of this and nothing else."""
         hidden = self._disclosure()
@@ -245,9 +270,10 @@ class Audit:
 
         Rows, means or rates and medians by cell; gap, impact ratio and standardised mean difference
         by level and overall; Mantel-Haenszel, Breslow-Day, van Elteren and Wachter's CDD. What each
-        says and where it misleads is in `likeforlike.conventions.NOTES`.
+        says and where it misleads is in `likeforlike.conventions.NOTES`. There are none where
+        people are compared along a number: conventions compare within levels.
         """
-        return self._conventions
+        return self._conventions if self.table.lines is None else ()
 
     @cached_property
     def _conventions(self) -> tuple[Conventions, ...]:
@@ -341,6 +367,8 @@ def audit(
     weight: str | None = None,
     cluster: str | None = None,
     bins: Bins | None = None,
+    smooth: str | Sequence[str] | None = None,
+    windows: int | None = None,
     measure: Measure = "marginal",
     min_cell: int = 20,
     resolution: float | None = None,
@@ -379,6 +407,11 @@ def audit(
     cluster : column that says which rows belong together, such as a person with several rows.
     bins : {column: how many} legitimate columns to be cut at quantiles, or {column: edges} to be
         cut there; a value equal to an edge lies below it.
+    smooth : legitimate columns of numbers along which people are compared with those who are
+        nearly equal: scores are carried to the centres of windows first, so that the width of a
+        window adds nothing. Other legitimate columns are categories; with several numbers the
+        disparity is a lower bound.
+    windows : into how many windows a number is cut at most; `None` means max(4, n^(1/3)).
     measure : Q, how much each level counts.
     min_cell : levels with fewer rows of a group are called thin; they are kept and marked.
     resolution : width of the bins of scores, for data that should stay in its engine; `None`
@@ -441,10 +474,19 @@ def audit(
         suppress_below=suppress_below,
         unit=unit,
         preset=preset,
+        smooth=() if smooth is None else _texts(smooth),
+        windows=windows,
     )
     options = CsvOptions(separator, encoding, _texts(null_values), usual_nulls)
     table = read_cells(
-        data, roles, bins=bins, resolution=resolution, engine=engine, options=options
+        data,
+        roles,
+        bins=bins,
+        smooth=smooth,
+        windows=windows,
+        resolution=resolution,
+        engine=engine,
+        options=options,
     )
     return audit_cells(roles, settings, table, progress, salt)
 
@@ -458,19 +500,17 @@ def audit_cells(
 ) -> Audit:
     """Audit cells, wherever they come from."""
     salt = check_salt(salt, needed=settings.suppress_below is not None)
-    _refuse_subtraction(roles, settings)
+    _refuse_together(roles, settings)
     refuse_probabilities(table.cells)
     chosen, unexamined = chosen_contrasts(table.cells, roles, settings.reference, settings.min_cell)
     check_measure(table.cells, settings.measure)
     with ThreadPoolExecutor(1) as beside:
         # Hashing takes a while and leaves the interpreter alone.
         mark = beside.submit(lambda: table.cells.fingerprint)
-        examined = [
-            examine(each, table, settings, family=len(chosen), progress=progress) for each in chosen
-        ]
+        examined = [_examined(each, table, settings, len(chosen), progress) for each in chosen]
     audited = Audit(
         contrasts=_ranked(examined),
-        omnibus=None if roles.also_sensitive else _omnibus(table.cells, settings, progress),
+        omnibus=None if roles.also_sensitive else _omnibus(table, settings, progress),
         unexamined=unexamined,
         roles=roles,
         settings=settings,
@@ -483,8 +523,16 @@ def audit_cells(
     return audited
 
 
-def _refuse_subtraction(roles: Roles, settings: Settings) -> None:
-    """Refuse what would give small groups away: differences between tables that are each large."""
+def _refuse_together(roles: Roles, settings: Settings) -> None:
+    """Refuse what does not go with several columns, or would give small groups away.
+
+    Differences between tables that are each large may be about few people.
+    """
+    if roles.also_sensitive and settings.smooth:
+        raise InputError(
+            "smooth takes one sensitive column: put several together in one, or cut the numbers "
+            "into bins."
+        )
     if settings.suppress_below is None:
         return
     if roles.also_sensitive:
@@ -520,13 +568,31 @@ def _texts(given: str | Sequence[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
+def _examined(
+    chosen: Chosen,
+    table: TableCells,
+    settings: Settings,
+    family: int,
+    progress: Callable[[int], None] | None,
+) -> ContrastAudit:
+    """Two groups as they are in the cells, or carried along a number."""
+    if table.lines is None:
+        return examine(chosen, table, settings, family=family, progress=progress)
+    carried = carried_contrast(table.lines, chosen.contrast.groups, settings.random_state)
+    return examine(chosen, table, settings, carried=carried, family=family, progress=progress)
+
+
 def _omnibus(
-    cells: Cells, settings: Settings, progress: Callable[[int], None] | None
+    table: TableCells, settings: Settings, progress: Callable[[int], None] | None
 ) -> OmnibusTest | None:
     """One test over all groups, where there are more than two."""
-    if len(cells.groups) < 3 or not settings.permutations:
+    if len(table.cells.groups) < 3 or not settings.permutations:
         return None
-    everybody = contrasts(cells, "barycentre")[0]
+    everybody: Contrast | None = contrasts(table.cells, "barycentre")[0]
+    if table.lines is not None:
+        everybody = everybody_carried(table.lines, settings.random_state)
+    if everybody is None:
+        return None
     return groups_test(
         everybody,
         permutations=settings.permutations,

@@ -91,14 +91,14 @@ def _quantiles(frame: nw.LazyFrame[Any], column: str, how_many: int) -> tuple[fl
     wanted = values[below] + (values[above] - values[below]) * (place - np.floor(place))
     # Nothing lies above the highest value, so it divides nobody from anybody.
     edges = {
-        _roundest(float(values[k]), float(values[k + 1]), float(edge))
+        roundest(float(values[k]), float(values[k + 1]), float(edge))
         for k, edge in zip(below, wanted, strict=True)
         if k + 1 < values.size
     }
     return tuple(sorted(edges))
 
 
-def _roundest(low: float, high: float, wanted: float) -> float:
+def roundest(low: float, high: float, wanted: float) -> float:
     """The number with the fewest digits in [low, high) that `wanted` may be rounded to."""
     first = -math.ceil(math.log10(max(abs(low), abs(high))))
     for places in range(first, first + 18):

@@ -12,12 +12,13 @@ import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray
 from likeforlike.auditing._settings import Settings
+from likeforlike.auditing._smooth import CarriedContrast, Smooth, describe
 from likeforlike.auditing._tables import TableCells
 from likeforlike.disparity._cdd_lp import Disparity, contrast_disparity
 from likeforlike.disparity._cdd_wass import NestedDisparity, contrast_nested, level_ground
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._contrasts import Contrast
-from likeforlike.disparity._measures import Measure
+from likeforlike.disparity._measures import Measure, level_weights
 from likeforlike.inference import (
     Adjustment,
     Certificate,
@@ -32,6 +33,7 @@ from likeforlike.inference import (
     compare_gaps,
     estimate_distance,
     level_gaps,
+    signed_gap,
 )
 from likeforlike.inference._contrast_test import contrast_test
 
@@ -132,6 +134,7 @@ class ContrastAudit:
     distributions : scores in the levels that contribute most.
     columns : the sensitive columns that the groups are values of; several if they are crossed.
     reference : the group that the other is compared with, if one was chosen.
+    smooth : how the groups were compared along numbers; `None` without any.
 
     Examples
     --------
@@ -160,6 +163,7 @@ class ContrastAudit:
     distributions: tuple[Distribution, ...]
     columns: tuple[str, ...] = ()
     reference: str | None = None
+    smooth: Smooth | None = None
 
 
 def examine(
@@ -167,18 +171,23 @@ def examine(
     table: TableCells,
     settings: Settings,
     *,
+    carried: CarriedContrast | None = None,
     family: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> ContrastAudit:
-    """Measure, test and describe one contrast; the intervals of a family hold together."""
-    contrast = chosen.contrast.narrow()
+    """Measure, test and describe one contrast; the intervals of a family hold together.
+
+    Scores that were carried along a number are tested as they were carried for a test; everything
+    else is about `contrast`.
+    """
+    contrast = chosen.contrast.narrow() if carried is None else carried.refined
     conditional = contrast_disparity(contrast, measure=_own_levels(settings.measure, contrast))
     weights = conditional.by_level.weight
     confidence = 1.0 - (1.0 - settings.confidence) / family
     test, distance = None, None
     if settings.permutations:
         test = contrast_test(
-            contrast,
+            contrast if carried is None else carried.tested,
             weights,
             permutations=settings.permutations,
             seed=settings.random_state,
@@ -193,14 +202,16 @@ def examine(
             progress=progress,
         )
     gaps = compare_gaps(contrast, weights, confidence=confidence)
-    names = _level_names(table, contrast.cells)
+    names = _level_names(table, contrast.cells, carried)
     levels = _level_audits(contrast, conditional, test, names, settings)
     low, high = (str(group) for group in contrast.groups)
     return ContrastAudit(
         groups=(low, high),
-        unconditional=contrast_disparity(contrast.pool_levels()),
+        unconditional=contrast_disparity(
+            (contrast if carried is None else carried.everybody).pool_levels()
+        ),
         conditional=conditional,
-        nested=_nested(contrast),
+        nested=_nested(contrast) if carried is None else None,
         gap=gaps.conditional,
         test=test,
         estimate=distance,
@@ -217,6 +228,35 @@ def examine(
         distributions=_distributions(contrast, levels),
         columns=chosen.columns,
         reference=chosen.reference,
+        smooth=None
+        if carried is None
+        else _smooth(carried, gaps.conditional, distance, settings, confidence),
+    )
+
+
+def _smooth(
+    carried: CarriedContrast,
+    gap: Gap,
+    distance: DistanceEstimate | None,
+    settings: Settings,
+    confidence: float,
+) -> Smooth:
+    """What ten bins would have said, beside what the carry says."""
+    weights = level_weights(carried.binned, settings.measure)
+    binned = (
+        None
+        if distance is None
+        else estimate_distance(
+            carried.binned, weights, confidence=confidence, seed=settings.random_state + 1
+        ).value
+    )
+    own = signed_gap(carried.binned, weights, confidence=confidence).value
+    return describe(
+        carried,
+        distances=(binned, None if distance is None else distance.value),
+        gaps=(own, gap.value),
+        seed=settings.random_state,
+        tested=distance is not None,
     )
 
 
@@ -261,7 +301,11 @@ def _nested(contrast: Contrast) -> NestedDisparity | None:
     return nested if held else None
 
 
-def _level_names(table: TableCells, cells: Cells) -> dict[Hashable, str]:
+def _level_names(
+    table: TableCells, cells: Cells, carried: CarriedContrast | None
+) -> dict[Hashable, str]:
+    if carried is not None:
+        return {level: str(level) for level in cells.levels}
     names = dict(zip(table.cells.levels, table.level_names, strict=True))
     return {level: names[level] for level in cells.levels}
 

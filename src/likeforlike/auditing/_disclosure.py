@@ -272,6 +272,8 @@ class Disclosure:
             "excluded": self._excluded(part),
             "levels": levels,
             "distributions": self._distributions(contrast, levels),
+            # Ends of windows are numbers of single people: settings refuse both at once.
+            "smooth": None,
         }
 
     def _overall(self, contrast: ContrastAudit) -> Disparity:

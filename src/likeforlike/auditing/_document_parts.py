@@ -23,6 +23,7 @@ from likeforlike.auditing._group_rows import GroupRows
 from likeforlike.auditing._missing import LossTest, LostRows, loss_tests
 from likeforlike.auditing._provenance import Provenance
 from likeforlike.auditing._settings import Settings
+from likeforlike.auditing._smooth import BINS, Smooth, Window
 from likeforlike.auditing._tables import Roles, TableCells
 from likeforlike.auditing._verdict_parts import verdict_part
 from likeforlike.conventions import Category, Conventions
@@ -45,8 +46,10 @@ from likeforlike.document._types import (
     ProvenancePart,
     RolesPart,
     SettingsPart,
+    SmoothPart,
     TestPart,
     UnexaminedPart,
+    WindowPart,
 )
 from likeforlike.inference import DesignTest, DistanceEstimate, Gap, HeadlineTest, OmnibusTest
 
@@ -126,6 +129,7 @@ def contrast_part(contrast: ContrastAudit) -> ContrastPart:
         "excluded": {name: rows.copy() for name, rows in contrast.excluded.items()},
         "levels": [_level(level) for level in contrast.levels],
         "distributions": [_distribution(shown) for shown in contrast.distributions],
+        "smooth": None if contrast.smooth is None else _smooth(contrast.smooth),
     }
 
 
@@ -153,6 +157,8 @@ def _settings(settings: Settings) -> SettingsPart:
         "suppress_below": settings.suppress_below,
         "unit": settings.unit,
         "preset": settings.preset,
+        "smooth": list(settings.smooth),
+        "windows": settings.windows,
     }
 
 
@@ -306,6 +312,32 @@ def _distribution(shown: Distribution) -> DistributionPart:
         "level": shown.level,
         "edges": list(shown.edges),
         "shares": {group: list(shares) for group, shares in shown.shares.items()},
+    }
+
+
+def _smooth(smooth: Smooth) -> SmoothPart:
+    return {
+        "columns": list(smooth.columns),
+        "method": smooth.method,
+        "bandwidth": smooth.bandwidth,
+        "coordinate": smooth.coordinate,
+        "bins": BINS,
+        "confounding": smooth.confounding,
+        "gap_confounding": smooth.gap_confounding,
+        "companion_p": smooth.companion_p,
+        "jumps": list(smooth.jumps),
+        "error": smooth.error,
+        "windows": [_window(window) for window in smooth.curve],
+    }
+
+
+def _window(window: Window) -> WindowPart:
+    return {
+        "level": window.level,
+        "category": window.category,
+        "low": window.low,
+        "high": window.high,
+        "centre": window.centre,
     }
 
 

@@ -6,9 +6,8 @@ compared. It never says "fair".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from likeforlike._text import figure, null_words, p_text
+from likeforlike.auditing._smooth_findings import listed, smooth_cautions, smooth_sentences
 from likeforlike.document._group_types import LossTestPart, LostPart
 from likeforlike.document._names import OTHER_LEVELS
 from likeforlike.document._types import (
@@ -49,6 +48,7 @@ def finding(document: AuditFigures) -> FindingPart:
             *_what_intervals_cannot_say(contrast),
             *_how_it_was_made(document["data"]),
             *_who_might_be_seen(document),
+            *smooth_cautions(document, contrast),
         ],
     }
 
@@ -56,11 +56,7 @@ def finding(document: AuditFigures) -> FindingPart:
 def _equals(roles: RolesPart) -> str:
     if not roles["legitimate"]:
         return "Overall"
-    return f"Among people with equal {_listed(roles['legitimate'])}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"Among people with equal {listed(roles['legitimate'])}"
 
 
 def is_evidence(contrast: ContrastPart) -> bool:
@@ -116,6 +112,8 @@ def _sentences(document: AuditFigures, contrast: ContrastPart) -> list[str]:
             f"A shift of {figure(test['detectable'], 2)}{unit} in every level would have been "
             "detected in 80% of samples like this one."
         )
+    if contrast["smooth"] is not None:
+        sentences += smooth_sentences(document, contrast, contrast["smooth"])
     if roles["legitimate"]:
         sentences.append(_overall(contrast, unit))
     return sentences
@@ -212,7 +210,7 @@ def _overall(contrast: ContrastPart, unit: str) -> str:
 
 def _who_was_not_compared(document: AuditFigures, contrast: ContrastPart) -> list[str]:
     cautions = [
-        f"{_listed(each['groups'])} could not be compared: {each['reason']} "
+        f"{listed(each['groups'])} could not be compared: {each['reason']} "
         f"({', '.join(f'{name}: {rows:,} rows' for name, rows in each['rows'].items())})"
         for each in document["unexamined"]
     ]
@@ -300,15 +298,15 @@ def _what_intervals_cannot_say(contrast: ContrastPart) -> list[str]:
 
 def _how_it_was_made(data: DataPart) -> list[str]:
     cautions = [
-        f"{column} has {values:,} different values and was not cut into bins, so only people with "
-        f"exactly the same {column} are compared; bins={{{column!r}: 10}} (--bins {column}=10) "
-        "would compare people who are nearly equal."
+        f"{column} has {values:,} different values, and only people with exactly the same "
+        f"{column} are compared; smooth=[{column!r}] (--smooth {column}) would compare people who "
+        f"are nearly equal, and bins={{{column!r}: 10}} (--bins {column}=10) those in one bin."
         for column, values in data["values"].items()
         if values > _MANY_VALUES
     ]
     if data["edges"]:
         cautions.append(
-            f"{_listed(list(data['edges']))} was cut into bins; people in one bin are not quite "
+            f"{listed(list(data['edges']))} was cut into bins; people in one bin are not quite "
             "equal, and a test inside bins can mistake that for unequal treatment."
         )
     if data["resolution"]:

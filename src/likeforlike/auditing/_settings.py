@@ -38,6 +38,8 @@ class Settings:
     suppress_below : the document shows nothing about fewer people than this; `None` shows all.
     unit : of the scores, such as "EUR"; `None` if they have none.
     preset : figures that somebody asks for beside the audit: `"ll144"` or `None`.
+    smooth : legitimate columns of numbers that people are compared along.
+    windows : into how many windows at most; `None` leaves it to the rows.
 
     Examples
     --------
@@ -57,6 +59,8 @@ class Settings:
     suppress_below: int | None = None
     unit: str | None = None
     preset: Preset | None = None
+    smooth: tuple[str, ...] = ()
+    windows: int | None = None
 
     def __post_init__(self) -> None:
         # Numbers of numpy are taken for what they are; JSON would not know them.
@@ -81,6 +85,26 @@ class Settings:
         _check_extras(self.unit, self.preset)
         if self.score_range is not None:
             object.__setattr__(self, "score_range", _range(self.score_range))
+        if self.smooth:
+            self._check_smooth()
+
+    def _check_smooth(self) -> None:
+        """Refuse what has no meaning where scores were carried to windows."""
+        if not isinstance(self.measure, str):
+            raise InputError(
+                "measure cannot give weights to levels that smooth makes; name one, such as "
+                "'marginal', or cut the numbers into bins."
+            )
+        if self.suppress_below is not None:
+            raise InputError(
+                "suppress_below cannot hide who lies at the ends of windows along a number; leave "
+                "out smooth, or cut the numbers into bins."
+            )
+        if self.score_range is not None:
+            raise InputError(
+                "score_range gives a certificate that holds whatever the law of the scores, and "
+                "none does along a number; leave out score_range or smooth."
+            )
 
 
 def _check_extras(unit: str | None, preset: Preset | None) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -21,18 +21,20 @@ import numpy.typing as npt
 
 from likeforlike._arrays import IntArray, real
 from likeforlike.auditing._bins import Bins, bin_names, bin_numbers, check_bins, inner_edges
+from likeforlike.auditing._lines import Lines, check_smooth, raw_cells
 from likeforlike.auditing._missing import LostRows
+from likeforlike.auditing._number_cells import cell_number, number_cells
 from likeforlike.auditing._reading import ReadColumns, read_columns
 from likeforlike.auditing._resolution import bin_middles, score_bins
 from likeforlike.auditing._text_columns import read_text_columns
 from likeforlike.disparity._cells import Cells
-from likeforlike.disparity._columns import Codes, combined, encode, numbers
+from likeforlike.disparity._columns import Codes, combined, encode, numbers, weights
 from likeforlike.errors import InputError
 from likeforlike.files._csv import CsvOptions, TextTable
 from likeforlike.files._engines import Engine
 from likeforlike.files._files import open_file, readable
 
-_BIN, _COUNT = "likeforlike bin", "likeforlike count"
+_BIN, _COUNT, _WIDTH = "likeforlike bin", "likeforlike count", "likeforlike width"
 # A column with more values than this may be an identifier.
 _MANY = 20
 
@@ -93,6 +95,7 @@ class TableCells:
     values : how many different values each legitimate column of numbers has that was not binned.
     lost : rows left out for missing values, by group; empty if there are none.
     group_rows : rows used of every group, those of weight 0 among them.
+    lines : rows with the numbers that people are compared along; `None` without any.
 
     Examples
     --------
@@ -114,6 +117,7 @@ class TableCells:
     values: dict[str, int] = field(default_factory=dict)
     lost: tuple[LostRows, ...] = ()
     group_rows: dict[Hashable, int] = field(default_factory=dict)
+    lines: Lines | None = None
 
 
 def read_cells(
@@ -121,6 +125,8 @@ def read_cells(
     roles: Roles,
     *,
     bins: Bins | None = None,
+    smooth: str | Sequence[str] | None = None,
+    windows: int | None = None,
     resolution: float | None = None,
     engine: Engine = "auto",
     options: CsvOptions | None = None,
@@ -132,6 +138,8 @@ def read_cells(
     data : pandas, polars (eager or lazy), pyarrow, DuckDB relation, PySpark DataFrame, or a path.
     roles : which column plays which part.
     bins : {column: how many} or {column: edges}, legitimate columns to be cut. Ties stay together.
+    smooth : legitimate columns of numbers that people are compared along instead.
+    windows : into how many windows each of them is cut at most; `None` leaves it to the rows.
     resolution : width of the bins scores are rounded to by the engine; `None` keeps them exact.
     engine : who opens a file.
     options : separator, encoding and words for missing values of a CSV file.
@@ -148,7 +156,10 @@ def read_cells(
     cuts = check_bins({} if bins is None else bins, roles.legitimate)
     _check_roles(roles)
     width = _check_resolution(resolution, roles)
-    numeric = [name for name in (roles.score, roles.weight, *cuts) if name is not None]
+    along = check_smooth(
+        smooth, windows, legitimate=roles.legitimate, cut=list(cuts), counted=width is not None
+    )
+    numeric = [name for name in (roles.score, roles.weight, *cuts, *along) if name is not None]
     source = data
     if isinstance(data, str | Path):
         source = open_file(data, engine, options, named=roles.columns, numbers=numeric)
@@ -167,16 +178,29 @@ def read_cells(
         if width is None:
             collected = frame.select(*roles.columns).collect()
         else:
-            collected = _counted(frame, roles, width)
+            collected = _counted(frame, roles, width, along)
     counts = None if width is None else collected[_COUNT].to_numpy().astype(np.int64)
-    parts = {column: _codes(collected, column, read.text) for column in roles.legitimate}
+    parts = {
+        column: _codes(collected, column, read.text)
+        for column in roles.legitimate
+        if column not in along
+    }
     for column in parts.keys() - edges.keys():
         _check_levels(parts[column], read.used, counts, column)
     group = _groups(collected, roles, read)
     level = combined(list(parts.values())) if parts else None
+    names = _level_names(level, list(parts), edges)
+    lines = None
+    if along:
+        lines = _lines(collected, roles, read.text, along, level, names, group, counts, width)
+        lines = replace(lines, windows=windows)
+        cells = raw_cells(lines)
+        names = tuple(map(str, cells.levels))
+    else:
+        cells = _cells(collected, roles, read.text, level, group, counts, width)
     return TableCells(
-        _cells(collected, roles, read.text, level, group, counts, width),
-        _level_names(level, roles.legitimate, edges),
+        cells,
+        names,
         read.rows,
         read.used,
         read.missing,
@@ -186,6 +210,7 @@ def read_cells(
         {c: len(parts[c].labels) for c in parts if c not in edges and _holds_numbers(parts[c])},
         read.lost,
         dict(zip(group.labels, _rows_of(group, counts), strict=True)),
+        lines,
     )
 
 
@@ -265,9 +290,23 @@ def _refuse_reading(data: object, engine: Engine, options: CsvOptions) -> None:
     options.refuse(f"data is a {name}")
 
 
-def _counted(frame: nw.LazyFrame[Any], roles: Roles, resolution: float) -> nw.DataFrame[Any]:
-    """One line for each (level, group, bin of scores), by one `group by` in the engine."""
+def _counted(
+    frame: nw.LazyFrame[Any], roles: Roles, resolution: float, along: Sequence[str]
+) -> nw.DataFrame[Any]:
+    """One line for each (level, group, bin of scores), by one `group by` in the engine.
+
+    A number that people are compared along is replaced by the middle of its fine cell.
+    """
     keys = (*roles.legitimate, *roles.all_sensitive, _BIN)
+    if along:
+        fine = number_cells(frame, along[0])
+        frame = frame.with_columns(cell_number(along[0], fine.edges).alias(along[0]))
+        counted = _counted(frame, roles, resolution, ())
+        cell = counted[along[0]].to_numpy().astype(np.int64)
+        return counted.with_columns(
+            nw.new_series(along[0], fine.middle[cell], backend=counted.implementation),
+            nw.new_series(_WIDTH, (fine.high - fine.low)[cell], backend=counted.implementation),
+        )
     grouped = (
         frame.with_columns(score_bins(roles.score, resolution).alias(_BIN))
         .group_by(*keys)
@@ -361,6 +400,41 @@ def _cells(
     return Cells.from_codes(level, group, middles, counts=counts, resolution=resolution)
 
 
+def _lines(
+    collected: nw.DataFrame[Any],
+    roles: Roles,
+    text: bool,
+    along: tuple[str, ...],
+    level: Codes | None,
+    names: tuple[str, ...],
+    group: Codes,
+    counts: IntArray | None,
+    resolution: float | None,
+) -> Lines:
+    columns = [numbers(collected[name].to_native(), f"column {name!r}") for name in along]
+    size = columns[0].size
+    if counts is None or resolution is None:
+        scores = numbers(collected[roles.score].to_native(), f"column {roles.score!r}")
+    else:
+        scores = bin_middles(collected[_BIN].to_numpy(), resolution)
+    weight = None
+    if roles.weight is not None:
+        weight = weights(collected[roles.weight].to_native(), f"column {roles.weight!r}", size)
+    return Lines(
+        columns=along,
+        numbers=np.stack(columns, axis=1),
+        category=np.zeros(size, np.int64) if level is None else level.codes,
+        category_names=("",) if level is None else names,
+        scores=scores,
+        group=group,
+        counts=counts,
+        weight=weight,
+        cluster=None if roles.cluster is None else _codes(collected, roles.cluster, text),
+        resolution=resolution or 0.0,
+        widths=None if counts is None else collected[_WIDTH].to_numpy().astype(np.float64),
+    ).in_order()
+
+
 def _check_groups(group: Codes, rows: int, column: str) -> None:
     if len(group.labels) == 1:
         raise InputError(
@@ -383,6 +457,7 @@ def _check_levels(part: Codes, rows: int, counts: IntArray | None, column: str) 
         raise InputError(
             f"column {column!r} has {len(part.labels)} different values in {rows} rows, and "
             f"{alone} rows share theirs with nobody; that looks like an identifier or a number, "
-            f"and nobody has equals there. Cut numbers into bins, as bins={{{column!r}: 10}} "
+            f"and nobody has equals there. Compare along numbers, as smooth=[{column!r}] "
+            f"(--smooth {column}) does, cut them into bins, as bins={{{column!r}: 10}} "
             f"(--bins {column}=10) does, or leave the column out."
         )

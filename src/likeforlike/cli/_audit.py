@@ -50,6 +50,15 @@ def audit_command(
             help="COLUMN=N: cut a legitimate column at N-quantiles; COLUMN=20,30: cut it there."
         ),
     ] = None,
+    smooth: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Legitimate column of numbers to compare along, without bins; may be repeated."
+        ),
+    ] = None,
+    windows: Annotated[
+        int | None, typer.Option(help="Windows along --smooth, at most; by default n^(1/3).")
+    ] = None,
     measure: Annotated[
         str,
         typer.Option(help="How much each level counts: marginal, average, uniform or overlap."),
@@ -125,6 +134,8 @@ def audit_command(
             weight=weight,
             cluster=cluster,
             bins=_bins(bins or []),
+            smooth=smooth or (),
+            windows=windows,
             measure=cast("MeasureName", measure),
             resolution=resolution,
             permutations=permutations,

@@ -38,6 +38,7 @@ from likeforlike.disparity._contrasts import (
     is_barycentre,
 )
 from likeforlike.disparity._distances import check_cost_order
+from likeforlike.disparity._numeric_levels import windowed_levels
 from likeforlike.errors import InputError
 from likeforlike.transport import _nested as nested
 from likeforlike.transport._level_cost import (
@@ -150,7 +151,9 @@ def cdd_wass(
     ----------
     scores : (n,) finite numbers, or `Cells`, which hold groups, levels and weights already.
     groups : (n,) labels of the sensitive feature.
-    levels : (n,) labels of the legitimate features; `None` means one level.
+    levels : (n,) labels of the legitimate features; `None` means one level. Numbers with more than
+        50 different values are cut at quantiles into max(4, n^(1/3)) windows, with a
+        `BinnedLevelWarning`; whole numbers only if `level_metric` is "numeric".
     order : p from 1 to 32, of the inner and the outer distance.
     level_metric : d, `"discrete"` (every other level is equally far), `"ordinal"` (levels are
         numbered in their order, |l - l'|), `"numeric"` (the same for levels that are numbers) or a
@@ -177,6 +180,8 @@ def cdd_wass(
     order, level_cost = check_cost_order(order), check_level_cost(level_cost)
     if is_barycentre(comparison):
         raise InputError("cdd_wass compares two groups at a time; comparison='barycentre' cannot.")
+    if levels is not None and isinstance(level_metric, str):
+        levels = windowed_levels(levels, numeric=level_metric == "numeric")
     cells = as_cells(scores, groups, levels, sample_weight)
     ground = level_ground(level_metric, cells.levels, float(order))
 

@@ -70,6 +70,8 @@ class SettingsPart(TypedDict):
         standard error. Null means that everything is shown.
     unit : of the scores; null if nobody said.
     preset : figures that were asked for beside the audit.
+    smooth : numbers that people were compared along instead of being equal in them.
+    windows : into how many windows at most; null leaves it to the rows.
     """
 
     measure: MeasureName | Literal["given"]
@@ -83,6 +85,8 @@ class SettingsPart(TypedDict):
     suppress_below: Annotated[int, Limits(2)] | None
     unit: str | None
     preset: Literal["ll144"] | None
+    smooth: list[str]
+    windows: Count | None
 
 
 class DataPart(TypedDict):
@@ -423,6 +427,57 @@ class DistributionPart(TypedDict):
     shares: dict[str, list[Amount]]
 
 
+class WindowPart(TypedDict):
+    """A window along a number: a level with a place.
+
+    Attributes
+    ----------
+    level : its name among the levels, or among those excluded.
+    category : the other legitimate features there; empty without any.
+    low : the lowest number in it.
+    high : the highest number in it.
+    centre : the number that scores were carried to.
+    """
+
+    level: str
+    category: str
+    low: float
+    high: float
+    centre: float
+
+
+class SmoothPart(TypedDict):
+    """How the groups were compared along numbers.
+
+    Attributes
+    ----------
+    columns : the numbers.
+    method : carry along one number, or propensity along the estimated chance of belonging to the
+        second group; the disparity is then a lower bound.
+    bandwidth : how far the mean score was smoothed, as a part of the whole scale.
+    coordinate : along what it was smoothed.
+    bins : into how many bins the number would usually have been cut.
+    confounding : distance with these bins minus distance carried; null if either is unknown.
+    gap_confounding : the same for the gap.
+    companion_p : p-value of the generalised covariance measure; null if nothing was resampled.
+    jumps : numbers at which the mean score or the share of a group seems to jump.
+    error : what bins of the engine may add to a distance, about; 0 for rows.
+    windows : in the order of the number.
+    """
+
+    columns: Annotated[list[str], Limits(1)]
+    method: Literal["carry", "propensity"]
+    bandwidth: Amount
+    coordinate: Literal["none", "rank", "number"]
+    bins: Count
+    confounding: float | None
+    gap_confounding: float
+    companion_p: Probability | None
+    jumps: list[float]
+    error: Amount
+    windows: Annotated[list[WindowPart], Limits(1)]
+
+
 class ContrastPart(TypedDict):
     """Two groups compared.
 
@@ -448,6 +503,7 @@ class ContrastPart(TypedDict):
         of them together with suppress_below.
     levels : ranked by contribution, thin ones last.
     distributions : scores in the levels that contribute most.
+    smooth : how they were compared along numbers; null without any.
     """
 
     groups: Pair
@@ -468,6 +524,7 @@ class ContrastPart(TypedDict):
     excluded: dict[str, dict[str, Count]]
     levels: list[LevelPart]
     distributions: list[DistributionPart]
+    smooth: SmoothPart | None
 
 
 class AuditFigures(TypedDict):

@@ -20,6 +20,7 @@ from likeforlike.report._conventions import (
     level_convention_rows,
 )
 from likeforlike.report._coverage import coverage_chart
+from likeforlike.report._curve import band_words, gap_curves
 from likeforlike.report._distributions import distribution_charts
 from likeforlike.report._figures import key_figures
 from likeforlike.report._gaps import DRAWN, NARROW, SHOWN, WIDE, gap_chart, key
@@ -72,6 +73,8 @@ def page(document: Document) -> str:
             wide_gaps=gap_chart(document, WIDE),
             narrow_gaps=gap_chart(document, NARROW),
             further_gaps=_further_gaps(document),
+            curves=gap_curves(document),
+            band=band_words(document),
             comparison=comparison_chart(document),
             distributions=distribution_charts(contrast),
             coverage=coverage_chart(contrast),

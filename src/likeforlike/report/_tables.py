@@ -127,8 +127,15 @@ def _told(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name}: {inner}" for name, inner in value.items())
     if isinstance(value, list):
-        return " to ".join(map(tick, value))
+        return _listed_setting(value)
     return count(value) if isinstance(value, int) else str(value)
+
+
+def _listed_setting(values: list[object]) -> str:
+    """Two numbers as a range, names as a list."""
+    if all(isinstance(value, str) for value in values):
+        return listed([str(value) for value in values]) if values else "none"
+    return " to ".join(tick(float(str(value))) for value in values)
 
 
 def _missing(missing: Mapping[str, int]) -> str:

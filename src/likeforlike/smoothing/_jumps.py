@@ -14,36 +14,44 @@ from likeforlike.smoothing._fine_cells import FineCells
 from likeforlike.transport._compiled import compiled
 
 _WIDE, _NARROW = 0.10, 0.05
-_CLEAR = 4.5
-_KEPT = 0.7
+# In standard errors; as a part of what it is in the wide neighbourhood; in steps of the lines.
+_CLEAR, _KEPT, _STEPS = 4.5, 0.7, 3.0
 _FEW = 4
 _LEAST_ERROR = 1e-12
 
 
-def jumps(cells: FineCells, values: FloatArray) -> FloatArray:
-    """Ranks at which the mean of values (n,) given the number jumps, in any segment."""
+def jumps(cells: FineCells, values: FloatArray) -> IntArray:
+    """Cells behind which the mean of values (n,) given the number jumps, one for every jump."""
     means, error = cells.mean(values), cells.variance(values) / cells.effective
     # Values without any noise inside a cell still have some: cells are not infinitely fine.
     error = np.maximum(error, _LEAST_ERROR * (float(np.ptp(values)) or 1.0) ** 2)
-    wide, _ = _breaks(cells, means, error, _WIDE)
-    narrow, clarity = _breaks(cells, means, error, _NARROW)
-    found = (clarity > _CLEAR) & (np.abs(narrow) > _KEPT * np.abs(wide)) & (narrow * wide > 0.0)
+    wide, narrow = (_breaks(cells, means, error, width) for width in (_WIDE, _NARROW))
+    size, clarity, step = narrow.T
+    found = (clarity > _CLEAR) & (np.abs(size) > _STEPS * step)
+    found &= (np.abs(size) > _KEPT * np.abs(wide[:, 0])) & (size * wide[:, 0] > 0.0)
     # Neighbours of a jump look like one as well; it lies where it is clearest.
-    higher = np.r_[clarity[1:], 0.0]
-    lower = np.r_[0.0, clarity[:-1]]
-    at: BoolArray = found & (clarity >= higher) & (clarity >= lower)
-    left = np.flatnonzero(at)
-    ranks: FloatArray = (cells.centre[left] + cells.centre[left + 1]) / 2.0
-    return ranks
+    shown = np.where(found, clarity, 0.0)
+    at: BoolArray = found & (shown >= _largest_near(cells, shown))
+    return np.flatnonzero(at)
 
 
-def _breaks(
-    cells: FineCells, means: FloatArray, error: FloatArray, width: float
-) -> tuple[FloatArray, FloatArray]:
-    """By how much lines miss each other behind every cell, and in standard errors."""
-    size, clarity = np.zeros(means.size), np.zeros(means.size)
-    _miss(cells.centre, means, error, cells.offsets, width, size, clarity)
-    return size, clarity
+def _largest_near(cells: FineCells, shown: FloatArray) -> FloatArray:
+    """The largest value among all cells of the segment that are nearer than the wide width."""
+    key = 2.0 * cells.of_segment + cells.centre
+    first = np.searchsorted(key, key - _WIDE)
+    last = np.searchsorted(key, key + _WIDE)
+    # At most 200 cells a segment: a table of neighbours is small.
+    reach = int((last - first).max())
+    near = np.minimum(first[:, None] + np.arange(reach), last[:, None] - 1)
+    largest: FloatArray = shown[near].max(axis=1)
+    return largest
+
+
+def _breaks(cells: FineCells, means: FloatArray, error: FloatArray, width: float) -> FloatArray:
+    """Behind every cell: by how much lines miss each other, in standard errors, and their step."""
+    missed = np.zeros((means.size, 3))
+    _miss(cells.centre, means, error, cells.offsets, width, missed)
+    return missed
 
 
 @compiled
@@ -55,8 +63,8 @@ def _side(
     last: int,
     at: float,
     width: float,
-) -> tuple[float, float, int]:
-    """The line through cells nearer than a width: its value, its variance, their number."""
+) -> tuple[float, float, float]:
+    """The line through cells nearer than a width: value, slope, variance; < 0 if too few."""
     s0, s1, s2, many = 0.0, 0.0, 0.0, 0
     for j in range(first, last + 1):
         d = centre[j] - at
@@ -68,15 +76,17 @@ def _side(
             many += 1
     whole = s0 * s2 - s1 * s1
     if many < _FEW or whole <= 1e-9 * s0 * s2:
-        return 0.0, 1.0, 0
-    value, variance = 0.0, 0.0
+        return 0.0, 0.0, -1.0
+    value, slope, variance = 0.0, 0.0, 0.0
     for j in range(first, last + 1):
         d = centre[j] - at
         if abs(d) < width:
-            part = (1.0 - (d / width) ** 2) / error[j] * (s2 - d * s1) / whole
+            k = (1.0 - (d / width) ** 2) / error[j]
+            part = k * (s2 - d * s1) / whole
             value += part * means[j]
+            slope += k * (s0 * d - s1) / whole * means[j]
             variance += part * part * error[j]
-    return value, variance, many
+    return value, slope, variance
 
 
 @compiled
@@ -86,15 +96,15 @@ def _miss(
     error: FloatArray,
     offsets: IntArray,
     width: float,
-    size: FloatArray,
-    clarity: FloatArray,
+    missed: FloatArray,
 ) -> None:
     for s in range(offsets.size - 1):
         first, last = offsets[s], offsets[s + 1] - 1
         for i in range(first, last):
             at = (centre[i] + centre[i + 1]) / 2.0
-            left, of_left, many_left = _side(centre, means, error, first, i, at, width)
-            right, of_right, many_right = _side(centre, means, error, i + 1, last, at, width)
-            if many_left > 0 and many_right > 0:
-                size[i] = right - left
-                clarity[i] = abs(right - left) / (of_left + of_right) ** 0.5
+            left, up_left, of_left = _side(centre, means, error, first, i, at, width)
+            right, up_right, of_right = _side(centre, means, error, i + 1, last, at, width)
+            if of_left >= 0.0 and of_right >= 0.0:
+                missed[i, 0] = right - left
+                missed[i, 1] = abs(right - left) / (of_left + of_right) ** 0.5
+                missed[i, 2] = max(abs(up_left), abs(up_right)) * (centre[i + 1] - centre[i])

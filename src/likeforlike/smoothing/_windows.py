@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.smoothing._fine_cells import FineCells
+from likeforlike.smoothing._fine_cells import FineCells, sums
+from likeforlike.transport._compiled import compiled
 
 _FEWEST, _ROWS_OF_WINDOW = 4, 20
 
@@ -52,13 +53,10 @@ def windows(cells: FineCells, numbers: FloatArray, wanted: int | None = None) ->
     numbers : (n,) floats, as the cells were made of.
     wanted : how many windows each segment has at most; `None` means max(4, n^(1/3)).
     """
-    counts = window_counts(cells, wanted)
     of_segment = cells.of_segment
-    first = np.r_[0, np.cumsum(counts)]
-    inner = np.floor(cells.centre * counts[of_segment]).astype(np.int64)
-    code = first[of_segment] + np.minimum(inner, counts[of_segment] - 1)
-    there = np.bincount(code, minlength=int(first[-1])) > 0
-    of_cell = (np.cumsum(there) - 1)[code]
+    of_cell = np.empty(of_segment.size, np.int64)
+    rows = sums(cells.cell, cells.rows)
+    _gather(rows, cells.offsets, window_counts(cells, wanted), of_cell)
     of_line = of_cell[cells.cell]
     held = np.bincount(of_line, cells.rows)
     segment = of_segment[np.searchsorted(of_cell, np.arange(held.size))]
@@ -78,3 +76,31 @@ def _numbers_at(cells: FineCells, segment: IntArray, position: FloatArray) -> Fl
     keys = 2.0 * of_number + ranking.ranks
     at: FloatArray = np.interp(2.0 * segment + position, keys, ranking.numbers)
     return at
+
+
+@compiled
+def _gather(rows: FloatArray, offsets: IntArray, counts: IntArray, of_cell: IntArray) -> None:
+    """Number the window of every cell: one ends where it is closest to an equal share.
+
+    An atom may be a window, but nothing small is left over beside it.
+    """
+    window = 0
+    for s in range(offsets.size - 1):
+        first, last = offsets[s], offsets[s + 1] - 1
+        share = 0.0
+        for i in range(first, last + 1):
+            share += rows[i] / counts[s]
+        to_come, held, start = counts[s], 0.0, first
+        for i in range(first, last + 1):
+            of_cell[i] = window
+            held += rows[i]
+            if i == last:
+                if start > first and held < share / 2.0:
+                    for j in range(start, last + 1):
+                        of_cell[j] = window - 1
+                else:
+                    window += 1
+            elif to_come > 1 and held >= share / 2.0 and held + rows[i + 1] / 2.0 > share:
+                window += 1
+                to_come -= 1
+                held, start = 0.0, i + 1

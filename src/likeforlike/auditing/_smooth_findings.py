@@ -1,0 +1,113 @@
+"""What a finding says of groups that were compared along numbers, and what it warns of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from likeforlike._text import figure, p_text
+from likeforlike.document._types import AuditFigures, ContrastPart, SmoothPart
+
+# Below so many rows, tests along a number are known to be less exact.
+_FEW_ROWS = 1000
+# A difference that both tests, or neither, call one.
+_ENOUGH = 0.05
+_SHOWN_JUMPS = 3
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a sentence has them."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def smooth_sentences(
+    document: AuditFigures, contrast: ContrastPart, smooth: SmoothPart
+) -> list[str]:
+    """How the groups were compared along numbers, and what bins would have made of it."""
+    columns, windows = listed(smooth["columns"]), len(smooth["windows"])
+    if smooth["method"] == "carry":
+        how = (
+            f"Scores were carried along {columns} to the centres of {windows:,} windows, so that "
+            "the width of a window adds nothing to the difference."
+        )
+    else:
+        how = (
+            f"{columns} were replaced by the estimated share of {contrast['groups'][1]} among "
+            f"people like each person, in {windows:,} windows of it; scores enter without what "
+            f"{listed(document['roles']['legitimate'])} explain."
+        )
+    return [how, _bins(contrast, smooth), *_companion(smooth)]
+
+
+def _bins(contrast: ContrastPart, smooth: SmoothPart) -> str:
+    gap = contrast["gap"]["value"]
+    binned = gap + smooth["gap_confounding"]
+    told = f"{smooth['bins']} bins would have shown a gap of {figure(binned)}"
+    told += f" instead of {figure(gap)}"
+    distance = contrast["estimate"]
+    if smooth["confounding"] is None or distance is None or distance["value"] is None:
+        return f"{told}."
+    far = distance["value"] + smooth["confounding"]
+    return f"{told}, and a distance of {figure(far)} instead of {figure(distance['value'])}."
+
+
+def _companion(smooth: SmoothPart) -> list[str]:
+    if smooth["companion_p"] is None:
+        return []
+    told = (
+        "A second test, which jumps hardly upset and which does not see differences that change "
+        f"sign along {listed(smooth['columns'])}, gives p = {p_text(smooth['companion_p'])}."
+    )
+    return [told]
+
+
+def smooth_cautions(document: AuditFigures, contrast: ContrastPart) -> list[str]:
+    """What to keep in mind about a comparison along numbers."""
+    smooth = contrast["smooth"]
+    if smooth is None:
+        return []
+    columns = listed(smooth["columns"])
+    cautions = []
+    if smooth["jumps"]:
+        places = listed([figure(jump, 4) for jump in smooth["jumps"][:_SHOWN_JUMPS]])
+        cautions.append(
+            f"The mean score or the share of a group seems to jump along {columns}, near {places}. "
+            "Curves do not follow a jump, so the test may reject too often; the second test is "
+            "hardly upset. If the jump is a rule, cut there with bins."
+        )
+    if sum(contrast["rows"]) < _FEW_ROWS:
+        cautions.append(
+            f"With {sum(contrast['rows']):,} rows, curves along {columns} are rough; from 1,000 on "
+            "tests along numbers are known to hold."
+        )
+    if contrast["excluded"]:
+        cautions.append(
+            f"{len(contrast['excluded']):,} of {len(smooth['windows']):,} windows lack a group and "
+            "say nothing."
+        )
+    if smooth["method"] == "propensity":
+        cautions.append(
+            f"Among people who are equal in {listed(document['roles']['legitimate'])} the "
+            "disparity is at least what is told here: people with the same estimated share are "
+            "compared, and differences among them may cancel."
+        )
+    if smooth["error"] > 0.0:
+        cautions.append(
+            f"Rounding of scores and of {columns} in the engine may have moved a distance by about "
+            f"{figure(smooth['error'], 2)}."
+        )
+    cautions.append(
+        f"No test of equal treatment along numbers holds for every law: this one needs scores that "
+        f"change gradually with {columns}. audit.placebo() tries it on these rows."
+    )
+    return cautions + _disagreement(contrast, smooth)
+
+
+def _disagreement(contrast: ContrastPart, smooth: SmoothPart) -> list[str]:
+    test, second = contrast["test"], smooth["companion_p"]
+    if test is None or second is None or not test["p_value"] <= _ENOUGH < second:
+        return []
+    told = (
+        "The two tests disagree: the difference may change sign along "
+        f"{listed(smooth['columns'])}, or the curve may have missed a jump."
+    )
+    return [told]
