@@ -1,4 +1,4 @@
-"""The audit as a whole: against fairlearn, and against itself at ten or a thousand times the rows.
+"""The audit as a whole: against fairlearn, and against itself at ten times the rows.
 
 Every comparison leans towards the peer where the two sides do not do the same:
 
@@ -7,10 +7,6 @@ Every comparison leans towards the peer where the two sides do not do the same:
   fingerprint of the data. fairlearn's `MetricFrame` gets the cheapest metric it has, the mean, and
   nothing but the means of every level and group is read from it. It may have the columns as pandas
   series or as NumPy arrays, whichever is faster.
-- A replicate of our test deals all labels anew and measures W_2², W_1 and the gap in every level;
-  a bootstrap replicate of `MetricFrame` draws rows and takes means. What `MetricFrame` needs once
-  is subtracted from its time, while ours is charged for all that the test needs once, shared by as
-  few as 32 replicates. There are no values to compare: the two answer different questions.
 - The rest compares us with ourselves. A file of ten times the rows has the same levels, groups and
   bins, so what comes after the `group by` of the engine is the same work, and most of that is
   resampling. It makes the ratio look better than the reading of files deserves, so the note gives
@@ -30,17 +26,15 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
-from benchmarks.levels import random_rows
+from benchmarks.fairlearn_frames import metric_frame, random_frame
 from benchmarks.timing import Case, Measured, race
-from likeforlike import Audit, Cells, audit, cdd_lp
+from likeforlike import Audit, audit
 from likeforlike._arrays import FloatArray
-from likeforlike.disparity._contrasts import Contrast, contrasts
 from likeforlike.files._files import open_file
-from likeforlike.inference import headline_test
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,8 +43,8 @@ __all__ = ["cases"]
 
 T = TypeVar("T")
 
-# Replicates: of the test that is timed, of the bootstrap, of the audit of a file, of the counts.
-_TESTED, _BOOTSTRAPPED, _AUDITED, _COUNTED = 32, 2, 99, 199
+# Permutations of the audit of a file.
+_AUDITED = 99
 _MEGABYTES = 2_000.0
 
 
@@ -78,37 +72,22 @@ _FULL = _Sizes(1_000_000, 10_000_000, 100_000_000, levels=50, bins=1_000, rounds
 
 
 def cases(quick: bool) -> list[Case]:
-    """Point audit, replicate, growth with the rows of a file and its memory, growth of counts."""
+    """Point audit, growth with the rows of a file, and its memory."""
     sizes = _QUICK if quick else _FULL
     what = f"{sizes.rows:,} rows in {sizes.levels} levels"
     files = f"{sizes.large:,} against {sizes.small:,} rows"
     memory = f"peak memory of the audit of {sizes.large:,} rows: {_MEGABYTES:,.0f} MB"
-    bins = f"{sizes.bins:,} bins in {sizes.levels} levels"
     faster: list[tuple[str, Callable[[_Sizes], Measured], float]] = [
         (f"point audit, {what}: means by fairlearn", _against_means, 40.0),
-        (
-            f"one permutation, {what}: one bootstrap of means by fairlearn",
-            _against_bootstrap,
-            300.0,
-        ),
     ]
     bounded: list[tuple[str, Callable[[_Sizes], Measured], float]] = [
         (f"audit of a Parquet file by DuckDB: {files}", _file_growth, 12.0),
         (memory, _memory, 1.0),
-        (f"permutation test of counts, {bins}: 1,000 times the rows", _counts_growth, 1.5),
     ]
     return [
         *(Case(name, partial(by, sizes), "peer / ours", at_least) for name, by, at_least in faster),
         *(Case(name, partial(by, sizes), "ours / peer", at_most) for name, by, at_most in bounded),
     ]
-
-
-def _frame(sizes: _Sizes) -> pd.DataFrame:
-    import pandas as pd
-
-    rows = random_rows(sizes.rows, sizes.levels)
-    sex = np.array(["f", "m"])[rows.groups]
-    return pd.DataFrame({"score": rows.scores, "sex": sex, "level": rows.levels})
 
 
 def _audit(data: object, permutations: int, resolution: float | None = None) -> Audit:
@@ -127,25 +106,12 @@ def _gaps(found: Audit) -> FloatArray:
     return np.array([gap for _, gap in sorted((entry.level, entry.gap) for entry in found.levels)])
 
 
-def _metric_frame(columns: Mapping[str, object], **bootstrap: object) -> Any:  # noqa: ANN401
-    from fairlearn.metrics import MetricFrame, mean_prediction
-
-    return MetricFrame(
-        metrics=mean_prediction,
-        y_true=columns["score"],
-        y_pred=columns["score"],
-        sensitive_features=columns["sex"],
-        control_features=columns["level"],
-        **bootstrap,
-    )
-
-
 def _means(columns: Mapping[str, object]) -> pd.Series:
-    return _metric_frame(columns).by_group
+    return metric_frame(columns).by_group
 
 
 def _against_means(sizes: _Sizes) -> Measured:
-    frame = _frame(sizes)
+    frame = random_frame(sizes.rows, sizes.levels)
     series = {name: frame[name] for name in frame}
     arrays = {name: column.to_numpy() for name, column in series.items()}
     run = race(
@@ -158,26 +124,6 @@ def _against_means(sizes: _Sizes) -> Measured:
     difference = float(np.abs(_gaps(run.ours) - (means["m"] - means["f"]).to_numpy()).max())
     note = f"fairlearn was fastest with {('pandas series', 'NumPy arrays')[run.variant]}"
     return Measured(run.ours_seconds, run.peer_seconds, difference, note=note)
-
-
-def _contrast(cells: Cells) -> tuple[Contrast, FloatArray]:
-    """The two groups, and how much each level counts: what `headline_test` takes."""
-    return contrasts(cells, "pairwise")[0], cdd_lp(cells, order=1).by_level.weight
-
-
-def _against_bootstrap(sizes: _Sizes) -> Measured:
-    frame = _frame(sizes)
-    cells = Cells.from_rows(frame["score"], frame["sex"], frame["level"])
-    test = partial(headline_test, *_contrast(cells), permutations=_TESTED)
-    bootstrap = partial(
-        _metric_frame, frame, n_boot=_BOOTSTRAPPED, ci_quantiles=[0.5], random_state=0
-    )
-    # Ours takes turns with both, so that a spell of noise does not fall on one of them alone.
-    resampled = race(test, bootstrap, rounds=3)
-    without = race(test, partial(_metric_frame, frame), rounds=3)
-    replicate = (resampled.peer_seconds - without.peer_seconds) / _BOOTSTRAPPED
-    tested = max(resampled.ours_seconds, without.ours_seconds) / _TESTED
-    return Measured(tested, replicate, note=f"{_TESTED} permutations, {_BOOTSTRAPPED} bootstraps")
 
 
 @contextmanager
@@ -269,23 +215,3 @@ def _memory(sizes: _Sizes) -> Measured:
         before, peak = _alone(_peak, path, 1.0 / sizes.bins)
     note = f"{before:,.0f} MB of them before the audit began"
     return Measured(peak, _MEGABYTES, note=note, unit="MB")
-
-
-def _counts_growth(sizes: _Sizes) -> Measured:
-    """Counts of about a hundred rows a bin, and a thousand times as many."""
-    random, bins = np.random.default_rng(0), sizes.bins
-    level, group, which = (grid.ravel() for grid in np.indices((sizes.levels, 2, bins)))
-    counts = random.poisson(100.0, which.size)
-    middles = (which + 0.5) / bins
-    few, many = (
-        Cells.from_counts(level, group, middles, counts * times, resolution=1.0 / bins)
-        for times in (1, 1_000)
-    )
-    run = race(
-        partial(headline_test, *_contrast(many), permutations=_COUNTED),
-        partial(headline_test, *_contrast(few), permutations=_COUNTED),
-        rounds=sizes.rounds,
-    )
-    difference = abs(cdd_lp(many, order=1).value - cdd_lp(few, order=1).value)
-    note = f"{many.counts.sum():,} against {few.counts.sum():,} rows"
-    return Measured(run.ours_seconds, run.peer_seconds, difference, note=note)

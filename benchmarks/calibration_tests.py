@@ -40,7 +40,8 @@ _WORDS = {
     "parity": """## The headline test at parity
 
 How often it rejects at 5% where the groups do not differ, and how often step-down calls any level
-different. The p-value is exact, so the rate is 5% or, where scores have few values, less.
+different. The p-value is exact, so the rate is 5% or, where scores have few values, less. 1,000
+data sets find a rate of 5% between 3.6% and 6.4% in 19 settings of 20.
 """,
     "power": """## What the headline test finds
 

@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 
-from benchmarks import audit, fairbit, growth, levels, nested, startup, training
+from benchmarks import audit, fairbit, growth, inference, levels, nested, startup, training
 from benchmarks.timing import Case, Comparison
 from likeforlike import InputError
 
@@ -20,6 +20,7 @@ FAMILIES: dict[str, Callable[[bool], list[Case]]] = {
     "levels": levels.cases,
     "growth": growth.cases,
     "audit": audit.cases,
+    "inference": inference.cases,
     "training": training.cases,
     "startup": startup.cases,
 }

@@ -25,10 +25,10 @@ LIMITS = {
     "depth_training": 18,
     "cycles": 0,
     "lines": 42_000,
-    "lines_repeated_in_shape": 134,
-    "lines_repeated_in_text": 144,
-    "lines_of_longest_file": 726,
-    "noqa": 98,
+    "lines_repeated_in_shape": 190,
+    "lines_repeated_in_text": 197,
+    "lines_of_longest_file": 733,
+    "noqa": 101,
 }
 
 

@@ -126,6 +126,49 @@ def test_several_sensitive_columns_are_the_same_in_spark(in_spark: Engines) -> N
     same_everywhere(frame, in_spark, score="score", sensitive=["sex", "race"], permutations=9)
 
 
+def people(*, across: bool) -> pl.DataFrame:
+    """Several rows a person, in one level each or across levels; ties and weights among them."""
+    rng = np.random.default_rng(3)
+    person = rng.integers(0, 90, 300)
+    return pl.DataFrame(
+        {
+            "score": rng.integers(0, 8, 300) / 7,
+            "group": person % 2,
+            "level": rng.integers(0, 3, 300) if across else person % 3,
+            "weight": rng.choice([0.5, 1.0, 2.5], 300),
+            "person": [f"p{number}" for number in person],
+        }
+    )
+
+
+ROLES: dict[str, Any] = {
+    "score": "score",
+    "sensitive": "group",
+    "legitimate": "level",
+    "cluster": "person",
+    "permutations": 49,
+}
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("across", [False, True])
+def test_clusters_are_the_same_on_every_engine_and_in_any_order(
+    across: bool, weight: str | None, engines: Engines
+) -> None:
+    frame = people(across=across)
+    same_everywhere(frame, engines, **ROLES, weight=weight)
+    shuffled = frame.sample(fraction=1.0, shuffle=True, seed=4)
+    assert not shuffled.equals(frame)
+    found = lfl.audit(frame, **ROLES, weight=weight)
+    assert results(lfl.audit(shuffled, **ROLES, weight=weight)) == results(found)
+    method = "permutation" if not across and weight is None else "design"
+    assert found.to_dict()["contrasts"][0]["test"]["method"] == method  # type: ignore[index]
+
+
+def test_spark_gives_the_same_audit_of_clusters(in_spark: Engines) -> None:
+    same_everywhere(people(across=True), in_spark, **ROLES, weight="weight")
+
+
 @pytest.mark.parametrize("name", cases(TABLES))
 def test_counts_stay_within_their_certificate(name: str) -> None:
     table = TABLES[name]()

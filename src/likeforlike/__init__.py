@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         InputError,
         LevelCostWarning,
         MissingExtra,
+        RepairWarning,
         UnmetLimitWarning,
         UnpenalisedWarning,
     )
@@ -69,6 +70,7 @@ __all__ = [
     "LevelTable",
     "MissingExtra",
     "NestedDisparity",
+    "RepairWarning",
     "UnmetLimitWarning",
     "UnpenalisedWarning",
     "WassersteinPenalty",
@@ -99,6 +101,7 @@ lazy_package(
             "InputError",
             "LevelCostWarning",
             "MissingExtra",
+            "RepairWarning",
             "UnmetLimitWarning",
             "UnpenalisedWarning",
         ],

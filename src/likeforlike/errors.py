@@ -7,6 +7,7 @@ __all__ = [
     "InputError",
     "LevelCostWarning",
     "MissingExtra",
+    "RepairWarning",
     "UnmetLimitWarning",
     "UnpenalisedWarning",
 ]
@@ -102,4 +103,25 @@ class UnmetLimitWarning(UserWarning):
     >>> model = FairClassifier(max_disparity=1e-9, max_epochs=1)
     >>> with warnings.catch_warnings(action="ignore", category=UnmetLimitWarning):
     ...     model = model.fit(rows, [0, 1] * 40, sensitive_features=sex)
+    """
+
+
+class RepairWarning(UserWarning):
+    """A repair may not do what was asked of it, and the message says why.
+
+    The group cannot be guessed from the inputs, the guesses are not what they say, or the disparity
+    that is left on rows held out is too large.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from likeforlike import RepairWarning
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.postprocess import UnawareRepair
+    >>> loans = make_loans(400)
+    >>> repair, nothing = UnawareRepair(propensity="given"), [[0.5, 0.5]] * 400
+    >>> with warnings.catch_warnings(action="ignore", category=RepairWarning):
+    ...     repair = repair.fit(loans.targets, nothing, sensitive_features=loans.groups)
+    >>> repair.guess_[0].weak
+    True
     """

@@ -8,7 +8,9 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike.auditing import Audit
+from likeforlike.disparity import contrasts
 from likeforlike.errors import InputError
+from likeforlike.inference import estimate_distance
 
 
 def audited(columns: dict[str, Any], **settings: Any) -> Audit:
@@ -82,6 +84,44 @@ def test_equal_scores_that_are_no_decisions_set_no_upper_end() -> None:
     assert audit.interval == (0.0, None)
     assert audit.gate(100.0) == "investigate"
     assert any("equal" in caution for caution in audit.finding["cautions"])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_scores_that_are_all_equal_among_equals_set_no_upper_end(
+    rng: np.random.Generator, weighted: bool, clustered: bool
+) -> None:
+    """Rounding of weighted means was taken for what people differ by, and gave certainty."""
+    level = rng.integers(0, 7, 2000)
+    table = {
+        "s": level / 7 + 0.1,
+        "g": rng.integers(0, 2, 2000),
+        "l": level,
+        "w": rng.random(2000) + 0.1,
+        "c": np.arange(2000) // 2,
+    }
+    audit = audited(
+        table, weight="w" if weighted else None, cluster="c" if clustered else None, permutations=19
+    )
+    assert audit.interval == (0.0, None)
+    assert audit.gate(0.01) == "investigate"
+    assert audit.gate(0.01, of="gap") == "investigate"
+
+
+def test_decisions_of_one_level_have_the_interval_of_their_rates() -> None:
+    """.50 against .35 of 100 rows each: the lower end used to be 0, the upper end too low."""
+    above = found = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        group = np.repeat([0, 1], 100)
+        scores = (rng.random(200) < np.where(group == 1, 0.5, 0.35)).astype(float)
+        compared = contrasts(lfl.Cells.from_rows(scores, group), "pairwise")[0]
+        low, high = estimate_distance(compared, np.ones(1)).interval
+        above += high < 0.15
+        found += low > 0.0
+    # One in forty is above, 5 of 200; 13 or more would be a chance of less than one in a thousand.
+    assert above <= 12
+    assert found >= 80
 
 
 def alone(rng: np.random.Generator) -> Audit:

@@ -1,9 +1,10 @@
 from typing import Any
 
 import numpy as np
+import pytest
 from scipy import stats
 
-from likeforlike import Cells
+from likeforlike import Cells, cdd_lp
 from likeforlike.disparity._contrasts import Contrast, contrasts
 from likeforlike.inference import adjust, certificate, effective_rows, level_gaps
 
@@ -50,6 +51,53 @@ def test_effective_rows_count_weights() -> None:
     weight = np.array([1.0, 1.0, 2.0, 4.0, 3.0])
     contrast = contrast_of([1, 2, 3, 4, 5], list("ffmmm"), sample_weight=weight)
     np.testing.assert_allclose(effective_rows(contrast), [[2.0, 81 / 29]])
+
+
+def test_effective_rows_count_clusters() -> None:
+    contrast = contrast_of([1, 2, 3, 4, 5], list("ffmmm"), cluster=[1, 1, 2, 2, 3])
+    np.testing.assert_allclose(effective_rows(contrast), [[1.0, 9 / 5]])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_certificate_counts_what_a_cluster_can_move(weighted: bool) -> None:
+    """Twenty people in both levels: changing one moves the means of all cells that hold it."""
+    rng = np.random.default_rng(4)
+    person = np.arange(200) % 20
+    groups, levels = person % 2, np.arange(200) // 100
+    weight = rng.random(200) + 0.1 if weighted else np.ones(200)
+    measure = np.array([0.3, 0.7])
+    contrast = contrast_of(rng.random(200), groups, levels, sample_weight=weight, cluster=person)
+    found = certificate(contrast, measure, score_range=(0, 1))
+    moved = np.zeros(20)
+    for k in range(2):
+        for g in range(2):
+            here = (levels == k) & (groups == g)
+            share = np.bincount(person[here], weight[here], 20) / weight[here].sum()
+            moved += measure[k] * share
+    plug_in = cdd_lp(contrast.cells, measure=dict(enumerate(measure)))
+    deviation = np.sqrt(0.5 * np.log(20.0) * (moved**2).sum())
+    np.testing.assert_allclose(found.upper, plug_in.value + deviation)
+    plain = certificate(
+        contrast_of(
+            contrast.cells.atoms.values, np.repeat([0, 1, 0, 1], 50), np.repeat([0, 1], 100)
+        ),
+        measure,
+        score_range=(0, 1),
+    )
+    assert found.upper > plain.upper + 0.2
+
+
+def test_a_certificate_holds_for_people_with_many_rows() -> None:
+    """Rows of one person taken for many people used to give bounds that miss the truth."""
+    rng = np.random.default_rng(5)
+    person = np.repeat(np.arange(24), 200)
+    held = 0
+    for _ in range(100):
+        scores = rng.beta(0.5, 0.5, 24)[person]
+        contrast = contrast_of(scores, person % 2, cluster=person)
+        found = certificate(contrast, np.ones(1), score_range=(0, 1))
+        held += found.lower <= 0.0 <= found.upper
+    assert held == 100
 
 
 def test_gap_errors_are_those_of_welch() -> None:

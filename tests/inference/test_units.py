@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from likeforlike._arrays import BoolArray
 from likeforlike.disparity._contrasts import Contrast, contrasts
 from likeforlike.inference._gap_moments import signed_measure
 from likeforlike.inference._units import take_sample
+from likeforlike.transport._atoms import sums_by
 from tests.inference.rows import contrast_of, marginal, some_rows, standardised_gap
 
 
@@ -171,15 +174,36 @@ def test_decisions_are_told_from_scores(scores: list[float], rates: bool) -> Non
         assert set(sample.values.tolist()) <= {0.0, 1.0}
 
 
-def test_pooled_rows_are_those_of_one_level() -> None:
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_pooled_rows_are_those_of_one_level(weighted: bool, clustered: bool) -> None:
     scores, groups, levels = some_rows(10)
-    cluster = np.arange(60) // 3
-    pooled = take_sample(contrast_of(scores, groups, levels, cluster=cluster)).pooled()
-    flat = take_sample(contrast_of(scores, groups, cluster=cluster))
-    np.testing.assert_allclose(pooled.scores.means, flat.scores.means)
-    np.testing.assert_allclose(pooled.scores.variances, flat.scores.variances)
-    np.testing.assert_array_equal(pooled.offsets, flat.offsets)
-    np.testing.assert_array_equal(pooled.values, flat.values)
+    known: dict[str, Any] = {
+        "sample_weight": np.random.default_rng(11).gamma(2.0, size=60) if weighted else None,
+        "cluster": np.arange(60) // 3 if clustered else None,
+    }
+    pooled = take_sample(contrast_of(scores, groups, levels, **known)).pooled()
+    flat = take_sample(contrast_of(scores, groups, **known))
+    np.testing.assert_allclose(pooled.totals, flat.totals)
+    np.testing.assert_array_equal(pooled.rows, flat.rows)
+    for name in ("means", "variances", "bias", "skewness"):
+        found, expected = getattr(pooled.scores, name), getattr(flat.scores, name)
+        np.testing.assert_allclose(found, expected, atol=1e-14, err_msg=name)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_moments_of_cells_are_those_of_their_rows(weighted: bool) -> None:
+    """What passes over the cells find, and what is kept for every row where it is needed."""
+    scores, groups, levels = some_rows(13, 300)
+    weight = np.random.default_rng(14).gamma(2.0, size=300) if weighted else None
+    found = take_sample(contrast_of(scores, groups, levels, sample_weight=weight)).scores
+    units = found.units
+    squares = sums_by(units.cell, units.times * found.residuals**2, 6)
+    np.testing.assert_allclose(found.variances, squares, rtol=1e-12)
+    pull = sums_by(units.cell, units.times * found.residuals, 6) * units.root
+    np.testing.assert_allclose(found.bias, pull, rtol=0.0, atol=1e-15)
+    worth = 1.0 / sums_by(units.cell, units.times * units.share**2, 6)
+    np.testing.assert_allclose(units.effective, worth, rtol=1e-12)
 
 
 def test_only_levels_where_both_groups_occur_count() -> None:

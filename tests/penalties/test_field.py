@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -92,6 +92,40 @@ def test_linear_between_the_rows_and_constant_beyond_them(
         np.testing.assert_allclose(found, np.interp(at, places, heights), rtol=0.0, atol=1e-10)
         assert (found[at < places[0]] == found[0]).all()
         assert (found[at > places[-1]] == found[-1]).all()
+
+
+@pytest.mark.parametrize("precision", [np.float64, np.float32])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("name", PENALTIES)
+def test_ties_that_rounding_breaks_are_ties(
+    name: str, order: float, weighted: bool, precision: type[np.floating[Any]]
+) -> None:
+    """Rows of equal score, as silent hidden units make them, told apart by their last digits."""
+    scores, layout = sample(11, weighted=weighted, ties=True)
+    step = float(np.finfo(precision).eps)
+    broken = scores + step * np.random.default_rng(12).integers(0, 4, scores.shape)
+    assert np.unique(broken).size > 3 * np.unique(scores).size
+    penalty = make(name, order)
+    whole, parted = (
+        SlopeField.of(penalty, one, layout, precision=step) for one in (scores, broken)
+    )
+    expected = whole.slopes(scores, layout)
+    assert np.abs(expected).max() > 1e-3
+    np.testing.assert_allclose(parted.slopes(broken, layout), expected, rtol=0.0, atol=1e3 * step)
+
+
+def test_scores_that_are_no_numbers_stay_what_they_are() -> None:
+    """Networks that diverge are stopped by their objective; the field must not hide it."""
+    scores, layout = sample(13, models=3, ties=True)
+    scores[0, ::7], scores[1, ::7] = np.nan, np.inf
+    scores[2, ::2] += np.finfo(float).eps
+    with np.errstate(invalid="ignore"):
+        field = SlopeField.of(lfl.FairLeap(), scores, layout)
+        alone = [lfl.FairLeap().stacked(scores[[k]], layout)[0][0] for k in range(3)]
+    np.testing.assert_array_equal(field.values[:2], alone[:2])
+    assert not np.isfinite(field.values[:2]).any()
+    assert field.values[2] == pytest.approx(alone[2], rel=1e-12)
 
 
 @pytest.mark.parametrize("name", PENALTIES)

@@ -31,7 +31,6 @@ LAYERS: list[dict[str, str]] = [
     {
         "nn": "penalties in torch",
         "boosting": "penalties in trees",
-        "postprocess": "repair of scores",
         "document": "an audit as plain values",
         "conventions": "figures people hand in",
     },
@@ -40,6 +39,7 @@ LAYERS: list[dict[str, str]] = [
         "datasets": "tables with roles",
         "report": "the page",
     },
+    {"postprocess": "repair of scores"},
     {"auditing": "from a table to a finding", "baselines": "the rivals"},
     {"experiments": "many models compared", "teams": "A held by others"},
     {"paper": "its experiments run again"},

@@ -30,12 +30,13 @@ from likeforlike.inference import (
     Paradox,
     adjust,
     certificate,
-    compare_gaps,
     estimate_distance,
-    level_gaps,
     signed_gap,
 )
 from likeforlike.inference._contrast_test import contrast_test
+from likeforlike.inference._gaps_by_level import level_gaps_of_sample
+from likeforlike.inference._simpson import simpson_of_sample
+from likeforlike.inference._units import take_sample
 
 if TYPE_CHECKING:
     from likeforlike.auditing._comparisons import Chosen
@@ -184,6 +185,7 @@ def examine(
     conditional = contrast_disparity(contrast, measure=_own_levels(settings.measure, contrast))
     weights = conditional.by_level.weight
     confidence = 1.0 - (1.0 - settings.confidence) / family
+    sample = take_sample(contrast)
     test, distance = None, None
     if settings.permutations:
         test = contrast_test(
@@ -201,9 +203,10 @@ def examine(
             seed=settings.random_state + 1,
             progress=progress,
         )
-    gaps = compare_gaps(contrast, weights, confidence=confidence)
+    gaps = simpson_of_sample(sample, weights, confidence)
     names = _level_names(table, contrast.cells, carried)
-    levels = _level_audits(contrast, conditional, test, names, settings)
+    by_level = level_gaps_of_sample(sample, settings.confidence)
+    levels = _level_audits(contrast, conditional, test, by_level, names, settings)
     low, high = (str(group) for group in contrast.groups)
     return ContrastAudit(
         groups=(low, high),
@@ -314,6 +317,7 @@ def _level_audits(
     contrast: Contrast,
     conditional: Disparity,
     test: HeadlineTest | DesignTest | None,
+    gaps: LevelGaps,
     names: Mapping[Hashable, str],
     settings: Settings,
 ) -> tuple[LevelAudit, ...]:
@@ -321,7 +325,6 @@ def _level_audits(
     # In units of the largest, whose square may not be held.
     paid = by_level.weight * (by_level.distance / (by_level.distance.max() or 1.0)) ** 2
     contribution = paid / paid.sum() if paid.sum() > 0.0 else np.zeros(paid.size)
-    gaps = level_gaps(contrast, confidence=settings.confidence)
     thin: npt.NDArray[np.bool_] = np.any(by_level.counts < settings.min_cell, axis=1)
     groups = [str(group) for group in contrast.groups]
     chance = test.level_null_distance if isinstance(test, HeadlineTest) else None

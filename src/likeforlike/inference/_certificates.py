@@ -6,7 +6,9 @@ For scores in a range R, with probability 1 - α (McDiarmid's inequality),
 
 for any sample size; a plug-in lies above the truth on average, which only helps. The lower bound
 also subtracts the largest such bias, Σ_l Q(l) R (1 / (2 √n_0l) + 1 / (2 √n_1l)). With weights n is
-the effective number of rows (Σ w)² / Σ w².
+the effective number of rows (Σ w)² / Σ w². Of rows in clusters a whole cluster may change at once:
+n counts clusters by the weight they hold in a cell, and the sum in the root runs over clusters,
+Σ_c (Σ_l Q(l) h_cl)² with h the share of cluster c in its cells.
 
 Reference: McDiarmid (1989), *On the method of bounded differences*.
 """
@@ -21,7 +23,8 @@ import numpy as np
 from likeforlike._arrays import FloatArray
 from likeforlike.disparity._contrasts import Contrast
 from likeforlike.errors import InputError
-from likeforlike.transport._atoms import Atoms, sums_by
+from likeforlike.inference._units import Units, take_sample
+from likeforlike.transport._atoms import sums_by
 from likeforlike.transport._pairs import pair_costs
 
 
@@ -50,16 +53,10 @@ class Certificate:
     confidence: float
 
 
-def _segment_squares(atoms: Atoms) -> FloatArray:
-    """Σ (w / Σ w)² over the rows of each segment."""
-    n_segments = atoms.totals.size
-    segment = np.repeat(np.arange(n_segments), np.diff(atoms.offsets))
-    part = atoms.mass / atoms.totals[segment]
-    return sums_by(segment, part * part / atoms.counts, n_segments)
-
-
 def effective_rows(contrast: Contrast) -> FloatArray:
     """Rows of each supported level and group, (Σ w)² / Σ w² where they have weights. Shape (k, 2).
+
+    Clusters count in the place of their rows.
 
     Parameters
     ----------
@@ -74,11 +71,17 @@ def effective_rows(contrast: Contrast) -> FloatArray:
     >>> effective_rows(contrasts(cells, "pairwise")[0])
     array([[2., 1.]])
     """
-    if not contrast.cells.weighted:
-        return contrast.counts[contrast.support].astype(np.float64)
-    squares = _segment_squares(contrast.cells.atoms)
-    rows: FloatArray = 1.0 / squares[contrast.segments()]
+    rows: FloatArray = take_sample(contrast).units.effective.reshape(-1, 2)
     return rows
+
+
+def _deviation(units: Units, measure: FloatArray) -> float:
+    """√Σ_i c_i², with c_i how far one unit can move Σ_l Q(l) W_1(l), for scores of unit reach."""
+    if not units.crossing:
+        return math.sqrt(float(np.repeat(measure, 2) ** 2 @ (1.0 / units.effective)))
+    assert units.cluster is not None
+    held = np.repeat(measure, 2)[units.cell] * units.share
+    return float(np.linalg.norm(sums_by(units.cluster, held, int(units.cluster.max()) + 1)))
 
 
 def certificate(
@@ -119,10 +122,10 @@ def certificate(
         )
     extent = high - low
     plug_in = float(measure @ pair_costs(cells.atoms, pairs[:, 0], pairs[:, 1], 1.0))
-    inverse = 1.0 / effective_rows(contrast)
-    spread = math.sqrt(float(measure**2 @ inverse.sum(axis=1)))
-    deviation = extent * math.sqrt(0.5 * math.log(1.0 / (1.0 - confidence))) * spread
-    bias = extent * float(measure @ (0.5 * np.sqrt(inverse)).sum(axis=1))
+    units = take_sample(contrast).units
+    moved = _deviation(units, measure)
+    deviation = extent * math.sqrt(0.5 * math.log(1.0 / (1.0 - confidence))) * moved
+    bias = extent * float(np.repeat(measure, 2) @ (0.5 / np.sqrt(units.effective)))
     return Certificate(
         lower=max(0.0, plug_in - deviation - bias),
         upper=min(extent, plug_in + deviation),

@@ -85,8 +85,12 @@ def level_gaps(contrast: Contrast, *, confidence: float = 0.95) -> LevelGaps:
     >>> gaps.value, gaps.df
     (array([3.5]), array([1.]))
     """
+    return level_gaps_of_sample(take_sample(contrast), confidence)
+
+
+def level_gaps_of_sample(sample: Sample, confidence: float) -> LevelGaps:
+    """The same for a sample that was taken already."""
     check_confidence(confidence)
-    sample = take_sample(contrast)
     means = sample.scores
     variances = level_variances(means)
     if sample.rates:

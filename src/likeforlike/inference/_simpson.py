@@ -96,8 +96,12 @@ def compare_gaps(contrast: Contrast, measure: FloatArray, *, confidence: float =
     >>> compare_gaps(contrasts(cells, "pairwise")[0], np.ones(1)).kind
     'none'
     """
+    return simpson_of_sample(take_sample(contrast), measure, confidence)
+
+
+def simpson_of_sample(sample: Sample, measure: FloatArray, confidence: float) -> Simpson:
+    """The same for a sample that was taken already."""
     check_confidence(confidence)
-    sample = take_sample(contrast)
     pooled = sample.pooled()
     conditional = gap_of_sample(sample, sample.scores, measure, confidence, rates=sample.rates)
     overall = gap_of_sample(pooled, pooled.scores, np.ones(1), confidence, rates=sample.rates)
@@ -111,10 +115,12 @@ def _kind(sample: Sample, measure: FloatArray, overall: Gap, conditional: Gap) -
     sign = math.copysign(1.0, low)
     if max(sign * overall.interval[0], sign * overall.interval[1]) < 0.0:
         return "reversed"
+    half, whole = 0.5 * sample.scaled(conditional.value), sample.scaled(overall.value)
+    if abs(half) <= abs(whole):
+        return "none"
     covariance = _covariance(sample, measure)
     df = max(min(overall.df, conditional.df), 1.0)
     quantile = float(t_quantile(0.5 + conditional.confidence / 2.0, df))
-    half, whole = 0.5 * sample.scaled(conditional.value), sample.scaled(overall.value)
     for side in (-1.0, 1.0):
         weight = np.array([side, 0.5])
         error = math.sqrt(max(float(weight @ covariance @ weight), 0.0))

@@ -27,14 +27,19 @@ from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._contrasts import Contrast
 from likeforlike.errors import InputError
+from likeforlike.inference._cell_moments import (
+    ALONE,
+    Runs,
+    cell_means,
+    cell_moments,
+    standardised_cubes,
+)
 from likeforlike.transport._atoms import sums_by
 
 Number = TypeVar("Number", float, FloatArray)
 
 # A value outside {0, 1} that was seen less often may be the first of many others.
 _SEEN = 5
-# A share closer to 1 than this is that of a cell with a single unit, for all that can be computed.
-_ALONE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -44,25 +49,55 @@ class Units:
     Attributes
     ----------
     cell : (u,) integers, 2 * level + side.
-    times : (u,) floats, how many units are alike.
-    share : (u,) floats, the share of the weight of its cell that each of them holds.
-    lever : (u,) floats, √((n - 1) / n) / (1 - share); 0 for the only unit of a cell.
+    counts : (u,) integers, how many units are alike.
+    mass : (u,) floats, their weight together.
+    totals : (2k,) floats, weight of each cell.
     cluster : (u,) integers, or `None` if units are independent of each other.
     of_atom : (m,) integers, the unit of every atom; `None` if each is its own.
     unequal : whether units may differ in weight.
     numbers : (2k,) floats, units in each cell.
-    effective : (2k,) floats, 1 / Σ share², as many equal units as these are worth.
     """
 
     cell: IntArray
-    times: FloatArray
-    share: FloatArray
-    lever: FloatArray
+    counts: IntArray
+    mass: FloatArray
+    totals: FloatArray
     cluster: IntArray | None
     of_atom: IntArray | None
     unequal: bool
     numbers: FloatArray
-    effective: FloatArray
+
+    @cached_property
+    def times(self) -> FloatArray:
+        """How many units are alike, shape (u,)."""
+        return self.counts.astype(np.float64)
+
+    @cached_property
+    def share(self) -> FloatArray:
+        """The share of the weight of its cell that each of the alike units holds. Shape (u,)."""
+        share: FloatArray = self.mass / self.totals[self.cell] / self.counts
+        return share
+
+    @cached_property
+    def lever(self) -> FloatArray:
+        """√((n - 1) / n) / (1 - share), shape (u,); 0 for the only unit of a cell."""
+        lever: FloatArray = self.root[self.cell] / np.maximum(1.0 - self.share, ALONE)
+        return lever
+
+    @cached_property
+    def root(self) -> FloatArray:
+        """√((n - 1) / n), shape (2k,)."""
+        root: FloatArray = np.sqrt(np.maximum(self.numbers - 1.0, 0.0) / self.numbers)
+        return root
+
+    @cached_property
+    def effective(self) -> FloatArray:
+        """1 / Σ share², as many equal units as those of each cell are worth. Shape (2k,)."""
+        if not self.unequal:
+            return self.numbers
+        squares = sums_by(self.cell, self.times * self.share**2, self.totals.size)
+        worth: FloatArray = 1.0 / squares
+        return worth
 
     @cached_property
     def single(self) -> BoolArray:
@@ -82,17 +117,28 @@ class Jackknife:
 
     Attributes
     ----------
+    sample : whose cells they are.
+    values : (m,) floats, the function at every atom.
     means : (2k,) floats.
-    residuals : (u,) floats, how far deleting a unit moves the mean of its cell, times √((n-1)/n).
-    bias : (2k,) floats, what the jackknife would add to a mean to remove the bias of a ratio.
     variances : (2k,) floats, of the means; 0 where a cell has one unit.
+    bias : (2k,) floats, what the jackknife would add to a mean to remove the bias of a ratio.
     """
 
-    units: Units
+    sample: Sample
+    values: FloatArray
     means: FloatArray
-    residuals: FloatArray
-    bias: FloatArray
     variances: FloatArray
+    bias: FloatArray
+
+    @property
+    def units(self) -> Units:
+        """What is deleted, one at a time."""
+        return self.sample.units
+
+    @cached_property
+    def residuals(self) -> FloatArray:
+        """How far deleting a unit moves the mean of its cell, times √((n - 1) / n). Shape (u,)."""
+        return self.sample.residuals(self.values, self.means)
 
     @property
     def gaps(self) -> FloatArray:
@@ -121,7 +167,9 @@ class Jackknife:
         second = float(parts @ self.variances)
         if not second > 0.0:
             return 0.0
-        cubes = sums_by(units.cell, units.times * (self.residuals / np.sqrt(second)) ** 3, n.size)
+        runs = self.sample.runs._replace(values=self.values)
+        cubes = standardised_cubes(runs, self.means, self.variances)
+        cubes *= np.sqrt(self.variances / second) ** 3
         unbiased = np.sqrt(n[known] * (n[known] - 1.0)) / (n[known] - 2.0)
         return float((parts * n * cubes)[known] @ unbiased)
 
@@ -142,9 +190,10 @@ class Sample:
     values : (m,) floats, scores of the atoms moved and scaled to [0, 1]; cell after cell, sorted.
     mass : (m,) floats, weight of each atom; the largest weight of a row is 1.
     counts : (m,) integers, rows of each atom.
-    cell : (m,) integers, 2 * level + side.
-    offsets : (2k + 1,) integers, where each cell begins.
-    totals : (2k,) floats, weight of each cell.
+    offsets : (r + 1,) integers, where each run of atoms begins.
+    run_cell : (r,) integers, the cell of each run, 2 * level + side; runs are the cells unless
+        levels were thrown together.
+    totals, rows : (2k,) floats, weight and rows of each cell.
     cluster : (m,) integers or `None`.
     scale : the reach of the scores, half of it if that is too large for a number.
     stretch : 1, or 2 for such scores.
@@ -155,14 +204,34 @@ class Sample:
     values: FloatArray
     mass: FloatArray
     counts: IntArray
-    cell: IntArray
     offsets: IntArray
+    run_cell: IntArray
     totals: FloatArray
+    rows: FloatArray
     cluster: IntArray | None
     scale: float
     stretch: float
     weighted: bool
     rates: bool
+
+    @cached_property
+    def cell(self) -> IntArray:
+        """The cell of every atom, shape (m,)."""
+        cell: IntArray = np.repeat(self.run_cell, np.diff(self.offsets))
+        return cell
+
+    @cached_property
+    def runs(self) -> Runs:
+        """The atoms as kernels read them."""
+        return Runs(
+            self.values,
+            self.mass,
+            self.counts,
+            self.offsets,
+            self.run_cell,
+            self.totals,
+            self.rows,
+        )
 
     @property
     def n_levels(self) -> int:
@@ -184,18 +253,12 @@ class Sample:
         return sums_by(self.units.of_atom, amounts, self.units.cell.size)
 
     def pooled(self) -> Sample:
-        """The same rows with all levels thrown together."""
-        side = self.cell % 2
-        order = np.lexsort((self.values, side))
+        """The same rows with all levels thrown together; they stay where they are."""
         return replace(
             self,
-            values=self.values[order],
-            mass=self.mass[order],
-            counts=self.counts[order],
-            cell=side[order],
-            offsets=np.array([0, int((side == 0).sum()), side.size]),
-            totals=sums_by(side, self.mass, 2),
-            cluster=None if self.cluster is None else self.cluster[order],
+            run_cell=self.run_cell & 1,
+            totals=self.totals.reshape(-1, 2).sum(axis=0),
+            rows=self.rows.reshape(-1, 2).sum(axis=0),
         )
 
     @property
@@ -204,23 +267,32 @@ class Sample:
         return not self.rates and bool(self.values.max() == self.values.min())
 
     @cached_property
-    def rows(self) -> FloatArray:
-        """Rows of each cell, shape (2k,)."""
-        return sums_by(self.cell, self.counts.astype(np.float64), self.totals.size)
-
-    @cached_property
     def units(self) -> Units:
         """The units, and the share of its cell that each holds."""
-        share = self.mass / self.totals[self.cell]
         if self.cluster is None:
-            of_row, n_cells = share / self.counts, self.totals.size
-            return _units(self.cell, of_row, self.counts, None, None, n_cells, self.weighted)
+            return Units(
+                self.cell,
+                self.counts,
+                self.mass,
+                self.totals,
+                None,
+                None,
+                unequal=self.weighted,
+                numbers=self.rows,
+            )
         key = self.cell * (int(self.cluster.max()) + 1) + self.cluster
         keys, of_atom = np.unique(key, return_inverse=True)
         cell, cluster = np.divmod(keys, int(self.cluster.max()) + 1)
-        held = sums_by(of_atom, share, keys.size)
-        times = np.ones(keys.size, np.int64)
-        return _units(cell, held, times, cluster, of_atom, self.totals.size, unequal=True)
+        return Units(
+            cell,
+            np.ones(keys.size, np.int64),
+            sums_by(of_atom, self.mass, keys.size),
+            self.totals,
+            cluster,
+            of_atom,
+            unequal=True,
+            numbers=np.bincount(cell, minlength=self.totals.size).astype(np.float64),
+        )
 
     @cached_property
     def scores(self) -> Jackknife:
@@ -228,19 +300,26 @@ class Sample:
         return self.jackknife(self.values)
 
     def jackknife(self, values: FloatArray) -> Jackknife:
-        """Means and residuals of a function of the score, given for each atom, shape (m,)."""
+        """Means and their errors of a function of the score, given for each atom, shape (m,)."""
+        runs = self.runs._replace(values=values)
+        if self.cluster is None:
+            means, variances, bias = cell_moments(runs, unequal=self.weighted)
+            return Jackknife(self, values, means, variances, bias)
         units, n_cells = self.units, self.totals.size
-        means = sums_by(self.cell, self.mass * values, n_cells) / self.totals
-        moved = self.mass * (values - means[self.cell]) / self.totals[self.cell]
-        residuals = self.by_unit(moved) * units.lever
-        pull = units.times * residuals * np.sqrt(_before_last(units.numbers))[units.cell]
+        means = cell_means(runs)
+        residuals = self.residuals(values, means)
         return Jackknife(
-            units=units,
-            means=means,
-            residuals=residuals,
-            bias=sums_by(units.cell, pull, n_cells) if units.unequal else np.zeros(n_cells),
-            variances=sums_by(units.cell, units.times * residuals**2, n_cells),
+            self,
+            values,
+            means,
+            variances=sums_by(units.cell, residuals**2, n_cells),
+            bias=sums_by(units.cell, residuals, n_cells) * units.root,
         )
+
+    def residuals(self, values: FloatArray, means: FloatArray) -> FloatArray:
+        """How far deleting a unit moves the mean of its cell, times √((n - 1) / n). Shape (u,)."""
+        moved = self.mass * (values - means[self.cell]) / self.totals[self.cell]
+        return self.by_unit(moved) * self.units.lever
 
     @cached_property
     def dominated(self) -> BoolArray:
@@ -264,28 +343,6 @@ class Sample:
         return bool((worth / there).min() < 0.6 or self.dominated.mean() > 0.1)
 
 
-def _before_last(numbers: FloatArray) -> FloatArray:
-    """(n - 1) / n."""
-    part: FloatArray = np.maximum(numbers - 1.0, 0.0) / np.maximum(numbers, 1.0)
-    return part
-
-
-def _units(
-    cell: IntArray,
-    share: FloatArray,
-    times: IntArray,
-    cluster: IntArray | None,
-    of_atom: IntArray | None,
-    n_cells: int,
-    unequal: bool,
-) -> Units:
-    often = times.astype(np.float64)
-    numbers = sums_by(cell, often, n_cells)
-    lever = np.sqrt(_before_last(numbers))[cell] / np.maximum(1.0 - share, _ALONE)
-    effective = 1.0 / sums_by(cell, often * share**2, n_cells)
-    return Units(cell, often, share, lever, cluster, of_atom, unequal, numbers, effective)
-
-
 def _refuse_weighted_counts(contrast: Contrast) -> None:
     """Raise for histograms with weights, which do not say which row has which weight."""
     atoms = contrast.cells.atoms
@@ -304,18 +361,20 @@ def take_sample(contrast: Contrast) -> Sample:
     cells, segments = contrast.cells, contrast.segments().ravel()
     begins, sizes = cells.atoms.offsets[segments], np.diff(cells.atoms.offsets)[segments]
     offsets = np.concatenate([[0], np.cumsum(sizes)])
-    atoms = np.repeat(begins - offsets[:-1], sizes) + np.arange(int(offsets[-1]))
+    atoms: IntArray | slice = slice(None)
+    if offsets[-1] < cells.atoms.values.size or (begins != offsets[:-1]).any():
+        atoms = np.repeat(begins - offsets[:-1], sizes) + np.arange(int(offsets[-1]))
     counts = cells.atoms.counts[atoms]
     mass, weighted = _scaled_mass(cells, atoms, counts)
     values, scale, stretch, rates = _scaled_values(cells.atoms.values[atoms], counts)
-    cell = np.repeat(np.arange(segments.size), sizes)
     return Sample(
         values=values,
         mass=mass,
         counts=counts,
-        cell=cell,
         offsets=offsets,
-        totals=sums_by(cell, mass, segments.size),
+        run_cell=np.arange(segments.size),
+        totals=np.add.reduceat(mass, offsets[:-1]),
+        rows=np.add.reduceat(counts, offsets[:-1]).astype(np.float64),
         cluster=None if cells.cluster is None else _renumbered(cells.cluster[atoms]),
         scale=scale,
         stretch=stretch,
@@ -330,10 +389,12 @@ def _renumbered(cluster: IntArray) -> IntArray:
     return numbered
 
 
-def _scaled_mass(cells: Cells, atoms: IntArray, counts: IntArray) -> tuple[FloatArray, bool]:
+def _scaled_mass(
+    cells: Cells, atoms: IntArray | slice, counts: IntArray
+) -> tuple[FloatArray, bool]:
     """Weights with a largest one of 1 for a row, and whether they differ."""
     if not cells.weighted:
-        return counts.astype(np.float64), False
+        return cells.atoms.mass[atoms], False
     of_row = cells.atoms.mass[atoms] / counts
     scaled = of_row / of_row.max()
     # A weight that would vanish keeps the least that can be squared and added up.

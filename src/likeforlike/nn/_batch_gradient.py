@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import torch
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.nn._batches import even_order
@@ -84,13 +85,20 @@ class BatchSlopes:
         """Make the field of a new sample of rows."""
         sample = self._next_sample()
         inputs, layout = self._rows.inputs_of(sample), self._rows.layout.take(sample)
-        scores = scores_of(network.predict(inputs, splits), self._loss).double().numpy()
+        computed = scores_of(network.predict(inputs, splits), self._loss)
+        scores, precision = computed.double().numpy(), torch.finfo(computed.dtype).eps
         moved = np.stack([self._penalty.moved(layout.of_model(k)) for k in range(len(sample))])
         if self._rows.splits > 1:
             layout, moved = layout.for_members(splits), moved[splits]
         stack = scores[:, :, None] if scores.ndim == 2 else scores
         self._fields = [
-            SlopeField.of(self._penalty, np.ascontiguousarray(stack[:, :, c]), layout, moved)
+            SlopeField.of(
+                self._penalty,
+                np.ascontiguousarray(stack[:, :, c]),
+                layout,
+                moved,
+                precision=precision,
+            )
             for c in range(stack.shape[2])
         ]
 

@@ -6,6 +6,10 @@ mass, s(u) = ∂V/∂u_i / moved_i, at the sorted scores u of the sample, linear
 any batch then read off their slope at the score they have now. For order 2 the slope is
 2 (f - t(f)) with t the transport map of the sample, so the field is the true gradient as long as
 the quantile functions of the sample are, and rows of the sample itself get their exact gradient.
+
+Networks give many rows the same score: all rows whose hidden units are silent, say. Rounding parts
+some of them by a last digit, and which slope a row would get is chance then. Scores of the sample
+that are no further apart than rounding are therefore made equal first.
 """
 
 from __future__ import annotations
@@ -22,6 +26,59 @@ from likeforlike.transport._compiled import compiled
 from likeforlike.transport._quantiles import seek
 from likeforlike.transport._sorting import deal, sort_small
 from likeforlike.transport._threads import in_parts
+
+# Scores that differ by no more than so many last digits of the largest are equal but for rounding.
+_LAST_DIGITS = 4.0
+_DOUBLE = float(np.finfo(np.float64).eps)
+
+
+@compiled
+def _bin(score: float, low: float, reach: float, bins: int) -> int:
+    """Which of so many equal parts of [low, low + reach] a score lies in."""
+    return min(int((score - low) / reach * bins), bins - 1)
+
+
+@compiled
+def _join_ties(
+    scores: FloatArray,
+    ordered: FloatArray,
+    apart: FloatArray,
+    joined: FloatArray,
+    first: int,
+    last: int,
+) -> None:
+    """Replace scores of each model that lie within `apart` of a lower one by the lowest of them.
+
+    Few scores have such a neighbour. Only those in the same bin as one of them are looked up.
+    """
+    bins = scores.shape[1]
+    for k in range(first, last):
+        lowest = ordered[k].copy()
+        low, reach = lowest[0], lowest[-1] - lowest[0]
+        # Scores without bounds are those of a network that has diverged; its objective tells.
+        if not 0.0 < reach < np.inf:
+            continue
+        crowded = np.zeros(bins, np.bool_)
+        for i in range(1, bins):
+            if 0.0 < lowest[i] - lowest[i - 1] <= apart[k]:
+                crowded[_bin(lowest[i], low, reach, bins)] = True
+                lowest[i] = lowest[i - 1]
+        for i in range(bins):
+            if crowded[_bin(scores[k, i], low, reach, bins)]:
+                joined[k, i] = lowest[seek(ordered[k], 0, bins, scores[k, i])]
+
+
+def _without_rounding(scores: FloatArray, precision: float) -> FloatArray:
+    """Scores (m, n), equal where they differ by rounding only."""
+    ordered = np.sort(scores, axis=1)
+    apart = _LAST_DIGITS * precision * np.abs(ordered[:, [0, -1]]).max(axis=1)
+    steps = np.diff(ordered, axis=1)
+    if not ((steps > 0.0) & (steps <= apart[:, None])).any():
+        return scores
+    joined = scores.copy()
+    kernel = partial(_join_ties, scores, ordered, apart, joined)
+    in_parts(kernel, np.full(len(scores), scores.shape[1]))
+    return joined
 
 
 @compiled
@@ -120,7 +177,13 @@ class SlopeField:
 
     @classmethod
     def of(
-        cls, penalty: Penalty, scores: FloatArray, layout: Layout, moved: FloatArray | None = None
+        cls,
+        penalty: Penalty,
+        scores: FloatArray,
+        layout: Layout,
+        moved: FloatArray | None = None,
+        *,
+        precision: float = _DOUBLE,
     ) -> SlopeField:
         """Evaluate a penalty on the scores (m, n) of a sample of rows.
 
@@ -128,7 +191,10 @@ class SlopeField:
         ----------
         penalty, scores, layout : as for `Penalty.stacked`.
         moved : (m, n) or (1, n) floats, `Penalty.moved` of every split, where it is known.
+        precision : relative distance of neighbouring numbers in which the scores were computed;
+            scores a few of them apart are taken for equal.
         """
+        scores = _without_rounding(scores, precision)
         values, gradients = penalty.stacked(scores, layout)
         if moved is None:
             splits = [layout.of_model(k) for k in range(len(layout.segments))]

@@ -1,4 +1,4 @@
-"""Repair of finished scores: moved towards what equals would have got."""
+"""Repair of finished scores and decisions: moved towards what equals would have got."""
 
 from __future__ import annotations
 
@@ -8,12 +8,31 @@ from likeforlike._lazy import lazy_package
 
 if TYPE_CHECKING:
     from likeforlike.postprocess._barycentre import ConditionalBarycentre, Fallback
+    from likeforlike.postprocess._decisions import Decisions
+    from likeforlike.postprocess._guess_quality import GuessQuality
+    from likeforlike.postprocess._held_out import Moved, Parity
+    from likeforlike.postprocess._told import Told
+    from likeforlike.postprocess._unaware import UnawareRepair
 
-__all__ = ["ConditionalBarycentre", "Fallback"]
+__all__ = [
+    "ConditionalBarycentre",
+    "Decisions",
+    "Fallback",
+    "GuessQuality",
+    "Moved",
+    "Parity",
+    "Told",
+    "UnawareRepair",
+]
 
 lazy_package(
     __name__,
     {
         "_barycentre": ["ConditionalBarycentre", "Fallback"],
+        "_decisions": ["Decisions"],
+        "_guess_quality": ["GuessQuality"],
+        "_held_out": ["Moved", "Parity"],
+        "_told": ["Told"],
+        "_unaware": ["UnawareRepair"],
     },
 )
