@@ -39,7 +39,7 @@ from likeforlike.files._files import open_file
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["cases"]
+__all__ = ["alone", "cases", "megabytes"]
 
 T = TypeVar("T")
 
@@ -131,12 +131,18 @@ def _parquet(levels: int, *rows: int) -> Iterator[list[Path]]:
     """Files of so many rows each, gone afterwards."""
     with TemporaryDirectory(prefix="likeforlike-") as folder:
         paths = [Path(folder, f"{size}.parquet") for size in rows]
-        _alone(_write, paths, rows, levels)
+        alone(_write, paths, rows, levels)
         yield paths
 
 
-def _alone(call: Callable[..., T], *arguments: object) -> T:
-    """Call in a fresh process, so that its memory is no business of ours."""
+def alone(call: Callable[..., T], *arguments: object) -> T:
+    """Call in a fresh process, so that its memory is no business of ours.
+
+    Parameters
+    ----------
+    call : what to call.
+    arguments : with these.
+    """
     with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as process:
         return process.submit(call, *arguments).result()
 
@@ -198,12 +204,13 @@ def _file_growth(sizes: _Sizes) -> Measured:
 
 def _peak(path: Path, resolution: float) -> tuple[float, float]:
     """Megabytes this process had when the audit began, and at most."""
-    before = _megabytes()
+    before = megabytes()
     _of_file(path, resolution)
-    return before, _megabytes()
+    return before, megabytes()
 
 
-def _megabytes() -> float:
+def megabytes() -> float:
+    """The most memory that this process has had, in megabytes."""
     from resource import RUSAGE_SELF, getrusage
 
     # Linux counts in kilobytes, macOS in bytes.
@@ -212,6 +219,6 @@ def _megabytes() -> float:
 
 def _memory(sizes: _Sizes) -> Measured:
     with _parquet(sizes.levels, sizes.large) as (path,):
-        before, peak = _alone(_peak, path, 1.0 / sizes.bins)
+        before, peak = alone(_peak, path, 1.0 / sizes.bins)
     note = f"{before:,.0f} MB of them before the audit began"
     return Measured(peak, _MEGABYTES, note=note, unit="MB")

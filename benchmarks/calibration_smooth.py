@@ -1,7 +1,7 @@
 """Whether audits along numbers hold what they promise: simulations too long for a test.
 
     python -m benchmarks.calibration_smooth                # simulates, two hours on a quiet core
-    python -m benchmarks.calibration_smooth --only power   # one table anew
+    python -m benchmarks.calibration_smooth --more         # goes on where it was stopped
     python -m benchmarks.calibration_smooth --read         # makes the page of what is kept
 
 People whose scores depend on a number, and not on their group given it, are drawn again and again,
@@ -38,10 +38,10 @@ KEPT = HERE / "calibration_smooth.json"
 PAGE = HERE.parent / "docs" / "calibration_smooth.md"
 
 PERMUTATIONS = 199
-REPETITIONS = {500: 300, 2_000: 300, 20_000: 100, 200_000: 20}
+REPETITIONS = {500: 300, 2_000: 300, 20_000: 60, 200_000: 12}
 """How often data of each size are drawn for the test at parity."""
 
-_ESTIMATES, _ROWS = 300, 2_000
+_ROWS = 2_000
 _SIGNIFICANCE, _CONFIDENCE = 0.05, 0.95
 
 _OPENING = f"""# Calibration along numbers
@@ -49,8 +49,8 @@ _OPENING = f"""# Calibration along numbers
 How often audits with `smooth` reject where people are treated alike, how often their intervals
 hold the truth, and what they find, simulated. `python -m benchmarks.calibration_smooth` makes this
 page. [Legitimate features that are numbers](smooth.md) says what each figure is. Tests have
-{PERMUTATIONS} permutations. With 300 data sets a rate of .05 is known to ±.025, with 100 to ±.043,
-with 20 to ±.1.
+{PERMUTATIONS} permutations. With 300 data sets a rate of .05 is known to ±.025, with 60 to ±.055,
+with 12 to ±.12.
 """
 _WORDS = {
     "parity": """## Tests where there is nothing to find
@@ -68,7 +68,7 @@ of the mean of its unbiased square, for the gap the mean.
     "power": f"""## A disparity with changing sign
 
 2,000 rows; along the number the second group is {DISPARITY} ahead and behind in turns, six times.
-The signed gap cannot see that, nor can the companion.
+The signed gap cannot see that, and the companion hardly.
 """,
 }
 _HEADS = {
@@ -166,34 +166,31 @@ def one_estimate(setting: Setting, effect: Effect, repetitions: int) -> dict[str
     }
 
 
-def _simulated(only: str | None, quick: bool) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every line of every table, the cheap ones first."""
+def _planned(quick: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every line of every table, what it is about, the cheap ones first."""
     for rows, usual in REPETITIONS.items():
-        for setting in SETTINGS if only in (None, "parity") else ():
-            times = 4 if quick else usual
-            yield (
-                "parity",
-                {"people": setting.name, "rows": rows, "repetitions": times}
-                | one_size(setting, rows, times),
-            )
-        if rows != _ROWS:
-            continue
-        times = 4 if quick else _ESTIMATES
-        for setting in SETTINGS if only in (None, "estimates") else ():
-            for effect, truth in (("none", 0.0), ("shift", DISPARITY)):
-                found = one_estimate(setting, effect, times)  # type: ignore[arg-type]
-                yield (
-                    "estimates",
-                    {
-                        "people": setting.name,
-                        "true": truth,
-                        "repetitions": times,
-                    }
-                    | found,
-                )
-        for setting in PARITY if only in (None, "power") else ():
-            found = one_size(setting, _ROWS, times, "flip")
-            yield "power", {"people": setting.name, "repetitions": times} | found
+        times = 4 if quick else usual
+        for setting in SETTINGS:
+            yield "parity", {"people": setting.name, "rows": rows, "repetitions": times}
+        if rows == _ROWS:
+            for setting in SETTINGS:
+                for truth in (0.0, DISPARITY):
+                    about = {"people": setting.name, "true": truth, "repetitions": times}
+                    yield "estimates", about
+            for setting in PARITY:
+                yield "power", {"people": setting.name, "repetitions": times}
+
+
+def _simulated(table: str, about: dict[str, Any]) -> dict[str, float]:
+    """The figures of one line."""
+    setting = next(each for each in SETTINGS if each.name == about["people"])
+    times = about["repetitions"]
+    if table == "parity":
+        return one_size(setting, about["rows"], times)
+    if table == "estimates":
+        return one_estimate(setting, "shift" if about["true"] else "none", times)
+    found = one_size(setting, _ROWS, times, "flip")
+    return {name: found[name] for name in _COLUMNS["power"]}
 
 
 def _shown(name: str, value: float) -> str:
@@ -233,22 +230,22 @@ def main(arguments: list[str] | None = None) -> int:
     """Simulate or read, keep the results and write the page; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.calibration_smooth")
     parser.add_argument("--read", action="store_true", help="simulate nothing, read what is kept")
-    parser.add_argument("--only", choices=list(_HEADS), help="simulate this table anew")
+    parser.add_argument("--more", action="store_true", help="simulate only lines not kept yet")
     parser.add_argument("--quick", action="store_true", help="a few repetitions, as a trial")
     parser.add_argument("--json", type=Path, default=KEPT, help="where results are kept")
     given = parser.parse_args(arguments)
     results: dict[str, Any] = {table: [] for table in _HEADS}
-    if given.json.exists() and (given.read or given.only):
+    if given.read or (given.more and given.json.exists()):
         results = json.loads(given.json.read_text("utf-8"))
-    if not given.read:
-        for table in _HEADS if given.only is None else (given.only,):
-            results[table] = []
+    for table, about in () if given.read else _planned(given.quick):
+        if any(about.items() <= kept.items() for kept in results[table]):
+            continue
+        entry = about | _simulated(table, about)
+        results[table].append(entry)
         results["date"] = datetime.now(UTC).isoformat(timespec="seconds")
         results["source"] = source_digest()
-        for table, entry in _simulated(given.only, given.quick):
-            results[table].append(entry)
-            print(_line(table, entry), file=sys.stderr, flush=True)
-            write_whole(given.json, json.dumps(results, indent=1) + "\n")
+        print(_line(table, entry), file=sys.stderr, flush=True)
+        write_whole(given.json, json.dumps(results, indent=1) + "\n")
     if given.json == KEPT:
         write_whole(PAGE, page(results))
     return 0

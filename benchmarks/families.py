@@ -102,6 +102,13 @@ time the paper reports.""",
         """The paper's two hours were measured by its authors on their machine, with a graphics
 card. That row compares what a user waits for, on different machines, and requires nothing.""",
     ),
+    "smooth_penalty": Note(
+        "A penalty along a number",
+        """Value and gradient of `SmoothFairLeap`, where every row is compared at two anchors with
+weights, beside those of `FairLeap` in twenty bins on the same rows.""",
+        """Both sides have their rows prepared, as training has them. Learning anchors from a
+million different numbers takes a few seconds more, once.""",
+    ),
     "startup": Note(
         "The first answer",
         """Processor seconds of a process from its start to its end: a warm audit of a small file

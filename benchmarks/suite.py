@@ -8,7 +8,17 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 
-from benchmarks import audit, fairbit, growth, inference, levels, nested, startup, training
+from benchmarks import (
+    audit,
+    fairbit,
+    growth,
+    inference,
+    levels,
+    nested,
+    smooth_penalty,
+    startup,
+    training,
+)
 from benchmarks.timing import Case, Comparison
 from likeforlike import InputError
 
@@ -22,6 +32,7 @@ FAMILIES: dict[str, Callable[[bool], list[Case]]] = {
     "audit": audit.cases,
     "inference": inference.cases,
     "training": training.cases,
+    "smooth_penalty": smooth_penalty.cases,
     "startup": startup.cases,
 }
 

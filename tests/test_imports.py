@@ -324,3 +324,24 @@ def test_a_missing_extra_is_an_import_error_and_bad_input(kind: type[Exception])
         importlib.import_module("nowhere.sql")
     assert getattr(caught.value, "name", None) == "nowhere"
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_nothing_imports_the_room_of_two_teams_unless_it_is_used() -> None:
+    """But for the command line, which imports it inside its commands, no room knows of it."""
+    users = {
+        module_name(path)
+        for path in modules()
+        if any(package_of(name) == "teams" for name in imported_modules(path))
+        and package_of(module_name(path)) not in {"teams", "cli"}
+    }
+    assert not users
+    code = """
+import sys
+import likeforlike
+from likeforlike.cli import app
+from likeforlike.datasets import make_loans
+likeforlike.audit(make_loans(200).frame, score="score", sensitive="sex", permutations=9)
+likeforlike.FairLeap().value_and_grad([0.1, 0.2], ["f", "m"])
+assert not [name for name in sys.modules if name.startswith("likeforlike.teams")]
+"""
+    run(code)

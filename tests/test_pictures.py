@@ -29,6 +29,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 FOLDER = DOCS / "pictures"
 SVG = "{http://www.w3.org/2000/svg}"
 NAMES = list(PICTURES)
+MARKS = {"chance": pytest.mark.simulation, "bins": pytest.mark.law_school}
 
 
 def parsed(name: str) -> ET.Element:
@@ -43,10 +44,7 @@ def told(name: str) -> str:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=pytest.mark.simulation) if name == "chance" else name
-        for name in NAMES
-    ],
+    [pytest.param(name, marks=MARKS[name]) if name in MARKS else name for name in NAMES],
 )
 def test_the_file_is_what_the_command_makes(name: str) -> None:
     drawn = PICTURES[name]()
@@ -90,7 +88,7 @@ def test_pictures_stand_alone(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_shows_it_and_says_what_is_seen(name: str) -> None:
-    shown = "architecture.md" if name == "layers" else "concepts.md"
+    shown = {"layers": "architecture.md", "bins": "smooth.md"}.get(name, "concepts.md")
     page = (DOCS / shown).read_text(encoding="utf-8")
     said = re.findall(rf"!\[([^\]]+)\]\(pictures/{name}\.svg\)", page)
     assert len(said) == 1

@@ -271,10 +271,12 @@ def test_it_can_be_cloned_set_and_pickled() -> None:
     repair = ConditionalBarycentre(0.5, min_cell=7, random_state=3)
     repair.fit(table.scores, **table.features)
     copy = import_module("sklearn.base").clone(repair)
-    assert copy.get_params() == {"t": 0.5, "min_cell": 7, "random_state": 3}
+    assert copy.get_params() == {"t": 0.5, "min_cell": 7, "smooth": False, "random_state": 3}
     assert not hasattr(copy, "groups_")
     assert not hasattr(copy, "predicted_risk_")
-    assert repr(copy.set_params(t=1)) == ("ConditionalBarycentre(t=1, min_cell=7, random_state=3)")
+    assert repr(copy.set_params(t=1)) == (
+        "ConditionalBarycentre(t=1, min_cell=7, smooth=False, random_state=3)"
+    )
     np.testing.assert_array_equal(
         pickle.loads(pickle.dumps(repair)).transform(table.scores, **table.features),
         repair.transform(table.scores, **table.features),

@@ -6,6 +6,7 @@ A hook of MkDocs: the mark `<!-- commands -->` in a page gives way to a section 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -35,8 +36,16 @@ def commands() -> str:
 
     from likeforlike.cli import app
 
-    known: dict[str, Any] = vars(get_command(app))["commands"]
-    return "\n\n".join(_command(name, command) for name, command in known.items())
+    return "\n\n".join(_command(name, command) for name, command in _known(get_command(app)))
+
+
+def _known(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+    """All commands of a group by their whole names, those of groups inside it too."""
+    for name, command in vars(group)["commands"].items():
+        if "commands" in vars(command):
+            yield from _known(command, f"{before}{name} ")
+        else:
+            yield f"{before}{name}", command
 
 
 def _command(name: str, command: Any) -> str:  # noqa: ANN401

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
         UnsettledWarning,
     )
     from likeforlike.estimators import FairClassifier, FairRegressor
-    from likeforlike.penalties import FairBiT, FairLeap, WassersteinPenalty
+    from likeforlike.penalties import FairBiT, FairLeap, SmoothFairLeap, WassersteinPenalty
 
 __version__ = "0.1.0"
 """Version of the library, as results and saved files name it."""
@@ -74,6 +74,7 @@ __all__ = [
     "MissingExtra",
     "NestedDisparity",
     "RepairWarning",
+    "SmoothFairLeap",
     "UnmetLimitWarning",
     "UnpenalisedWarning",
     "UnsettledWarning",
@@ -111,7 +112,7 @@ lazy_package(
             "UnsettledWarning",
         ],
         "estimators": ["FairClassifier", "FairRegressor"],
-        "penalties": ["FairBiT", "FairLeap", "WassersteinPenalty"],
+        "penalties": ["FairBiT", "FairLeap", "SmoothFairLeap", "WassersteinPenalty"],
     },
     modules=[
         "auditing",

@@ -1,8 +1,9 @@
 """Sweeps that are killed while they have workers; run by `test_workers.py`.
 
-Usage: killed_pool.py FOLDER. For each moment a fork runs a sweep, or a reproduction, and is killed
-once all its workers have got there. Workers leave files behind that say who they are and where they
-are: in FOLDER/moment, `ID.importing` and `ID.working`. Everything is imported once.
+Usage: killed_pool.py MOMENT... For each moment a fork runs a sweep, or a reproduction, and is
+killed once all its workers have got there; a number is seconds after all of them have begun.
+Workers leave files behind that say who they are and where they are: in the folder of the moment,
+`ID.importing` and `ID.working`. Everything is imported once.
 """
 
 from __future__ import annotations
@@ -73,6 +74,8 @@ def killed(moment: str) -> None:
         if time.monotonic() > end or os.waitpid(child, os.WNOHANG)[0]:
             raise SystemExit(f"no workers at the moment {moment!r}")
         time.sleep(0.02)
+    if moment.rpartition(" ")[2].replace(".", "").isdecimal():
+        time.sleep(float(moment.rpartition(" ")[2]))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
 

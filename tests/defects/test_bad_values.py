@@ -84,6 +84,18 @@ def audit(**change: Any) -> lfl.Audit:
         (lambda: audit(adjustment="x", permutations=0), "adjustment must be one of"),
         (lambda: audit(random_state=None), "random_state must be a whole number, not None"),
         (lambda: audit(random_state=2**70), "random_state must fit into 64 bits"),
+        (lambda: audit(permutations=10**400), "permutations must lie between 0 and 10,000,000"),
+        (lambda: audit(measure=np.ones(2)), "measure must be one of"),
+        (
+            lambda: lfl.cdd_wass(SCORES, GROUPS, LEVELS, level_metric=-(10**400)),
+            "level_metric must be a square array of numbers",
+        ),
+        (
+            lambda: lfl.FairLeap(measure={1: 1e308, 2: 1.0}, summed=True).value_and_grad(
+                SCORES, GROUPS, LEVELS
+            ),
+            "these are too large or too small",
+        ),
         (lambda: audit().gate(PERCENT), "threshold must be a finite number of 0 or more, not '5%'"),
         (lambda: audit().gate(None), "threshold must be a finite number of 0 or more"),  # type: ignore[arg-type]
     ],

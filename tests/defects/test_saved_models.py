@@ -170,3 +170,9 @@ def test_masked_values_are_not_taken_for_values(tmp_path: Path) -> None:
     for table in ({**TABLE, "debt": debt}, {**TABLE, "city": city}):
         with pytest.raises(lfl.InputError, match="1 masked value"):
             model.scores(table)
+
+
+def test_columns_of_different_lengths_are_refused(tmp_path: Path) -> None:
+    model = read(tmp_path / "model.json", json.dumps(document()))
+    with pytest.raises(lfl.InputError, match=r"column 'city' has 2 row.*'debt' has 3"):
+        model.scores({**TABLE, "debt": [1.0, 2.0, 3.0]})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
 import time
@@ -10,7 +11,14 @@ from pathlib import Path
 
 import pytest
 
-MOMENTS = ["sweep importing", "reproduce importing", "sweep working"]
+RANDOM = random.Random(0)
+# While workers wait in their imports, while they work, and so many seconds after they have begun.
+MOMENTS = [
+    "sweep importing",
+    "reproduce importing",
+    "sweep working",
+    *(f"{what} {1.5 * RANDOM.random() ** 2:.3f}" for what in 4 * ["sweep", "reproduce"]),
+]
 
 
 def alive(process: int) -> bool:
@@ -41,6 +49,7 @@ def test_no_worker_outlives_a_killed_parent(tmp_path: Path) -> None:
         int(path.name.partition(".")[0]): path.parent.name for path in tmp_path.rglob("*.importing")
     }
     assert len(workers) >= 2 * len(MOMENTS)
+    assert len(MOMENTS) > 10
     end = time.monotonic() + 10.0
     while any(map(alive, workers)) and time.monotonic() < end:
         time.sleep(0.1)

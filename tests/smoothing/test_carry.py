@@ -5,7 +5,13 @@ import pytest
 from scipy.stats import binom, kstest, norm
 
 from likeforlike.smoothing._carried import carry, centres, uniforms
-from likeforlike.smoothing._carry import ScaleCarry, ValueCarry, few_values, fit_carry
+from likeforlike.smoothing._carry import (
+    ScaleCarry,
+    ValueCarry,
+    _nodes,
+    few_values,
+    fit_carry,
+)
 from likeforlike.smoothing._fine_cells import fine_cells
 from likeforlike.smoothing._refined import refine
 from likeforlike.smoothing._windows import windows
@@ -183,3 +189,11 @@ def test_scores_that_are_all_the_same_stay_so() -> None:
     cells = fine_cells(numbers)
     _, carried = carry(cells, windows(cells, numbers), np.full(100, 2.5), np.zeros(100))
     assert (carried.values == 2.5).all()
+
+
+@pytest.mark.parametrize("size", [10, 49, 50, 1000, 1234])
+def test_nodes_of_rows_are_those_of_counts(size: int) -> None:
+    z = np.random.default_rng(11).normal(size=size).round(1)
+    rows = _nodes(z, np.ones(size))
+    twice = _nodes(z, np.full(size, 2.0))
+    np.testing.assert_array_equal(rows, twice)

@@ -40,14 +40,22 @@ _TABLES: tuple[Callable[[dict[str, Any]], Any], ...] = (
 )
 
 
+def _floats(draw: Draw, made: Any, size: int) -> Any:  # noqa: ANN401
+    """Numbers of a column, if they are."""
+    try:
+        return np.asarray(made, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return draw.numpy.random(size)
+
+
 def _columns(draw: Draw, size: int) -> dict[str, Any]:
     """Columns of a table that most makers of tables take."""
     return {
-        "score": np.asarray(scores(draw, size), dtype=np.float64),
+        "score": _floats(draw, scores(draw, size), size),
         "sex": draw.numpy.choice(["f", "m"] if draw.happens(0.6) else ["a", "b", "c", "d"], size),
         "level": draw.numpy.integers(0, draw.pick((1, 2, 5, size)), size),
         "other": [str(each) for each in labels(draw, size)],
-        "weight": np.asarray(weights(draw, size), dtype=np.float64),
+        "weight": _floats(draw, weights(draw, size), size),
         "who": draw.numpy.integers(0, max(1, size // 2), size),
     }
 
@@ -94,6 +102,8 @@ def _settings(draw: Draw) -> dict[str, Any]:
         "confidence": lambda: settings.number(draw, 0.5, 0.95),
         "adjustment": lambda: settings.any_of(draw, "step-down", "holm", "bh"),
         "reference": lambda: draw.pick(("f", "f", "a", None, 0, "nobody", [1])),
+        "suppress_below": lambda: draw.pick((10, 5, 2, 10, 3, 1, -1, "10", None, 2.5, 10**30)),
+        "salt": lambda: draw.pick(("0123456789abcdef", "short", b"0123456789abcdef", 7, None)),
         "score_range": lambda: draw.pick(
             (None, (0.0, 1.0), (-1e300, 1e300), (-1e300, 1e300), (1.0, 0.0), (0, np.nan), "01", 3)
         ),
@@ -218,6 +228,9 @@ _OPTIONS: tuple[tuple[str, ...], ...] = (
     ("--seed", "-1"),
     ("--score-range", "0,1"),
     ("--score-range", "0"),
+    ("--suppress-below", "2"),
+    ("--suppress-below", "10"),
+    ("--suppress-below", "x"),
     ("--threshold", "0.1"),
     ("--threshold", "-1"),
     ("--threshold", "inf"),

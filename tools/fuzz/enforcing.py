@@ -65,6 +65,8 @@ def _check_penalty(value: float, gradient: Any, order: float, reach: float) -> N
     assert np.isfinite(gradient).all(), gradient
     # Whoever adds the same to all scores changes nothing.
     rounding = 1e-12 * order * 10.0 ** (power * (order - 1.0)) if reach > 0.0 else 0.0
+    # The smallest numbers there are have no digits left to round to.
+    rounding += gradient.size * float(np.finfo(np.float64).smallest_subnormal)
     assert abs(gradient.sum()) <= 1e-6 * np.abs(gradient).sum() + rounding, gradient
 
 

@@ -5,6 +5,7 @@
 writes them all; `tests/test_pictures.py` holds the files to what this command makes.
 """
 
+from tools.pictures.bins import bins
 from tools.pictures.chance import chance
 from tools.pictures.frontier import frontier
 from tools.pictures.layers import layers
@@ -22,6 +23,7 @@ PICTURES = {
     "measures": measures,
     "nested": nested,
     "chance": chance,
+    "bins": bins,
     "slopes": slopes,
     "frontier": frontier,
     "layers": layers,

@@ -13,6 +13,8 @@ from likeforlike.disparity._measures import Measure
 from likeforlike.errors import InputError
 from likeforlike.inference import Adjustment
 
+# More would take for ever, and say no more.
+_MOST_PERMUTATIONS = 10_000_000
 # The lowest and the highest seed that streams of random numbers take.
 _SEEDS = (-(2**63), 2**63 - 2)
 
@@ -63,8 +65,11 @@ class Settings:
             if limit < 2:
                 raise InputError(f"suppress_below must be 2 or more, or None, not {limit}.")
             object.__setattr__(self, "suppress_below", limit)
-        if self.permutations < 0:
-            raise InputError(f"permutations must be 0 or more, not {self.permutations}.")
+        if not 0 <= self.permutations <= _MOST_PERMUTATIONS:
+            raise InputError(
+                f"permutations must lie between 0 and {_MOST_PERMUTATIONS:,}, not "
+                f"{self.permutations}."
+            )
         if not _SEEDS[0] <= self.random_state <= _SEEDS[1]:
             raise InputError(f"random_state must fit into 64 bits, not {self.random_state}.")
         if not 0.0 < real(self.confidence) < 1.0:

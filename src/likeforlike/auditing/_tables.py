@@ -327,7 +327,8 @@ def number_in(label: Hashable) -> int | float | None:
             number = kind(str(label))
         except ValueError:
             continue
-        if str(number) == label and math.isfinite(number):
+        # A whole number may be larger than any float, and is finite all the same.
+        if str(number) == label and (kind is int or math.isfinite(number)):
             return number
     return None
 
@@ -336,7 +337,7 @@ def holds_numbers(part: Codes) -> bool:
     """Whether all labels are numbers, or text that reads as one."""
     try:
         return all(math.isfinite(float(label)) for label in part.labels)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
 
 

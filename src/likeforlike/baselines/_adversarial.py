@@ -32,7 +32,7 @@ from likeforlike.baselines._projection import debiased
 from likeforlike.estimators._network_estimator import (
     NetworkClassifier,
     NetworkRegressor,
-    check_count,
+    check_sizes,
 )
 from likeforlike.nn._data import Rows
 from likeforlike.nn._objectives import Loss, losses
@@ -160,8 +160,7 @@ class _Adversarial(ContestEstimator):
         super()._check_settings()
         check_choice("criterion", self.criterion, get_args(Criterion))
         for name in ("hidden_layer_sizes", "adversary_layer_sizes"):
-            for place, size in enumerate(getattr(self, name)):
-                check_count(f"{name}[{place}]", size)
+            check_sizes(name, getattr(self, name))
 
     def _train(self, task: Task, strengths: FloatArray, seed: int, follow: Follow) -> Trained:
         settings = AdversarialSettings(

@@ -39,7 +39,9 @@ def checked_table(
     if isinstance(table, nw.LazyFrame):
         raise InputError("X is a lazy table; collect its rows first.")
     if not isinstance(table, nw.DataFrame):
-        array: npt.NDArray[Any] = validate_data(estimator, X, reset=reset, dtype=dtype)
+        # What is infinite is refused there; on the way its signs may meet in a sum.
+        with np.errstate(invalid="ignore"):
+            array: npt.NDArray[Any] = validate_data(estimator, X, reset=reset, dtype=dtype)
         return array
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     if 0 in table.shape:

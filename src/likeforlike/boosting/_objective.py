@@ -82,11 +82,11 @@ class FairObjective(PenalisedLoss):
         """Gradient and positive second derivative, both of shape (n,)."""
         call = self._read(first, second, sample_weight)
         at = scored(self.loss, call.raw, call.targets)
-        gradient, hessian = call.weight * at.gradients, call.weight * at.curvatures
-        if self.strength:
-            _, slopes = self.penalty.stacked(at.scores[None], call.layout)
-            pull = self.strength * call.weight.sum()
-            with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
+            gradient, hessian = call.weight * at.gradients, call.weight * at.curvatures
+            if self.strength:
+                _, slopes = self.penalty.stacked(at.scores[None], call.layout)
+                pull = self.strength * call.weight.sum()
                 bound = self.learning_rate * self.penalty.curvature(at.scores, call.layout)
                 gradient = gradient + pull * slopes[0] * at.slopes
                 hessian = hessian + pull * bound * at.slopes**2

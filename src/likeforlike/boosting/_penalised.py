@@ -36,17 +36,28 @@ class _Data(Protocol):
     def get_weight(self) -> Column | None: ...
 
 
+class _PreparedRows(NamedTuple):
+    """A layout as a penalty takes it, and the weights (1, n) of its rows or (0, 0)."""
+
+    layout: Layout
+    mass: FloatArray
+
+
 class _Call(NamedTuple):
     """What a library hands over, in one form; `native` tells which of its interfaces calls."""
 
     raw: FloatArray
     targets: FloatArray
-    layout: Layout
+    rows: _PreparedRows
     native: bool
 
     @property
+    def layout(self) -> Layout:
+        return self.rows.layout
+
+    @property
     def weight(self) -> FloatArray:
-        return self.layout.mass[0] if self.layout.mass.size else np.ones(self.layout.size)
+        return self.rows.mass[0] if self.rows.mass.size else np.ones(self.raw.size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +76,7 @@ class PenalisedLoss:
     strength: float
     layout: Layout = field(repr=False)
     loss: LossName
+    _last: _PreparedRows = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.penalty, Penalty):
@@ -73,7 +85,7 @@ class PenalisedLoss:
             raise InputError(f"strength must be a finite number >= 0, not {self.strength!r}.")
         if not is_one_of(self.loss, get_args(LossName)):
             raise InputError(f"loss must be one of {get_args(LossName)}, not {self.loss!r}.")
-        self.penalty.check(self.layout)
+        object.__setattr__(self, "_last", self._prepared(self.layout))
         _summable(self.layout.mass)
 
     def _read(self, first: Column, second: Column, sample_weight: Column | None) -> _Call:
@@ -89,23 +101,32 @@ class PenalisedLoss:
                 "groups and levels of the rows the model sees, in their order. A metric is for one "
                 "set of rows: leave other sets, such as the training rows, out of the evaluation."
             )
-        layout = self.layout if weight is None or not len(weight) else self._weighted(weight)
-        return _Call(scores, wanted, layout, native)
+        mass = self.layout.mass
+        if weight is not None and len(weight):
+            mass = self._weights(weight)
+        # Trees are grown one after the other on the same rows, so what was prepared is kept.
+        if not np.array_equal(mass, self._last.mass):
+            object.__setattr__(self, "_last", self._prepared(replace(self.layout, mass=mass)))
+        return _Call(scores, wanted, self._last, native)
 
-    def _weighted(self, weight: Column) -> Layout:
-        """The layout with the weights of the data, which must not contradict those given."""
+    def _prepared(self, layout: Layout) -> _PreparedRows:
+        """The layout as the penalty takes it, checked."""
+        prepared = self.penalty.prepared(layout)
+        self.penalty.check(prepared)
+        return _PreparedRows(prepared, layout.mass)
+
+    def _weights(self, weight: Column) -> FloatArray:
+        """The weights (1, n) of the data, which must not contradict those given."""
         mass = _summable(weights(weight, "the weight of the data", self.layout.size))
         if not self.layout.mass.size:
-            layout = replace(self.layout, mass=mass[None, :])
-            self.penalty.check(layout)
-            return layout
+            return mass[None, :]
         # Libraries keep weights in single precision.
         if not np.allclose(mass, self.layout.mass[0], rtol=1e-6, atol=0.0):
             raise InputError(
                 "sample_weight differs from the weights of the data; give the weights once, best "
                 "with the data."
             )
-        return self.layout
+        return self.layout.mass
 
     def _value(self, call: _Call) -> float:
         """Mean loss + strength * V."""
@@ -135,7 +156,11 @@ def at_least_zero(number: object) -> bool:
 def _one_column(raw: Column) -> FloatArray:
     """Raw scores as floats of one column."""
     refuse_masked(raw, "the raw scores")
-    values = np.asarray(raw, dtype=np.float64)
+    try:
+        values = np.asarray(raw, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"the raw scores must be numbers: {reason}.") from error
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:

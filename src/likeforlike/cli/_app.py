@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 
 from likeforlike import __version__
 from likeforlike.cli._audit import audit_command
+from likeforlike.cli._custodian import custodian_app
 from likeforlike.cli._demo import datasets_command, demo_command
 from likeforlike.cli._experiments import reproduce_command, sweep_command
 from likeforlike.cli._schema import schema_command
@@ -130,3 +131,4 @@ app.command("reproduce")(reproduce_command)
 app.command("demo")(demo_command)
 app.command("datasets")(datasets_command)
 app.command("schema")(schema_command)
+app.add_typer(custodian_app, name="custodian")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,10 +18,11 @@ from likeforlike.cli._options import (
     engine_of,
 )
 from likeforlike.cli._pipelines import (
+    audit_by,
     deliver_pairs,
     deliver_verdict,
     given_options,
-    judged_audit,
+    judged,
     policy_for,
     source_of,
     tell_pipeline,
@@ -34,12 +35,14 @@ from likeforlike.cli._shared import (
     Separator,
     TableFiles,
     deliver,
-    one_column,
     resampling_bar,
     tell_delivered,
 )
 from likeforlike.cli._terminal import Terminal, level_table, summary_text
 from likeforlike.errors import InputError
+
+if TYPE_CHECKING:
+    from likeforlike.auditing import Audit
 
 _EXIT = {"pass": 0, "fail": 1, "investigate": 3}
 
@@ -117,6 +120,16 @@ def audit_command(
         Path | None,
         typer.Option(help="Write people with low scores and their comparators here, as CSV."),
     ] = None,
+    known_by: Annotated[
+        str | None, typer.Option("--id", help="Column by which a custodian knows the rows.")
+    ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(help="Audit without A: write a request for the custodian here, and stop."),
+    ] = None,
+    release: Annotated[
+        Path | None, typer.Option(help="Audit without A: read the custodian's answer to the plan.")
+    ] = None,
 ) -> None:
     """Audit the scores in a file, or in several that `likeforlike summarise` wrote.
 
@@ -124,6 +137,7 @@ def audit_command(
     does not settle it). 2 means wrong input or usage, 70 an error nobody expected.
     """
     from likeforlike.auditing._salt_file import kept_salt
+    from likeforlike.cli._plan import planned_of, read_plan, refuse_others, write_plan
     from likeforlike.files._writing import check_writable
     from likeforlike.transport._numba import spare_linear_algebra
 
@@ -132,7 +146,7 @@ def audit_command(
         check_writable(path)
     arguments = {
         "score": score,
-        "sensitive": None if sensitive is None else one_column(sensitive),
+        "sensitive": sensitive,
         "legitimate": legitimate or (),
         "weight": weight,
         "cluster": cluster,
@@ -158,12 +172,27 @@ def audit_command(
         "of": of,
     }
     asked = given_options(context, arguments, {"seed": "random_state", **NULL_OPTIONS})
+    if plan is not None or release is not None:
+        others = {"weight": weight, "cluster": cluster, "bins": bins}
+        refuse_others({**others, "policy": policy, "pairs": pairs})
+    if plan is not None:
+        write_plan(planned_of(files, asked, sensitive, known_by), plan)
+        return
     rules = policy_for(policy, asked, needs_verdict=junit is not None)
-    source = source_of(files)
-    if salt_file is not None:
-        asked["salt"] = kept_salt(salt_file)
     with resampling_bar(permutations) as advance:
-        audited, ruling = judged_audit(source, rules, asked, advance)
+        if release is not None:
+            planned = planned_of(files, asked, sensitive, known_by)
+            audited: Audit = read_plan(
+                planned, release, confidence=confidence, permutations=permutations, seed=seed
+            )
+        else:
+            source = source_of(files)
+            if sensitive is not None:
+                asked["sensitive"] = one_column(sensitive)
+            if salt_file is not None:
+                asked["salt"] = kept_salt(salt_file)
+            audited = audit_by(rules, source, asked, advance)
+    ruling = judged(audited, asked)
     document = audited.to_dict()
     deliver_pairs(audited, pairs)
     deliver(document, report, json)

@@ -65,24 +65,26 @@ def policy_for(
     return policy
 
 
-def judged_audit(
-    source: Path | Summary,
+def audit_by(
     policy: Policy | None,
+    source: Path | Summary,
     asked: Mapping[str, object],
     progress: Callable[[int], None] | None,
-) -> tuple[Audit, Ruling | None]:
-    """Audit by a policy or by options, and say what the thresholds of either say."""
+) -> Audit:
+    """Audit by a policy, or by what options say."""
     from likeforlike.auditing import Policy
 
-    gate = {name: asked[name] for name in ("threshold", "of") if name in asked}
-    arguments = {name: asked[name] for name in asked.keys() - gate.keys()}
+    arguments = {name: asked[name] for name in asked.keys() - {"threshold", "of"}}
     # Without a policy everything is said by options: that of a policy that says nothing.
-    audited = (policy or Policy("none", {}, ())).audit(source, **arguments, progress=progress)
-    if gate:
-        audited.verdict(
-            cast("float", gate["threshold"]), of=cast("GateOf", gate.get("of", "distance"))
-        )
-    return audited, audited.verdicts[-1] if audited.verdicts else None
+    return (policy or Policy("none", {}, ())).audit(source, **arguments, progress=progress)
+
+
+def judged(audited: Audit, asked: Mapping[str, object]) -> Ruling | None:
+    """What the thresholds of a policy or of an option say, if there is one."""
+    if "threshold" in asked:
+        of = cast("GateOf", asked.get("of", "distance"))
+        audited.verdict(cast("float", asked["threshold"]), of=of)
+    return audited.verdicts[-1] if audited.verdicts else None
 
 
 def deliver_verdict(document: AuditDocument, junit: Path | None) -> None:

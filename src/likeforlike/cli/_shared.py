@@ -51,8 +51,10 @@ NULL_OPTIONS: Final = {"null_value": "null_values", "no_usual_nulls": "usual_nul
 """Options about missing values, and the arguments they stand for."""
 
 
-def one_column(sensitive: Sequence[str]) -> str:
+def one_column(sensitive: Sequence[str] | None) -> str:
     """The sensitive column, of which there can be one: of several the last would win unseen."""
+    if not sensitive:
+        raise InputError("--sensitive must name the column whose values are the groups.")
     if len(sensitive) > 1:
         raise InputError(
             f"--sensitive takes one column, not {len(sensitive)}; put them together in one first."

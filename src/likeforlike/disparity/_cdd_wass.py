@@ -279,7 +279,7 @@ def level_ground(
         )
     try:
         metric = np.asarray(level_metric, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
             "level_metric must be a square array of numbers, with a row for each level: "
             f"{' '.join(str(error).split())}."

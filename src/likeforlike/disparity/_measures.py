@@ -16,7 +16,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from likeforlike._arrays import FloatArray, real
+from likeforlike._arrays import FloatArray, is_one_of, real
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._contrasts import Contrast
 from likeforlike.errors import InputError
@@ -74,24 +74,29 @@ def _raw_weights(contrast: Contrast, measure: Measure) -> FloatArray:
     weights: FloatArray
     if isinstance(measure, Mapping):
         return _given_weights(contrast, measure)
+    _check_name(measure)
     if measure == "marginal":
         weights = contrast.mass[support].sum(axis=1)
     elif measure == "average":
         weights = contrast.shares[support].mean(axis=1)
     elif measure == "uniform":
         weights = np.ones(int(support.sum()))
-    elif measure == "overlap":
-        weights = contrast.shares[support].min(axis=1)
     else:
-        raise InputError(
-            f"measure must be one of {MEASURES} or a mapping from level to weight, not {measure!r}."
-        )
+        weights = contrast.shares[support].min(axis=1)
     return weights
 
 
+def _check_name(measure: object) -> None:
+    if not is_one_of(measure, MEASURES):
+        raise InputError(
+            f"measure must be one of {MEASURES} or a mapping from level to weight, not {measure!r}."
+        )
+
+
 def check_measure(cells: Cells, measure: Measure) -> None:
-    """Refuse a given measure that names a level which no row has."""
-    if isinstance(measure, str):
+    """Refuse a measure that is none, and a given one that names a level which no row has."""
+    if not isinstance(measure, Mapping):
+        _check_name(measure)
         return
     known = set(cells.levels)
     unknown = [level for level in measure if level not in known]

@@ -7,8 +7,12 @@ with a multi-layer perceptron f. Groups and levels are needed to fit, never to p
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import numpy as np
 
+from likeforlike._arrays import real
 from likeforlike._progress import epochs_bar
 from likeforlike.errors import InputError
 from likeforlike.estimators._network_estimator import (
@@ -16,6 +20,7 @@ from likeforlike.estimators._network_estimator import (
     NetworkEstimator,
     NetworkRegressor,
     check_count,
+    check_sizes,
 )
 from likeforlike.nn._fit import Fitted, Table, fit_network
 from likeforlike.nn._limit_search import Candidate
@@ -70,16 +75,24 @@ class _FairEstimator(NetworkEstimator):
             )
         for name in ("strength", "max_disparity"):
             given = getattr(self, name)
-            if given is not None and not (np.isfinite(given) and given >= 0.0):
+            if given is not None and not 0.0 <= real(given) < math.inf:
                 raise InputError(f"{name} must be a finite number of 0 or more, not {given!r}.")
         if self.penalty_rows is not None:
             check_count("penalty_rows", self.penalty_rows)
+        check_sizes("hidden_layer_sizes", self.hidden_layer_sizes)
 
     def _needs_groups(self) -> bool:
         return self.max_disparity is not None or self.strength != 0.0
 
     def _check_layout(self, layout: Layout) -> None:
-        self._penalty().check(layout)
+        """Nothing yet: what can be compared is checked when rows without weight are out."""
+
+    def _prepared(self, table: Table) -> Table:
+        if table.layout is None:
+            return table
+        prepared = self._penalty().prepared(table.layout)
+        self._penalty().check(prepared)
+        return replace(table, prepared=prepared)
 
     def _penalty(self) -> Penalty:
         return FairLeap() if self.penalty is None else self.penalty
@@ -122,8 +135,8 @@ class FairClassifier(_FairEstimator, NetworkClassifier):
     penalty : `FairLeap()` if `None`; any `Penalty`.
     strength : of the penalty, 1 if `None`; 0 trains without it.
     max_disparity : instead of a strength, the largest conditional disparity allowed on the
-        validation rows (W_2 without small-sample bias, in units of the score): the smallest loss
-        within it is sought, see `path_`.
+        validation rows (without small-sample bias, in units of the score; along the number, if the
+        penalty is `SmoothFairLeap`): the smallest loss within it is sought, see `path_`.
     hidden_layer_sizes : of the network.
     learning_rate, max_epochs, patience, batch_size : of Adam, when to stop at the latest, after
         how many epochs without improvement, and rows of a batch.

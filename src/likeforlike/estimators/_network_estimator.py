@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
@@ -69,6 +69,10 @@ class NetworkEstimator(BaseEstimator, ABC):
     @abstractmethod
     def _check_layout(self, layout: Layout) -> None:
         """Raise unless there is something to compare in these rows."""
+
+    def _prepared(self, table: Table) -> Table:
+        """The table with its layout as a penalty takes it; subclasses with a penalty say how."""
+        return table
 
     def _check_settings(self) -> None:
         """Raise if a setting makes no sense; subclasses check their own as well."""
@@ -140,11 +144,12 @@ class NetworkEstimator(BaseEstimator, ABC):
     def _fit(self, table: Table, loss: Loss, outputs: int) -> None:
         """Train, then set the fitted attributes, all at once."""
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        fitted = self._fit_table(_counted(table), loss, outputs, seed)
+        table = self._prepared(_counted(table))
+        fitted = self._fit_table(table, loss, outputs, seed)
         self._fitted = fitted
         self.strength_ = 0.0 if table.layout is None else fitted.strength
         self.disparity_ = fitted.disparity
-        self.coverage_ = None if table.layout is None else table.layout.coverage()
+        self.coverage_ = None if table.penalised is None else table.penalised.coverage()
         unit = Scale(size=fitted.scale.target_spread)
         self.loss_curve_ = [unit.powered(float(epoch.loss.mean()), 2.0) for epoch in fitted.curve]
         self.n_iter_ = len(fitted.curve)
@@ -201,6 +206,14 @@ def check_count(name: str, value: object) -> None:
     """Raise unless a setting is an integer of 1 or more."""
     if not isinstance(value, int | np.integer) or value < 1:
         raise InputError(f"{name} must be an integer of 1 or more, not {value!r}.")
+
+
+def check_sizes(name: str, sizes: object) -> None:
+    """Raise unless a setting lists integers of 1 or more, which may be none."""
+    if not isinstance(sizes, Sequence | np.ndarray) or isinstance(sizes, str | bytes):
+        raise InputError(f"{name} must list the sizes of layers, as (50, 20), not {sizes!r}.")
+    for place, size in enumerate(sizes):
+        check_count(f"{name}[{place}]", size)
 
 
 @contextmanager

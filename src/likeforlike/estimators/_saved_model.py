@@ -134,7 +134,14 @@ class SavedModel:
 
     def scores(self, table: Any) -> FloatArray:  # noqa: ANN401
         """Scores (n,) of the rows of a table: pandas, polars, Arrow, or a mapping of columns."""
-        inputs = np.hstack([column.matrix(_column(table, column.name)) for column in self.columns])
+        parts = [column.matrix(_column(table, column.name)) for column in self.columns]
+        for column, part in zip(self.columns[1:], parts[1:], strict=True):
+            if len(part) != len(parts[0]):
+                raise InputError(
+                    f"column {column.name!r} has {len(part)} row(s), but column "
+                    f"{self.columns[0].name!r} has {len(parts[0])}."
+                )
+        inputs = np.hstack(parts)
         with np.errstate(over="ignore", invalid="ignore"):
             hidden = (inputs - self.mean) / self.spread
             for weight, bias in zip(self.weights[:-2:2], self.weights[1:-2:2], strict=True):

@@ -17,6 +17,7 @@ Reference: Efron and Stein (1981), *The jackknife estimate of variance*.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
@@ -48,7 +49,7 @@ class Units:
 
     Attributes
     ----------
-    cell : (u,) integers, 2 * level + side.
+    find_cell : gives the cell of every unit; asked when it is needed.
     counts : (u,) integers, how many units are alike.
     mass : (u,) floats, their weight together.
     totals : (2k,) floats, weight of each cell.
@@ -58,7 +59,7 @@ class Units:
     numbers : (2k,) floats, units in each cell.
     """
 
-    cell: IntArray
+    find_cell: Callable[[], IntArray]
     counts: IntArray
     mass: FloatArray
     totals: FloatArray
@@ -66,6 +67,11 @@ class Units:
     of_atom: IntArray | None
     unequal: bool
     numbers: FloatArray
+
+    @cached_property
+    def cell(self) -> IntArray:
+        """The cell of every unit, 2 * level + side. Shape (u,)."""
+        return self.find_cell()
 
     @cached_property
     def times(self) -> FloatArray:
@@ -271,7 +277,7 @@ class Sample:
         """The units, and the share of its cell that each holds."""
         if self.cluster is None:
             return Units(
-                self.cell,
+                lambda: self.cell,
                 self.counts,
                 self.mass,
                 self.totals,
@@ -284,7 +290,7 @@ class Sample:
         keys, of_atom = np.unique(key, return_inverse=True)
         cell, cluster = np.divmod(keys, int(self.cluster.max()) + 1)
         return Units(
-            cell,
+            lambda: cell,
             np.ones(keys.size, np.int64),
             sums_by(of_atom, self.mass, keys.size),
             self.totals,

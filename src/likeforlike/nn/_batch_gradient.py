@@ -58,13 +58,13 @@ class BatchSlopes:
         if self._step % self._refresh_every == 0:
             self._refresh(network, splits)
         self._step += 1
-        density = np.take_along_axis(self._density, which, axis=1) / which.shape[1]
+        places = self._rows.layout.places_of(which)
+        density = np.take_along_axis(self._density, places, axis=1) / which.shape[1]
         share: FloatArray = density if self._rows.splits == 1 else density[splits]
         if scores.ndim == 2:
-            alone: FloatArray = self._fields[0].slopes(scores, layout) * share
-            return alone
+            return layout.folded(self._fields[0].slopes(scores, layout) * share)
         by_class = [
-            field.slopes(np.ascontiguousarray(scores[:, :, c]), layout) * share
+            layout.folded(field.slopes(np.ascontiguousarray(scores[:, :, c]), layout) * share)
             for c, field in enumerate(self._fields)
         ]
         return np.stack(by_class, axis=2)
@@ -73,7 +73,7 @@ class BatchSlopes:
         """Rows (s, r) of the next sample: the next stretch of an order that spreads every cell."""
         size = min(self._sample or 0, self._rows.size)
         if self._place + size > self._orders.shape[1]:
-            cells = self._rows.layout.segments
+            cells = self._rows.layout.strata
             drawn = [
                 even_order(of_split, rng) for of_split, rng in zip(cells, self._rngs, strict=True)
             ]

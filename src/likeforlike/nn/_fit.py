@@ -7,7 +7,6 @@ a strength is multiplied by σ^{p-2} inside.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,18 +15,15 @@ import numpy as np
 import torch
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.disparity._cells import Cells
-from likeforlike.disparity._columns import Codes
-from likeforlike.disparity._contrasts import contrasts
-from likeforlike.disparity._measures import level_weights
 from likeforlike.errors import InputError, UnmetLimitWarning
-from likeforlike.inference import DistanceEstimate, estimate_distance
+from likeforlike.inference import DistanceEstimate
 from likeforlike.nn._batches import even_order
 from likeforlike.nn._data import Rows
 from likeforlike.nn._limit_search import Candidate, Path, search_path
 from likeforlike.nn._objectives import Loss, scores_of
 from likeforlike.nn._stacked import StackedMLP
 from likeforlike.nn._training import Epoch, Follow, Recipe, Trained, evaluate, train
+from likeforlike.nn._validation import estimated_size, smooth_disparity, validation_disparity
 from likeforlike.penalties import Layout
 from likeforlike.transport._scale import Scale as ScoreScale
 from likeforlike.transport._scale import means_and_spreads, unit_weights
@@ -46,12 +42,19 @@ class Table:
     targets : (n,) floats, or classes as integers.
     weight : (n,) positive floats, or `None`.
     layout : groups and levels, or `None` where there is nothing to penalise.
+    prepared : the layout as the penalty takes it, where that is another one.
     """
 
     inputs: FloatArray
     targets: FloatArray | IntArray
     weight: FloatArray | None
     layout: Layout | None
+    prepared: Layout | None = None
+
+    @property
+    def penalised(self) -> Layout | None:
+        """The layout that the penalty is evaluated on."""
+        return self.layout if self.prepared is None else self.prepared
 
     def take(self, rows: IntArray) -> Table:
         """Some of the rows."""
@@ -60,6 +63,7 @@ class Table:
             self.targets[rows],
             None if self.weight is None else self.weight[rows],
             None if self.layout is None else self.layout.take(rows),
+            None if self.prepared is None else self.prepared.take(rows),
         )
 
 
@@ -123,19 +127,30 @@ class Prepared:
     rows, validation : one data set each; the same one if none could be held back.
     scale : of the rows to learn from.
     loss : of the networks to come.
-    grouped : whether anybody said who is in which group.
+    layout : groups and levels of the validation rows as they were given; `None` if nobody said.
     """
 
     rows: Rows
     validation: Rows
     scale: Scale
     loss: Loss
-    grouped: bool
+    layout: Layout | None
+
+    @property
+    def grouped(self) -> bool:
+        """Whether anybody said who is in which group."""
+        return self.layout is not None
 
     def estimate(self, scores: FloatArray) -> DistanceEstimate:
-        """Disparity of the scores that a network gives the validation rows."""
+        """Disparity of the scores that a network gives the validation rows.
+
+        It is the smooth one where the penalty compares along a number.
+        """
+        assert self.layout is not None
         whole = self.scale.target_mean + self.scale.target_spread * scores
-        return validation_disparity(whole, self.validation.layout)
+        if self.validation.layout.places > 1:
+            return smooth_disparity(whole, self.layout)
+        return validation_disparity(whole, self.layout)
 
     def disparity(self, scores: FloatArray) -> DistanceEstimate | None:
         """The same, or `None` where groups are not known or never meet."""
@@ -165,8 +180,9 @@ def prepare(table: Table, loss: Loss, validation_fraction: float, seed: int) -> 
     # So few rows that none are held back afford double precision.
     dtype = torch.float32 if held.size else torch.float64
     rows = _tensors(seen, scale, loss, dtype)
-    validation = _tensors(table.take(held), scale, loss, dtype) if held.size else rows
-    return Prepared(rows, validation, scale, loss, table.layout is not None)
+    back = table.take(held) if held.size else seen
+    validation = _tensors(back, scale, loss, dtype) if held.size else rows
+    return Prepared(rows, validation, scale, loss, back.layout)
 
 
 def _unit(order: float, scale: Scale) -> float:
@@ -244,43 +260,12 @@ def _within(
     return path
 
 
-def validation_disparity(scores: FloatArray, layout: Layout) -> DistanceEstimate:
-    """Conditional distance of scores without small-sample bias, as an audit finds it.
-
-    The largest of all pairs of groups and of all classes; levels weigh P(L).
-    """
-    columns = scores[:, None] if scores.ndim == 1 else scores
-    level = Codes(layout.segments[0] // len(layout.groups), layout.levels)
-    group = Codes(layout.segments[0] % len(layout.groups), layout.groups)
-    weight = layout.mass[0] if layout.mass.size else None
-    estimates: list[DistanceEstimate] = []
-    for column in columns.T:
-        values = np.ascontiguousarray(column)
-        cells = Cells.from_codes(level, group, values, sample_weight=weight)
-        estimates.extend(
-            estimate_distance(contrast, level_weights(contrast, "marginal"))
-            for contrast in contrasts(cells, "pairwise")
-            if contrast.support.any()
-        )
-    if not estimates:
-        raise InputError(
-            "no level of the rows held back holds two groups, so their disparity cannot be "
-            "measured; use coarser levels, or hold more rows back."
-        )
-    return max(estimates, key=lambda one: one.squared)
-
-
-def estimated_size(estimate: DistanceEstimate) -> float:
-    """The estimated distance; infinite where single rows in most levels keep it unknown."""
-    return math.inf if estimate.value is None else estimate.value
-
-
 def _held_out(table: Table, loss: Loss, fraction: float, seed: int) -> IntArray:
     """Rows held back, with their share of every cell and of the classes inside it."""
     size = len(table.inputs)
     if size < _SMALL:
         return np.empty(0, np.int64)
-    cells = np.zeros(size, np.int64) if table.layout is None else table.layout.segments[0]
+    cells = np.zeros(size, np.int64) if table.penalised is None else table.penalised.strata[0]
     if loss != "squared":
         combined = cells * (int(table.targets.max()) + 1) + table.targets.astype(np.int64)
         cells = np.unique(combined, return_inverse=True)[1]
@@ -321,5 +306,5 @@ def _tensors(table: Table, scale: Scale, loss: Loss, dtype: torch.dtype) -> Rows
     weight = None
     if table.weight is not None:
         weight = torch.tensor(unit_weights(table.weight), dtype=dtype)[None]
-    layout = Layout.single(size) if table.layout is None else table.layout
+    layout = Layout.single(size) if table.penalised is None else table.penalised
     return Rows(inputs[None], wanted[None], layout, weight)

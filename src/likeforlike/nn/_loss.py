@@ -102,6 +102,7 @@ class PenaltyLoss(nn.Module):
         if layout.size != len(scores):
             raise InputError(f"groups has {layout.size} row(s), but scores have {len(scores)}.")
         try:
+            layout = self.penalty.prepared(layout)
             self.penalty.check(layout)
         except NothingToCompare:
             self.thin_batches += 1

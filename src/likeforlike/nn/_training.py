@@ -15,7 +15,7 @@ has not improved for `patience` epochs, and gets its best weights back. The pena
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -146,6 +146,7 @@ def train(
     follow: Follow | None = None,
 ) -> Trained:
     """Train a stack of networks."""
+    rows, validation = _prepared(rows, recipe), _prepared(validation, recipe)
     loop = _Loop(network, rows, recipe, strengths, seeds, splits)
     keeper = Keeper(network, recipe.patience)
     curve: list[Epoch] = []
@@ -163,6 +164,13 @@ def train(
                 break
             loop.drop(going)
     return Trained(keeper.network, keeper.best_epoch, loop.all_strengths, curve)
+
+
+def _prepared(rows: Rows, recipe: Recipe) -> Rows:
+    """The rows as the penalty takes them, so that it works out once what never changes."""
+    if recipe.penalty is None:
+        return rows
+    return replace(rows, layout=recipe.penalty.prepared(rows.layout))
 
 
 class _Loop:
@@ -197,7 +205,7 @@ class _Loop:
 
     def epoch(self) -> None:
         """Pass through all rows once."""
-        cells = self._rows.layout.segments
+        cells = self._rows.layout.strata
         batches = np.stack(
             [
                 batch_rows(of_split, self._recipe.batch_size, rng)

@@ -16,9 +16,18 @@ if TYPE_CHECKING:
     from likeforlike.penalties._layout import Layout
     from likeforlike.penalties._penalty import Penalty
     from likeforlike.penalties._slope_field import SlopeField
+    from likeforlike.penalties._smooth_fairleap import SmoothFairLeap
     from likeforlike.penalties._wasserstein import WassersteinPenalty
 
-__all__ = ["FairBiT", "FairLeap", "Layout", "Penalty", "SlopeField", "WassersteinPenalty"]
+__all__ = [
+    "FairBiT",
+    "FairLeap",
+    "Layout",
+    "Penalty",
+    "SlopeField",
+    "SmoothFairLeap",
+    "WassersteinPenalty",
+]
 
 lazy_package(
     __name__,
@@ -28,6 +37,7 @@ lazy_package(
         "_layout": ["Layout"],
         "_penalty": ["Penalty"],
         "_slope_field": ["SlopeField"],
+        "_smooth_fairleap": ["SmoothFairLeap"],
         "_wasserstein": ["WassersteinPenalty"],
     },
 )

@@ -32,7 +32,7 @@ from likeforlike.penalties._penalty import Penalty, evaluated, group_shares
 from likeforlike.transport._compiled import compiled
 from likeforlike.transport._pairs import add_pair, row_slopes
 from likeforlike.transport._rows import Stack, mass_of, sorted_atoms
-from likeforlike.transport._scale import Scale, moderate
+from likeforlike.transport._scale import Scale, moderate, weight_factor
 from likeforlike.transport._threads import in_parts
 
 # Kernels take numbers for names.
@@ -144,6 +144,8 @@ def levelwise(
 def _numbered(measure: Measure, layout: Layout, *, summed: bool) -> _Measure:
     if isinstance(measure, Mapping):
         given = _given(measure, layout)
+        if summed and weight_factor(float(given.max())) != 1.0:
+            raise InputError("summed=True adds weights up, and these are too large or too small.")
         return _Measure(_GIVEN, given if summed else moderate(given), summed)
     return _Measure(MEASURES.index(measure), np.empty(0), summed)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,6 @@ from likeforlike.disparity._columns import Codes, Column, encode, weights
 from likeforlike.errors import InputError
 from likeforlike.transport._rows import Stack
 from likeforlike.transport._scale import moderate
-
-T = TypeVar("T", bound=np.generic)
 
 
 class NothingToCompare(InputError):  # noqa: N818
@@ -32,6 +30,9 @@ class Layout:
         the same rows, else s models.
     levels, groups : labels of the K levels and of the G groups.
     mass : (s, n) floats >= 0, sample weights, or (0, 0) where every row counts one.
+    away : (0, 0), or where rows have two places, as `SmoothFairLeap` gives them, (s, 2 n) floats:
+        how far each row is from the anchor it is compared at. `segments` and `mass` are then
+        (s, 2 n) too, first places before second ones.
 
     Examples
     --------
@@ -45,6 +46,7 @@ class Layout:
     levels: tuple[Hashable, ...]
     groups: tuple[Hashable, ...]
     mass: FloatArray
+    away: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
 
     @classmethod
     def of_rows(
@@ -89,19 +91,27 @@ class Layout:
 
     def weighted(self, sample_weight: FloatArray) -> Layout:
         """The same rows, each with its `sample_weight`, (n,) numbers >= 0."""
-        return Layout(self.segments, self.levels, self.groups, sample_weight[None, :])
+        return replace(self, mass=sample_weight[None, :])
 
     def moderate(self) -> Layout:
         """The same rows with weights of a size that products can carry, in the same proportions."""
         mass = moderate(self.mass)
-        if mass is self.mass:
-            return self
-        return Layout(self.segments, self.levels, self.groups, mass)
+        return self if mass is self.mass else replace(self, mass=mass)
 
     @property
     def size(self) -> int:
         """n, the rows of one model."""
-        return int(self.segments.shape[1])
+        return int(self.segments.shape[1]) // self.places
+
+    @property
+    def places(self) -> int:
+        """In how many places each row is compared: one, or two."""
+        return 2 if self.away.size else 1
+
+    @property
+    def strata(self) -> IntArray:
+        """Cells (s, n) of which batches should have their share: those of the first places."""
+        return self.segments[:, : self.size]
 
     @property
     def cells(self) -> int:
@@ -111,25 +121,44 @@ class Layout:
     def of_model(self, k: int) -> Layout:
         """Layout of the rows that model k of a stack sees."""
         place = min(k, len(self.segments) - 1)
-        mass = self.mass[place : place + 1]
-        return Layout(self.segments[place : place + 1], self.levels, self.groups, mass)
+        return self._each(lambda values: values[place : place + 1])
 
     def for_members(self, splits: IntArray) -> Layout:
         """Layout for m models of which model k sees the rows of split `splits[k]`."""
-        if len(self.segments) == 1:
-            return self
-        mass = self.mass[splits] if self.mass.size else self.mass
-        return Layout(self.segments[splits], self.levels, self.groups, mass)
+        return self if len(self.segments) == 1 else self._each(lambda values: values[splits])
 
     def take(self, rows: IntArray) -> Layout:
         """Layout of some rows: (n',) integers for all models, or (s, n') for each its own."""
-        chosen = np.atleast_2d(rows)
-        mass = self._of(self.mass, chosen) if self.mass.size else self.mass
-        return Layout(self._of(self.segments, chosen), self.levels, self.groups, mass)
+        chosen = self.places_of(np.atleast_2d(rows))
 
-    @staticmethod
-    def _of(values: npt.NDArray[T], rows: IntArray) -> npt.NDArray[T]:
-        return values[0, rows] if len(values) == 1 else np.take_along_axis(values, rows, axis=1)
+        if len(self.segments) == 1:
+            return self._each(lambda values: values[0, chosen])
+        return self._each(lambda values: np.take_along_axis(values, chosen, axis=1))
+
+    def _each(self, pick: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> Layout:
+        """The layout with something picked of all that its rows have."""
+        return replace(
+            self,
+            segments=pick(self.segments),
+            mass=pick(self.mass) if self.mass.size else self.mass,
+            away=pick(self.away) if self.away.size else self.away,
+        )
+
+    def places_of(self, rows: IntArray) -> IntArray:
+        """Where the places of rows (s, b) are among those of all rows, (s, c b)."""
+        return rows if self.places == 1 else np.concatenate([rows, rows + self.size], axis=1)
+
+    def spread(self, of_rows: FloatArray) -> FloatArray:
+        """What rows have, `of_rows` (..., n), at each of their places (..., c n)."""
+        return of_rows if self.places == 1 else np.concatenate([of_rows, of_rows], axis=-1)
+
+    def folded(self, of_places: FloatArray) -> FloatArray:
+        """What the places of rows have, `of_places` (..., c n), added up by row (..., n)."""
+        if self.places == 1:
+            return of_places
+        half = of_places.shape[-1] // 2
+        summed: FloatArray = of_places[..., :half] + of_places[..., half:]
+        return summed
 
     def cell_mass(self) -> FloatArray:
         """Mass of each cell of the first model's rows in moderate units, shape (K, G)."""
@@ -139,7 +168,7 @@ class Layout:
         return mass.reshape(shape).astype(np.float64)
 
     def by_row(self, of_cell: FloatArray) -> FloatArray:
-        """What each of the first model's rows (n,) has of amounts `of_cell` (K, G).
+        """What the first model's rows have at their places, (c n,), of amounts `of_cell` (K, G).
 
         The amounts are for a unit of mass, which is that of `cell_mass`.
         """

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -56,6 +57,24 @@ def _scale_between(lowest: float, highest: float, order: float) -> Scale:
     return scale_of(lowest, highest, order)
 
 
+class Slopes(NamedTuple):
+    """What a penalty finds at every place of every row; rows have one place, or two.
+
+    Attributes
+    ----------
+    values : (m,) floats.
+    scores : (m, c n) floats, as they are compared there.
+    slopes : (m, c n) floats, how the value changes with each of them.
+    lines : (m, K, 3) floats where a line is taken off the scores of every level: its slope, its
+        centre, and what pulls at it; else (0, 0, 0).
+    """
+
+    values: FloatArray
+    scores: FloatArray
+    slopes: FloatArray
+    lines: FloatArray
+
+
 class Penalty(ABC):
     """A differentiable disparity.
 
@@ -79,6 +98,23 @@ class Penalty(ABC):
     @abstractmethod
     def moved(self, layout: Layout) -> FloatArray:
         """Mass (n,) that the plan moves to or from each row of a layout, whatever the scores."""
+
+    def prepared(self, layout: Layout) -> Layout:
+        """The layout as this penalty takes it, with all that does not depend on scores worked out.
+
+        Whoever evaluates a penalty many times on the same rows does this once.
+        """
+        return layout
+
+    def by_place(self, scores: FloatArray, layout: Layout) -> Slopes:
+        """What slope fields are made of; with one place a row it is what `stacked` says.
+
+        Parameters
+        ----------
+        scores, layout : as for `stacked`.
+        """
+        values, gradients = self.stacked(scores, layout)
+        return Slopes(values, scores, gradients, np.empty((0, 0, 0)))
 
     def check(self, layout: Layout) -> None:
         """Raise unless there is something to compare in the rows of the layout."""
@@ -111,7 +147,8 @@ class Penalty(ABC):
             value = float(self.stacked(scaled[None], layout)[0][0])
             size = max(value ** (1.0 / self.order), _LEAST * reach)
             steepness = self.order * size ** (self.order - 2.0)
-        moved, steepest = self.moved(layout), scale.powered(steepness, self.order - 2.0)
+        moved = self.prepared(layout).folded(self.moved(layout))
+        steepest = scale.powered(steepness, self.order - 2.0)
         bound: FloatArray = np.zeros(moved.size)
         np.multiply(2.0 * steepest, moved, out=bound, where=moved > 0.0)
         return bound
@@ -164,6 +201,7 @@ class Penalty(ABC):
         layout = Layout.of_rows(groups, levels, sample_weight)
         if values.shape[1] != layout.size:
             raise InputError(f"groups has {layout.size} row(s), but scores have {values.shape[1]}.")
+        layout = self.prepared(layout)
         self.check(layout)
         if values.ndim == 2:
             return self.stacked(values, layout)
@@ -176,11 +214,7 @@ class Penalty(ABC):
         """
         models, rows, classes = scores.shape
         flat = np.ascontiguousarray(scores.transpose(0, 2, 1)).reshape(models * classes, rows)
-        repeated = layout
-        if len(layout.segments) > 1:
-            mass = np.repeat(layout.mass, classes, axis=0)
-            segments = np.repeat(layout.segments, classes, axis=0)
-            repeated = Layout(segments, layout.levels, layout.groups, mass)
+        repeated = layout.for_members(np.repeat(np.arange(len(layout.segments)), classes))
         values, gradients = self.stacked(flat, repeated)
         by_class = gradients.reshape(models, classes, rows).transpose(0, 2, 1)
         return values.reshape(models, classes).sum(axis=1), np.ascontiguousarray(by_class)

@@ -10,6 +10,9 @@ the quantile functions of the sample are, and rows of the sample itself get thei
 Networks give many rows the same score: all rows whose hidden units are silent, say. Rounding parts
 some of them by a last digit, and which slope a row would get is chance then. Scores of the sample
 that are no further apart than rounding are therefore made equal first.
+
+Where rows are compared at two anchors (`SmoothFairLeap`), a field has a slope for each of them, at
+the score without the line of that anchor, and what the line gives back is taken off.
 """
 
 from __future__ import annotations
@@ -158,6 +161,7 @@ class SlopeField:
     values : (m,) floats, the penalty on the sample.
     places, heights : (m, n) floats, sorted scores of each cell and the slopes there.
     offsets : (m, K G + 2) integers, where each cell begins; rows that cannot move come last.
+    lines : (m, K, 3) floats, lines that are taken off the scores of a level, or (0, 0, 0).
 
     Examples
     --------
@@ -174,6 +178,7 @@ class SlopeField:
     places: FloatArray
     heights: FloatArray
     offsets: IntArray
+    lines: FloatArray
 
     @classmethod
     def of(
@@ -195,28 +200,49 @@ class SlopeField:
             scores a few of them apart are taken for equal.
         """
         scores = _without_rounding(scores, precision)
-        values, gradients = penalty.stacked(scores, layout)
+        layout = penalty.prepared(layout)
+        values, compared, gradients, lines = penalty.by_place(scores, layout)
         if moved is None:
             splits = [layout.of_model(k) for k in range(len(layout.segments))]
             moved = np.stack([penalty.moved(split) for split in splits])
-        slopes = np.zeros(scores.shape)
+        slopes = np.zeros(compared.shape)
         np.divide(gradients, moved, out=slopes, where=moved > 0.0)
         # A row without mass has no slope to tell; all of them go to a cell that nobody looks at.
         segments = np.where(moved > 0.0, layout.segments, layout.cells)
-        places, heights = np.empty(scores.shape), np.empty(scores.shape)
+        places, heights = np.empty(compared.shape), np.empty(compared.shape)
         offsets = np.empty((len(scores), layout.cells + 2), np.int64)
-        kernel = partial(_sort_field, scores, slopes, segments, places, heights, offsets)
-        in_parts(kernel, np.full(len(scores), scores.shape[1]))
-        return cls(values, places, heights, offsets)
+        kernel = partial(_sort_field, compared, slopes, segments, places, heights, offsets)
+        in_parts(kernel, np.full(len(scores), compared.shape[1]))
+        return cls(values, places, heights, offsets, lines)
 
     def select(self, models: IntArray) -> SlopeField:
         """The field of some of the models, (k,) positions."""
         return SlopeField(
-            self.values[models], self.places[models], self.heights[models], self.offsets[models]
+            self.values[models],
+            self.places[models],
+            self.heights[models],
+            self.offsets[models],
+            self.lines[models] if self.lines.size else self.lines,
         )
 
     def slopes(self, scores: FloatArray, layout: Layout) -> FloatArray:
-        """Slopes (m, b) for a unit of moved mass at the scores (m, b) of the rows of a layout."""
+        """Slopes for a unit of moved mass at the scores (m, b) of the rows of a layout.
+
+        They are (m, b), or (m, 2 b) where rows have two places; the layout is a prepared one.
+        """
+        if not self.lines.size:
+            return self._heights_at(scores, layout)
+        level = np.broadcast_to(
+            layout.segments // len(layout.groups), (len(scores), 2 * scores.shape[1])
+        )
+        slope, centre, pull = (
+            np.take_along_axis(self.lines[:, :, part], level, axis=1) for part in range(3)
+        )
+        heights = self._heights_at(layout.spread(scores) - slope * layout.away, layout)
+        turned: FloatArray = heights - pull * (layout.away - centre)
+        return turned
+
+    def _heights_at(self, scores: FloatArray, layout: Layout) -> FloatArray:
         heights_there = np.empty(scores.shape)
         kernel = partial(
             _look_up,

@@ -23,6 +23,10 @@ the row holds (`transport.quantiles`); tied rows share the interval of their sco
 - the mean squared change is the predicted one, less t² times what separates the rows of a cell
   from the barycentre in W_2², at most t² R² w / 4.
 
+Levels that are numbers (`smooth=True`): scores are carried to the centres of windows along the
+number, repaired there and carried back (`postprocess._along_number`). What is exact, is so at the
+centres.
+
 References: Chzhen et al. (2020), *Fair regression with Wasserstein barycenters*; Le Gouic et al.
 (2020), *Projection to fairness in statistical learning*.
 """
@@ -37,8 +41,9 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.disparity._cells import Cells
-from likeforlike.disparity._columns import Column, encode_columns, numbers, weights
+from likeforlike.disparity._columns import Codes, Column, encode_columns, numbers, weights
 from likeforlike.errors import InputError
+from likeforlike.postprocess._along_number import AlongNumber
 from likeforlike.postprocess._level_maps import (
     LevelMaps,
     MappedRows,
@@ -94,19 +99,23 @@ class ConditionalBarycentre:
     min_cell : the rows a cell needs for a map of its own. A level has a map if at least two of
         its groups have that many; other cells take the map of the nearest level that has one for
         their group, if levels are numbers, or else of all levels pooled.
+    smooth : whether levels are numbers, such as income, alone or with categories given as text:
+        scores are then carried along the number to the centres of windows, repaired there and
+        carried back, so that a repair takes nothing away that scores owe to the number.
     random_state : seed of the lot that decides which of several rows with the same score, group
         and level gets how much of what is due to that score. `None` draws anew every time.
 
     Attributes
     ----------
-    groups_, levels_ : labels found in `fit`.
+    groups_, levels_ : labels found in `fit`; with `smooth`, levels are the centres of windows.
     distances_ : (K,) floats, in each level the largest W_2 between two groups before the repair;
         0 where there is one group only.
     predicted_risk_ : the mean squared change of the scores at this `t`,
         t² Σ_l P(l) Σ_a P(a | l) W_2²(P_a^l, barycentre of l), which for two groups is
         t² Σ_l P(l) π_l (1 - π_l) W_2²(P_0^l, P_1^l). Cells that fall back count with what the
-        map they borrow changes. If the scores are the conditional expectation of the target,
-        this is the squared risk that the repair adds.
+        map they borrow changes. With `smooth` it is what the rows in `fit` change by. If the
+        scores are the conditional expectation of the target, this is the squared risk that the
+        repair adds.
     coverage_ : share of each group that is repaired with the map of its own level.
     fallbacks_ : the cells that are not, and whose map they take.
 
@@ -129,10 +138,19 @@ class ConditionalBarycentre:
     distances_: FloatArray
     coverage_: dict[Hashable, float]
     fallbacks_: tuple[Fallback, ...]
+    _along: AlongNumber | None
 
-    def __init__(self, t: float = 1.0, *, min_cell: int = 20, random_state: int | None = 0) -> None:
+    def __init__(
+        self,
+        t: float = 1.0,
+        *,
+        min_cell: int = 20,
+        smooth: bool = False,
+        random_state: int | None = 0,
+    ) -> None:
         self.t = t
         self.min_cell = min_cell
+        self.smooth = smooth
         self.random_state = random_state
 
     def fit(
@@ -159,8 +177,15 @@ class ConditionalBarycentre:
         level = None
         if legitimate_features is not None:
             level = encode_columns(legitimate_features, "legitimate_features", values.size)
+        self._along = None
+        compared, places = values, level
+        if self.smooth:
+            if level is None:
+                raise InputError("smooth=True needs legitimate_features with a number in them.")
+            self._along = _along(values, level, group, sample_weight)
+            compared, places = self._along.out(values, level, group.codes, self.random_state)[:2]
         cells, self._scale = Cells.from_codes(
-            level, group, values, sample_weight=sample_weight
+            places, group, compared, sample_weight=sample_weight
         ).scaled()
         check_groups(cells.groups, cells.counts.sum(axis=0), self.min_cell)
         maps = level_maps(cells, self.min_cell)
@@ -171,6 +196,10 @@ class ConditionalBarycentre:
         self.distances_ = self._scale.size * np.sqrt(squares.max(axis=(1, 2)))
         self.coverage_ = maps.coverage
         self.fallbacks_ = _fallbacks(maps)
+        if self._along is not None and level is not None:
+            change = self._scale.inward(self._mapped(values, group.codes, level, None))
+            change -= self._scale.inward(values)
+            self._full_risk = float(np.average(change**2, weights=sample_weight))
         return self
 
     @property
@@ -213,12 +242,24 @@ class ConditionalBarycentre:
         mass = None
         if sample_weight is not None:
             mass = moderate(weights(sample_weight, "sample_weight", values.size))
-        scaled = self._scale.inward(values)
-        rows = MappedRows(scaled, known_groups(group, self.groups_), *level, mass)
-        _warn_of_unseen(self._maps, rows)
-        carried = self._scale.outward(self._maps.carried(rows, self.random_state))
-        repaired: FloatArray = (1.0 - self.t) * values + self.t * carried
+        moved = self._mapped(values, known_groups(group, self.groups_), Codes(*level), mass)
+        repaired: FloatArray = (1.0 - self.t) * values + self.t * moved
         return repaired
+
+    def _mapped(
+        self, values: FloatArray, group: IntArray, level: Codes, mass: FloatArray | None
+    ) -> FloatArray:
+        """Where the maps send scores (n,): to the barycentres, all the way."""
+        journey = None
+        if self._along is not None:
+            journey = self._along.out(values, level, group, self.random_state)
+        scores, places = (values, level) if journey is None else journey[:2]
+        rows = MappedRows(self._scale.inward(scores), group, *places, mass)
+        _warn_of_unseen(self._maps, rows)
+        moved = self._scale.outward(self._maps.carried(rows, self.random_state))
+        if self._along is None or journey is None:
+            return moved
+        return self._along.back(moved, journey)
 
     def fit_transform(
         self,
@@ -243,7 +284,12 @@ class ConditionalBarycentre:
 
     def get_params(self, *, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
         """Settings by name, as scikit-learn asks for them; `deep` or not is the same here."""
-        return {"t": self.t, "min_cell": self.min_cell, "random_state": self.random_state}
+        return {
+            "t": self.t,
+            "min_cell": self.min_cell,
+            "smooth": self.smooth,
+            "random_state": self.random_state,
+        }
 
     def set_params(self, **params: Any) -> Self:  # noqa: ANN401
         """Change settings by name."""
@@ -258,11 +304,13 @@ class ConditionalBarycentre:
         return f"ConditionalBarycentre({settings})"
 
     def _check_settings(self) -> None:
-        t, min_cell, seed = map(_plain, self.get_params().values())
+        t, min_cell, smooth, seed = map(_plain, self.get_params().values())
         if not (isinstance(t, int | float) and 0.0 <= t <= 1.0):
             raise InputError(f"t must be a number from 0 to 1, not {t!r}.")
         if not (isinstance(min_cell, int) and min_cell >= 1):
             raise InputError(f"min_cell must be a whole number of at least 1, not {min_cell!r}.")
+        if not isinstance(smooth, bool):
+            raise InputError(f"smooth must be True or False, not {smooth!r}.")
         if not (seed is None or (isinstance(seed, int) and seed >= 0)):
             raise InputError(f"random_state must be a whole number >= 0 or None, not {seed!r}.")
 
@@ -277,8 +325,25 @@ class ConditionalBarycentre:
         if features is None:
             return np.zeros(size, np.int64), self.levels_
         found = encode_columns(features, "legitimate_features", size)
-        check_width(found.labels[0], self.levels_[0])
+        if self._along is None:
+            check_width(found.labels[0], self.levels_[0])
         return found
+
+
+def _along(
+    scores: FloatArray, level: Codes, group: Codes, sample_weight: Column | None
+) -> AlongNumber:
+    """How scores are carried along the number, learned from the rows that count."""
+    if sample_weight is None:
+        return AlongNumber.of(scores, level, group, None)
+    mass = moderate(weights(sample_weight, "sample_weight", scores.size))
+    counted = np.flatnonzero(mass)
+    return AlongNumber.of(
+        scores[counted],
+        level._replace(codes=level.codes[counted]),
+        group._replace(codes=group.codes[counted]),
+        mass[counted],
+    )
 
 
 def _plain(setting: Any) -> Any:  # noqa: ANN401

@@ -6,6 +6,7 @@ Equal numbers are never cut apart, so an atom is a cell. Windows are unions of f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -47,7 +48,7 @@ def sums(code: IntArray, amount: FloatArray, size: int = 0) -> FloatArray:
     return added
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FineCells:
     """Cells of all segments, one segment after the other, rising in rank.
 
@@ -77,7 +78,7 @@ class FineCells:
     effective: FloatArray
     offsets: IntArray
 
-    @property
+    @cached_property
     def of_segment(self) -> IntArray:
         """Segment of every cell, (m,)."""
         return np.repeat(np.arange(self.offsets.size - 1), np.diff(self.offsets))
@@ -106,7 +107,7 @@ class FineCells:
         share = (position - self.centre[below]) / np.where(width > 0.0, width, 1.0)
         return Place(below, above, np.clip(share, 0.0, 1.0))
 
-    @property
+    @cached_property
     def own_places(self) -> Place:
         """Where the lines themselves lie."""
         return self.place(self.segment, self.position)

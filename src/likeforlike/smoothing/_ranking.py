@@ -33,14 +33,20 @@ class Ranking:
     low: FloatArray
     high: FloatArray
 
-    def of(self, numbers: FloatArray, segment: IntArray) -> FloatArray:
-        """Ranks of any numbers: straight lines between those that are known, flat beyond."""
+    def between(
+        self, numbers: FloatArray, segment: IntArray
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """The known numbers on both sides of any numbers, and how much of the way is gone."""
         first, last = self.offsets[segment], self.offsets[segment + 1] - 1
         below = _search(self.numbers, numbers, first, last)
         above = np.minimum(below + 1, last)
         width = self.numbers[above] - self.numbers[below]
         share = (numbers - self.numbers[below]) / np.where(width > 0.0, width, 1.0)
-        share = np.clip(share, 0.0, 1.0)
+        return below, above, np.clip(share, 0.0, 1.0)
+
+    def of(self, numbers: FloatArray, segment: IntArray) -> FloatArray:
+        """Ranks of any numbers: straight lines between those that are known, flat beyond."""
+        below, above, share = self.between(numbers, segment)
         ranks: FloatArray = (1.0 - share) * self.ranks[below] + share * self.ranks[above]
         return ranks
 

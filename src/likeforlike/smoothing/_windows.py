@@ -64,12 +64,10 @@ def windows(cells: FineCells, numbers: FloatArray, wanted: int | None = None) ->
     low, high = np.full(held.size, np.inf), np.full(held.size, -np.inf)
     np.minimum.at(low, of_line, numbers)
     np.maximum.at(high, of_line, numbers)
-    return Windows(
-        of_line, of_cell, segment, centre, low, high, _numbers_at(cells, segment, centre)
-    )
+    return Windows(of_line, of_cell, segment, centre, low, high, number_at(cells, segment, centre))
 
 
-def _numbers_at(cells: FineCells, segment: IntArray, position: FloatArray) -> FloatArray:
+def number_at(cells: FineCells, segment: IntArray, position: FloatArray) -> FloatArray:
     """The number that has this rank in its segment, on straight lines between those there are."""
     ranking = cells.ranking
     of_number = np.repeat(np.arange(ranking.offsets.size - 1), np.diff(ranking.offsets))

@@ -130,7 +130,10 @@ def _segment_sums(mass: FloatArray, values: FloatArray, offsets: IntArray) -> Fl
 
 def segment_counts(atoms: Atoms) -> IntArray:
     """How many rows each of the S segments stands for; 0 for an empty one."""
-    rows: IntArray = np.diff(np.concatenate([[0], np.cumsum(atoms.counts)])[atoms.offsets])
+    rows = np.zeros(atoms.offsets.size - 1, np.int64)
+    filled = atoms.offsets[:-1] < atoms.offsets[1:]
+    if filled.any():
+        rows[filled] = np.add.reduceat(atoms.counts, atoms.offsets[:-1][filled])
     return rows
 
 

@@ -1,0 +1,109 @@
+"""Training without bins: what a cut of the disparity costs, along the admission test of Law School.
+
+Race (white or not) given LSAT, race among the inputs. The same networks, splits and strengths are
+trained against `FairLeap` in 5, 10 and 20 bins of LSAT, which have equal numbers of rows, and
+against `SmoothFairLeap`. Everything is measured on test rows: squared error, and the disparity
+along LSAT as an audit without bins estimates it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from likeforlike import FairLeap, SmoothFairLeap
+from likeforlike._arrays import FloatArray
+from likeforlike.datasets import Dataset, load_law_school
+from likeforlike.experiments._split import Split, split
+from likeforlike.experiments._task import network_scores
+from likeforlike.nn._training import Recipe
+from likeforlike.nn._validation import smooth_disparity
+from likeforlike.penalties import Layout, Penalty
+
+__all__ = ["CUTS", "STRENGTHS", "at_cut", "run"]
+
+STRENGTHS = (0.0, 0.1, 0.2, 0.4, 0.7, 1.2, 2.0, 3.5, 6.0, 10.0, 20.0, 40.0, 80.0)
+CUTS = (0.25, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9)
+_BINS = (5, 10, 20)
+_SHARES = (0.48, 0.12, 0.4)
+_INPUTS = ("ugpa", "fam_inc", "fulltime", "tier", "lsat")
+
+
+def race_given_lsat() -> Dataset:
+    """Law School with race, white or not, for groups and LSAT itself for levels."""
+    law = load_law_school()
+    white = pl.col("race1") == "white"
+    race = pl.when(white).then(pl.lit("white")).otherwise(pl.lit("not white"))
+    frame = law.frame.drop_nulls("race1").with_columns(race=race)
+    return Dataset(frame, _INPUTS, law.target, "race", ("lsat",), law.task, law.provenance)
+
+
+def run(seeds: int, epochs: int = 60, strengths: tuple[float, ...] = STRENGTHS) -> dict[str, Any]:
+    """Squared error and squared disparity of every method, split and strength."""
+    data = race_given_lsat()
+    parts = split(data, range(seeds), shares=_SHARES, with_sensitive=True)
+    methods: dict[str, tuple[Penalty, FloatArray | None]] = {
+        f"{bins} bins": (FairLeap(), _binned(data, bins)) for bins in _BINS
+    }
+    methods["smooth"] = (SmoothFairLeap(), None)
+    found = {}
+    for name, (penalty, levels) in methods.items():
+        recipe = Recipe(
+            parts.loss, penalty, batch_size=256, max_epochs=epochs, patience=max(15, epochs // 4)
+        )
+        trained = parts if levels is None else _with_levels(parts, data, levels)
+        found[name] = _measured(network_scores(trained, recipe, strengths), parts)
+    return {"seeds": seeds, "strengths": list(strengths), "rows": len(data.groups), "found": found}
+
+
+def _binned(data: Dataset, bins: int) -> FloatArray:
+    """The bin of every row; equal tests stay together."""
+    test = data.levels
+    edges = np.quantile(test, np.arange(1, bins) / bins)
+    return np.searchsorted(edges, test, side="left").astype(np.float64)
+
+
+def _with_levels(parts: Split, data: Dataset, levels: FloatArray) -> Split:
+    """The same rows with other levels."""
+    layout = Layout.of_rows(data.groups, levels)
+    return replace(
+        parts,
+        train=replace(parts.train, layout=layout.take(parts.train_rows)),
+        validation=replace(parts.validation, layout=layout.take(parts.validation_rows)),
+        test=replace(parts.test, layout=layout.take(parts.test_rows)),
+    )
+
+
+def _measured(scores: FloatArray, parts: Split) -> dict[str, Any]:
+    targets = parts.test.targets.double().numpy()
+    errors = ((scores - targets[:, None]) ** 2).mean(axis=2)
+    layouts = [parts.test.layout.of_model(k) for k in range(len(scores))]
+    squares = [
+        [smooth_disparity(np.ascontiguousarray(one), layout).squared for one in of_split]
+        for of_split, layout in zip(scores, layouts, strict=True)
+    ]
+    return {"error": errors.tolist(), "squared": squares}
+
+
+def at_cut(errors: FloatArray, squares: FloatArray, cut: float, free: float) -> float:
+    """The least error at which the disparity is cut by this much, on lines between strengths.
+
+    Parameters
+    ----------
+    errors, squares : (k,) of one method, by rising strength.
+    free : the disparity without a penalty.
+    """
+    sizes = np.sqrt(np.maximum(squares, 0.0))
+    wanted = (1.0 - cut) * free
+    best = np.inf
+    for low, high in zip(range(sizes.size - 1), range(1, sizes.size), strict=True):
+        a, b = sizes[low], sizes[high]
+        if min(a, b) <= wanted <= max(a, b):
+            part = 0.0 if a == b else (a - wanted) / (a - b)
+            best = min(best, float(errors[low] + part * (errors[high] - errors[low])))
+    if not np.isfinite(best) and (sizes <= wanted).any():
+        best = float(errors[sizes <= wanted].min())
+    return best

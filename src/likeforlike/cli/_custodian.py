@@ -1,0 +1,115 @@
+"""`likeforlike custodian`: the side of those who hold A."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from likeforlike.cli._shared import TableFile
+from likeforlike.cli._terminal import Terminal
+
+custodian_app: typer.Typer = typer.Typer(
+    no_args_is_help=True,
+    help="Hold A for others: a ledger with a budget, and answers with noise.",
+)
+
+LedgerFile = Annotated[Path, typer.Option(help="The ledger; keep it, and keep it to yourself.")]
+# Beyond this a row that is singled out is known with 98% certainty.
+_LARGE = 4.0
+
+
+@custodian_app.command("init")
+def init_command(
+    table: TableFile,
+    known_by: Annotated[
+        str, typer.Option("--id", help="Column by which both teams know the rows.")
+    ],
+    sensitive: Annotated[str, typer.Option(help="Column whose values are the groups.")],
+    ledger: LedgerFile,
+    epsilon: Annotated[float, typer.Option(help="The whole budget.")],
+    delta: Annotated[float, typer.Option(help="Of sums; far below one over the rows.")] = 1e-6,
+    person: Annotated[
+        str | None, typer.Option(help="Column that says whose a row is, if people have several.")
+    ] = None,
+) -> None:
+    """Open a ledger for the table that holds A."""
+    from likeforlike.teams._held_table import HeldTable, open_ledger
+
+    held = HeldTable(table, known_by, sensitive, person)
+    custodian = open_ledger(held, ledger, epsilon, delta)
+    terminal = Terminal()
+    terminal.print(
+        f"Opened {ledger} for {len(custodian.groups)} groups ({', '.join(custodian.groups)}), "
+        f"with a budget of epsilon = {epsilon:g} at delta = {delta:g}."
+    )
+    if epsilon > _LARGE:
+        terminal.print(
+            f"epsilon = {epsilon:g} lets a row that is singled out be guessed almost surely; do "
+            "not call that private."
+        )
+
+
+@custodian_app.command("answer")
+def answer_command(
+    request: Annotated[Path, typer.Argument(help="What the modellers sent: .json or .parquet.")],
+    ledger: LedgerFile,
+    epsilon: Annotated[float, typer.Option(help="What this answer may tell about one person.")],
+    out: Annotated[Path, typer.Option(help="Write the release here, for the modellers.")],
+    table: Annotated[
+        Path | None, typer.Option(help="Where the table is now, if it has been moved.")
+    ] = None,
+) -> None:
+    """Answer a request: book its cost, add noise, write the release."""
+    from likeforlike.files._writing import check_writable
+    from likeforlike.teams._held_table import reopen
+    from likeforlike.teams._ledger import Ledger
+    from likeforlike.teams._requests import Request
+
+    # Nothing is booked for an answer that could not be delivered.
+    check_writable(out)
+    asked, book = Request.read(request), Ledger(ledger)
+    before = book.spent
+    release = reopen(book, table).answer(asked, epsilon=epsilon)
+    release.write(out)
+    spent = book.spent
+    cost = (
+        "It was answered before and costs nothing"
+        if spent == before
+        else f"It costs epsilon = {spent - before:.4g}"
+    )
+    Terminal().print(
+        f"Written: {out} ({release.kind} of {len(asked.ids):,} rows). {cost}; spent {spent:.4g} of "
+        f"{book.epsilon:g}, left {book.left:.4g}."
+    )
+
+
+@custodian_app.command("status")
+def status_command(
+    ledger: LedgerFile,
+    receipt: Annotated[
+        list[Path] | None, typer.Option(help="A release somebody kept; may be repeated.")
+    ] = None,
+) -> None:
+    """Say what was answered and what is left; with --receipt, whether an answer is in the ledger.
+
+    Exit code 1 if a receipt is not in the ledger: an older copy was put in its place.
+    """
+    from likeforlike.teams._ledger import Ledger
+    from likeforlike.teams._releases import Release
+
+    book, terminal = Ledger(ledger), Terminal()
+    for entry in book.entries():
+        if entry["kind"] == "booking":
+            what = f"epsilon {entry['epsilon']}" if entry["rho"] == "0" else f"rho {entry['rho']}"
+            terminal.print(f"{entry['at']}  {entry['what']}  {what}")
+    terminal.print(
+        f"Spent {book.spent:.4g} of epsilon = {book.epsilon:g} at delta = {book.delta:g}; "
+        f"left {book.left:.4g}."
+    )
+    missing = [path for path in receipt or [] if not book.holds(Release.read(path).receipt)]
+    for path in missing:
+        terminal.print(f"{path} is not in this ledger: an older copy was put in its place.")
+    if missing:
+        raise typer.Exit(1)

@@ -1,0 +1,244 @@
+"""Scores carried along a number to the centres of windows, and back.
+
+The barycentre of a window would also repair what scores owe to the number inside it, which is
+nobody's disparity. So scores are first carried to the centre of their window (`smoothing`),
+repaired there, and carried back:
+
+- many different scores, with one model of what scores owe to the number. The gaps of the groups in
+  every window are taken out before it is fitted, and added again at the centre, in two rounds:
+  otherwise the model would contain P(A | L) times the gap, and a wide window would hide a part of
+  it;
+- decisions and ratings, as ranks among all who have the same number, with a lot inside each step.
+  Repaired ranks become decisions and ratings again.
+
+The carry sees to the number; windows only have to follow how the disparity changes along it. The
+maps of a window are as noisy as its smaller group is small, so windows are cut where the two
+largest groups meet equally often, and hold 600 effective rows of theirs, n_a n_b / (n_a + n_b), or
+1000 of decisions and ratings, whose lots add noise. There are at most max(4, n^(1/3)) windows, and
+of decisions and ratings at least 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.disparity._columns import Codes
+from likeforlike.disparity._numbered_levels import numbered_levels
+from likeforlike.errors import InputError
+from likeforlike.smoothing._carry import ScaleCarry, ValueCarry, fit_carry, law_at, scale_carry
+from likeforlike.smoothing._fine_cells import FineCells, Place, fine_cells
+from likeforlike.smoothing._windows import number_at
+
+_WHO = "smooth=True"
+_FEW_WINDOWS = 4.0
+_ROUNDS = 2
+# Tables of laws are made for this many rows at a time.
+_AT_A_TIME = 65_536
+_STREAM = 5
+
+
+class Journey(NamedTuple):
+    """Rows at the centres of their windows, and how they get home.
+
+    Attributes
+    ----------
+    scores : (n,) floats, as they are compared there.
+    window : (n,) windows and their labels.
+    start, end : places of the rows, and of the centres of their windows.
+    """
+
+    scores: FloatArray
+    window: Codes
+    start: Place
+    end: Place
+
+
+class _Windows(NamedTuple):
+    """Window of every fine cell, (m,); segment and centre of every window, (K,)."""
+
+    of_cell: IntArray
+    segment: IntArray
+    centre: FloatArray
+
+
+class _Gaps(NamedTuple):
+    """What is taken out of scores before they are carried.
+
+    Attributes
+    ----------
+    of_group : (K, G) floats, by how much the mean of a group is above that of the largest one.
+    of_all : (K,) floats, by how much the mean of everybody is.
+    """
+
+    of_group: FloatArray
+    of_all: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class AlongNumber:
+    """A carry that was fitted to scores, for these and for other rows.
+
+    Attributes
+    ----------
+    cells : fine cells of the rows in `fit`.
+    categories : labels of the segments.
+    windows, labels : and for every window the number at its centre, with the category if there are
+        any.
+    model, gaps : how scores depend on the number, without the gaps of the groups.
+    """
+
+    cells: FineCells
+    categories: tuple[Hashable, ...]
+    windows: _Windows
+    labels: tuple[Hashable, ...]
+    model: ScaleCarry | ValueCarry
+    gaps: _Gaps
+
+    @classmethod
+    def of(
+        cls, scores: FloatArray, level: Codes, group: Codes, mass: FloatArray | None
+    ) -> AlongNumber:
+        """Fit the carry to scores (n,) with weights (n,) > 0."""
+        levels = numbered_levels(level.labels, _WHO)
+        there, segment = np.unique(levels.category[level.codes], return_inverse=True)
+        cells = fine_cells(levels.numbers[level.codes], segment, mass=mass)
+        categories = tuple(levels.categories[k] for k in there.tolist())
+        model = fit_carry(cells, scores)
+        least, held = (1.0, 600.0) if isinstance(model, ScaleCarry) else (_FEW_WINDOWS, 1000.0)
+        windows = _windows(cells, _overlap(cells, group.codes), least, held)
+        labels: tuple[Hashable, ...] = tuple(
+            number_at(cells, windows.segment, windows.centre).tolist()
+        )
+        if len(levels.categories) > 1:
+            named = (categories[k] for k in windows.segment.tolist())
+            labels = tuple(zip(named, labels, strict=True))
+        shape = windows.centre.size, len(group.labels)
+        gaps = _Gaps(np.zeros(shape), np.zeros(shape[0]))
+        for _ in range(_ROUNDS if isinstance(model, ScaleCarry) else 0):
+            before = cls(cells, categories, windows, labels, model, gaps)
+            gaps = before._gaps_of(scores, group)
+            of_row = gaps.of_group[windows.of_cell[cells.cell], group.codes]
+            model = scale_carry(cells, scores - of_row)
+        return cls(cells, categories, windows, labels, model, gaps)
+
+    def _gaps_of(self, scores: FloatArray, group: Codes) -> _Gaps:
+        """Gaps between the rows in `fit`, at the centres."""
+        window = self.windows.of_cell[self.cells.cell]
+        start, end = self.cells.own_places, self._centres(window)
+        carried = self._carried(scores, group.codes, window, start, end)
+        size = len(self.labels), len(group.labels)
+        cell = window * size[1] + group.codes
+        mass = np.bincount(cell, self.cells.mass, minlength=size[0] * size[1]).reshape(size)
+        summed = np.bincount(cell, self.cells.mass * carried, minlength=size[0] * size[1])
+        rows = np.bincount(cell, minlength=size[0] * size[1]).reshape(size)
+        mean = summed.reshape(size) / np.where(mass > 0.0, mass, 1.0)
+        largest = int(np.argmax(np.bincount(group.codes)))
+        # Of a single row no gap is known.
+        known = (rows > 1) & (rows[:, [largest]] > 1)
+        of_group = np.where(known, mean - mean[:, [largest]], 0.0)
+        return _Gaps(of_group, (mass * of_group).sum(axis=1) / mass.sum(axis=1))
+
+    def out(self, scores: FloatArray, level: Codes, group: IntArray, seed: int | None) -> Journey:
+        """Carry scores (n,) of groups (n,) to the centres of their windows."""
+        start = self._start(level)
+        window = self.windows.of_cell[np.where(start.share < 0.5, start.below, start.above)]
+        end = self._centres(window)
+        if isinstance(self.model, ScaleCarry):
+            compared = self._carried(scores, group, window, start, end)
+        else:
+            compared = _ranks(self.model, scores, start, seed)
+        return Journey(compared, Codes(window, self.labels), start, end)
+
+    def _start(self, level: Codes) -> Place:
+        levels = numbered_levels(level.labels, _WHO)
+        known = {label: k for k, label in enumerate(self.categories)}
+        unknown = [label for label in levels.categories if label not in known]
+        if unknown:
+            raise InputError(
+                f"legitimate_features has {unknown[0]!r}, which fit has not seen; it knows "
+                f"{list(self.categories)}."
+            )
+        segment = np.array([known[label] for label in levels.categories])[levels.category]
+        position = self.cells.ranking.of(levels.numbers, segment)
+        return self.cells.place(segment[level.codes], position[level.codes])
+
+    def _centres(self, window: IntArray) -> Place:
+        return self.cells.place(self.windows.segment, self.windows.centre).of(window)
+
+    def _carried(
+        self, scores: FloatArray, group: IntArray, window: IntArray, start: Place, end: Place
+    ) -> FloatArray:
+        assert isinstance(self.model, ScaleCarry)
+        gap = self.gaps.of_group[window, group]
+        carried: FloatArray = self.model.move(scores - gap, start, end) + gap
+        return carried
+
+    def back(self, repaired: FloatArray, journey: Journey) -> FloatArray:
+        """Carry what was repaired from the centres to where the rows are."""
+        if isinstance(self.model, ScaleCarry):
+            gap = self.gaps.of_all[journey.window.codes]
+            home: FloatArray = self.model.move(repaired - gap, journey.end, journey.start) + gap
+            return home
+        values = self.model.values
+        found = np.empty(repaired.size, np.int64)
+        for some in _blocks(repaired.size):
+            law = law_at(self.model.law, journey.start.of(some))
+            found[some] = (law < repaired[some, None]).sum(axis=1)
+        return values[np.minimum(found, values.size - 1)]
+
+
+def _ranks(model: ValueCarry, scores: FloatArray, start: Place, seed: int | None) -> FloatArray:
+    """Ranks (n,) of decisions and ratings among all of the same number, by lot inside a step."""
+    # Ratings that were not there in fit count as the nearest one.
+    middles = (model.values[1:] + model.values[:-1]) / 2.0
+    code = np.searchsorted(middles, scores)
+    # A stream of its own: data may have been made with the same seed.
+    lot = np.random.default_rng(None if seed is None else [seed, _STREAM]).random(scores.size)
+    ranks = np.empty(scores.size)
+    for some in _blocks(scores.size):
+        law = law_at(model.law, start.of(some))
+        lines = np.arange(some.size)
+        high = law[lines, code[some]]
+        low = np.where(code[some] > 0, law[lines, np.maximum(code[some] - 1, 0)], 0.0)
+        ranks[some] = high - (high - low) * lot[some]
+    return ranks
+
+
+def _blocks(size: int) -> list[IntArray]:
+    """Numbers of rows, some at a time."""
+    return np.split(np.arange(size), np.arange(_AT_A_TIME, size, _AT_A_TIME))
+
+
+def _overlap(cells: FineCells, group: IntArray) -> FloatArray:
+    """n_a n_b / (n_a + n_b) of the two largest groups in every fine cell, (m,)."""
+    largest = np.argsort(-np.bincount(group, minlength=2), kind="stable")[:2]
+    size = cells.total.size
+    first, second = (np.bincount(cells.cell[group == a], minlength=size) for a in largest)
+    overlap: FloatArray = first * second / np.maximum(first + second, 1)
+    return overlap
+
+
+def _windows(cells: FineCells, overlap: FloatArray, least: float, held: float) -> _Windows:
+    """Cut every segment into windows of equal overlap: `held` each, and `least` of them or more."""
+    of_segment, n_segments = cells.of_segment, cells.offsets.size - 1
+    whole = np.bincount(of_segment, overlap, minlength=n_segments)
+    rows = np.bincount(cells.segment, cells.rows, minlength=n_segments)
+    most = np.maximum(_FEW_WINDOWS, np.round(np.cbrt(rows)))
+    counts = np.clip(np.floor(whole / held), least, most).astype(np.int64)
+    before = np.r_[0.0, np.cumsum(whole)][of_segment]
+    reached = np.cumsum(overlap) - overlap / 2.0 - before
+    share = reached / np.where(whole > 0.0, whole, 1.0)[of_segment]
+    last = counts[of_segment] - 1
+    inner = np.clip(np.floor(share * counts[of_segment]).astype(np.int64), 0, last)
+    code = np.r_[0, np.cumsum(counts)][of_segment] + inner
+    there, of_cell = np.unique(code, return_inverse=True)
+    # A window where nobody meets has a centre too.
+    weight = overlap + 1e-9 * cells.total
+    centre = np.bincount(of_cell, weight * cells.centre) / np.bincount(of_cell, weight)
+    begins = np.searchsorted(of_cell, np.arange(there.size))
+    return _Windows(of_cell, of_segment[begins], centre)

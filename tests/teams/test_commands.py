@@ -1,0 +1,185 @@
+"""Both teams on the command line, each in a folder of its own, with files that go between them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+import pytest
+
+from likeforlike.errors import InputError
+from likeforlike.teams import Custodian, Ledger, Request
+from tests import schema
+from tests.command import Called, call
+
+ROWS = 3000
+GROUPS = ("quartz", "basalt")
+
+
+class Teams(NamedTuple):
+    """Folders of both teams, and everything that modellers saw on their terminal."""
+
+    modellers: Path
+    custodian: Path
+    seen: list[Called]
+
+
+PLAN = ["audit", "scores.csv", "--score", "score", "--legitimate", "level", "--id", "id"]
+INIT = ["custodian", "init", "people.csv", "--id", "id", "--sensitive", "rock"]
+ANSWER = ["custodian", "answer", "request.json", "--ledger", "a.ledger", "--epsilon", "0.5"]
+
+
+def command(arguments: list[str], folder: Path) -> Called:
+    return call(*arguments, cwd=folder)
+
+
+def person(k: int) -> str:
+    return f"person-{k:05d}"
+
+
+@pytest.fixture(scope="module")
+def teams(tmp_path_factory: pytest.TempPathFactory) -> Teams:
+    """A plan, an answer and an audit, from one folder to the other and back."""
+    rng = np.random.default_rng(0)
+    modellers, custodian = (tmp_path_factory.mktemp(name) for name in ("modellers", "custodian"))
+    ids = [person(k) for k in range(ROWS)]
+    group, level = rng.integers(0, 2, ROWS), rng.integers(0, 3, ROWS)
+    score = rng.normal(size=ROWS) + 0.2 * group
+    pl.DataFrame({"id": ids, "level": level, "score": score}).write_csv(modellers / "scores.csv")
+    held = pl.DataFrame({"id": ids, "rock": [GROUPS[g] for g in group]})
+    held.sample(fraction=1.0, shuffle=True, seed=1).write_csv(custodian / "people.csv")
+    seen = [command([*PLAN, "--plan", "request.json"], modellers)]
+    opened = command([*INIT, "--ledger", "a.ledger", "--epsilon", "1"], custodian)
+    assert opened.returncode == 0, opened.stderr
+    shutil.copy(modellers / "request.json", custodian)
+    answered = command([*ANSWER, "--out", "release.json"], custodian)
+    assert answered.returncode == 0, answered.stderr
+    assert "left 0.5" in answered.stdout
+    shutil.copy(custodian / "release.json", modellers)
+    read = [*PLAN, "--release", "release.json", "--sensitive", "rock", "--permutations", "99"]
+    seen.append(command([*read, "--report", "page.html", "--json", "audit.json"], modellers))
+    assert [each.returncode for each in seen] == [0, 0], seen
+    return Teams(modellers, custodian, seen)
+
+
+def test_the_audit_is_one(teams: Teams) -> None:
+    document = json.loads((teams.modellers / "audit.json").read_text("utf-8"))
+    schema.check(document)
+    assert document["roles"]["sensitive"] == "rock"
+    assert "epsilon = 0.5" in (teams.modellers / "page.html").read_text("utf-8")
+    assert "among people with equal level" in teams.seen[1].stdout.lower()
+
+
+def test_no_file_of_the_modellers_has_a_group_of_a_row(teams: Teams) -> None:
+    """Whatever names rows names no group, and whatever names groups names no row."""
+    texts = {path.name: path.read_text("utf-8") for path in teams.modellers.iterdir()}
+    texts |= {f"terminal {k}": said.stdout + said.stderr for k, said in enumerate(teams.seen)}
+    assert {"scores.csv", "request.json", "release.json", "page.html", "audit.json"} <= set(texts)
+    for name, text in texts.items():
+        groups, rows = any(group in text for group in GROUPS), "person-" in text
+        assert not (groups and rows), name
+        # Nor is there a list with an entry for every row beside those that modellers wrote.
+        if name.endswith(".json") and name != "request.json":
+            assert longest_list(json.loads(text)) < ROWS / 4
+    # The test can fail: the custodian's own table is what must not be there.
+    held = (teams.custodian / "people.csv").read_text("utf-8")
+    assert any(group in held for group in GROUPS)
+    assert "person-" in held
+
+
+def longest_list(value: object) -> int:
+    if isinstance(value, dict):
+        return max(map(longest_list, value.values()), default=0)
+    if isinstance(value, list):
+        return max(len(value), *map(longest_list, value)) if value else 0
+    return 0
+
+
+def test_nothing_the_custodian_says_names_a_group_of_a_row(teams: Teams, tmp_path: Path) -> None:
+    """Refusals, too, may be passed on to modellers."""
+    held = {person(0): GROUPS[0], person(1): GROUPS[1], person(2): GROUPS[1]}
+    custodian = Custodian(held, Ledger(tmp_path / "a", epsilon=0.1))
+    asked = Request.read(teams.modellers / "request.json")
+    attempts: list[Callable[[], object]] = [
+        lambda: custodian.answer(asked, epsilon=0.05),
+        lambda: custodian.randomise([person(0), person(1)], epsilon=5.0),
+        lambda: Custodian(held, custodian.ledger, dict.fromkeys(held, "one person")),
+        lambda: Custodian({**held, person(3): None}, custodian.ledger),
+    ]
+    for attempt in attempts:
+        with pytest.raises(InputError) as refused:
+            attempt()
+        assert not any(group in str(refused.value) for group in GROUPS)
+
+
+def test_a_request_is_answered_once_and_the_budget_holds(teams: Teams) -> None:
+    again = command([*ANSWER, "--out", "again.json"], teams.custodian)
+    assert "costs nothing" in " ".join(again.stdout.split())
+    first, second = (
+        (teams.custodian / name).read_text() for name in ("release.json", "again.json")
+    )
+    assert first == second
+    more = [*ANSWER[:-1], "0.6", "--out", "more.json"]
+    refused = command(more, teams.custodian)
+    assert refused.returncode == 2
+    assert "0.5 is left" in " ".join(refused.stderr.split())
+    assert not (teams.custodian / "more.json").exists()
+
+
+def test_status_knows_receipts(teams: Teams, tmp_path: Path) -> None:
+    status = ["custodian", "status", "--ledger", "a.ledger", "--receipt", "release.json"]
+    known = command(status, teams.custodian)
+    assert known.returncode == 0
+    assert "left 0.5" in known.stdout
+    Ledger(tmp_path / "a.ledger", epsilon=1.0)
+    shutil.copy(teams.custodian / "release.json", tmp_path)
+    unknown = command(status, tmp_path)
+    assert unknown.returncode == 1
+    assert "older copy" in unknown.stdout
+
+
+def test_a_table_that_was_changed_is_refused(teams: Teams, tmp_path: Path) -> None:
+    for name in ("people.csv", "a.ledger", "request.json"):
+        shutil.copy(teams.custodian / name, tmp_path)
+    lines = (tmp_path / "people.csv").read_text().splitlines()
+    at = next(k for k, line in enumerate(lines) if GROUPS[0] in line)
+    lines[at] = lines[at].replace(*GROUPS)
+    (tmp_path / "people.csv").write_text("\n".join(lines) + "\n")
+    before = (tmp_path / "a.ledger").read_bytes()
+    moved = command([*ANSWER, "--table", "people.csv", "--out", "release.json"], tmp_path)
+    assert moved.returncode == 2
+    assert "not the table" in " ".join(moved.stderr.split())
+    assert (tmp_path / "a.ledger").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([*PLAN[:-2], "--plan", "r.json"], "--id must name"),
+        ([*PLAN, "--plan", "r.txt"], "must end in"),
+        ([*PLAN, "--plan", "r.json", "--weight", "level"], "--weight is not for"),
+        ([*PLAN, "--release", "none.json"], "cannot be read"),
+        ([*PLAN[:-1], "nobody", "--plan", "r.json"], "no column 'nobody'"),
+        (PLAN, "--sensitive must name"),
+    ],
+)
+def test_what_is_missing_is_said(teams: Teams, arguments: list[str], words: str) -> None:
+    said = command(arguments, teams.modellers)
+    assert said.returncode == 2
+    assert words in " ".join(said.stderr.split())
+    assert not list(teams.modellers.glob("r.*"))
+
+
+def test_rows_without_a_value_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "scores.csv").write_text("id,level,score\n1,a,0.5\n2,NA,0.4\n3,a,x\n")
+    said = command([*PLAN, "--plan", "r.json"], tmp_path)
+    assert "score has 1 missing value(s), the first at row 2" in " ".join(said.stderr.split())
+    (tmp_path / "people.csv").write_text("id,rock\n1,a\n1,b\n")
+    said = command([*INIT, "--ledger", "l", "--epsilon", "1"], tmp_path)
+    assert said.returncode == 2
+    assert not (tmp_path / "l").exists()

@@ -1,0 +1,65 @@
+"""More than 20,000 calls with what nobody would send on purpose; `python -m tools.fuzz` makes more.
+
+Every call succeeds or is refused in our own words. Another exception, a warning about arithmetic, a
+number that is not finite or out of range, and a crash are failures; so is a call that never ends.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.fuzz import TARGETS
+from tools.fuzz.__main__ import main
+from tools.fuzz.draw import Draw
+from tools.fuzz.runner import Report, Target, run_case, run_cases
+
+LEAST = 20_000
+
+
+def test_there_are_enough_calls() -> None:
+    assert sum(target.share for target in TARGETS.values()) >= LEAST
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("name", TARGETS)
+def test_odd_calls_are_answered_or_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIKEFORLIKE_THREADS", "1")
+    target, report = TARGETS[name], Report()
+    run_cases({name: target}, {name: target.share}, report, watched=False)
+    assert report.calls == target.share
+    assert not report.failures, "\n".join(report.lines())
+    # Calls that are all refused would try nothing.
+    assert report.done[name] > 0.05 * target.share
+
+
+# The runner itself -------------------------------------------------------------------------------
+
+
+def _fails(draw: Draw) -> None:
+    draw.call(int, "no number")
+
+
+def _divides(draw: Draw) -> None:
+    import numpy as np
+
+    draw.call(np.divide, np.ones(1), np.zeros(1))
+
+
+@pytest.mark.parametrize(
+    ("run", "error"),
+    [(_fails, "ValueError: invalid literal"), (_divides, "RuntimeWarning: divide")],
+)
+def test_foreign_errors_and_arithmetic_are_failures(run: object, error: str) -> None:
+    report = Report()
+    run_case("toy:1", Target(run, 1), report)  # type: ignore[arg-type]  # what a target calls
+    [failure] = report.failures
+    assert failure.error.startswith(error)
+    assert failure.case == "toy:1"
+    assert failure.calls
+    assert "1 times" in "\n".join(report.lines())
+
+
+def test_a_call_can_be_made_once_more(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--case", "dd:7"]) == 0
+    assert main(["--calls", "0.001", "--only", "dd", "--reasons"]) == 0
+    assert capsys.readouterr().out.count("\ndd ") == 2
