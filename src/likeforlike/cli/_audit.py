@@ -35,6 +35,7 @@ from likeforlike.cli._shared import (
     Separator,
     TableFiles,
     deliver,
+    one_column,
     resampling_bar,
     tell_delivered,
 )
