@@ -24,10 +24,10 @@ LIMITS = {
     "depth_audit": 14,
     "depth_training": 18,
     "cycles": 0,
-    "lines": 44_500,
-    "lines_repeated_in_shape": 153,
+    "lines": 43_500,
+    "lines_repeated_in_shape": 190,
     "lines_repeated_in_text": 197,
-    "lines_of_longest_file": 726,
+    "lines_of_longest_file": 733,
     "noqa": 101,
 }
 

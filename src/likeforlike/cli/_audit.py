@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -18,11 +18,10 @@ from likeforlike.cli._options import (
     engine_of,
 )
 from likeforlike.cli._pipelines import (
-    audit_by,
     deliver_pairs,
     deliver_verdict,
     given_options,
-    judged,
+    judged_audit,
     policy_for,
     source_of,
     tell_pipeline,
@@ -35,15 +34,11 @@ from likeforlike.cli._shared import (
     Separator,
     TableFiles,
     deliver,
-    one_column,
     resampling_bar,
     tell_delivered,
 )
-from likeforlike.cli._terminal import Terminal, level_table, summary_text
 from likeforlike.errors import InputError
-
-if TYPE_CHECKING:
-    from likeforlike.auditing import Audit
+from likeforlike.report._terminal import Terminal, show
 
 _EXIT = {"pass": 0, "fail": 1, "investigate": 3}
 
@@ -53,7 +48,7 @@ def audit_command(
     files: TableFiles,
     score: Annotated[str | None, typer.Option(help="Column of scores or decisions.")] = None,
     sensitive: Annotated[
-        list[str] | None, typer.Option(help="Column whose values are the groups.")
+        list[str] | None, typer.Option(help="Column whose values are the groups; may be repeated.")
     ] = None,
     legitimate: LegitimateOption = None,
     weight: WeightOption = None,
@@ -81,7 +76,10 @@ def audit_command(
     ] = "step-down",
     min_cell: Annotated[int, typer.Option(help="Mark levels with fewer rows of a group.")] = 20,
     reference: Annotated[
-        str | None, typer.Option(help="Compare all groups with this one only.")
+        list[str] | None,
+        typer.Option(
+            help="Compare all groups with this one only; of several columns, COLUMN=GROUP."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the permutations.")] = 0,
     score_range: Annotated[
@@ -102,6 +100,11 @@ def audit_command(
         Path | None,
         typer.Option(help="TOML file with roles, settings and thresholds, and who set them."),
     ] = None,
+    unit: Annotated[str | None, typer.Option(help="Of the scores, such as EUR.")] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(help="ll144: add the summary of New York City's Local Law 144."),
+    ] = None,
     threshold: Annotated[
         float | None, typer.Option(help="Largest disparity allowed; sets the exit code.")
     ] = None,
@@ -114,13 +117,6 @@ def audit_command(
     no_usual_nulls: NoUsualNulls = False,  # noqa: FBT002
     report: Annotated[Path | None, typer.Option(help="Write an HTML page here.")] = None,
     json: Annotated[str | None, typer.Option(help="Write JSON here; - prints it.")] = None,
-    junit: Annotated[
-        Path | None, typer.Option(help="Write the verdict here, as JUnit XML for build servers.")
-    ] = None,
-    pairs: Annotated[
-        Path | None,
-        typer.Option(help="Write people with low scores and their comparators here, as CSV."),
-    ] = None,
     known_by: Annotated[
         str | None, typer.Option("--id", help="Column by which a custodian knows the rows.")
     ] = None,
@@ -131,6 +127,13 @@ def audit_command(
     release: Annotated[
         Path | None, typer.Option(help="Audit without A: read the custodian's answer to the plan.")
     ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(help="Write the verdict here, as JUnit XML for build servers.")
+    ] = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(help="Write people with low scores and their comparators here, as CSV."),
+    ] = None,
 ) -> None:
     """Audit the scores in a file, or in several that `likeforlike summarise` wrote.
 
@@ -138,13 +141,27 @@ def audit_command(
     does not settle it). 2 means wrong input or usage, 70 an error nobody expected.
     """
     from likeforlike.auditing._salt_file import kept_salt
-    from likeforlike.cli._plan import planned_of, read_plan, refuse_others, write_plan
+    from likeforlike.cli._plan import Planned, judged_plan, refuse_others, write_plan
+    from likeforlike.files._csv import CsvOptions
     from likeforlike.files._writing import check_writable
     from likeforlike.transport._numba import spare_linear_algebra
 
     spare_linear_algebra()
     for path in (report, None if json == "-" else json, junit, pairs):
         check_writable(path)
+    if plan is not None or release is not None:
+        refuse_others(context)
+    planned = Planned(
+        files[0],
+        score,
+        sensitive,
+        legitimate or (),
+        known_by,
+        CsvOptions(separator, encoding, tuple(null_value or ()), not no_usual_nulls),
+    )
+    if plan is not None:
+        write_plan(planned, plan)
+        return
     arguments = {
         "score": score,
         "sensitive": sensitive,
@@ -160,9 +177,11 @@ def audit_command(
         "confidence": confidence,
         "adjustment": adjustment,
         "min_cell": min_cell,
-        "reference": reference,
+        "reference": _reference(reference or [], sensitive),
         "score_range": _score_range(score_range),
         "suppress_below": suppress_below,
+        "unit": unit,
+        "preset": preset,
         "random_state": seed,
         "engine": engine_of(engine),
         "separator": separator,
@@ -173,39 +192,47 @@ def audit_command(
         "of": of,
     }
     asked = given_options(context, arguments, {"seed": "random_state", **NULL_OPTIONS})
-    if plan is not None or release is not None:
-        others = {"weight": weight, "cluster": cluster, "bins": bins}
-        refuse_others({**others, "policy": policy, "pairs": pairs})
-    if plan is not None:
-        write_plan(planned_of(files, asked, sensitive, known_by), plan)
-        return
     rules = policy_for(policy, asked, needs_verdict=junit is not None)
+    source = source_of(files)
+    if salt_file is not None:
+        asked["salt"] = kept_salt(salt_file)
     with resampling_bar(permutations) as advance:
-        if release is not None:
-            planned = planned_of(files, asked, sensitive, known_by)
-            audited: Audit = read_plan(
-                planned, release, confidence=confidence, permutations=permutations, seed=seed
-            )
+        if release is None:
+            audited, ruling = judged_audit(source, rules, asked, advance)
         else:
-            source = source_of(files)
-            if sensitive is not None:
-                asked["sensitive"] = one_column(sensitive)
-            if salt_file is not None:
-                asked["salt"] = kept_salt(salt_file)
-            audited = audit_by(rules, source, asked, advance)
-    ruling = judged(audited, asked)
+            audited, ruling = judged_plan(
+                planned,
+                release,
+                asked,
+                {"confidence": confidence, "permutations": permutations, "seed": seed},
+            )
     document = audited.to_dict()
     deliver_pairs(audited, pairs)
     deliver(document, report, json)
     deliver_verdict(document, junit)
     # Standard output belongs to the JSON when it goes there; people read on the other stream.
     terminal = Terminal(stderr=json == "-")
-    terminal.print(summary_text(document["finding"], document))
-    terminal.print(level_table(document))
+    show(document, terminal)
     tell_delivered(document, report, json, terminal)
     tell_pipeline(document, (junit, pairs), terminal)
     if ruling is not None:
         raise typer.Exit(_EXIT[ruling.verdict])
+
+
+def _reference(given: list[str], sensitive: list[str] | None) -> str | dict[str, str] | None:
+    """One group, or {column: group} where groups are named with their column."""
+    if not given:
+        return None
+    columns = sensitive or []
+    parts = [text.partition("=") for text in given]
+    if all(separator and column in columns for column, separator, _ in parts):
+        return {column: group for column, _, group in parts}
+    if len(given) > 1 or len(columns) > 1:
+        raise InputError(
+            f"--reference must look like COLUMN=GROUP, once for each sensitive column, not "
+            f"{given[0]!r}."
+        )
+    return given[0]
 
 
 def _score_range(text: str | None) -> tuple[float, float] | None:

@@ -13,8 +13,8 @@ from likeforlike.errors import InputError
 
 if TYPE_CHECKING:
     from likeforlike.auditing import Audit, GateOf, Policy, Ruling, Summary
-    from likeforlike.cli._terminal import Terminal
     from likeforlike.document._types import AuditDocument
+    from likeforlike.report._terminal import Terminal
 
 # How files of summaries are called.
 _ENDING = ".cells"
@@ -65,26 +65,24 @@ def policy_for(
     return policy
 
 
-def audit_by(
-    policy: Policy | None,
+def judged_audit(
     source: Path | Summary,
+    policy: Policy | None,
     asked: Mapping[str, object],
     progress: Callable[[int], None] | None,
-) -> Audit:
-    """Audit by a policy, or by what options say."""
+) -> tuple[Audit, Ruling | None]:
+    """Audit by a policy or by options, and say what the thresholds of either say."""
     from likeforlike.auditing import Policy
 
-    arguments = {name: asked[name] for name in asked.keys() - {"threshold", "of"}}
+    gate = {name: asked[name] for name in ("threshold", "of") if name in asked}
+    arguments = {name: asked[name] for name in asked.keys() - gate.keys()}
     # Without a policy everything is said by options: that of a policy that says nothing.
-    return (policy or Policy("none", {}, ())).audit(source, **arguments, progress=progress)
-
-
-def judged(audited: Audit, asked: Mapping[str, object]) -> Ruling | None:
-    """What the thresholds of a policy or of an option say, if there is one."""
-    if "threshold" in asked:
-        of = cast("GateOf", asked.get("of", "distance"))
-        audited.verdict(cast("float", asked["threshold"]), of=of)
-    return audited.verdicts[-1] if audited.verdicts else None
+    audited = (policy or Policy("none", {}, ())).audit(source, **arguments, progress=progress)
+    if gate:
+        audited.verdict(
+            cast("float", gate["threshold"]), of=cast("GateOf", gate.get("of", "distance"))
+        )
+    return audited, audited.verdicts[-1] if audited.verdicts else None
 
 
 def deliver_verdict(document: AuditDocument, junit: Path | None) -> None:

@@ -4,48 +4,62 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 
-from likeforlike.cli._terminal import Terminal
 from likeforlike.errors import InputError
+from likeforlike.report._terminal import Terminal
 
 if TYPE_CHECKING:
+    import typer
+
+    from likeforlike.auditing import GateOf, Ruling
     from likeforlike.files._csv import CsvOptions
     from likeforlike.teams import AuditPlan, PlanAudit
+
+
+# What an audit without A can be told on the command line.
+_TAKEN = frozenset(
+    [
+        "files",
+        "score",
+        "sensitive",
+        "legitimate",
+        "separator",
+        "encoding",
+        "null_value",
+        "no_usual_nulls",
+        "known_by",
+        "plan",
+        "release",
+        "confidence",
+        "permutations",
+        "seed",
+        "threshold",
+        "of",
+        "report",
+        "json",
+        "junit",
+    ]
+)
+
+
+class _Figures(TypedDict):
+    """How sure intervals are, and how often labels are dealt anew."""
+
+    confidence: float
+    permutations: int
+    seed: int
 
 
 class Planned(NamedTuple):
     """What is said on the command line about an audit without A."""
 
     file: Path
-    score: str
+    score: str | None
     sensitive: Sequence[str] | None
     legitimate: Sequence[str]
     id: str | None
     options: CsvOptions
-
-
-def planned_of(
-    files: Sequence[Path],
-    asked: Mapping[str, object],
-    sensitive: Sequence[str] | None,
-    known_by: str | None,
-) -> Planned:
-    """What was said about an audit without A, which is made of one table."""
-    from likeforlike.files._csv import CsvOptions
-
-    if len(files) > 1:
-        raise InputError("--plan and --release take one file of rows.")
-    if "score" not in asked:
-        raise InputError("--score must name the column of scores or decisions.")
-    options = CsvOptions(
-        cast("str | None", asked.get("separator")),
-        cast("str | None", asked.get("encoding")),
-        tuple(cast("Sequence[str]", asked.get("null_values", ()))),
-        bool(asked.get("usual_nulls", True)),
-    )
-    legitimate = cast("Sequence[str]", asked.get("legitimate", ()))
-    return Planned(files[0], str(asked["score"]), sensitive, legitimate, known_by, options)
 
 
 def write_plan(planned: Planned, request: Path) -> None:
@@ -61,31 +75,44 @@ def write_plan(planned: Planned, request: Path) -> None:
     )
 
 
-def read_plan(
-    planned: Planned, release: Path, *, confidence: float, permutations: int, seed: int
-) -> PlanAudit:
-    """The audit that a release makes of a plan."""
+def _read(planned: Planned, release: Path, figures: _Figures) -> PlanAudit:
     from likeforlike.teams import Release
 
     return _plan(planned).read(
         Release.read(release),
-        confidence=confidence,
-        permutations=permutations,
-        random_state=seed,
+        confidence=figures["confidence"],
+        permutations=figures["permutations"],
+        random_state=figures["seed"],
     )
 
 
-def refuse_others(given: dict[str, object]) -> None:
+def judged_plan(
+    planned: Planned, release: Path, asked: Mapping[str, object], figures: _Figures
+) -> tuple[PlanAudit, Ruling | None]:
+    """The audit that a release makes of a plan, and what a threshold says of it."""
+    audited = _read(planned, release, figures)
+    if "threshold" not in asked:
+        return audited, None
+    of = cast("GateOf", asked.get("of", "distance"))
+    return audited, audited.verdict(cast("float", asked["threshold"]), of=of)
+
+
+def refuse_others(context: typer.Context) -> None:
     """Complain about options that an audit without A cannot take."""
-    named = next((name for name, value in given.items() if value), None)
-    if named is not None:
-        raise InputError(f"--{named} is not for --plan and --release; leave it out.")
+    for option in context.params:
+        source = context.get_parameter_source(option)
+        typed = source is not None and source.name != "DEFAULT"
+        if typed and option not in _TAKEN:
+            name = option.replace("_", "-")
+            raise InputError(f"--{name} is not for --plan and --release; leave it out.")
 
 
 def _plan(planned: Planned) -> AuditPlan:
     from likeforlike.teams import audit_plan
     from likeforlike.teams._named_columns import read_named
 
+    if planned.score is None:
+        raise InputError("--score must name the column of scores or decisions.")
     if planned.id is None:
         raise InputError("--id must name the column by which the custodian knows the rows.")
     names = [planned.score, *planned.legitimate, planned.id]
