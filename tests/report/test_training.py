@@ -156,7 +156,8 @@ def test_shapes_tell_points_apart_without_colour(frame: Frame, chosen: int) -> N
     assert chart.count('class="e full"') == 1
     assert triangle(chart)
     strong = re.findall(r'class="mid strong">([^<]+)<', chart)
-    assert strong == [f"{frame.word}{training['models'][chosen]['strength']:g}"]
+    word = "strength " if frame is WIDE else ""
+    assert strong == [f"{word}{training['models'][chosen]['strength']:g}"]
 
 
 @FRAMES
