@@ -189,7 +189,8 @@ def test_estimators_take_them() -> None:
     def trained(sensitive: object, strength: float = 20.0) -> lfl.FairClassifier:
         model = lfl.FairClassifier(
             strength=strength,
-            max_epochs=20,
+            max_epochs=40,
+            learning_rate=0.02,
             hidden_layer_sizes=(8,),
             random_state=0,
         )
