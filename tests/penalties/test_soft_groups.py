@@ -126,6 +126,7 @@ def test_layouts_of_soft_groups_are_taken_apart_as_others_are() -> None:
     rows = np.array([3, 1, 40])
     some = layout.take(rows)
     assert (some.share[0] == case.soft.probabilities[rows]).all()
+    assert case.weight is not None
     own = Layout.of_rows(case.soft[rows], case.levels[rows], case.weight[rows])
     assert np.allclose(some.in_copies().mass, own.in_copies().mass)
     after, before = layout.in_copies().take(rows), some.in_copies()
@@ -144,7 +145,7 @@ def test_torch_losses_take_them() -> None:
     case = Case(100, 2, 10)
     scores = torch.tensor(case.scores, requires_grad=True)
     loss = PenaltyLoss(lfl.FairLeap())(scores, case.soft, case.levels)
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss.backward()
     value, gradient = lfl.FairLeap().value_and_grad(case.scores, case.soft, case.levels)
     assert loss.item() == pytest.approx(value)
     assert scores.grad is not None
