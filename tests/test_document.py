@@ -79,7 +79,7 @@ def at(document: Any, path: tuple[Any, ...]) -> Any:
 
 # Entries named by the data: columns, groups, levels, libraries. Any of them may be missing.
 FREE = {"missing", "edges", "rows", "coverage", "thin_share", "excluded", "shares", "versions"}
-FREE |= {"components"}
+FREE |= {"components", "mean", "median"}
 
 
 def test_an_entry_that_is_missing_is_seen_wherever_it_is() -> None:
@@ -171,6 +171,8 @@ def test_settings_from_numpy_are_numbers_in_the_document() -> None:
         "smooth": [],
         "windows": None,
         "suppress_below": None,
+        "unit": None,
+        "preset": None,
     }
 
 

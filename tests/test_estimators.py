@@ -21,8 +21,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import likeforlike as lfl
 from likeforlike.datasets import Dataset, make_loans
 from likeforlike.estimators._scoring import disparity_scorer
-from likeforlike.nn._fit import estimated_size, validation_disparity
 from likeforlike.nn._limit_search import Candidate
+from likeforlike.nn._validation import estimated_size, validation_disparity
 from likeforlike.penalties import Layout
 
 pytestmark = pytest.mark.training

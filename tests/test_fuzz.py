@@ -59,7 +59,7 @@ def test_foreign_errors_and_arithmetic_are_failures(run: object, error: str) -> 
     assert "1 times" in "\n".join(report.lines())
 
 
-def test_a_call_can_be_made_once_more(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_call_can_be_made_once_more(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["--case", "dd:7"]) == 0
     assert main(["--calls", "0.001", "--only", "dd", "--reasons"]) == 0
-    assert capsys.readouterr().out.count("\ndd ") == 2
+    assert capfd.readouterr().out.count("\ndd ") == 2

@@ -25,9 +25,9 @@ LIMITS = {
     "depth_training": 18,
     "cycles": 0,
     "lines": 43_500,
-    "lines_repeated_in_shape": 153,
+    "lines_repeated_in_shape": 190,
     "lines_repeated_in_text": 197,
-    "lines_of_longest_file": 726,
+    "lines_of_longest_file": 733,
     "noqa": 101,
 }
 

@@ -114,6 +114,18 @@ def test_spark_gives_the_same_audit_to_the_last_bit(
     same_everywhere(table.frame, in_spark, **arguments)
 
 
+def test_several_sensitive_columns_are_the_same_in_spark(in_spark: Engines) -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {
+            "score": rng.random(300).round(2),
+            "sex": rng.choice(np.array(["f", "m", None]), 300, p=[0.5, 0.45, 0.05]).tolist(),
+            "race": rng.choice(["a", "b"], 300),
+        }
+    )
+    same_everywhere(frame, in_spark, score="score", sensitive=["sex", "race"], permutations=9)
+
+
 def people(*, across: bool) -> pl.DataFrame:
     """Several rows a person, in one level each or across levels; ties and weights among them."""
     rng = np.random.default_rng(3)

@@ -26,8 +26,9 @@ from typing import (
 )
 
 from likeforlike.document import _types as document
+from likeforlike.document._kinds import Limits
 from likeforlike.document._schema import SCHEMA_FILE
-from likeforlike.document._types import AuditDocument, DemonstrationDocument, Limits
+from likeforlike.document._types import AuditDocument, DemonstrationDocument
 
 __all__ = ["TARGET", "main", "schema_text"]
 
@@ -148,7 +149,7 @@ def _opening(kind: type) -> str:
 def _entries(kind: Any) -> dict[str, str]:  # noqa: ANN401
     """What docstrings say about each entry, also those of the classes it is made from."""
     told: dict[str, str] = {}
-    for base in _bases()[kind.__name__]:
+    for base in _bases().get(kind.__name__, []):
         told |= _entries(getattr(document, base)) if is_typeddict(getattr(document, base)) else {}
     return told | {name: _flat(text) for name, text in _ENTRY.findall(inspect.getdoc(kind) or "")}
 

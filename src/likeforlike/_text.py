@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 
 # Control characters (C0, C1), directions that turn text around, line and paragraph separators,
 # halves of characters, and invisible tags. None of them is a letter of any script.
@@ -74,3 +74,14 @@ def group_name(group: str, column: str) -> str:
     """
     speaks = any(letter.isalpha() for letter in group) and group not in ("True", "False")
     return group if speaks else f"{column} {group}"
+
+
+def crossed_name(values: Sequence[Hashable], columns: Sequence[str]) -> str:
+    """What to call a group: its value or, in several columns, its values crossed.
+
+    A value that is no word is named with its column there: "female × race 3".
+    """
+    if len(values) == 1:
+        return str(values[0])
+    named = (group_name(str(value), c) for value, c in zip(values, columns, strict=True))
+    return " × ".join(named)

@@ -215,6 +215,7 @@ def test_small_groups_have_no_name_and_rule_out_a_pass() -> None:
             "groups": ["other groups"],
             "rows": {"other groups": 10},
             "reason": "they have too few rows to be shown.",
+            "columns": [],
         }
     ]
     assert found.gate(1e9) == "investigate"

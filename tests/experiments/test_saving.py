@@ -121,7 +121,7 @@ def test_a_table_that_does_not_fit_is_refused() -> None:
 
 @pytest.mark.parametrize("method", [Repaired(), PostProcessed()])
 def test_methods_that_need_the_group_are_not_kept(method: Method) -> None:
-    with pytest.raises(lfl.InputError, match="needs everybody's group"):
+    with pytest.raises(lfl.InputError, match="is more than a network"):
         fit_model(Task(table()), method, strength=1.0)
 
 

@@ -172,7 +172,7 @@ def test_many_levels_are_cut_and_the_cut_is_said() -> None:
     assert f"{levels - 40:,} other levels are not drawn" in text
     assert f"{levels - 1000:,} more levels are in the JSON" in text
     assert f"… and {excluded - 50:,} more" in text
-    folded, table = elements.all("details")[1], elements.all("table")[1]
+    folded, table = elements.all("details")[2], elements.all("table")[1]
     assert table in folded["inner"]
     assert sum(one["tag"] == "tr" for one in table["inner"]) == 1 + 1000
 

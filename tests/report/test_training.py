@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from likeforlike.document._types import ModelPart, TrainingPart
 from likeforlike.report import page
+from likeforlike.report._axes import Frame
 from likeforlike.report._format import number
 from likeforlike.report._gap_panels import SHOWN, gap_panels
 from likeforlike.report._labels import Box, place_labels
-from likeforlike.report._tradeoff import NARROW, WIDE, Frame, tradeoff_chart
+from likeforlike.report._tradeoff import NARROW, WIDE, tradeoff_chart
 from likeforlike.report._training import network_rows, training_section
 from likeforlike.report._training_finding import distance_of, estimate_of, outcome
 from tests.report.documents import SCRIPT, fresh_demonstration, training_of

@@ -32,6 +32,7 @@ LAYERS: list[dict[str, str]] = [
         "nn": "penalties in torch",
         "boosting": "penalties in trees",
         "document": "an audit as plain values",
+        "conventions": "figures people hand in",
     },
     {
         "estimators": "scikit-learn models",

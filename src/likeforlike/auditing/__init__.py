@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from likeforlike.auditing._comparisons import Unexamined
     from likeforlike.auditing._contrast_audit import ContrastAudit, Distribution, LevelAudit
     from likeforlike.auditing._gate import GateOf, Judgement, Ruling, Threshold, Verdict
-    from likeforlike.auditing._missing import LostRows
+    from likeforlike.auditing._group_rows import GroupRows
+    from likeforlike.auditing._missing import LossTest, LostRows
     from likeforlike.auditing._pairs import Adverse, Pair
     from likeforlike.auditing._placebo import Placebo
     from likeforlike.auditing._policy import Policy
@@ -27,8 +28,10 @@ __all__ = [
     "ContrastAudit",
     "Distribution",
     "GateOf",
+    "GroupRows",
     "Judgement",
     "LevelAudit",
+    "LossTest",
     "LostRows",
     "Pair",
     "Part",
@@ -57,7 +60,8 @@ lazy_package(
         "_comparisons": ["Unexamined"],
         "_contrast_audit": ["ContrastAudit", "Distribution", "LevelAudit"],
         "_gate": ["GateOf", "Judgement", "Ruling", "Threshold", "Verdict"],
-        "_missing": ["LostRows"],
+        "_group_rows": ["GroupRows"],
+        "_missing": ["LossTest", "LostRows"],
         "_pairs": ["Adverse", "Pair"],
         "_policy": ["Policy"],
         "_placebo": ["Placebo"],

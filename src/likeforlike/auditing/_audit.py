@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,22 +18,34 @@ import numpy as np
 
 from likeforlike.auditing._bins import Bins
 from likeforlike.auditing._comparisons import (
+    Chosen,
+    Reference,
     Unexamined,
     chosen_contrasts,
     refuse_probabilities,
 )
 from likeforlike.auditing._contrast_audit import ContrastAudit, LevelAudit, examine
+from likeforlike.auditing._conventional import audit_conventions
 from likeforlike.auditing._disclosure import Disclosure
 from likeforlike.auditing._document_parts import audit_document, document_json
+from likeforlike.auditing._frames import (
+    Frame,
+    cell_columns,
+    contrast_columns,
+    level_columns,
+    native_frame,
+)
 from likeforlike.auditing._gate import GateOf, Ruling, Threshold, Verdict, rule
-from likeforlike.auditing._missing import LostRows
+from likeforlike.auditing._group_rows import GroupRows, group_rows
+from likeforlike.auditing._missing import LossTest, LostRows, loss_tests
 from likeforlike.auditing._pairs import Adverse, Pair, level_pairs
 from likeforlike.auditing._placebo import Placebo, placebo
 from likeforlike.auditing._plot import PlotKind, draw_contrast
 from likeforlike.auditing._provenance import Provenance, check_salt, provenance, salted
-from likeforlike.auditing._settings import Settings
+from likeforlike.auditing._settings import Preset, Settings
 from likeforlike.auditing._smooth import Smooth, carried_contrast, everybody_carried
 from likeforlike.auditing._tables import Roles, TableCells, read_cells
+from likeforlike.conventions import Category, Conventions, local_law_144
 from likeforlike.disparity._cdd_lp import Disparity
 from likeforlike.disparity._cdd_wass import NestedDisparity
 from likeforlike.disparity._contrasts import Contrast, contrasts
@@ -53,19 +66,21 @@ if TYPE_CHECKING:
 _PAIR_PERMUTATIONS = 199
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, repr=False)
 class Audit:
     """The result of `audit`. Figures without a contrast are those of the first one.
 
     Attributes
     ----------
     contrasts : every two groups compared, the clearest evidence first.
-    omnibus : one test over all groups; `None` with two groups, or without resampling.
+    omnibus : one test over all groups; `None` with two groups, with several sensitive columns,
+        or without resampling.
     unexamined : groups and pairs of groups that could not be compared.
     roles, settings : what was asked.
     table : rows, missing values, bins and engine of the data.
     provenance : fingerprint of the data, versions, time.
     verdicts : every verdict that was asked for, in order; the document lists them all.
+    groups : where the rows of every group are: compared, not compared, missing.
 
     Examples
     --------
@@ -88,6 +103,7 @@ class Audit:
     table: TableCells
     provenance: Provenance
     verdicts: list[Ruling] = field(default_factory=list)
+    groups: tuple[GroupRows, ...] = ()
 
     @property
     def headline(self) -> str:
@@ -170,6 +186,11 @@ class Audit:
     def missing(self) -> tuple[LostRows, ...]:
         """Rows left out for missing values, by group."""
         return self.table.lost
+
+    @property
+    def loss_tests(self) -> tuple[LossTest, ...]:
+        """Whether some groups lost more of their rows to missing values than others."""
+        return loss_tests(self.table.lost)
 
     def gate(self, threshold: float, *, of: GateOf = "distance") -> Verdict:
         """Compare the interval of every contrast with a threshold, in units of the score.
@@ -300,8 +321,33 @@ class Audit:
             self.table,
             self.provenance,
             self.verdicts,
-            None if hidden is None else hidden.figures,
+            groups=self.groups,
+            conventional=self.conventions() if hidden is None else (),
+            categories=self.local_law_144() if self.settings.preset == "ll144" else (),
+            hide=None if hidden is None else hidden.figures,
         )
+
+    def conventions(self) -> tuple[Conventions, ...]:
+        """Figures by convention of every contrast, in the same order.
+
+        Rows, means or rates and medians by cell; gap, impact ratio and standardised mean difference
+        by level and overall; Mantel-Haenszel, Breslow-Day, van Elteren and Wachter's CDD. What each
+        says and where it misleads is in `likeforlike.conventions.NOTES`. There are none where
+        people are compared along a number: conventions compare within levels.
+        """
+        return self._conventions if self.table.lines is None else ()
+
+    @cached_property
+    def _conventions(self) -> tuple[Conventions, ...]:
+        return audit_conventions(self.contrasts, self.roles, self.settings, self.table)
+
+    def local_law_144(self) -> tuple[Category, ...]:
+        """The summary that New York City's Local Law 144 asks for: rates and impact ratios.
+
+        By every sensitive column and by all of them crossed, with those whose category is unknown,
+        and those below 2%. It ignores levels.
+        """
+        return local_law_144(self.table.cells, self.roles.all_sensitive)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The document of `to_dict` as JSON; also written to `path`, whole or not at all."""
@@ -355,6 +401,33 @@ class Audit:
         draw_contrast(axes, self.to_dict(), kind, level)
         return axes
 
+    def __repr__(self) -> str:
+        """One line: what was audited, on how many rows, and what was found."""
+        by = " and ".join(self.roles.all_sensitive)
+        return f"<Audit of {self.roles.score} by {by}, {self.table.used:,} rows: {self.headline}>"
+
+    def __str__(self) -> str:
+        """What the terminal shows of an audit."""
+        from likeforlike.report._terminal import text
+
+        return text(self.to_dict())
+
+    def to_frame(self) -> Frame:
+        """The levels of every contrast as a table, in the library of the data.
+
+        One row for each contrast and level: rows, gap and its interval, distance, p-values. Of a
+        file it is a polars table, of DuckDB an Arrow and of Spark a pandas one.
+        """
+        return native_frame(level_columns(self.contrasts), self.table.engine)
+
+    def cells_frame(self) -> Frame:
+        """Rows, mean (or rate) and median of every cell, compared or not, as a table."""
+        return native_frame(cell_columns(self.table, self.roles), self.table.engine)
+
+    def contrasts_frame(self) -> Frame:
+        """Every two groups compared, the clearest evidence first, as a table."""
+        return native_frame(contrast_columns(self.contrasts), self.table.engine)
+
     def _repr_html_(self) -> str:
         from likeforlike.report import summary
 
@@ -365,7 +438,7 @@ def audit(
     data: Any,  # noqa: ANN401
     *,
     score: str,
-    sensitive: str,
+    sensitive: str | Sequence[str],
     legitimate: str | Sequence[str] | None = (),
     weight: str | None = None,
     cluster: str | None = None,
@@ -378,10 +451,12 @@ def audit(
     permutations: int = 999,
     confidence: float = 0.95,
     adjustment: Adjustment = "step-down",
-    reference: Hashable | None = None,
+    reference: Reference | None = None,
     score_range: tuple[float, float] | None = None,
     suppress_below: int | None = None,
     salt: str | None = None,
+    unit: str | None = None,
+    preset: Preset | None = None,
     random_state: int = 0,
     progress: Callable[[int], None] | None = None,
     engine: Engine = "auto",
@@ -399,7 +474,9 @@ def audit(
         pattern.
     score : column of scores or decisions. They must come from a model that has not seen these
         rows.
-    sensitive : column whose values are the groups.
+    sensitive : column whose values are the groups, or several of them. Each of several is examined
+        alone and all of them crossed, in one family of contrasts with p-values and intervals that
+        hold together. Rows that lack one of them count in the others.
     legitimate : columns whose combinations are the levels. With the target among them this is
         an audit of equalised odds.
     weight : column of sample weights; they may depend on the score.
@@ -420,7 +497,8 @@ def audit(
     adjustment : of p-values of many levels: `"step-down"` from the same permutations, `"holm"`, or
         `"bh"` for the false discovery rate.
     reference : with more than two groups, compare all others with this one; `None` compares
-        every two, of at most 20 groups.
+        every two, of at most 20 groups. With several sensitive columns it is {column: group}, and
+        the largest group takes the place of one that is not named.
     score_range : lowest and highest score there can be, such as (0, 1) for probabilities. With it
         the audit has a certificate, bounds that hold for any sample size.
     suppress_below : the document, and with it the page, the JSON, the text and the pictures, shows
@@ -428,6 +506,8 @@ def audit(
         rounded, and the fingerprint is salted. 10 is usual; `None` shows everything.
     salt : of the fingerprint, a text that only the auditor has; with `suppress_below` a new one is
         made if there is none, and is in `provenance.salt`.
+    unit : of the scores, such as `"EUR"`; sentences, page and terminal then write it.
+    preset : `"ll144"` adds the summary of New York City's Local Law 144.
     random_state : seed; the same seed gives the same audit on any engine and machine.
     progress : called with the number of replicates done since the last call.
     engine : who opens a file, `"polars"`, `"duckdb"` or `"spark"`; `"auto"` is polars.
@@ -456,7 +536,9 @@ def audit(
     >>> audit.gap_interval[0] < 0.1 < audit.gap_interval[1], audit.p_value
     (True, 0.001)
     """
-    roles = Roles(score, sensitive, column_names(legitimate), weight, cluster)
+    first, *others = _sensitive(sensitive)
+    levels = column_names(legitimate, "legitimate")
+    roles = Roles(score, first, levels, weight, cluster, tuple(others))
     settings = Settings(
         measure=measure,
         min_cell=min_cell,
@@ -467,6 +549,8 @@ def audit(
         random_state=random_state,
         score_range=score_range,
         suppress_below=suppress_below,
+        unit=unit,
+        preset=preset,
         smooth=() if smooth is None else texts(smooth),
         windows=windows,
     )
@@ -493,36 +577,69 @@ def audit_cells(
 ) -> Audit:
     """Audit cells, wherever they come from."""
     salt = check_salt(salt, needed=settings.suppress_below is not None)
+    _refuse_together(roles, settings)
     refuse_probabilities(table.cells)
-    chosen, unexamined = chosen_contrasts(table.cells, settings.reference)
+    chosen, unexamined = chosen_contrasts(table.cells, roles, settings.reference, settings.min_cell)
     check_measure(table.cells, settings.measure)
     with ThreadPoolExecutor(1) as beside:
         # Hashing takes a while and leaves the interpreter alone.
         mark = beside.submit(lambda: table.cells.fingerprint)
-        examined = [
-            _examined(contrast, table, settings, len(chosen), progress) for contrast in chosen
-        ]
+        examined = [_examined(each, table, settings, len(chosen), progress) for each in chosen]
     audited = Audit(
         contrasts=_ranked(examined),
-        omnibus=_omnibus(table, settings, progress),
+        omnibus=None if roles.also_sensitive else _omnibus(table, settings, progress),
         unexamined=unexamined,
         roles=roles,
         settings=settings,
         table=table,
         provenance=provenance(salted(mark.result(), salt), salt),
+        groups=group_rows(table, roles, chosen),
     )
     if (hidden := audited._disclosure()) is not None:
         hidden.refuse_nothing()
     return audited
 
 
-def column_names(legitimate: str | Sequence[str] | None) -> tuple[str, ...]:
+def _refuse_together(roles: Roles, settings: Settings) -> None:
+    """Refuse what does not go with several columns, or would give small groups away.
+
+    Differences between tables that are each large may be about few people.
+    """
+    if roles.also_sensitive and settings.smooth:
+        raise InputError(
+            "smooth takes one sensitive column: put several together in one, or cut the numbers "
+            "into bins."
+        )
+    if settings.suppress_below is None:
+        return
+    if roles.also_sensitive:
+        raise InputError(
+            "suppress_below and several sensitive columns do not go together: what a column shows "
+            "less what crossed groups show would be about few people. Audit one column at a time, "
+            "or leave suppress_below out and keep the audit to yourself."
+        )
+    if settings.preset is not None:
+        raise InputError(
+            f"suppress_below and preset={settings.preset!r} do not go together: the law asks for "
+            "the counts of every category. Leave one of them out."
+        )
+
+
+def column_names(columns: str | Sequence[str] | None, argument: str) -> tuple[str, ...]:
+    """One column or several, as a tuple."""
     try:
-        return texts(legitimate or ())
+        return texts(columns or ())
     except TypeError as error:
         raise InputError(
-            f"legitimate must be a column or a list of columns, not {legitimate!r}."
+            f"{argument} must be a column or a list of columns, not {columns!r}."
         ) from error
+
+
+def _sensitive(columns: str | Sequence[str]) -> tuple[str, ...]:
+    named = column_names(columns, "sensitive")
+    if not named:
+        raise InputError(f"sensitive must be a column or a list of columns, not {columns!r}.")
+    return named
 
 
 def texts(given: str | Sequence[str]) -> tuple[str, ...]:
@@ -531,7 +648,7 @@ def texts(given: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _examined(
-    contrast: Contrast,
+    chosen: Chosen,
     table: TableCells,
     settings: Settings,
     family: int,
@@ -539,11 +656,9 @@ def _examined(
 ) -> ContrastAudit:
     """Two groups as they are in the cells, or carried along a number."""
     if table.lines is None:
-        return examine(contrast.narrow(), table, settings, family=family, progress=progress)
-    carried = carried_contrast(table.lines, contrast.groups, settings.random_state)
-    return examine(
-        carried.refined, table, settings, carried=carried, family=family, progress=progress
-    )
+        return examine(chosen, table, settings, family=family, progress=progress)
+    carried = carried_contrast(table.lines, chosen.contrast.groups, settings.random_state)
+    return examine(chosen, table, settings, carried=carried, family=family, progress=progress)
 
 
 def _omnibus(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
+from likeforlike._text import crossed_name
+from likeforlike.auditing._missing import families
+from likeforlike.auditing._tables import Roles
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._contrasts import Contrast, contrasts
 from likeforlike.errors import InputError
@@ -24,9 +28,10 @@ class Unexamined:
 
     Attributes
     ----------
-    groups : their names; a single one if it shares no level with anybody.
+    groups : their names; a single one if nobody could be compared with it.
     rows : {group: rows}.
     reason : why, as a sentence.
+    columns : the sensitive columns that the groups are values of.
 
     Examples
     --------
@@ -43,28 +48,169 @@ class Unexamined:
     groups: tuple[str, ...]
     rows: dict[str, int]
     reason: str
+    columns: tuple[str, ...] = ()
+
+
+Reference = Hashable | Mapping[str, Hashable]
+"""The group that all others are compared with, or {sensitive column: that group of it}."""
+
+
+class Chosen(NamedTuple):
+    """A contrast to be examined.
+
+    Attributes
+    ----------
+    contrast : two groups that meet in a level, in cells of the groups of `columns`.
+    columns : the sensitive columns that the groups are values of.
+    reference : name of the group that the other is compared with, if one was chosen.
+    """
+
+    contrast: Contrast
+    columns: tuple[str, ...]
+    reference: str | None
 
 
 def chosen_contrasts(
-    cells: Cells, reference: Hashable | None
-) -> tuple[list[Contrast], tuple[Unexamined, ...]]:
-    """Every two groups, or all against a reference: those that meet, and those that never do."""
-    reference = _reference(cells, reference)
-    if reference is None and len(cells.groups) > _MANY_GROUPS:
-        _refuse_many(cells)
-    asked = [
-        contrast
-        for contrast in contrasts(cells, "pairwise")
-        if reference is None or reference in contrast.groups
-    ]
-    met = [contrast for contrast in asked if contrast.support.any()]
-    if not met:
+    cells: Cells, roles: Roles, reference: Reference | None, min_cell: int
+) -> tuple[list[Chosen], tuple[Unexamined, ...]]:
+    """The contrasts of an audit, and the groups that could not be compared.
+
+    One sensitive column: every two groups, or all against a reference. Several: in each column and
+    in all of them crossed every group against one, the reference of its column or the largest; a
+    difference between any two groups is one from it, too. Groups of fewer than `min_cell` rows are
+    named and counted there: crossed columns have many of them, and each comparison that cannot
+    find anything makes the others less sharp.
+    """
+    wanted = _by_column(reference, roles)
+    chosen: list[Chosen] = []
+    unexamined: list[Unexamined] = []
+    for columns in families(roles.all_sensitive):
+        if roles.also_sensitive:
+            family = _family(cells, columns, roles.all_sensitive)
+            own, named = family.cells, _largest(family, columns, wanted)
+            small = _small_groups(own, named, min_cell, columns)
+        else:
+            own, named, small = cells, _reference(cells, wanted.get(roles.sensitive)), ()
+            if named is None and len(cells.groups) > _MANY_GROUPS:
+                _refuse_many(cells)
+        left_out = {name for each in small for name in each.groups}
+        asked = [
+            contrast
+            for contrast in _asked(own, named)
+            if left_out.isdisjoint(map(str, contrast.groups))
+        ]
+        met = [contrast for contrast in asked if contrast.support.any()]
+        apart = [contrast for contrast in asked if not contrast.support.any()]
+        of = None if named is None else str(named)
+        unexamined += [*_unexamined(own, met, apart, columns, of), *small]
+        chosen += [Chosen(contrast, columns, of) for contrast in met]
+    if not chosen:
+        _refuse_all(cells, roles, unexamined)
+    return chosen, tuple(unexamined)
+
+
+def _asked(cells: Cells, reference: Hashable | None) -> list[Contrast]:
+    """Every two groups, or all others against one."""
+    if len(cells.groups) < 2:
+        return []
+    pairs = contrasts(cells, "pairwise")
+    return [each for each in pairs if reference is None or reference in each.groups]
+
+
+def _by_column(reference: Reference | None, roles: Roles) -> dict[str, Hashable]:
+    """The reference of every column that has one."""
+    if reference is None:
+        return {}
+    if isinstance(reference, Mapping):
+        for column in reference:
+            if column not in roles.all_sensitive:
+                raise InputError(
+                    f"reference names {column!r}, which is not a sensitive column; these are "
+                    f"{list(roles.all_sensitive)}."
+                )
+        return dict(reference)
+    if roles.also_sensitive:
         raise InputError(
-            f"no level holds two of the groups {list(cells.groups)}, so nothing can be compared; "
-            "use coarser levels."
+            "with several sensitive columns reference must say of which column it is a value, as "
+            f"reference={{{roles.sensitive!r}: {reference!r}}} "
+            f"(--reference {roles.sensitive}={reference}) does."
         )
-    apart = [contrast for contrast in asked if not contrast.support.any()]
-    return met, _unexamined(cells, met, apart)
+    return {roles.sensitive: reference}
+
+
+class _Family(NamedTuple):
+    """Cells of the groups of some sensitive columns, and the values that each group has in them."""
+
+    cells: Cells
+    values: dict[Hashable, list[Hashable]]
+
+
+def _family(cells: Cells, columns: Sequence[str], sensitive: Sequence[str]) -> _Family:
+    """The groups of some of the sensitive columns, without rows that lack a value there.
+
+    Values of one column stay as they are; crossed ones become text.
+    """
+    places = [sensitive.index(column) for column in columns]
+    names: dict[Hashable, Hashable] = {}
+    members: dict[Hashable, list[Hashable]] = {}
+    for group in cells.groups:
+        assert isinstance(group, tuple)
+        values = [group[place] for place in places]
+        if None not in values:
+            names[group] = values[0] if len(values) == 1 else crossed_name(values, columns)
+            members[names[group]] = values
+    return _Family(cells.regroup(names), members)
+
+
+def _largest(family: _Family, columns: Sequence[str], wanted: Mapping[str, Hashable]) -> Hashable:
+    """The group that all others are compared with: the largest of those that references allow."""
+    for place, column in enumerate(columns):
+        there = {str(values[place]) for values in family.values.values()}
+        if column in wanted and str(wanted[column]) not in there:
+            raise InputError(
+                f"reference {wanted[column]!r} is no value of {column!r}; its values are "
+                f"{sorted(there)}."
+            )
+    allowed = [
+        group
+        for group, values in family.values.items()
+        if all(
+            column not in wanted or str(value) == str(wanted[column])
+            for column, value in zip(columns, values, strict=True)
+        )
+    ]
+    rows = dict(zip(family.cells.groups, family.cells.counts.sum(axis=0).tolist(), strict=True))
+    # Nobody may have all reference values at once; then the largest group stands in.
+    return max(allowed or rows, key=lambda group: rows.get(group, 0))
+
+
+def _small_groups(
+    cells: Cells, reference: Hashable, min_cell: int, columns: tuple[str, ...]
+) -> tuple[Unexamined, ...]:
+    """Groups of too few rows to be compared."""
+    rows = zip(cells.groups, cells.counts.sum(axis=0).tolist(), strict=True)
+    return tuple(
+        Unexamined(
+            (str(group),),
+            {str(group): there},
+            f"they have fewer than {min_cell} rows.",
+            columns,
+        )
+        for group, there in rows
+        if there < min_cell and group != reference
+    )
+
+
+def _refuse_all(cells: Cells, roles: Roles, unexamined: Sequence[Unexamined]) -> NoReturn:
+    if roles.also_sensitive and any("fewer" in each.reason for each in unexamined):
+        raise InputError(
+            "no group has enough rows to be compared with another; use coarser groups, or a "
+            "smaller min_cell (--min-cell)."
+        )
+    raise InputError(
+        f"no level holds two of the groups {list(cells.groups)}, so nothing can be compared; "
+        "use coarser levels."
+    )
 
 
 def _refuse_many(cells: Cells) -> None:
@@ -138,22 +284,31 @@ def _reference(cells: Cells, reference: Hashable | None) -> Hashable | None:
 
 
 def _unexamined(
-    cells: Cells, met: Sequence[Contrast], apart: Sequence[Contrast]
+    cells: Cells,
+    met: Sequence[Contrast],
+    apart: Sequence[Contrast],
+    columns: tuple[str, ...],
+    reference: str | None,
 ) -> tuple[Unexamined, ...]:
     """Groups that are in no comparison, then pairs of others that never meet."""
     rows = dict(zip(map(str, cells.groups), cells.counts.sum(axis=0).tolist(), strict=True))
     compared = {str(group) for contrast in met for group in contrast.groups}
     asked = {str(group) for contrast in apart for group in contrast.groups}
     alone = [
-        Unexamined((name,), {name: rows[name]}, "they share no level with any other group.")
+        Unexamined(
+            (name,),
+            {name: rows[name]},
+            f"they share no level with {reference or 'any other group'}.",
+            columns,
+        )
         for name in rows
-        if name in asked - compared
+        if name in asked - compared - {reference}
     ]
     pairs = [tuple(map(str, contrast.groups)) for contrast in apart]
     return (
         *alone,
         *(
-            Unexamined(pair, {name: rows[name] for name in pair}, "they share no level.")
+            Unexamined(pair, {name: rows[name] for name in pair}, "they share no level.", columns)
             for pair in pairs
             if compared.issuperset(pair)
         ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +37,9 @@ from likeforlike.inference._contrast_test import contrast_test
 from likeforlike.inference._gaps_by_level import level_gaps_of_sample
 from likeforlike.inference._simpson import simpson_of_sample
 from likeforlike.inference._units import take_sample
+
+if TYPE_CHECKING:
+    from likeforlike.auditing._comparisons import Chosen
 
 # The plan between levels is a problem of size K x K; beyond this its split is not computed.
 _NESTED_LEVELS = 500
@@ -129,6 +133,8 @@ class ContrastAudit:
     thin_share : share of each group in levels with a cell of fewer than `min_cell` rows.
     excluded : levels that lack a group: {name: {group: rows}}.
     distributions : scores in the levels that contribute most.
+    columns : the sensitive columns that the groups are values of; several if they are crossed.
+    reference : the group that the other is compared with, if one was chosen.
     smooth : how the groups were compared along numbers; `None` without any.
 
     Examples
@@ -156,11 +162,13 @@ class ContrastAudit:
     thin_share: dict[str, float]
     excluded: dict[str, dict[str, int]]
     distributions: tuple[Distribution, ...]
+    columns: tuple[str, ...] = ()
+    reference: str | None = None
     smooth: Smooth | None = None
 
 
 def examine(
-    contrast: Contrast,
+    chosen: Chosen,
     table: TableCells,
     settings: Settings,
     *,
@@ -173,6 +181,7 @@ def examine(
     Scores that were carried along a number are tested as they were carried for a test; everything
     else is about `contrast`.
     """
+    contrast = chosen.contrast.narrow() if carried is None else carried.refined
     conditional = contrast_disparity(contrast, measure=_own_levels(settings.measure, contrast))
     weights = conditional.by_level.weight
     confidence = 1.0 - (1.0 - settings.confidence) / family
@@ -213,13 +222,15 @@ def examine(
         certificate=_certificate(contrast, conditional, settings),
         paradox=gaps.kind if len(weights) > 1 and test is not None else "none",
         levels=levels,
-        coverage=_coverage(conditional, table),
+        coverage=_coverage(conditional, table, chosen.columns),
         thin_share=_thin_share(contrast, settings.min_cell),
         excluded={
             names[level]: {str(group): rows for group, rows in counts.items()}
             for level, counts in conditional.excluded.items()
         },
         distributions=_distributions(contrast, levels),
+        columns=chosen.columns,
+        reference=chosen.reference,
         smooth=None
         if carried is None
         else _smooth(carried, gaps.conditional, distance, settings, confidence),
@@ -273,9 +284,11 @@ def _certificate(
     )
 
 
-def _coverage(conditional: Disparity, table: TableCells) -> dict[str, float]:
+def _coverage(
+    conditional: Disparity, table: TableCells, columns: tuple[str, ...]
+) -> dict[str, float]:
     """The share of each group that is compared; rows lost for missing values are not."""
-    kept = {lost.group: 1.0 - lost.share for lost in table.lost}
+    kept = {lost.group: 1.0 - lost.share for lost in table.lost if lost.columns == columns}
     return {
         str(group): share * kept.get(str(group), 1.0)
         for group, share in conditional.coverage.items()

@@ -42,6 +42,7 @@ from likeforlike.auditing._small_cells import Crowd, People, people_of
 from likeforlike.auditing._tables import TableCells
 from likeforlike.disparity._cdd_lp import Disparity, contrast_disparity
 from likeforlike.disparity._contrasts import Contrast
+from likeforlike.document._group_types import LostPart
 from likeforlike.document._names import OTHER_GROUPS
 from likeforlike.document._types import (
     AuditFigures,
@@ -51,7 +52,6 @@ from likeforlike.document._types import (
     EstimatePart,
     GapPart,
     LevelPart,
-    LostPart,
     OmnibusPart,
     TestPart,
     UnexaminedPart,
@@ -125,6 +125,9 @@ class Disclosure:
             "unexamined": [self._unexamined(each) for each in self.not_shown],
             # They were given on what is shown.
             "verdicts": figures["verdicts"],
+            # Rates and medians of single cells are what must not be shown.
+            "conventions": [],
+            "local_law_144": [],
             "provenance": figures["provenance"],
         }
 
@@ -141,7 +144,7 @@ class Disclosure:
     def not_shown(self) -> tuple[Unexamined, ...]:
         """Who could not be compared, and who is not shown; small groups have no name."""
         withheld = [
-            Unexamined(each.groups, self._group_rows(each.groups), _FEW_SHARED)
+            Unexamined(each.groups, self._group_rows(each.groups), _FEW_SHARED, each.columns)
             for each, shown in zip(self.contrasts, self.shown, strict=True)
             if not shown
         ]
@@ -180,6 +183,9 @@ class Disclosure:
             "used": self._count(data["used"]),
             "missing": {column: self._count(rows) for column, rows in data["missing"].items()},
             "lost": [self._lost(each) for each in self._lost_rows()],
+            # Exact figures of groups: with those of contrasts they would give rows away.
+            "loss_tests": [],
+            "groups": [],
             "nulls": {
                 column: {word: self._count(times) for word, times in words.items()}
                 for column, words in data["nulls"].items()
@@ -196,7 +202,7 @@ class Disclosure:
         small = [each for each in self.table.lost if self._is_small(each)]
         if small:
             rows, lost = sum(each.rows for each in small), sum(each.lost for each in small)
-            named.append(LostRows(OTHER_GROUPS, rows, lost))
+            named.append(LostRows(OTHER_GROUPS, rows, lost, small[0].columns))
         return named
 
     def _is_small(self, lost: LostRows) -> bool:
@@ -209,6 +215,7 @@ class Disclosure:
             "group": lost.group,
             "rows": self._count(lost.rows),
             "lost": self._count(lost.lost),
+            "columns": list(lost.columns),
         }
 
     def _unexamined(self, each: Unexamined) -> UnexaminedPart:
@@ -216,6 +223,7 @@ class Disclosure:
             "groups": list(each.groups),
             "rows": {group: self._count(rows) for group, rows in each.rows.items()},
             "reason": each.reason,
+            "columns": list(each.columns),
         }
 
     def _contrast(self, contrast: ContrastAudit, part: ContrastPart) -> ContrastPart:
@@ -228,6 +236,8 @@ class Disclosure:
         compared = sum(part["rows"])
         return {
             "groups": part["groups"],
+            "columns": part["columns"],
+            "reference": part["reference"],
             "rows": [self._count(rows) for rows in part["rows"]],
             "unconditional": {
                 "value": grid.nearest(overall.value),

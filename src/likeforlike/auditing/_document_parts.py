@@ -8,23 +8,28 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import numpy as np
 
 from likeforlike._arrays import IntArray
 from likeforlike._text import json_visible
-from likeforlike.auditing._comparisons import Unexamined
+from likeforlike.auditing._comparisons import Reference, Unexamined
 from likeforlike.auditing._contrast_audit import ContrastAudit, Distribution, LevelAudit
+from likeforlike.auditing._conventional import category_part, conventions_part
 from likeforlike.auditing._findings import finding
 from likeforlike.auditing._gate import Ruling
-from likeforlike.auditing._missing import LostRows
+from likeforlike.auditing._group_rows import GroupRows
+from likeforlike.auditing._missing import LossTest, LostRows, loss_tests
 from likeforlike.auditing._provenance import Provenance
 from likeforlike.auditing._settings import Settings
 from likeforlike.auditing._smooth import BINS, Smooth, Window
 from likeforlike.auditing._tables import Roles, TableCells
 from likeforlike.auditing._verdict_parts import verdict_part
+from likeforlike.conventions import Category, Conventions
 from likeforlike.disparity._cdd_wass import NestedDisparity
+from likeforlike.document._group_types import GroupPart, LossTestPart, LostPart
+from likeforlike.document._kinds import Label, Scalar
 from likeforlike.document._names import named_groups
 from likeforlike.document._types import (
     SCHEMA_VERSION,
@@ -36,13 +41,10 @@ from likeforlike.document._types import (
     Document,
     EstimatePart,
     GapPart,
-    Label,
     LevelPart,
-    LostPart,
     NestedPart,
     ProvenancePart,
     RolesPart,
-    Scalar,
     SettingsPart,
     SmoothPart,
     TestPart,
@@ -61,20 +63,29 @@ def audit_document(
     table: TableCells,
     provenance: Provenance,
     verdicts: Sequence[Ruling] = (),
+    groups: Sequence[GroupRows] = (),
+    conventional: Sequence[Conventions] = (),
+    categories: Sequence[Category] = (),
     hide: Callable[[AuditFigures], AuditFigures] | None = None,
 ) -> AuditDocument:
     """The document of an audit, with its finding; `hide` leaves what may be shown."""
+    names = dict(zip(table.cells.levels, table.level_names, strict=True))
     figures: AuditFigures = {
         "schema_version": SCHEMA_VERSION,
         "roles": _roles(roles),
         "settings": _settings(settings),
-        "data": _data(table),
+        "data": _data(table, groups),
         "contrasts": [contrast_part(contrast) for contrast in contrasts],
         "omnibus": None
         if omnibus is None
         else {"p_value": omnibus.p_value, "groups": len(table.cells.groups)},
         "unexamined": [_unexamined(each) for each in unexamined],
         "verdicts": [verdict_part(ruling) for ruling in verdicts],
+        "conventions": [
+            conventions_part(found, contrast, names)
+            for found, contrast in zip(conventional, contrasts, strict=bool(conventional))
+        ],
+        "local_law_144": [category_part(each) for each in categories],
         "provenance": _provenance(provenance),
     }
     if hide is not None:
@@ -95,6 +106,8 @@ def contrast_part(contrast: ContrastAudit) -> ContrastPart:
     bounds = contrast.certificate
     return {
         "groups": list(contrast.groups),
+        "columns": list(contrast.columns),
+        "reference": contrast.reference,
         "rows": _rows(among_equals.by_level.counts),
         "unconditional": {
             "value": overall.value,
@@ -127,32 +140,42 @@ def _roles(roles: Roles) -> RolesPart:
         "legitimate": list(roles.legitimate),
         "weight": roles.weight,
         "cluster": roles.cluster,
+        "also_sensitive": list(roles.also_sensitive),
     }
 
 
 def _settings(settings: Settings) -> SettingsPart:
-    reference = settings.reference
     return {
         "measure": settings.measure if isinstance(settings.measure, str) else "given",
         "min_cell": settings.min_cell,
         "permutations": settings.permutations,
         "confidence": settings.confidence,
         "adjustment": settings.adjustment,
-        "reference": None if reference is None else _scalar(reference),
+        "reference": _reference(settings.reference),
         "random_state": settings.random_state,
         "score_range": None if settings.score_range is None else list(settings.score_range),
         "suppress_below": settings.suppress_below,
+        "unit": settings.unit,
+        "preset": settings.preset,
         "smooth": list(settings.smooth),
         "windows": settings.windows,
     }
 
 
-def _data(table: TableCells) -> DataPart:
+def _reference(reference: Reference | None) -> Scalar | dict[str, Scalar] | None:
+    if isinstance(reference, Mapping):
+        return {column: _scalar(group) for column, group in reference.items()}
+    return None if reference is None else _scalar(reference)
+
+
+def _data(table: TableCells, groups: Sequence[GroupRows]) -> DataPart:
     return {
         "rows": table.rows,
         "used": table.used,
         "missing": table.missing.copy(),
         "lost": [_lost(each) for each in table.lost],
+        "loss_tests": [_loss_test(each) for each in loss_tests(table.lost)],
+        "groups": [_group(each) for each in groups],
         "nulls": {column: words.copy() for column, words in table.nulls.items()},
         "values": table.values.copy(),
         "edges": {column: list(edges) for column, edges in table.edges.items()},
@@ -176,7 +199,32 @@ def _rows(counts: IntArray) -> list[int]:
 
 
 def _lost(lost: LostRows) -> LostPart:
-    return {"group": lost.group, "rows": lost.rows, "lost": lost.lost}
+    return {
+        "group": lost.group,
+        "rows": lost.rows,
+        "lost": lost.lost,
+        "columns": list(lost.columns),
+    }
+
+
+def _loss_test(test: LossTest) -> LossTestPart:
+    return {
+        "columns": list(test.columns),
+        "statistic": test.statistic,
+        "degrees": test.degrees,
+        "p_value": test.p_value,
+    }
+
+
+def _group(group: GroupRows) -> GroupPart:
+    return {
+        "columns": list(group.columns),
+        "group": group.group,
+        "rows": group.rows,
+        "compared": group.compared,
+        "not_compared": group.not_compared,
+        "missing": group.missing,
+    }
 
 
 def _gap(gap: Gap) -> GapPart:
@@ -223,6 +271,7 @@ def _unexamined(unexamined: Unexamined) -> UnexaminedPart:
         "groups": list(unexamined.groups),
         "rows": unexamined.rows.copy(),
         "reason": unexamined.reason,
+        "columns": list(unexamined.columns),
     }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from likeforlike._text import figure, null_words, p_text
 from likeforlike.auditing._smooth_findings import listed, smooth_cautions, smooth_sentences
+from likeforlike.document._group_types import LossTestPart, LostPart
 from likeforlike.document._names import OTHER_LEVELS
 from likeforlike.document._types import (
     AuditFigures,
@@ -16,7 +17,6 @@ from likeforlike.document._types import (
     EstimatePart,
     FindingPart,
     GapPart,
-    LostPart,
     RolesPart,
     TestPart,
 )
@@ -78,9 +78,8 @@ def _headline(document: AuditFigures) -> str:
     where, score = _equals(roles), roles["score"]
     if contrasts[0]["p_value"] is None:
         value = contrasts[0]["conditional"]["value"]
-        return (
-            f"{where}, the {score} of {first} and {second} is {figure(value)} apart (not tested)."
-        )
+        size = f"{figure(value)}{_unit(document)}"
+        return f"{where}, the {score} of {first} and {second} is {size} apart (not tested)."
     clear = [contrast for contrast in contrasts if is_evidence(contrast)]
     if clear:
         named = " and ".join(clear[0]["groups"])
@@ -102,24 +101,31 @@ def _counted(number: int, thing: str) -> str:
 
 def _sentences(document: AuditFigures, contrast: ContrastPart) -> list[str]:
     roles, test, distance = document["roles"], contrast["test"], contrast["estimate"]
-    sentences = [_gap_sentence(roles, contrast, contrast["gap"])]
+    unit = _unit(document)
+    sentences = [_gap_sentence(roles, contrast, contrast["gap"], unit)]
     if distance is not None:
-        sentences.append(_distance_sentence(distance))
+        sentences.append(_distance_sentence(distance, unit))
     if test is not None:
         sentences.append(_evidence_sentence(document, contrast, test))
     if test is not None and test["detectable"] is not None:
         sentences.append(
-            f"A shift of {figure(test['detectable'], 2)} in every level would have been detected "
-            "in 80% of samples like this one."
+            f"A shift of {figure(test['detectable'], 2)}{unit} in every level would have been "
+            "detected in 80% of samples like this one."
         )
     if contrast["smooth"] is not None:
         sentences += smooth_sentences(document, contrast, contrast["smooth"])
     if roles["legitimate"]:
-        sentences.append(_overall(contrast))
+        sentences.append(_overall(contrast, unit))
     return sentences
 
 
-def _gap_sentence(roles: RolesPart, contrast: ContrastPart, gap: GapPart) -> str:
+def _unit(document: AuditFigures) -> str:
+    """What stands behind a score: its unit, if somebody named one."""
+    unit = document["settings"]["unit"]
+    return f" {unit}" if unit else ""
+
+
+def _gap_sentence(roles: RolesPart, contrast: ContrastPart, gap: GapPart, unit: str) -> str:
     (first, second), rows = contrast["groups"], contrast["rows"]
     sample = (
         f"from {rows[0]:,} rows of {first} and {rows[1]:,} of {second} in "
@@ -130,13 +136,13 @@ def _gap_sentence(roles: RolesPart, contrast: ContrastPart, gap: GapPart) -> str
         said = f"The mean {roles['score']} of {first} and {second} is the same"
     else:
         higher, lower = (second, first) if gap["value"] > 0.0 else (first, second)
-        said = f"The mean {roles['score']} of {higher} is {size} higher than that of {lower}"
+        said = f"The mean {roles['score']} of {higher} is {size}{unit} higher than that of {lower}"
     if gap["interval"] is None:
         return f"{said}, {sample}; the data give no interval for it."
     low, high = gap["interval"]
     if gap["value"] < 0.0:
         low, high = -high, -low
-    ends = f"{100 * gap['confidence']:.4g}% interval {figure(low)} to {figure(high)}"
+    ends = f"{100 * gap['confidence']:.4g}% interval {figure(low)} to {figure(high)}{unit}"
     return f"{said} ({ends}), {sample}."
 
 
@@ -149,10 +155,12 @@ def _counted_levels(contrast: ContrastPart) -> str:
     return f"{_counted(len(alone), 'level')}{others}"
 
 
-def _distance_sentence(distance: EstimatePart) -> str:
+def _distance_sentence(distance: EstimatePart, unit: str) -> str:
     low, high = distance["interval"]
     least = figure(low or 0.0)
-    ends = f"{least} or more, with no upper end" if high is None else f"{least} to {figure(high)}"
+    ends = f"{least}{unit} or more, with no upper end"
+    if high is not None:
+        ends = f"{least} to {figure(high)}{unit}"
     within = f"{100 * distance['confidence']:.4g}% interval"
     if distance["value"] is None:
         return (
@@ -160,18 +168,18 @@ def _distance_sentence(distance: EstimatePart) -> str:
             f"{within} is {ends}."
         )
     return (
-        f"Whatever the direction, the scores are {figure(distance['value'])} apart ({within} "
+        f"Whatever the direction, the scores are {figure(distance['value'])}{unit} apart ({within} "
         f"{ends}); differences of opposite sign do not cancel here."
     )
 
 
 def _evidence_sentence(document: AuditFigures, contrast: ContrastPart, test: TestPart) -> str:
-    chance, p_value = test["null_distance"], contrast["p_value"]
+    chance, p_value, unit = test["null_distance"], contrast["p_value"], _unit(document)
     beside = (
         ""
         if chance is None
-        else f"The observed average distance is {figure(contrast['conditional']['value'])}; chance "
-        f"alone would give about {figure(chance, 2)}. "
+        else f"The observed average distance is {figure(contrast['conditional']['value'])}{unit}; "
+        f"chance alone would give about {figure(chance, 2)}{unit}. "
     )
     # Not every pair need be shown, but all were tested.
     several = contrast["gap"]["confidence"] > document["settings"]["confidence"]
@@ -184,14 +192,14 @@ def _evidence_sentence(document: AuditFigures, contrast: ContrastPart, test: Tes
     return f"{beside}The difference {verb} more than chance explains ({known})."
 
 
-def _overall(contrast: ContrastPart) -> str:
+def _overall(contrast: ContrastPart, unit: str) -> str:
     gap = contrast["unconditional"]["gap"]
     first, second = contrast["groups"]
     higher = second if gap > 0.0 else first
     plain = (
         "Ignoring levels, the means do not differ."
         if figure(abs(gap)) == "0"
-        else f"Ignoring levels, the mean of {higher} is {figure(abs(gap))} higher."
+        else f"Ignoring levels, the mean of {higher} is {figure(abs(gap))}{unit} higher."
     )
     if contrast["paradox"] == "masked":
         return f"{plain} A comparison of everybody hides the difference (Simpson's paradox)."
@@ -219,7 +227,7 @@ def _who_was_not_compared(document: AuditFigures, contrast: ContrastPart) -> lis
         for group, share in contrast["thin_share"].items()
         if share > 0.0005
     ]
-    return cautions + _lost_sentences(document["data"])
+    return cautions + _lost_sentences(document["data"], document["roles"])
 
 
 def _or_hidden(contrast: ContrastPart) -> str:
@@ -227,15 +235,53 @@ def _or_hidden(contrast: ContrastPart) -> str:
     return ", or in levels that are shown together" if hidden else ""
 
 
-def _lost_sentences(data: DataPart) -> list[str]:
+def _lost_sentences(data: DataPart, roles: RolesPart) -> list[str]:
+    """Rows that lack a value. Several sensitive columns need not all be known."""
+    several = roles["also_sensitive"]
+    optional = [roles["sensitive"], *several] if several else []
+    unknown = [
+        f"{part['lost']:,} of {data['rows']:,} rows have no known {part['columns'][0]}, and are in "
+        "no group of it."
+        for part in data["lost"]
+        if part["group"] is None and part["columns"][0] in optional and len(part["columns"]) == 1
+    ]
     dropped = data["rows"] - data["used"]
     if not dropped:
-        return []
-    lacking = ", ".join(f"{name}: {count:,}" for name, count in data["missing"].items() if count)
-    by_group = ", ".join(_lost_words(part) for part in data["lost"] if part["lost"])
+        return unknown
+    lacking = ", ".join(
+        f"{name}: {count:,}"
+        for name, count in data["missing"].items()
+        if count and name not in optional
+    )
+    by_group = ", ".join(
+        _lost_words(part)
+        for part in data["lost"]
+        if part["lost"] and len(part["columns"]) == 1 and not (several and part["group"] is None)
+    )
     counted = f"{dropped:,} of {data['rows']:,} rows were left out for missing values ({lacking})."
     words = [f"Read as missing values: {null_words(data['nulls'])}."] if data["nulls"] else []
-    return [f"{counted} By group: {by_group}." if by_group else counted, *words]
+    uneven = [
+        f"{_lost_shares(data, test)} (p = {p_text(test['p_value'])}): those who are compared may "
+        "not stand for the others."
+        for test in data["loss_tests"]
+        if test["p_value"] <= _ENOUGH and len(test["columns"]) == 1
+    ]
+    whole = f"{counted} By group: {by_group}." if by_group else counted
+    return [whole, *uneven, *unknown, *words]
+
+
+def _lost_shares(data: DataPart, test: LossTestPart) -> str:
+    """Who lost the largest and who the smallest share of rows."""
+    shares = {
+        part["group"]: part["lost"] / part["rows"]
+        for part in data["lost"]
+        if part["columns"] == test["columns"] and part["group"] is not None
+    }
+    most, least = max(shares, key=lambda g: shares[g]), min(shares, key=lambda g: shares[g])
+    return (
+        f"Missing values are not spread evenly: {most} lost {shares[most]:.1%} of its rows, "
+        f"{least} {shares[least]:.1%}"
+    )
 
 
 def _lost_words(part: LostPart) -> str:

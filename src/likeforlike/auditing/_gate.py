@@ -142,10 +142,10 @@ def rule(
     comparison. Otherwise the evidence does not settle it: "investigate".
     """
     judgements = (
-        *(_judge(contrast, _chosen(thresholds, contrast), sensitive) for contrast in contrasts),
+        *(_judge(contrast, _chosen(thresholds, contrast)) for contrast in contrasts),
         *(
             Judgement(
-                each.groups, "investigate", f"{_names(each.groups, sensitive)}: {each.reason}"
+                each.groups, "investigate", f"{_names(each.groups, each.columns)}: {each.reason}"
             )
             for each in unexamined
         ),
@@ -169,8 +169,8 @@ def _chosen(thresholds: Sequence[Threshold], contrast: ContrastAudit) -> Thresho
     return next(iter([*own, *common]), None)
 
 
-def _judge(contrast: ContrastAudit, threshold: Threshold | None, sensitive: str) -> Judgement:
-    names = _names(contrast.groups, sensitive)
+def _judge(contrast: ContrastAudit, threshold: Threshold | None) -> Judgement:
+    names = _names(contrast.groups, contrast.columns)
     if threshold is None:
         return Judgement(contrast.groups, "investigate", f"{names}: no threshold is for them.")
     low, high = _interval(contrast, threshold.of)
@@ -183,11 +183,6 @@ def _judge(contrast: ContrastAudit, threshold: Threshold | None, sensitive: str)
         verdict = "investigate"
         reason = f"up to {figure(high, 4)}" if math.isfinite(high) else "no upper end"
     return Judgement(contrast.groups, verdict, f"{names}: {reason}.", threshold, (low, high))
-
-
-def _apart(each: Unexamined, sensitive: str) -> Judgement:
-    reason = f"{_names(each.groups, sensitive)}: {each.reason}"
-    return Judgement(each.groups, "investigate", reason)
 
 
 def _unmet(
@@ -203,7 +198,7 @@ def _unmet(
         Judgement(
             each.groups,
             "investigate",
-            f"{_names(each.groups, sensitive)}: they have a threshold, but were not compared.",
+            f"{_names(each.groups, [sensitive])}: they have a threshold, but were not compared.",
             each,
         )
         for each in thresholds
@@ -221,5 +216,8 @@ def _interval(contrast: ContrastAudit, of: GateOf) -> tuple[float, float]:
     return contrast.estimate.interval
 
 
-def _names(groups: Sequence[str], sensitive: str) -> str:
-    return " and ".join(group_name(group, sensitive) for group in groups)
+def _names(groups: Sequence[str], columns: Sequence[str]) -> str:
+    """Groups as sentences call them; crossed ones have a name that says it all."""
+    if len(columns) != 1:
+        return " and ".join(groups)
+    return " and ".join(group_name(group, columns[0]) for group in groups)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 
-from likeforlike.auditing._missing import LostRows, lost_rows
+from likeforlike.auditing._missing import LostRows, lost_rows, unknown_as_null
 from likeforlike.errors import InputError
 
 COUNT = "likeforlike count"
@@ -55,11 +55,12 @@ def read_columns(
     named: Sequence[str],
     numbers: Sequence[str],
     *,
-    by_group: str | None = None,
+    sensitive: Sequence[str] = (),
 ) -> ReadColumns:
     """Read columns of a table with types, of which some must hold numbers.
 
-    With the column `by_group` rows that are left out are counted by its values.
+    Rows that are left out are counted by the values of the sensitive columns. With several of
+    these a row may lack some of them: it has a group in the others.
     """
     opened = _opened(source)
     schema = opened.collect_schema()
@@ -73,9 +74,12 @@ def read_columns(
     if isinstance(opened, nw.DataFrame) and len(opened) and _is_complete(opened, named):
         return ReadColumns(frame, len(opened), len(opened), dict.fromkeys(named, 0), engine)
     lacking = {column: _is_missing(schema, column) for column in named}
-    counted = count_rows(frame, lacking)
-    lost = lost_by_group(frame, lacking, counted, by_group)
-    return ReadColumns(complete_rows(frame, lacking, counted), *counted, engine, lost=lost)
+    counted = count_rows(frame, lacking, needed=needed_columns(named, sensitive))
+    lost = lost_by_group(frame, lacking, counted, sensitive)
+    complete = complete_rows(frame, needed(lacking, sensitive), counted)
+    if len(sensitive) > 1:
+        complete = complete.with_columns(*unknown_as_null(lacking, sensitive))
+    return ReadColumns(complete, *counted, engine, lost=lost)
 
 
 def check_columns(named: Sequence[str], there: Sequence[str]) -> None:
@@ -109,11 +113,25 @@ def _is_complete(frame: nw.DataFrame[Any], named: Sequence[str]) -> bool:
     )
 
 
+def needed_columns(named: Sequence[str], sensitive: Sequence[str]) -> list[str]:
+    """Columns without which a row says nothing; of several sensitive columns none is."""
+    return [name for name in named if len(sensitive) < 2 or name not in sensitive]
+
+
+def needed(lacking: Mapping[str, nw.Expr], sensitive: Sequence[str]) -> dict[str, nw.Expr]:
+    """What is missing, of the columns without which a row says nothing."""
+    return {name: lacking[name] for name in needed_columns(list(lacking), sensitive)}
+
+
 def count_rows(
-    frame: nw.LazyFrame[Any], lacking: Mapping[str, nw.Expr], times: nw.Expr | None = None
+    frame: nw.LazyFrame[Any],
+    lacking: Mapping[str, nw.Expr],
+    times: nw.Expr | None = None,
+    *,
+    needed: Sequence[str],
 ) -> Counted:
     """Count what is missing; with `times` a line stands for as many rows."""
-    asked = [*lacking.values(), all_of(~each for each in lacking.values())]
+    asked = [*lacking.values(), all_of(~lacking[name] for name in needed)]
     rows = nw.lit(1) if times is None else times
     sums = [(each.cast(nw.Int64) * rows).sum() for each in asked]
     sums.append(nw.len() if times is None else times.sum())
@@ -138,12 +156,12 @@ def lost_by_group(
     frame: nw.LazyFrame[Any],
     lacking: Mapping[str, nw.Expr],
     counted: Counted,
-    by_group: str | None,
+    sensitive: Sequence[str],
 ) -> tuple[LostRows, ...]:
     """Rows that are left out, by group."""
-    if by_group is None or counted.used == counted.rows:
+    if not sensitive or not any(counted.missing.values()):
         return ()
-    return lost_rows(frame, by_group, lacking)
+    return lost_rows(frame, sensitive, lacking)
 
 
 def all_of(expressions: Iterable[nw.Expr]) -> nw.Expr:

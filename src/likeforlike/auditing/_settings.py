@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from operator import index
-from typing import get_args
+from typing import Literal, get_args
 
 from likeforlike._arrays import is_one_of, real
 from likeforlike.disparity._measures import Measure
@@ -15,6 +15,9 @@ from likeforlike.inference import Adjustment
 
 # More would take for ever, and say no more.
 _MOST_PERMUTATIONS = 10_000_000
+Preset = Literal["ll144"]
+"""Figures that somebody asks for beside the audit: the summary of New York's Local Law 144."""
+
 # The lowest and the highest seed that streams of random numbers take.
 _SEEDS = (-(2**63), 2**63 - 2)
 
@@ -30,10 +33,13 @@ class Settings:
     permutations : of the test; 0 leaves out everything that needs resampling.
     confidence : of intervals and certificate, in (0, 1).
     adjustment : of p-values of many levels, `"step-down"`, `"holm"` or `"bh"`.
-    reference : the group that all others are compared with; `None` compares every two.
+    reference : the group that all others are compared with, or {sensitive column: its group};
+        `None` compares every two, and with several sensitive columns all with the largest.
     random_state : seed.
     score_range : lowest and highest score there can be, for the certificate; `None` if unknown.
     suppress_below : the document shows nothing about fewer people than this; `None` shows all.
+    unit : of the scores, such as "EUR"; `None` if they have none.
+    preset : figures that somebody asks for beside the audit: `"ll144"` or `None`.
     smooth : legitimate columns of numbers that people are compared along.
     windows : into how many windows at most; `None` leaves it to the rows.
 
@@ -49,10 +55,12 @@ class Settings:
     permutations: int = 999
     confidence: float = 0.95
     adjustment: Adjustment = "step-down"
-    reference: Hashable | None = None
+    reference: Hashable | Mapping[str, Hashable] | None = None
     random_state: int = 0
     score_range: tuple[float, float] | None = None
     suppress_below: int | None = None
+    unit: str | None = None
+    preset: Preset | None = None
     smooth: tuple[str, ...] = ()
     windows: int | None = None
 
@@ -79,6 +87,7 @@ class Settings:
             raise InputError(
                 f"adjustment must be one of {get_args(Adjustment)}, not {self.adjustment!r}."
             )
+        _check_extras(self.unit, self.preset)
         if self.score_range is not None:
             object.__setattr__(self, "score_range", _range(self.score_range))
         if self.smooth:
@@ -101,6 +110,13 @@ class Settings:
                 "score_range gives a certificate that holds whatever the law of the scores, and "
                 "none does along a number; leave out score_range or smooth."
             )
+
+
+def _check_extras(unit: str | None, preset: Preset | None) -> None:
+    if unit is not None and not str(unit).strip():
+        raise InputError(f"unit must be a word such as 'EUR', not {unit!r}.")
+    if preset is not None and not is_one_of(preset, get_args(Preset)):
+        raise InputError(f"preset must be one of {get_args(Preset)}, not {preset!r}.")
 
 
 def _whole(value: int, name: str) -> int:

@@ -65,41 +65,27 @@ def smooth_cautions(document: AuditFigures, contrast: ContrastPart) -> list[str]
     smooth = contrast["smooth"]
     if smooth is None:
         return []
-    columns = listed(smooth["columns"])
-    cautions = []
-    if smooth["jumps"]:
-        places = listed([figure(jump, 4) for jump in smooth["jumps"][:_SHOWN_JUMPS]])
-        cautions.append(
-            f"The mean score or the share of a group seems to jump along {columns}, near {places}. "
-            "Curves do not follow a jump, so the test may reject too often; the second test is "
-            "hardly upset. If the jump is a rule, cut there with bins."
-        )
-    if sum(contrast["rows"]) < _FEW_ROWS:
-        cautions.append(
-            f"With {sum(contrast['rows']):,} rows, curves along {columns} are rough; from 1,000 on "
-            "tests along numbers are known to hold."
-        )
-    if contrast["excluded"]:
-        cautions.append(
-            f"{len(contrast['excluded']):,} of {len(smooth['windows']):,} windows lack a group and "
-            "say nothing."
-        )
-    if smooth["method"] == "propensity":
-        cautions.append(
-            f"Among people who are equal in {listed(document['roles']['legitimate'])} the "
-            "disparity is at least what is told here: people with the same estimated share are "
-            "compared, and differences among them may cancel."
-        )
-    if smooth["error"] > 0.0:
-        cautions.append(
-            f"Rounding of scores and of {columns} in the engine may have moved a distance by about "
-            f"{figure(smooth['error'], 2)}."
-        )
-    cautions.append(
-        f"No test of equal treatment along numbers holds for every law: this one needs scores that "
-        f"change gradually with {columns}. audit.placebo() tries it on these rows."
-    )
-    return cautions + _disagreement(contrast, smooth)
+    columns, rows = listed(smooth["columns"]), sum(contrast["rows"])
+    equal_in, lacking = listed(document["roles"]["legitimate"]), len(contrast["excluded"])
+    places = listed([figure(jump, 4) for jump in smooth["jumps"][:_SHOWN_JUMPS]] or [""])
+    said = {
+        f"The mean score or the share of a group seems to jump along {columns}, near {places}. "
+        "Curves do not follow a jump, so the test may reject too often; the second test is hardly "
+        "upset. If the jump is a rule, cut there with bins.": bool(smooth["jumps"]),
+        f"With {rows:,} rows, curves along {columns} are rough; from 1,000 on tests along numbers "
+        "are known to hold.": rows < _FEW_ROWS,
+        f"{lacking:,} of {len(smooth['windows']):,} windows lack a group and say nothing.": bool(
+            lacking
+        ),
+        f"Among people who are equal in {equal_in} the disparity is at least what is told here: "
+        "people with the same estimated share are compared, and differences among them may "
+        "cancel.": smooth["method"] == "propensity",
+        f"Rounding of scores and of {columns} in the engine may have moved a distance by about "
+        f"{figure(smooth['error'], 2)}.": smooth["error"] > 0.0,
+        "No test of equal treatment along numbers holds for every law: this one needs scores that "
+        f"change gradually with {columns}. audit.placebo() tries it on these rows.": True,
+    }
+    return [caution for caution, holds in said.items() if holds] + _disagreement(contrast, smooth)
 
 
 def _disagreement(contrast: ContrastPart, smooth: SmoothPart) -> list[str]:

@@ -210,7 +210,7 @@ def summarise(
     >>> Summary.read(file).audit(permutations=99).gate(0.05)
     'fail'
     """
-    roles = Roles(score, sensitive, column_names(legitimate), weight, cluster)
+    roles = Roles(score, sensitive, column_names(legitimate, "legitimate"), weight, cluster)
     options = CsvOptions(separator, encoding, texts(null_values), usual_nulls)
     # A part may hold one group only, or everybody in a level of their own.
     table = read_cells(

@@ -17,13 +17,14 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+import numpy.typing as npt
 
 from likeforlike._arrays import IntArray, real
 from likeforlike.auditing._bins import Bins, bin_names, bin_numbers, check_bins, inner_edges
 from likeforlike.auditing._lines import Lines, check_smooth, raw_cells
 from likeforlike.auditing._missing import LostRows
 from likeforlike.auditing._number_cells import cell_number, number_cells
-from likeforlike.auditing._reading import read_columns
+from likeforlike.auditing._reading import ReadColumns, read_columns
 from likeforlike.auditing._resolution import bin_middles, score_bins
 from likeforlike.auditing._text_columns import read_text_columns
 from likeforlike.disparity._cells import Cells
@@ -48,6 +49,7 @@ class Roles:
     legitimate : columns whose combinations are the levels; none means one level.
     weight : column of sample weights, or `None`.
     cluster : column that says which rows belong together (a person with several rows), or `None`.
+    also_sensitive : further sensitive columns; each is examined alone, and all of them crossed.
 
     Examples
     --------
@@ -61,11 +63,17 @@ class Roles:
     legitimate: tuple[str, ...] = ()
     weight: str | None = None
     cluster: str | None = None
+    also_sensitive: tuple[str, ...] = ()
+
+    @property
+    def all_sensitive(self) -> tuple[str, ...]:
+        """The sensitive columns, in the order they were named."""
+        return (self.sensitive, *self.also_sensitive)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """All columns named, each once."""
-        named = (self.score, self.sensitive, *self.legitimate, self.weight, self.cluster)
+        named = (self.score, *self.all_sensitive, *self.legitimate, self.weight, self.cluster)
         return tuple(dict.fromkeys(column for column in named if column is not None))
 
 
@@ -75,15 +83,18 @@ class TableCells:
 
     Attributes
     ----------
-    cells : sorted scores of every level and group.
+    cells : sorted scores of every level and group. With several sensitive columns a group is a
+        combination of their values, with `None` for one that is not known.
     level_names : how to call each level in front of people, in the order of `cells.levels`.
-    rows, used : rows of the table, and rows without a missing value in the columns named.
+    rows, used : rows of the table, and rows without a missing value in the columns named. With
+        several sensitive columns a row may lack some of these.
     missing : how many values each of these columns lacks.
     edges : inner edges of the bins of each binned column; a value equal to an edge lies below it.
     engine : who held the data.
     nulls : {column: {word: how often}} for words of a CSV file that were taken for missing values.
     values : how many different values each legitimate column of numbers has that was not binned.
     lost : rows left out for missing values, by group; empty if there are none.
+    group_rows : rows used of every group, those of weight 0 among them.
     lines : rows with the numbers that people are compared along; `None` without any.
     text : whether the table had no types, as a CSV file.
 
@@ -106,6 +117,7 @@ class TableCells:
     nulls: dict[str, dict[str, int]] = field(default_factory=dict)
     values: dict[str, int] = field(default_factory=dict)
     lost: tuple[LostRows, ...] = ()
+    group_rows: dict[Hashable, int] = field(default_factory=dict)
     lines: Lines | None = None
     text: bool = False
 
@@ -159,9 +171,9 @@ def read_cells(
         _refuse_reading(data, engine, options or CsvOptions())
     with readable(data):
         read = (
-            read_text_columns(source, roles.columns, numeric, by_group=roles.sensitive)
+            read_text_columns(source, roles.columns, numeric, sensitive=roles.all_sensitive)
             if isinstance(source, TextTable)
-            else read_columns(source, roles.columns, numeric, by_group=roles.sensitive)
+            else read_columns(source, roles.columns, numeric, sensitive=roles.all_sensitive)
         )
         frame, edges = read.frame, {}
         for column, cut in cuts.items():
@@ -179,9 +191,7 @@ def read_cells(
     }
     for column in () if part else parts.keys() - edges.keys():
         check_levels(parts[column], read.used, counts, column)
-    group = _codes(collected, roles.sensitive, read.text)
-    if not part:
-        check_groups(group, read.used, roles.sensitive)
+    group = _groups(collected, roles, read, part=part)
     level = combined(list(parts.values())) if parts else None
     names = level_names(level, list(parts), edges)
     lines = None
@@ -203,15 +213,53 @@ def read_cells(
         read.nulls,
         {c: len(parts[c].labels) for c in parts if c not in edges and holds_numbers(parts[c])},
         read.lost,
+        dict(zip(group.labels, _rows_of(group, counts), strict=True)),
         lines,
         read.text,
     )
 
 
+def _groups(collected: nw.DataFrame[Any], roles: Roles, read: ReadColumns, *, part: bool) -> Codes:
+    """The group of every row: its value in the sensitive column, or its values in all of them."""
+    if not roles.also_sensitive:
+        group = _codes(collected, roles.sensitive, read.text)
+        if not part:
+            check_groups(group, read.used, roles.sensitive)
+        return group
+    parts = []
+    for column in roles.all_sensitive:
+        known = ~_is_null(collected[column])
+        if not known.any():
+            raise InputError(f"column {column!r} has no value in any row that can be used.")
+        codes = _codes(collected.select(column).filter(known), column, read.text)
+        if not part:
+            check_groups(codes, read.used, column)
+        parts.append(codes if known.all() else _with_unknown(codes, known.to_numpy()))
+    return combined(parts)
+
+
+def _is_null(column: nw.Series[Any]) -> nw.Series[Any]:
+    return column.is_null() | column.is_nan() if column.dtype.is_float() else column.is_null()
+
+
+def _with_unknown(codes: Codes, is_known: npt.NDArray[Any]) -> Codes:
+    """Codes of all rows from those whose value is known; `None` stands for the others."""
+    known = is_known.astype(np.bool_)
+    every = np.full(known.size, len(codes.labels))
+    every[known] = codes.codes
+    return Codes(every, (*codes.labels, None))
+
+
+def _rows_of(group: Codes, counts: IntArray | None) -> list[int]:
+    """Rows of every group."""
+    rows: list[int] = np.bincount(group.codes, counts).astype(np.int64).tolist()
+    return rows
+
+
 def _check_roles(roles: Roles) -> None:
     for argument, column in (
         ("score", roles.score),
-        ("sensitive", roles.sensitive),
+        *(("sensitive", column) for column in roles.all_sensitive),
         *(("legitimate", column) for column in roles.legitimate),
         *(() if roles.weight is None else (("weight", roles.weight),)),
         *(() if roles.cluster is None else (("cluster", roles.cluster),)),
@@ -219,7 +267,8 @@ def _check_roles(roles: Roles) -> None:
         if not isinstance(column, str):
             raise InputError(f"{argument} must be the name of a column, not {column!r}.")
     optional = (roles.weight is not None) + (roles.cluster is not None)
-    if len(roles.columns) < 2 + len(roles.legitimate) + optional:
+    asked = 1 + len(roles.all_sensitive) + len(roles.legitimate) + optional
+    if len(roles.columns) < asked:
         raise InputError(
             "score, sensitive, legitimate, weight and cluster must be different columns."
         )
@@ -255,7 +304,7 @@ def _counted(
 
     A number that people are compared along is replaced by the middle of its fine cell.
     """
-    keys = (*roles.legitimate, roles.sensitive, _BIN)
+    keys = (*roles.legitimate, *roles.all_sensitive, _BIN)
     if along:
         fine = number_cells(frame, along[0])
         frame = frame.with_columns(cell_number(along[0], fine.edges).alias(along[0]))

@@ -14,6 +14,7 @@ from typing import Any
 
 import narwhals as nw
 
+from likeforlike.auditing._missing import unknown_as_null
 from likeforlike.auditing._reading import (
     COUNT,
     ReadColumns,
@@ -22,6 +23,8 @@ from likeforlike.auditing._reading import (
     complete_rows,
     count_rows,
     lost_by_group,
+    needed,
+    needed_columns,
 )
 from likeforlike.errors import InputError
 from likeforlike.files._csv import NUMBER, SAY_ENCODING, TextTable, number_column
@@ -37,7 +40,7 @@ def read_text_columns(
     named: Sequence[str],
     numbers: Sequence[str],
     *,
-    by_group: str | None = None,
+    sensitive: Sequence[str] = (),
 ) -> ReadColumns:
     """Read columns of text, of which some must hold numbers."""
     table: nw.LazyFrame[Any] = nw.from_native(source.table).lazy()
@@ -64,20 +67,26 @@ def read_text_columns(
             if table.implementation.is_pyspark():
                 _refuse_foreign(lines, column)
     counted = count_rows(
-        lines.lazy(), {c: _lacks(c, values, nulls.get(c)) for c in named}, nw.col(COUNT)
+        lines.lazy(),
+        {c: _lacks(c, values, nulls.get(c)) for c in named},
+        nw.col(COUNT),
+        needed=needed_columns(named, sensitive),
     )
     lacking = {
         column: values[column].is_null() if column in values else _lacks(column, {}, nulls[column])
         for column in named
     }
-    complete = complete_rows(frame, lacking, counted)
+    complete = complete_rows(frame, needed(lacking, sensitive), counted)
+    read = {column: values.get(column, nw.col(column)).alias(column) for column in named}
+    if len(sensitive) > 1:
+        read |= zip(sensitive, unknown_as_null(lacking, sensitive), strict=True)
     return ReadColumns(
-        complete.select(*(values.get(c, nw.col(c)).alias(c) for c in named)),
+        complete.select(*read.values()),
         *counted,
         str(table.implementation),
         {column: words for column in named if (words := _words(nulls.get(column, {})))},
         text=True,
-        lost=lost_by_group(frame, lacking, counted, by_group),
+        lost=lost_by_group(frame, lacking, counted, sensitive),
     )
 
 

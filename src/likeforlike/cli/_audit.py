@@ -34,12 +34,11 @@ from likeforlike.cli._shared import (
     Separator,
     TableFiles,
     deliver,
-    one_column,
     resampling_bar,
     tell_delivered,
 )
-from likeforlike.cli._terminal import Terminal, level_table, summary_text
 from likeforlike.errors import InputError
+from likeforlike.report._terminal import Terminal, show
 
 _EXIT = {"pass": 0, "fail": 1, "investigate": 3}
 
@@ -49,7 +48,7 @@ def audit_command(
     files: TableFiles,
     score: Annotated[str | None, typer.Option(help="Column of scores or decisions.")] = None,
     sensitive: Annotated[
-        list[str] | None, typer.Option(help="Column whose values are the groups.")
+        list[str] | None, typer.Option(help="Column whose values are the groups; may be repeated.")
     ] = None,
     legitimate: LegitimateOption = None,
     weight: WeightOption = None,
@@ -77,7 +76,10 @@ def audit_command(
     ] = "step-down",
     min_cell: Annotated[int, typer.Option(help="Mark levels with fewer rows of a group.")] = 20,
     reference: Annotated[
-        str | None, typer.Option(help="Compare all groups with this one only.")
+        list[str] | None,
+        typer.Option(
+            help="Compare all groups with this one only; of several columns, COLUMN=GROUP."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the permutations.")] = 0,
     score_range: Annotated[
@@ -97,6 +99,11 @@ def audit_command(
     policy: Annotated[
         Path | None,
         typer.Option(help="TOML file with roles, settings and thresholds, and who set them."),
+    ] = None,
+    unit: Annotated[str | None, typer.Option(help="Of the scores, such as EUR.")] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(help="ll144: add the summary of New York City's Local Law 144."),
     ] = None,
     threshold: Annotated[
         float | None, typer.Option(help="Largest disparity allowed; sets the exit code.")
@@ -157,7 +164,7 @@ def audit_command(
         return
     arguments = {
         "score": score,
-        "sensitive": None if sensitive is None else one_column(sensitive),
+        "sensitive": sensitive,
         "legitimate": legitimate or (),
         "weight": weight,
         "cluster": cluster,
@@ -170,9 +177,11 @@ def audit_command(
         "confidence": confidence,
         "adjustment": adjustment,
         "min_cell": min_cell,
-        "reference": reference,
+        "reference": _reference(reference or [], sensitive),
         "score_range": _score_range(score_range),
         "suppress_below": suppress_below,
+        "unit": unit,
+        "preset": preset,
         "random_state": seed,
         "engine": engine_of(engine),
         "separator": separator,
@@ -203,12 +212,27 @@ def audit_command(
     deliver_verdict(document, junit)
     # Standard output belongs to the JSON when it goes there; people read on the other stream.
     terminal = Terminal(stderr=json == "-")
-    terminal.print(summary_text(document["finding"], document))
-    terminal.print(level_table(document))
+    show(document, terminal)
     tell_delivered(document, report, json, terminal)
     tell_pipeline(document, (junit, pairs), terminal)
     if ruling is not None:
         raise typer.Exit(_EXIT[ruling.verdict])
+
+
+def _reference(given: list[str], sensitive: list[str] | None) -> str | dict[str, str] | None:
+    """One group, or {column: group} where groups are named with their column."""
+    if not given:
+        return None
+    columns = sensitive or []
+    parts = [text.partition("=") for text in given]
+    if all(separator and column in columns for column, separator, _ in parts):
+        return {column: group for column, _, group in parts}
+    if len(given) > 1 or len(columns) > 1:
+        raise InputError(
+            f"--reference must look like COLUMN=GROUP, once for each sensitive column, not "
+            f"{given[0]!r}."
+        )
+    return given[0]
 
 
 def _score_range(text: str | None) -> tuple[float, float] | None:

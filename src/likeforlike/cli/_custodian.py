@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from likeforlike.cli._shared import TableFile
-from likeforlike.cli._terminal import Terminal
+from likeforlike.report._terminal import Terminal
 
 custodian_app: typer.Typer = typer.Typer(
     no_args_is_help=True,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from likeforlike.cli._shared import deliver, resampling_bar, tell_delivered
-from likeforlike.cli._terminal import Terminal, level_table, summary_text
 from likeforlike.errors import InputError
+from likeforlike.report._terminal import Terminal, level_table, summary_text
 
 if TYPE_CHECKING:
     from rich.table import Table

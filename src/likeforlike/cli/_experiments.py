@@ -19,10 +19,11 @@ from likeforlike.cli._shared import (
     one_column,
     training_bar,
 )
-from likeforlike.cli._terminal import Terminal, sweep_table
+from likeforlike.cli._terminal import sweep_table
 from likeforlike.errors import InputError, MissingExtra
 from likeforlike.experiments._method_names import METHOD_NAMES
 from likeforlike.experiments._vocabulary import PAPER_DATASETS
+from likeforlike.report._terminal import Terminal
 
 
 def sweep_command(

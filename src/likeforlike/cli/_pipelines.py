@@ -13,8 +13,8 @@ from likeforlike.errors import InputError
 
 if TYPE_CHECKING:
     from likeforlike.auditing import Audit, GateOf, Policy, Ruling, Summary
-    from likeforlike.cli._terminal import Terminal
     from likeforlike.document._types import AuditDocument
+    from likeforlike.report._terminal import Terminal
 
 # How files of summaries are called.
 _ENDING = ".cells"

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 
-from likeforlike.cli._terminal import Terminal
 from likeforlike.errors import InputError
+from likeforlike.report._terminal import Terminal
 
 if TYPE_CHECKING:
     import typer

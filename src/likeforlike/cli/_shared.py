@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from likeforlike.cli._terminal import Terminal
 from likeforlike.errors import InputError
+from likeforlike.report._terminal import Terminal
 
 if TYPE_CHECKING:
     from likeforlike.document._types import Document

@@ -25,7 +25,7 @@ from likeforlike.cli._shared import (
     TableFile,
     one_column,
 )
-from likeforlike.cli._terminal import Terminal
+from likeforlike.report._terminal import Terminal
 
 
 def summarise_command(

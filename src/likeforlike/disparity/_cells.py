@@ -410,9 +410,11 @@ class Cells:
         if unknown:
             raise InputError(f"groups has no {unknown[0]!r}; there are {list(self.groups)}.")
         level, group = self._lines()
-        kept = np.array([name in names for name in self.groups])[group.codes]
-        renamed = encode([names.get(name, name) for name in self.groups], "groups")
-        return self._taken(kept, level, Codes(renamed.codes[group.codes], renamed.labels))
+        stays = np.array([name in names for name in self.groups])
+        renamed = encode([names[name] for name in self.groups if name in names], "groups")
+        code = np.zeros(len(self.groups), np.int64)
+        code[stays] = renamed.codes
+        return self._taken(stays[group.codes], level, Codes(code[group.codes], renamed.labels))
 
     def at_levels(self, kept: BoolArray) -> Cells:
         """Cells of some of the levels.

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import TypeVar, cast
 
 from likeforlike._text import group_name
-from likeforlike.document._types import AuditFigures
+from likeforlike.document._convention_types import ConventionsPart
+from likeforlike.document._group_types import GroupPart, LostPart
+from likeforlike.document._types import AuditFigures, ContrastPart, UnexaminedPart
 
 OTHER_LEVELS = "other levels"
 """What levels are called that are shown together, each of them being too small to be shown."""
@@ -18,29 +20,52 @@ D = TypeVar("D", bound=AuditFigures)
 
 def named_groups(document: D) -> D:
     """The same document with groups that sentences can be made of: "sex 0" in the place of "0"."""
-    column, data = document["roles"]["sensitive"], document["data"]
-    compared = [*document["contrasts"], *document["unexamined"]]
-    groups = {group for part in compared for group in part["groups"]}
-    groups |= {part["group"] for part in data["lost"] if part["group"] is not None}
-    names = {group: group_name(group, column) for group in groups}
-    if all(group == name for group, name in names.items()):
-        return document
+    data = document["data"]
     parts = {
-        "contrasts": _renamed(document["contrasts"], names),
-        "unexamined": _renamed(document["unexamined"], names),
-        "verdicts": _renamed(document["verdicts"], names),
-        "data": {**data, "lost": _renamed(data["lost"], names)},
+        "contrasts": [_renamed(part, _names(part)) for part in document["contrasts"]],
+        "unexamined": [_renamed(part, _names(part)) for part in document["unexamined"]],
+        "conventions": [_renamed(part, _names(part)) for part in document["conventions"]],
+        "verdicts": _renamed(document["verdicts"], _own_names(document)),
+        "data": {
+            **data,
+            "lost": [_renamed(part, _names(part)) for part in data["lost"]],
+            "groups": [_renamed(part, _names(part)) for part in data["groups"]],
+        },
     }
     return cast("D", {**document, **parts})
 
 
+def _names(
+    part: ContrastPart | UnexaminedPart | LostPart | GroupPart | ConventionsPart,
+) -> dict[str, str]:
+    """The groups of a part that are called otherwise; crossed ones have speaking names."""
+    if len(part["columns"]) != 1:
+        return {}
+    given = part.get("groups", part.get("group"))
+    groups: list[object] = given if isinstance(given, list) else [given]
+    texts = (group for group in groups if isinstance(group, str))
+    named = {group: group_name(group, part["columns"][0]) for group in texts}
+    return {group: name for group, name in named.items() if group != name}
+
+
+def _own_names(document: AuditFigures) -> dict[str, str]:
+    """The groups of the only sensitive column that are called otherwise."""
+    if document["roles"]["also_sensitive"]:
+        return {}
+    compared = (_names(part) for part in document["contrasts"])
+    others = (_names(part) for part in document["unexamined"])
+    return {group: name for names in (*compared, *others) for group, name in names.items()}
+
+
 def _renamed(part: object, names: Mapping[str, str]) -> object:
     """A part of the document with groups called otherwise, wherever they are named."""
+    if not names:
+        return part
     if isinstance(part, dict):
         # No entry of a document is called like a group that has to be renamed.
         return {
             names.get(key, key): _named(value, names)
-            if key in ("group", "groups")
+            if key in ("group", "groups", "reference")
             else _renamed(value, names)
             for key, value in part.items()
         }

@@ -7,31 +7,27 @@ say about an entry is what the schema says about it.
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, NamedTuple, TypedDict
+from typing import Annotated, Final, Literal, TypedDict
 
 from likeforlike.disparity._measures import MeasureName
+from likeforlike.document._convention_types import CategoryPart, ConventionsPart
+from likeforlike.document._group_types import GroupPart, LossTestPart, LostPart
+from likeforlike.document._kinds import (
+    Amount,
+    Count,
+    Counts,
+    Interval,
+    Label,
+    Limits,
+    OpenInterval,
+    Pair,
+    Probability,
+    Scalar,
+)
 from likeforlike.inference import Adjustment, Paradox
 
 SCHEMA_VERSION: Final = 2
 """Version of the document; it rises when an entry changes meaning."""
-
-
-class Limits(NamedTuple):
-    """What the schema says of a number, or of the length of a list, beyond its type."""
-
-    least: int
-    most: int | None = None
-
-
-Count = Annotated[int, Limits(0)]
-Amount = Annotated[float, Limits(0)]
-Probability = Annotated[float, Limits(0, 1)]
-Pair = Annotated[list[str], Limits(2, 2)]
-Counts = Annotated[list[Count], Limits(2, 2)]
-Interval = Annotated[list[float], Limits(2, 2)]
-OpenInterval = Annotated[list[float | None], Limits(2, 2)]
-Scalar = str | bool | int | float
-Label = Scalar | list[Scalar]
 
 
 class RolesPart(TypedDict):
@@ -44,6 +40,7 @@ class RolesPart(TypedDict):
     legitimate : columns whose combinations are the levels; none means one level.
     weight : column of sample weights, or null.
     cluster : column that says which rows belong together, or null.
+    also_sensitive : further sensitive columns; each was examined alone, and all of them crossed.
     """
 
     score: str
@@ -51,6 +48,7 @@ class RolesPart(TypedDict):
     legitimate: list[str]
     weight: str | None
     cluster: str | None
+    also_sensitive: list[str]
 
 
 class SettingsPart(TypedDict):
@@ -63,12 +61,15 @@ class SettingsPart(TypedDict):
     permutations : of the test; 0 means that nothing was resampled.
     confidence : of intervals and certificate.
     adjustment : of p-values of many levels, step-down, Holm or Benjamini-Hochberg.
-    reference : the group that all others were compared with; null means every two.
+    reference : the group that all others were compared with, or that of each sensitive column;
+        null if nobody chose one.
     random_state : seed of everything random.
     score_range : lowest and highest score there can be; null if nobody said.
     suppress_below : nothing is shown about fewer people than this: levels with a smaller cell are
         one entry, "other levels"; counts are multiples of it; averages are rounded to half their
         standard error. Null means that everything is shown.
+    unit : of the scores; null if nobody said.
+    preset : figures that were asked for beside the audit.
     smooth : numbers that people were compared along instead of being equal in them.
     windows : into how many windows at most; null leaves it to the rows.
     """
@@ -78,27 +79,14 @@ class SettingsPart(TypedDict):
     permutations: Count
     confidence: Probability
     adjustment: Adjustment
-    reference: Scalar | None
+    reference: Scalar | dict[str, Scalar] | None
     random_state: int
     score_range: Interval | None
     suppress_below: Annotated[int, Limits(2)] | None
+    unit: str | None
+    preset: Literal["ll144"] | None
     smooth: list[str]
     windows: Count | None
-
-
-class LostPart(TypedDict):
-    """Rows of one group that were left out because a value is missing.
-
-    Attributes
-    ----------
-    group : its name; null for rows whose own group is not known.
-    rows : all rows of the group.
-    lost : those left out.
-    """
-
-    group: str | None
-    rows: Count
-    lost: Count
 
 
 class DataPart(TypedDict):
@@ -107,9 +95,12 @@ class DataPart(TypedDict):
     Attributes
     ----------
     rows : rows of the table.
-    used : rows without a missing value in the columns named.
+    used : rows without a missing value in the columns named; of several sensitive columns a row
+        may lack some.
     missing : how many values each of these columns lacks.
     lost : rows left out, by group; empty if no value is missing.
+    loss_tests : whether groups differ in the share they lost; empty if no value is missing.
+    groups : where the rows of every group are.
     nulls : words of a CSV file that were read as missing values, by column, and how often.
     values : how many different values each legitimate column of numbers has that was not cut.
     edges : inner edges of the bins of each column that was cut; a value on an edge lies below it.
@@ -121,6 +112,8 @@ class DataPart(TypedDict):
     used: Count
     missing: dict[str, Count]
     lost: list[LostPart]
+    loss_tests: list[LossTestPart]
+    groups: list[GroupPart]
     nulls: dict[str, dict[str, Count]]
     values: dict[str, Count]
     edges: dict[str, list[float]]
@@ -330,14 +323,16 @@ class UnexaminedPart(TypedDict):
 
     Attributes
     ----------
-    groups : their names; a single one if it shares no level with anybody.
+    groups : their names; a single one if nobody could be compared with it.
     rows : of each.
     reason : why.
+    columns : the sensitive columns that the groups are values of.
     """
 
     groups: list[str]
     rows: dict[str, Count]
     reason: str
+    columns: list[str]
 
 
 class CertificatePart(TypedDict):
@@ -489,6 +484,8 @@ class ContrastPart(TypedDict):
     Attributes
     ----------
     groups : their names; a positive gap means that the second scores higher.
+    columns : the sensitive columns that the groups are values of; several if they are crossed.
+    reference : the group that the other is compared with, if one was chosen.
     rows : of the first and of the second group in levels where both occur.
     unconditional : everybody, whatever their level.
     conditional : among equals, as observed.
@@ -510,6 +507,8 @@ class ContrastPart(TypedDict):
     """
 
     groups: Pair
+    columns: list[str]
+    reference: str | None
     rows: Counts
     unconditional: OverallPart
     conditional: DisparityPart
@@ -539,6 +538,8 @@ class AuditFigures(TypedDict):
     omnibus: OmnibusPart | None
     unexamined: list[UnexaminedPart]
     verdicts: list[VerdictPart]
+    conventions: list[ConventionsPart]
+    local_law_144: list[CategoryPart]
     provenance: ProvenancePart
 
 
@@ -553,9 +554,12 @@ class AuditDocument(AuditFigures):
     settings : what was asked.
     data : what the table held.
     contrasts : every two groups compared, the clearest evidence first.
-    omnibus : one test over all groups; null with two groups, or if untested.
+    omnibus : one test over all groups; null with two groups, with several sensitive columns, or if
+        untested.
     unexamined : groups that could not be compared.
     verdicts : every threshold that somebody asked about, and the answer, in that order.
+    conventions : figures by convention, one part for each contrast in the same order.
+    local_law_144 : the summary of New York City's Local Law 144; empty unless it was asked for.
     provenance : which data, which versions, when.
     finding : what the figures say.
 
@@ -703,9 +707,12 @@ class DemonstrationDocument(AuditFigures):
     settings : what was asked.
     data : what the table held.
     contrasts : every two groups compared, the clearest evidence first.
-    omnibus : one test over all groups; null with two groups, or if untested.
+    omnibus : one test over all groups; null with two groups, with several sensitive columns, or if
+        untested.
     unexamined : groups that could not be compared.
     verdicts : every threshold that somebody asked about, and the answer, in that order.
+    conventions : figures by convention, one part for each contrast in the same order.
+    local_law_144 : the summary of New York City's Local Law 144; empty unless it was asked for.
     provenance : which data, which versions, when.
     finding : what the figures of the audit say.
     training : null where nothing could be trained.

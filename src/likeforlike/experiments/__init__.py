@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from likeforlike.experiments._sweep import Sweep, sweep
     from likeforlike.experiments._task import Task
     from likeforlike.experiments._tradeoff import Point, tradeoff
+    from likeforlike.experiments._unaware_methods import Decided, WithoutGroups
 
 __all__ = [
     "DCFR",
     "MEASURED",
     "METHOD_NAMES",
     "Adversarial",
+    "Decided",
     "Frontier",
     "Journal",
     "LegitimateOnly",
@@ -44,6 +46,7 @@ __all__ = [
     "Split",
     "Sweep",
     "Task",
+    "WithoutGroups",
     "WithoutSensitive",
     "fit_model",
     "named_methods",
@@ -74,5 +77,6 @@ lazy_package(
         "_sweep": ["Sweep", "sweep"],
         "_task": ["Task"],
         "_tradeoff": ["Point", "tradeoff"],
+        "_unaware_methods": ["Decided", "WithoutGroups"],
     },
 )

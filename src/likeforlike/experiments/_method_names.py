@@ -20,6 +20,9 @@ _MADE: dict[str, Callable[[tuple[float, ...]], experiments.Method]] = {
         "Wasserstein", strengths, penalties.WassersteinPenalty()
     ),
     "repair": lambda _: experiments.Repaired(),
+    "barycentre": lambda _: experiments.PostProcessed(),
+    "unaware": lambda _: experiments.WithoutGroups(),
+    "decisions": lambda _: experiments.Decided(),
     "adversarial": lambda strengths: experiments.Adversarial("adversarial", strengths),
     "dcfr": lambda strengths: experiments.DCFR("DCFR", strengths),
 }

@@ -37,8 +37,9 @@ def fit_model(task: Task, method: Method, *, strength: float, seed: int = 0) -> 
     """
     if not isinstance(method, NetworkMethod):
         raise InputError(
-            f"{method.name!r} needs everybody's group to predict, so it cannot be kept as one "
-            "network; fit QuantileRepair or ConditionalBarycentre yourself."
+            f"{method.name!r} is more than a network, so it cannot be kept as one; fit "
+            "QuantileRepair, ConditionalBarycentre, UnawareRepair or Decisions yourself "
+            "(likeforlike.postprocess.write_repair keeps the last two)."
         )
     if task.encoding != "one-hot":
         raise InputError("only models of one-hot inputs can be kept.")

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from likeforlike.postprocess._decisions import Decisions
     from likeforlike.postprocess._guess_quality import GuessQuality
     from likeforlike.postprocess._held_out import Moved, Parity
+    from likeforlike.postprocess._repaired_model import RepairedClassifier, RepairedRegressor
+    from likeforlike.postprocess._saved_repair import read_repair, write_repair
     from likeforlike.postprocess._told import Told
     from likeforlike.postprocess._unaware import UnawareRepair
 
@@ -21,8 +23,12 @@ __all__ = [
     "GuessQuality",
     "Moved",
     "Parity",
+    "RepairedClassifier",
+    "RepairedRegressor",
     "Told",
     "UnawareRepair",
+    "read_repair",
+    "write_repair",
 ]
 
 lazy_package(
@@ -32,6 +38,8 @@ lazy_package(
         "_decisions": ["Decisions"],
         "_guess_quality": ["GuessQuality"],
         "_held_out": ["Moved", "Parity"],
+        "_repaired_model": ["RepairedClassifier", "RepairedRegressor"],
+        "_saved_repair": ["read_repair", "write_repair"],
         "_told": ["Told"],
         "_unaware": ["UnawareRepair"],
     },

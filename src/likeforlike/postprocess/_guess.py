@@ -30,7 +30,8 @@ with extra("train"):
 class Classifier(Protocol):
     """What scikit-learn calls a classifier that knows chances."""
 
-    classes_: npt.NDArray[Any]
+    @property
+    def classes_(self) -> npt.NDArray[Any]: ...
 
     def fit(self, X: FloatArray, y: IntArray) -> Any: ...  # noqa: ANN401, N803
 

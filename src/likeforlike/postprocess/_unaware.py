@@ -139,8 +139,7 @@ class UnawareRepair(UnawareEstimator):
         return scores
 
     def _learn(self, rows: Sorted) -> None:
-        self._values = np.linspace(0.0, 1.0, self.values)
-        self._beta = float(self._values[1] ** 2)
+        self._set_values()
         known = rows.rows
         plain = (known.scores, rows.chances, known.mass, known.level.codes, rows.rest)
         found = solve(slot_rows(rows.slots, *plain), self._values, self._beta)
@@ -161,6 +160,10 @@ class UnawareRepair(UnawareEstimator):
         self._full_risk = float(known.mass @ (moved - known.scores) ** 2 / known.mass.sum())
         self._full_aware_risk = _aware_risk(known, self.min_cell)
         self._held_out = moved
+
+    def _set_values(self) -> None:
+        self._values = np.linspace(0.0, 1.0, self.values)
+        self._beta = float(self._values[1] ** 2)
 
     def _outcome(self, rows: Sorted, trust: float) -> FloatArray:
         reach = self.t * trust

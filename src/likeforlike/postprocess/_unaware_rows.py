@@ -115,7 +115,12 @@ class UnawareEstimator(BaseEstimator):
     moved_: tuple[Moved, ...]
     coverage_: dict[Hashable, float]
     fallbacks_: tuple[Fallback, ...]
+    record_: dict[str, Any]
     _slots: Slots
+    _has_levels: bool
+    _n_inputs: int
+    _n_rows: int
+    _doubts: tuple[str, ...]
 
     @abstractmethod
     def _learn(self, rows: Sorted) -> None:
@@ -148,6 +153,8 @@ class UnawareEstimator(BaseEstimator):
     def report_(self) -> Told:
         """What was done, to whom, and how well it holds; `print` it."""
         check_is_fitted(self, "groups_")
+        if not hasattr(self, "guess_"):
+            raise InputError("this repair was read from a file; record_ has what it did.")
         return Told(
             type(self).__name__,
             self._asked,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
@@ -15,6 +16,26 @@ LETTER = 6.8
 Place = Callable[[float], float]
 """From a value to where it lies on the screen."""
 Stretch = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Where the pieces of a chart with two axes lie.
+
+    Attributes
+    ----------
+    kind : class of the drawing.
+    width, height : of the view box.
+    left, right, top, bottom : ends of the axes.
+    """
+
+    kind: str
+    width: float
+    height: float
+    left: float
+    right: float
+    top: float
+    bottom: float
 
 
 def axis_across(

@@ -3,39 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from markupsafe import Markup
 
 from likeforlike.document._types import AuditFigures, LevelPart, SmoothPart, WindowPart
 from likeforlike.report import _svg as svg
-from likeforlike.report._axes import axis_across, axis_up, height_labels
+from likeforlike.report._axes import Frame, axis_across, axis_up, height_labels
 from likeforlike.report._format import confidence, interval, number, shortened, tick
 from likeforlike.report._scale import Scale, ticks
 
 _SHOWN_CATEGORIES = 6
 _ROOM = 0.08
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """Where the pieces of a chart lie.
-
-    Attributes
-    ----------
-    kind : class of the drawing.
-    width, height : of the view box.
-    left, right, top, bottom : ends of the axes.
-    """
-
-    kind: str
-    width: float
-    height: float
-    left: float
-    right: float
-    top: float
-    bottom: float
 
 
 WIDE = Frame("wide", 920.0, 330.0, 60.0, 908.0, 30.0, 276.0)

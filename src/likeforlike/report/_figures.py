@@ -52,7 +52,7 @@ def _gap(document: AuditFigures, contrast: ContrastPart) -> KeyFigure:
     note = f"mean of {second} minus mean of {first}"
     if gap["interval"] is not None:
         note = f"{confidence(gap['confidence'])} interval {interval(gap['interval'])}; {note}"
-    unit = f"in units of {document['roles']['score']}"
+    unit = document["settings"]["unit"] or f"in units of {document['roles']['score']}"
     label = "Gap among equals" if document["roles"]["legitimate"] else "Gap"
     return KeyFigure(label, [(number(gap["value"]), unit)], note)
 

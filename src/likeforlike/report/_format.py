@@ -40,7 +40,9 @@ def number(value: float | None) -> str:
 
 def p_value(value: float | None) -> str:
     """A p-value: up to three significant digits, and no more than permutations can give."""
-    return NONE if value is None else f"{value:.3g}" if value >= 1e-4 else number(value)
+    if value is None:
+        return NONE
+    return f"{value:.3g}" if value >= 1e-4 else number(value) if value >= _DUST else "< 10⁻¹²"
 
 
 def decimals(values: Iterable[float]) -> int:

@@ -26,6 +26,8 @@ from likeforlike.report._scale import Scale, ticks
 
 DRAWN = 40
 """At most so many levels are drawn."""
+SHOWN = 15
+"""So many of them are seen at once; the others are folded."""
 
 # An adjusted p-value up to this is marked.
 _EVIDENCE = 0.05
@@ -67,13 +69,14 @@ NARROW = Layout("narrow", 340.0, 62.0, 17.0, 32.0, 40, 18, 10, (4.0, 336.0), bar
 _BARS_AT, _BAR = 286.0, 34.0
 
 
-def gap_chart(document: AuditFigures, layout: Layout = WIDE) -> Markup:
-    """Gap by level with intervals."""
+def gap_chart(document: AuditFigures, layout: Layout = WIDE, *, more: bool = False) -> Markup:
+    """Gap by level with intervals, of the levels that are seen at once or of those folded."""
     contrast = document["contrasts"][0]
-    levels = contrast["levels"][:DRAWN]
+    drawn = contrast["levels"][:DRAWN]
+    levels = drawn[SHOWN:] if more else drawn[:SHOWN]
     if any(len(wrapped(level["name"], layout.letters)) > 1 for level in levels):
         layout = _roomier(layout)
-    scale = _scale(levels, layout)
+    scale = _scale(drawn, layout)
     height = _HEAD + layout.row * len(levels) + _FOOT
     biggest = max((rows for level in levels for rows in level["rows"].values()), default=1)
     rows = [
@@ -82,7 +85,7 @@ def gap_chart(document: AuditFigures, layout: Layout = WIDE) -> Markup:
     ]
     return svg.chart(
         f"gaps {layout.kind}",
-        "Gap by level with intervals",
+        "Gap of further levels with intervals" if more else "Gap by level with intervals",
         _told(document, levels),
         (layout.width, height),
         _axis(scale, layout, len(levels)),

@@ -12,13 +12,26 @@ from likeforlike.document._types import Document, TrainingPart, VerdictPart
 from likeforlike.document._verdict_words import verdict_meaning, verdict_origin, verdict_title
 from likeforlike.report import _format as formats
 from likeforlike.report._comparison import comparison_chart
+from likeforlike.report._conventions import (
+    category_rows,
+    contrast_convention_rows,
+    convention_lines,
+    group_rows,
+    level_convention_rows,
+)
 from likeforlike.report._coverage import coverage_chart
 from likeforlike.report._curve import band_words, gap_curves
 from likeforlike.report._distributions import distribution_charts
 from likeforlike.report._figures import key_figures
-from likeforlike.report._gaps import DRAWN, NARROW, WIDE, gap_chart, key
+from likeforlike.report._gaps import DRAWN, NARROW, SHOWN, WIDE, gap_chart, key
 from likeforlike.report._nested_bar import split_chart
-from likeforlike.report._tables import contrast_rows, excluded_rows, level_rows, settings_rows
+from likeforlike.report._tables import (
+    TABLED,
+    contrast_rows,
+    excluded_rows,
+    level_rows,
+    settings_rows,
+)
 from likeforlike.report._training import training_section
 
 
@@ -59,6 +72,7 @@ def page(document: Document) -> str:
             key_figures=key_figures(document),
             wide_gaps=gap_chart(document, WIDE),
             narrow_gaps=gap_chart(document, NARROW),
+            further_gaps=_further_gaps(document),
             curves=gap_curves(document),
             band=band_words(document),
             comparison=comparison_chart(document),
@@ -69,6 +83,11 @@ def page(document: Document) -> str:
             split=None if nested is None else split_chart(nested),
             level_rows=level_rows(contrast),
             contrast_rows=contrast_rows(document) if len(document["contrasts"]) > 1 else [],
+            conventions=convention_lines(document),
+            level_conventions=level_convention_rows(document, TABLED),
+            contrast_conventions=contrast_convention_rows(document),
+            categories=category_rows(document),
+            group_rows=group_rows(document),
             settings=settings_rows(document),
             training=None if training is None else training_section(training),
         )
@@ -114,6 +133,7 @@ def _finding(document: Document) -> dict[str, object]:
         "first": contrast["groups"][0],
         "second": contrast["groups"][1],
         "equals": bool(document["roles"]["legitimate"]),
+        "shown": min(SHOWN, len(contrast["levels"])),
         "drawn": min(DRAWN, len(contrast["levels"])),
         "levels": len(contrast["levels"]),
         "verdicts": [_verdict(part) for part in document["verdicts"]],
@@ -126,6 +146,13 @@ def _verdict(part: VerdictPart) -> dict[str, object]:
         "meaning": verdict_meaning(part),
         "sentences": [*part["reasons"], *verdict_origin(part)],
     }
+
+
+def _further_gaps(document: Document) -> list[Markup]:
+    """The charts of levels that are folded, if there are any."""
+    if len(document["contrasts"][0]["levels"]) <= SHOWN:
+        return []
+    return [gap_chart(document, layout, more=True) for layout in (WIDE, NARROW)]
 
 
 def _training(document: Document) -> TrainingPart | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
-from likeforlike._text import null_words
-from likeforlike.document._types import AuditFigures, ContrastPart, LostPart
+from likeforlike._text import figure, null_words
+from likeforlike.document._group_types import LostPart
+from likeforlike.document._types import AuditFigures, ContrastPart
 from likeforlike.report._format import (
     count,
     interval,
@@ -66,14 +67,14 @@ def _contrast_row(contrast: ContrastPart) -> Row:
     distance, gap = contrast["estimate"], contrast["gap"]
     return [
         " and ".join(contrast["groups"]),
-        " and ".join(count(rows) for rows in contrast["rows"]),
         number(gap["value"]),
         interval(gap["interval"]),
+        p_value(contrast["p_value"]),
         number(None if distance is None else distance["value"]),
         "" if distance is None else open_interval(distance["interval"]),
-        p_value(contrast["p_value"]),
         number(contrast["conditional"]["value"]),
         number(contrast["unconditional"]["value"]),
+        " and ".join(count(rows) for rows in contrast["rows"]),
         " and ".join(percent(contrast["coverage"][group]) for group in contrast["groups"]),
         _TOLD_PARADOX[contrast["paradox"]],
     ]
@@ -85,7 +86,10 @@ def settings_rows(document: AuditFigures) -> list[tuple[str, str]]:
     resolution = data["resolution"]
     return [
         ("Score", roles["score"]),
-        ("Sensitive column", roles["sensitive"]),
+        (
+            "Sensitive columns" if roles["also_sensitive"] else "Sensitive column",
+            listed([roles["sensitive"], *roles["also_sensitive"]]),
+        ),
         ("Legitimate columns", listed(roles["legitimate"])),
         ("Weight column", roles["weight"] or "none"),
         ("Cluster column", roles["cluster"] or "none"),
@@ -120,6 +124,8 @@ def _told(value: object) -> str:
         return "none"
     if isinstance(value, float):
         return tick(value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {inner}" for name, inner in value.items())
     if isinstance(value, list):
         return _listed_setting(value)
     return count(value) if isinstance(value, int) else str(value)
@@ -138,11 +144,15 @@ def _missing(missing: Mapping[str, int]) -> str:
 
 def _lost(lost: Sequence[LostPart]) -> str:
     return ", ".join(
-        f"{shortened(part['group'] or 'group unknown', 60)}: {count(part['lost'])} of "
-        f"{count(part['rows'])}"
-        for part in lost
+        f"{_lost_name(part)}: {count(part['lost'])} of {count(part['rows'])}" for part in lost
     )
 
 
+def _lost_name(part: LostPart) -> str:
+    """The group, or the column of which it is not known."""
+    name = part["group"]
+    return shortened(f"{' × '.join(part['columns'])} unknown" if name is None else name, 60)
+
+
 def _edges(edges: list[float]) -> str:
-    return ", ".join(number(edge) for edge in edges)
+    return ", ".join(figure(edge, 12) for edge in edges)

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from likeforlike.document._types import ModelPart, NetworkPart, TrainingFigures
 from likeforlike.report import _svg as svg
-from likeforlike.report._axes import axis_across, axis_up, height_labels
+from likeforlike.report._axes import Frame, axis_across, axis_up, height_labels
 from likeforlike.report._format import confidence, fixed, interval, listed, number, tick
 from likeforlike.report._labels import Box, place_labels
 from likeforlike.report._scale import Scale, ticks
@@ -20,30 +20,10 @@ from likeforlike.report._training_finding import distance_of, estimate_of
 Look = Literal["network", "chosen", "repair"]
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """Where the pieces of the chart lie.
-
-    Attributes
-    ----------
-    kind : class of the drawing.
-    width, height : of the view box.
-    left, right, top, bottom : ends of the axes.
-    word : what stands before the strength in a label.
-    """
-
-    kind: str
-    width: float
-    height: float
-    left: float
-    right: float
-    top: float
-    bottom: float
-    word: str
-
-
-WIDE = Frame("wide", 920.0, 430.0, 54.0, 908.0, 34.0, 372.0, "strength ")
-NARROW = Frame("narrow", 340.0, 400.0, 44.0, 334.0, 34.0, 340.0, "")
+WIDE = Frame("wide", 920.0, 430.0, 54.0, 908.0, 34.0, 372.0)
+NARROW = Frame("narrow", 340.0, 400.0, 44.0, 334.0, 34.0, 340.0)
+# What stands before the strength in a label.
+_WORD = {"wide": "strength ", "narrow": ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +167,7 @@ def _labels(
         taken.append(
             Box(min(x1, x2) - 1.0, min(y1, y2) - 1.0, max(x1, x2) + 1.0, max(y1, y2) + 1.0)
         )
-    words = [p.label.replace("strength ", frame.word) for p in points]
+    words = [p.label.replace("strength ", _WORD[frame.kind]) for p in points]
     inner = Box(frame.left + 3.0, frame.top, frame.right, frame.bottom - 2.0)
     boxes = place_labels([(p.x, p.y) for p in points], words, inner, taken)
     return [

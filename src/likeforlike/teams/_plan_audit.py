@@ -15,6 +15,7 @@ from likeforlike.auditing._contrast_audit import ContrastAudit, Distribution, Le
 from likeforlike.auditing._provenance import provenance
 from likeforlike.auditing._settings import Settings
 from likeforlike.auditing._tables import Roles, TableCells
+from likeforlike.conventions import Conventions
 from likeforlike.disparity._cdd_lp import Disparity, LevelTable
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes
@@ -34,7 +35,7 @@ _HISTOGRAM_BINS = 24
 _FEWEST_DEALS = 19
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class PlanAudit(Audit):
     """What noisy counts say about scores: an audit in whose intervals the custodian's noise is.
 
@@ -68,6 +69,10 @@ class PlanAudit(Audit):
     epsilon: float
     noise: Noise
     errors: dict[tuple[str, str], tuple[float, float]]
+
+    def conventions(self) -> tuple[Conventions, ...]:
+        """None: conventional figures know nothing of the custodian's noise."""
+        return ()
 
 
 def examine_pairs(
@@ -163,6 +168,7 @@ def _examined(
             for level, counts in conditional.excluded.items()
         },
         distributions=_distributions(plan, pair, ranking, (first, second)),
+        columns=(plan.sensitive,),
     )
 
 
@@ -304,7 +310,8 @@ def _apart(plan: Planned, release: Release, pair: tuple[int, int]) -> Unexamined
     counts = read_counts(release, plan.bins).counts[list(pair)].sum(axis=1)
     groups = (release.groups[pair[0]], release.groups[pair[1]])
     rows = dict(zip(groups, _whole(counts), strict=True))
-    return Unexamined(groups, rows, "no level seems to hold enough rows of both under this noise.")
+    reason = "no level seems to hold enough rows of both under this noise."
+    return Unexamined(groups, rows, reason, (plan.sensitive,))
 
 
 def _table(plan: Planned, release: Release) -> TableCells:

@@ -1,0 +1,99 @@
+"""Where the rows of every group are: compared, not compared, or missing. Nobody is dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from likeforlike._text import crossed_name
+from likeforlike.auditing._comparisons import Chosen
+from likeforlike.auditing._missing import families
+from likeforlike.auditing._tables import Roles, TableCells
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRows:
+    """Where the rows of one group are; those of all groups of a column add up to the table.
+
+    Attributes
+    ----------
+    columns : the sensitive columns that the group is a value of; several if they are crossed.
+    group : its name, or `None` for rows whose own group is not known.
+    rows : all of them.
+    compared : those in a comparison: their group is compared with another that is in their level.
+    missing : those that lack a value.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import likeforlike as lfl
+    >>> table = {"score": [0.1, 0.2, None, 0.3], "sex": ["f", "m", "m", None]}
+    >>> audit = lfl.audit(pl.DataFrame(table), score="score", sensitive="sex", permutations=0)
+    >>> [(each.group, each.compared, each.not_compared, each.missing) for each in audit.groups]
+    [('f', 1, 0, 0), ('m', 1, 0, 1), (None, 0, 0, 1)]
+    """
+
+    columns: tuple[str, ...]
+    group: str | None
+    rows: int
+    compared: int
+    missing: int
+
+    @property
+    def not_compared(self) -> int:
+        """Rows whose group, or whose level, could not be compared."""
+        return self.rows - self.compared - self.missing
+
+
+def group_rows(table: TableCells, roles: Roles, chosen: Sequence[Chosen]) -> tuple[GroupRows, ...]:
+    """The rows of every group, column after column, those of crossed columns last."""
+    return tuple(
+        each
+        for columns in families(roles.all_sensitive)
+        for each in _rows_in(columns, table, roles, chosen)
+    )
+
+
+def _rows_in(
+    columns: tuple[str, ...], table: TableCells, roles: Roles, chosen: Sequence[Chosen]
+) -> list[GroupRows]:
+    compared = _compared([each for each in chosen if each.columns == columns])
+    own = [each for each in table.lost if each.columns == columns]
+    lost = {each.group: each.lost for each in own if each.group is not None}
+    used = _used(columns, table, roles)
+    found = []
+    for name in sorted(used | lost):
+        gone = lost.get(name, 0)
+        rows = gone + used.get(name, 0)
+        found.append(GroupRows(columns, name, rows, compared.get(name, 0), gone))
+    unknown = sum(each.rows for each in own if each.group is None)
+    return [*found, GroupRows(columns, None, unknown, 0, unknown)] if unknown else found
+
+
+def _used(columns: tuple[str, ...], table: TableCells, roles: Roles) -> dict[str, int]:
+    """Rows of every group that lack nothing."""
+    places = [roles.all_sensitive.index(column) for column in columns]
+    used: dict[str, int] = {}
+    for group, rows in table.group_rows.items():
+        values: list[Hashable] = [group]
+        if roles.also_sensitive:
+            assert isinstance(group, tuple)
+            values = [group[place] for place in places]
+        if None not in values:
+            name = crossed_name(values, columns)
+            used[name] = used.get(name, 0) + rows
+    return used
+
+
+def _compared(chosen: Sequence[Chosen]) -> dict[str, int]:
+    """Rows of every group in levels where it meets one that it is compared with."""
+    if not chosen:
+        return {}
+    cells = chosen[0].contrast.cells
+    held = {}
+    for position, group in enumerate(cells.groups):
+        met = [each.contrast.support for each in chosen if position in each.contrast.positions]
+        if met:
+            somewhere = sum(met) > 0
+            held[str(group)] = int(cells.counts[somewhere, position].sum())
+    return held

@@ -1,0 +1,230 @@
+"""A repair without the group as a plain file: JSON, in which nothing is executed.
+
+It holds the levels and their maps, the classifier that guesses the group as plain numbers, and the
+record of what the repair did when it was fitted.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from likeforlike._arrays import FloatArray
+from likeforlike.errors import InputError
+from likeforlike.files._writing import write_whole
+from likeforlike.postprocess._decisions import Decisions
+from likeforlike.postprocess._plain_classifier import (
+    from_document,
+    number_array,
+    plain_classifier,
+    to_document,
+)
+from likeforlike.postprocess._slots import Slots
+from likeforlike.postprocess._unaware import UnawareRepair
+
+_FORMAT = "likeforlike repair 1"
+_LARGEST_FILE = 200_000_000
+_KINDS: dict[str, type[UnawareRepair | Decisions]] = {
+    "UnawareRepair": UnawareRepair,
+    "Decisions": Decisions,
+}
+
+
+def write_repair(repair: UnawareRepair | Decisions, path: Path | str) -> None:
+    """Write a fitted repair to `path` as JSON, whole or not at all.
+
+    Parameters
+    ----------
+    repair : fitted; its classifier must be one that plain numbers can hold: LightGBM's, or scikit-
+        learn's HistGradientBoostingClassifier or LogisticRegression; or chances were given.
+    path : of the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.postprocess import UnawareRepair, read_repair, write_repair
+    >>> loans = make_loans(1000, gap=0.2)
+    >>> X, score = loans.inputs(with_sensitive=True).matrix, loans.frame["score"]
+    >>> repair = UnawareRepair().fit(score, X, sensitive_features=loans.groups)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_repair(repair, Path(folder) / "repair.json")
+    ...     again = read_repair(Path(folder) / "repair.json")
+    >>> bool(abs(again.transform(score, X) - repair.transform(score, X)).max() < 1e-9)
+    True
+    """
+    if not isinstance(repair, UnawareRepair | Decisions):
+        raise InputError(f"repair must be an UnawareRepair or Decisions, not {repair!r}.")
+    report = repair.report_.to_dict()
+    slots = repair._slots
+    settings = {name: _plain(value) for name, value in repair.get_params(deep=False).items()}
+    guess = repair.propensity_
+    settings["propensity"] = "given" if guess is None else None
+    document = {
+        "format": _FORMAT,
+        "kind": type(repair).__name__,
+        "settings": settings,
+        "groups": [_label(one) for one in repair.groups_],
+        "levels": [_label(one) for one in repair.levels_],
+        "has_levels": repair._has_levels,
+        "inputs": repair._n_inputs,
+        "rows": repair._n_rows,
+        "trust": repair.trust_,
+        "slot": slots.slot.tolist(),
+        "shares": slots.shares.tolist(),
+        "part": slots.part.astype(int).tolist(),
+        "low": slots.low.tolist(),
+        "span": slots.span.tolist(),
+        "maps": _maps(repair).tolist(),
+        "propensity": None if guess is None else to_document(plain_classifier(guess)),
+        "report": _finite(report),
+    }
+    write_whole(path, json.dumps(document, allow_nan=False) + "\n")
+
+
+def _maps(repair: UnawareRepair | Decisions) -> FloatArray:
+    return repair._potential if isinstance(repair, UnawareRepair) else repair.cut_offs_
+
+
+def _plain(setting: Any) -> Any:  # noqa: ANN401
+    if isinstance(setting, tuple):
+        return [_plain(one) for one in setting]
+    return setting.item() if isinstance(setting, np.generic) else setting
+
+
+def _label(label: Hashable) -> Any:  # noqa: ANN401
+    """A label as JSON has it; combinations of columns become lists."""
+    if isinstance(label, tuple):
+        return [_label(one) for one in label]
+    if not isinstance(label, str | int | float | bool):
+        raise InputError(
+            f"the label {label!r} is a {type(label).__name__}, which JSON cannot hold; use text or "
+            "numbers for groups and levels."
+        )
+    return label
+
+
+def _finite(part: Any) -> Any:  # noqa: ANN401
+    """Plain values in which numbers without a value are `None`."""
+    if isinstance(part, dict):
+        return {str(name): _finite(value) for name, value in part.items()}
+    if isinstance(part, list | tuple):
+        return [_finite(value) for value in part]
+    if isinstance(part, float) and not math.isfinite(part):
+        return None
+    return _plain(part)
+
+
+def read_repair(path: Path | str) -> UnawareRepair | Decisions:
+    """Read a repair that `write_repair` has written.
+
+    It repairs as the one that was written; `record_` is what that one did when it was fitted.
+
+    Examples
+    --------
+    >>> from likeforlike.postprocess import read_repair
+    >>> read_repair("none.json")
+    Traceback (most recent call last):
+    likeforlike.errors.InputError: the repair none.json cannot be read: No such file or directory.
+    """
+    document = _document(Path(path))
+    try:
+        return _repair(document)
+    except (InputError, KeyError, TypeError, ValueError, OverflowError) as error:
+        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error).rstrip(".")
+        raise InputError(f"{path} is not a repair: {reason}.") from error
+
+
+def _document(path: Path) -> dict[str, Any]:
+    """The JSON of a file that says it is a repair."""
+    try:
+        if path.stat().st_size > _LARGEST_FILE:
+            raise InputError(f"{path} is not a repair: it has more than {_LARGEST_FILE:,} bytes.")
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"the repair {path} cannot be read: {error.strerror}.") from error
+    except RecursionError as error:
+        raise InputError(f"{path} is not a repair: its parts are nested too deeply.") from error
+    except InputError:
+        raise
+    except ValueError as error:
+        raise InputError(f"{path} is not a repair: it is not JSON ({error}).") from error
+    if not isinstance(document, dict) or document.get("format") != _FORMAT:
+        raise InputError(f"{path} is not a repair: it does not say {_FORMAT!r}.")
+    return document
+
+
+def _repair(document: dict[str, Any]) -> UnawareRepair | Decisions:
+    if document["kind"] not in _KINDS:
+        raise InputError(f"kind must be one of {[*_KINDS]}")
+    settings = dict(document["settings"])
+    if isinstance(settings.get("cost"), list):
+        settings["cost"] = tuple(settings["cost"])
+    repair = _KINDS[document["kind"]](**settings)
+    repair._check_settings()
+    repair.groups_, repair.levels_ = (
+        tuple(map(_read_label, _list(document[name], name))) for name in ("groups", "levels")
+    )
+    repair._slots = _slots(document, repair.levels_, len(repair.groups_))
+    repair._has_levels = bool(document["has_levels"])
+    repair._n_inputs, repair._n_rows = int(document["inputs"]), int(document["rows"])
+    repair.trust_ = float(document["trust"])
+    if not 0.0 <= repair.trust_ <= 1.0:
+        raise InputError("trust must lie between 0 and 1")
+    guess = document["propensity"]
+    repair.propensity_ = None if guess is None else from_document(guess)
+    repair.record_ = document["report"]
+    _set_maps(repair, number_array(document["maps"], "maps"))
+    return repair
+
+
+def _set_maps(repair: UnawareRepair | Decisions, maps: FloatArray) -> None:
+    n_slots, n_tilts = len(repair._slots.shares), len(repair.groups_) - 1
+    if isinstance(repair, UnawareRepair):
+        wanted: tuple[int, ...] = (n_slots, repair.values, n_tilts)
+        repair._set_values()
+        repair._potential = maps
+    else:
+        wanted = (n_slots, n_tilts)
+        repair.cut_offs_ = maps
+    if maps.shape != wanted or not np.isfinite(maps).all():
+        raise InputError(f"maps must be finite numbers of the shape {wanted}, not {maps.shape}")
+
+
+def _slots(document: dict[str, Any], levels: tuple[Hashable, ...], n_groups: int) -> Slots:
+    slot = number_array(document["slot"], "slot", whole=True)
+    shares = number_array(document["shares"], "shares")
+    part = number_array(document["part"], "part", whole=True).astype(bool)
+    low, span = (number_array(document[name], name) for name in ("low", "span"))
+    n_slots = len(shares)
+    right = (
+        slot.shape == (len(levels),)
+        and shares.shape == part.shape == (n_slots, n_groups)
+        and low.shape == span.shape == (n_slots,)
+        and bool(((slot >= 0) & (slot < n_slots)).all())
+    )
+    if not right or n_groups < 2:
+        raise InputError("levels, slots and groups do not fit together")
+    if not (np.isfinite(low).all() and (shares >= 0.0).all() and (span > 0.0).all()):
+        raise InputError("low, shares and span must be finite, and not negative")
+    return Slots(levels, slot, shares, part, low, span)
+
+
+def _read_label(label: Any) -> Hashable:  # noqa: ANN401
+    if isinstance(label, list):
+        return tuple(_read_label(one) for one in label)
+    if not isinstance(label, str | int | float | bool):
+        raise InputError(f"labels must be text or numbers, not {label!r}")
+    return label
+
+
+def _list(part: object, name: str) -> list[Any]:
+    if not isinstance(part, list):
+        raise InputError(f"{name} must be a list")
+    return part
