@@ -24,11 +24,11 @@ LIMITS = {
     "depth_audit": 14,
     "depth_training": 18,
     "cycles": 0,
-    "lines": 43_500,
-    "lines_repeated_in_shape": 190,
+    "lines": 48_500,
+    "lines_repeated_in_shape": 202,
     "lines_repeated_in_text": 197,
     "lines_of_longest_file": 733,
-    "noqa": 101,
+    "noqa": 117,
 }
 
 

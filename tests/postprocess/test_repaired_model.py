@@ -103,7 +103,7 @@ def test_a_regression_is_repaired() -> None:
 
 def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(InputError, match="decisions are for classifiers"):
-        RepairedRegressor(repair=Decisions()).fit(X, Y, **WHO)  # type: ignore[arg-type]
+        RepairedRegressor(repair=Decisions()).fit(X, Y, **WHO)
     with pytest.raises(InputError, match="two classes"):
         RepairedClassifier().fit(X, np.arange(3000) % 3, **WHO)
     with pytest.raises(InputError, match="of no use without"):

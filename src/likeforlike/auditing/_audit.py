@@ -22,6 +22,7 @@ from likeforlike.auditing._comparisons import (
     Reference,
     Unexamined,
     chosen_contrasts,
+    family_of,
     refuse_probabilities,
 )
 from likeforlike.auditing._contrast_audit import ContrastAudit, LevelAudit, examine
@@ -275,6 +276,9 @@ class Audit:
         self._refuse_pairs()
         found = self._level(level, contrast)
         cells = self.table.cells
+        if self.roles.also_sensitive:
+            columns = self.contrasts[contrast].columns
+            cells = family_of(cells, columns, self.roles.all_sensitive).cells
         names = {str(group): group for group in cells.groups}
         low, high = (names[group] for group in self.contrasts[contrast].groups)
         return level_pairs(

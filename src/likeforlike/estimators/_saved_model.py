@@ -232,7 +232,7 @@ def read_model(path: Path | str) -> SavedModel:
     ...     read_model(Path(folder) / "model.json").scores({"debt": [3.0]})
     array([3.])
     """
-    document = _document(Path(path))
+    document = read_document(Path(path), "model", _FORMAT)
     try:
         return _model(document)
     except (InputError, KeyError, TypeError, ValueError, OverflowError) as error:
@@ -240,24 +240,24 @@ def read_model(path: Path | str) -> SavedModel:
         raise InputError(f"{path} is not a model: {reason}.") from error
 
 
-def _document(path: Path) -> dict[str, Any]:
-    """The JSON of a file that says it is a model."""
+def read_document(path: Path, what: str, says: str) -> dict[str, Any]:
+    """The JSON of a file that says what it is: a model, or a repair."""
     try:
         if not path.is_file() and path.exists():
-            raise InputError(f"{path} is not a model: it is not a file.")
+            raise InputError(f"{path} is not a {what}: it is not a file.")
         if path.stat().st_size > _LARGEST_FILE:
-            raise InputError(f"{path} is not a model: it has more than {_LARGEST_FILE:,} bytes.")
+            raise InputError(f"{path} is not a {what}: it has more than {_LARGEST_FILE:,} bytes.")
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"the model {path} cannot be read: {error.strerror}.") from error
+        raise InputError(f"the {what} {path} cannot be read: {error.strerror}.") from error
     except RecursionError as error:
-        raise InputError(f"{path} is not a model: its parts are nested too deeply.") from error
+        raise InputError(f"{path} is not a {what}: its parts are nested too deeply.") from error
     except InputError:
         raise
     except ValueError as error:
-        raise InputError(f"{path} is not a model: it is not JSON ({error}).") from error
-    if not isinstance(document, dict) or document.get("format") != _FORMAT:
-        raise InputError(f"{path} is not a model: it does not say {_FORMAT!r}.")
+        raise InputError(f"{path} is not a {what}: it is not JSON ({error}).") from error
+    if not isinstance(document, dict) or document.get("format") != says:
+        raise InputError(f"{path} is not a {what}: it does not say {says!r}.")
     return document
 
 

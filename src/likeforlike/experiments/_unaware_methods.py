@@ -5,11 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from likeforlike._arrays import FloatArray
+from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.errors import InputError, RepairWarning
 from likeforlike.experiments._methods import Method
 from likeforlike.experiments._repairing import plain_scores
@@ -115,5 +114,6 @@ def _inputs(rows: Rows, split: int) -> FloatArray:
     return inputs
 
 
-def _levels(rows: Rows, split: int) -> Any:  # noqa: ANN401
-    return rows.layout.segments[split] // len(rows.layout.groups)
+def _levels(rows: Rows, split: int) -> IntArray:
+    levels: IntArray = rows.layout.segments[split] // len(rows.layout.groups)
+    return levels

@@ -185,7 +185,8 @@ def plain_classifier(model: Classifier) -> PlainTrees | PlainLinear:
     )
 
 
-def _of_logistic(model: Any) -> PlainLinear:  # noqa: ANN401
+def _of_logistic(fitted: Classifier) -> PlainLinear:
+    model: Any = fitted
     return PlainLinear(
         np.asarray(model.classes_, np.int64),
         np.asarray(model.coef_, np.float64),
@@ -193,7 +194,8 @@ def _of_logistic(model: Any) -> PlainLinear:  # noqa: ANN401
     )
 
 
-def _of_lightgbm(model: Any) -> PlainTrees:  # noqa: ANN401
+def _of_lightgbm(fitted: Classifier) -> PlainTrees:
+    model: Any = fitted
     document = model.booster_.dump_model()
     sums = int(document["num_tree_per_iteration"])
     nodes: list[tuple[int, float, int, int, int]] = []
@@ -221,7 +223,8 @@ def _add_node(node: dict[str, Any], nodes: list[tuple[int, float, int, int, int]
     return at
 
 
-def _of_scikit_learn(model: Any) -> PlainTrees:  # noqa: ANN401
+def _of_scikit_learn(fitted: Classifier) -> PlainTrees:
+    model: Any = fitted
     nodes: list[tuple[int, float, int, int, int]] = []
     roots, of = [], []
     for iteration in model._predictors:

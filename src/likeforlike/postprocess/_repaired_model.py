@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from likeforlike._arrays import FloatArray
+from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._extras import extra
 from likeforlike.disparity._columns import Column, encode_columns, weights
 from likeforlike.errors import InputError, UnpenalisedWarning
@@ -30,6 +32,16 @@ with extra("train"):
     from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 
+class Model(Protocol):
+    """What scikit-learn calls a classifier or a regressor."""
+
+    def fit(self, X: FloatArray, y: npt.NDArray[Any]) -> Self: ...  # noqa: N803
+
+    def predict(self, X: FloatArray) -> npt.NDArray[Any]: ...  # noqa: N803
+
+    def predict_proba(self, X: FloatArray) -> npt.NDArray[Any]: ...  # noqa: N803
+
+
 class _RepairedModel(MetaEstimatorMixin, BaseEstimator):
     """What classifier and regressor have in common.
 
@@ -37,83 +49,119 @@ class _RepairedModel(MetaEstimatorMixin, BaseEstimator):
     have not seen the rows.
     """
 
-    estimator: Any
-    repair: Any
-    folds: int
-    random_state: int | None
+    estimator_: Model
+    repair_: UnawareRepair | Decisions | None
 
-    def _default(self) -> Any:  # noqa: ANN401
-        raise NotImplementedError
-
-    def _scores(self, model: Any, X: FloatArray) -> FloatArray:  # noqa: N803, ANN401
-        raise NotImplementedError
-
-    def _dealt(self, y: npt.NDArray[Any]) -> Any:  # noqa: ANN401
-        raise NotImplementedError
-
-    def _fit(
+    def __init__(
         self,
-        X: FloatArray,  # noqa: N803
-        y: npt.NDArray[Any],
-        sensitive: Column | None,
-        legitimate: Column | None,
-        sample_weight: Column | None,
+        estimator: Model | None = None,
+        repair: UnawareRepair | Decisions | None = None,
+        *,
+        folds: int = 5,
+        random_state: int | None = 0,
     ) -> None:
+        self.estimator = estimator
+        self.repair = repair
+        self.folds = folds
+        self.random_state = random_state
+
+    @abstractmethod
+    def _default(self) -> Model:
+        """The model if none was given."""
+
+    @abstractmethod
+    def _scores(self, model: Model, rows: FloatArray) -> FloatArray:
+        """Scores (n,) of rows (n, d) by a fitted model."""
+
+    @abstractmethod
+    def _dealt(self, y: npt.NDArray[Any]) -> Iterable[tuple[IntArray, IntArray]]:
+        """Rows seen and rows held back, fold by fold."""
+
+    @abstractmethod
+    def _checked(
+        self,
+        X: Inputs,  # noqa: N803
+        y: Column,
+    ) -> tuple[FloatArray, npt.NDArray[Any]]:
+        """Inputs (n, d), and what the model learns (n,)."""
+
+    def fit(
+        self,
+        X: Inputs,  # noqa: N803
+        y: Column,
+        *,
+        sensitive_features: Column | None = None,
+        legitimate_features: Column | None = None,
+        sample_weight: Column | None = None,
+    ) -> Self:
+        """Fit the model to inputs X (n, d) and targets y (n,), then the repair.
+
+        Parameters
+        ----------
+        X, y : inputs, and classes or targets.
+        sensitive_features : (n,) labels of the groups, or several columns; without them nothing is
+            repaired, with a warning.
+        legitimate_features : (n,) labels of the levels, or several columns.
+        sample_weight : (n,) numbers >= 0, if the estimator takes them.
+        """
+        rows, targets = self._checked(X, y)
         mass = None
         if sample_weight is not None:
-            mass = weights(np.asarray(sample_weight), "sample_weight", len(X))
+            mass = weights(np.asarray(sample_weight), "sample_weight", len(rows))
         fresh = self._default() if self.estimator is None else self.estimator
-        self.estimator_ = _trained(fresh, X, y, mass)
+        self.estimator_ = _trained(fresh, rows, targets, mass)
         self.repair_ = None
-        if sensitive is None:
-            if legitimate is not None:
-                raise InputError("legitimate_features are of no use without sensitive_features.")
-            warnings.warn(
-                "fit was called without sensitive_features, so nothing will be repaired.",
-                UnpenalisedWarning,
-                stacklevel=3,
-            )
-            return
-        encode_columns(sensitive, "sensitive_features", len(X))
-        unseen = np.empty(len(X))
-        for seen, held in self._dealt(y):
-            part = _trained(fresh, X[seen], y[seen], None if mass is None else mass[seen])
-            unseen[held] = self._scores(part, X[held])
-        chosen: Any = UnawareRepair() if self.repair is None else clone(self.repair)
+        if sensitive_features is None:
+            _warn_of_no_groups(legitimate_features)
+            return self
+        encode_columns(sensitive_features, "sensitive_features", len(rows))
+        unseen = np.empty(len(rows))
+        for seen, held in self._dealt(targets):
+            own = None if mass is None else mass[seen]
+            unseen[held] = self._scores(_trained(fresh, rows[seen], targets[seen], own), rows[held])
+        chosen = UnawareRepair() if self.repair is None else clone(self.repair)
         self.repair_ = chosen.fit(
             unseen,
-            X,
-            sensitive_features=sensitive,
-            legitimate_features=legitimate,
+            rows,
+            sensitive_features=sensitive_features,
+            legitimate_features=legitimate_features,
             sample_weight=mass,
         )
+        return self
 
     def _repaired(self, X: Inputs, legitimate: Column | None) -> FloatArray:  # noqa: N803
         """Scores, or decisions if those are repaired, of rows (n, d)."""
         check_is_fitted(self, "estimator_")
-        X = validate_data(self, X, reset=False, dtype=np.float64)  # noqa: N806
-        scores = self._scores(self.estimator_, X)
+        rows = validate_data(self, X, reset=False, dtype=np.float64)
+        scores = self._scores(self.estimator_, rows)
         if self.repair_ is None:
             return scores
         if isinstance(self.repair_, Decisions):
-            decided = self.repair_.predict(scores, X, legitimate_features=legitimate)
+            decided = self.repair_.predict(scores, rows, legitimate_features=legitimate)
             return np.asarray(decided, np.float64)
-        moved: FloatArray = self.repair_.transform(scores, X, legitimate_features=legitimate)
+        moved: FloatArray = self.repair_.transform(scores, rows, legitimate_features=legitimate)
         return moved
 
 
+def _warn_of_no_groups(legitimate: Column | None) -> None:
+    if legitimate is not None:
+        raise InputError("legitimate_features are of no use without sensitive_features.")
+    warnings.warn(
+        "fit was called without sensitive_features, so nothing will be repaired.",
+        UnpenalisedWarning,
+        stacklevel=3,
+    )
+
+
 def _trained(
-    model: Any,  # noqa: ANN401
-    X: FloatArray,  # noqa: N803
-    y: npt.NDArray[Any],
-    mass: FloatArray | None,
-) -> Any:  # noqa: ANN401
-    fresh = clone(model)
-    if mass is None:
-        return fresh.fit(X, y)
-    if not has_fit_parameter(fresh, "sample_weight"):
+    model: Model, rows: FloatArray, targets: npt.NDArray[Any], mass: FloatArray | None
+) -> Model:
+    fresh: Any = clone(model)
+    known = {} if mass is None else {"sample_weight": mass}
+    if known and not has_fit_parameter(fresh, "sample_weight"):
         raise InputError(f"{type(fresh).__name__} takes no sample_weight; leave the weights out.")
-    return fresh.fit(X, y, sample_weight=mass)
+    trained: Model = fresh.fit(rows, targets, **known)
+    return trained
 
 
 class RepairedClassifier(ClassifierMixin, _RepairedModel):
@@ -151,59 +199,32 @@ class RepairedClassifier(ClassifierMixin, _RepairedModel):
 
     classes_: npt.NDArray[Any]
 
-    def __init__(
-        self,
-        estimator: Any = None,  # noqa: ANN401
-        repair: UnawareRepair | Decisions | None = None,
-        *,
-        folds: int = 5,
-        random_state: int | None = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.repair = repair
-        self.folds = folds
-        self.random_state = random_state
+    def _default(self) -> Model:
+        model: Model = LogisticRegression(max_iter=1000)
+        return model
 
-    def _default(self) -> Any:  # noqa: ANN401
-        return LogisticRegression(max_iter=1000)
+    def _scores(self, model: Model, rows: FloatArray) -> FloatArray:
+        return np.asarray(model.predict_proba(rows)[:, 1], np.float64)
 
-    def _scores(self, model: Any, X: FloatArray) -> FloatArray:  # noqa: N803, ANN401
-        return np.asarray(model.predict_proba(X)[:, 1], np.float64)
-
-    def _dealt(self, y: npt.NDArray[Any]) -> Any:  # noqa: ANN401
+    def _dealt(self, y: npt.NDArray[Any]) -> Iterable[tuple[IntArray, IntArray]]:
         dealer = StratifiedKFold(self.folds, shuffle=True, random_state=self.random_state)
-        return dealer.split(y[:, None], y)
+        return list(dealer.split(y[:, None], y))
 
-    def fit(
+    def _checked(
         self,
         X: Inputs,  # noqa: N803
         y: Column,
-        *,
-        sensitive_features: Column | None = None,
-        legitimate_features: Column | None = None,
-        sample_weight: Column | None = None,
-    ) -> Self:
-        """Fit the model to inputs X (n, d) and classes y (n,), then the repair.
-
-        Parameters
-        ----------
-        X, y : inputs, and two classes.
-        sensitive_features : (n,) labels of the groups, or several columns; without them nothing is
-            repaired, with a warning.
-        legitimate_features : (n,) labels of the levels, or several columns.
-        sample_weight : (n,) numbers >= 0, if the estimator takes them.
-        """
-        X, y = validate_data(self, X, y, dtype=np.float64)  # noqa: N806
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+    ) -> tuple[FloatArray, npt.NDArray[Any]]:
+        rows, classes = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(classes)
+        self.classes_, codes = np.unique(classes, return_inverse=True)
         if self.classes_.size != 2:
             raise InputError(
                 "Only binary classification is supported. y must have two classes, but the number "
                 f"of classes is {self.classes_.size}: one class cannot be learned from, and of "
                 "several, repair the probability of one."
             )
-        self._fit(X, codes, sensitive_features, legitimate_features, sample_weight)
-        return self
+        return rows, codes
 
     def predict_proba(
         self,
@@ -258,49 +279,26 @@ class RepairedRegressor(RegressorMixin, _RepairedModel):
     (2000,)
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,  # noqa: ANN401
-        repair: UnawareRepair | None = None,
-        *,
-        folds: int = 5,
-        random_state: int | None = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.repair = repair
-        self.folds = folds
-        self.random_state = random_state
+    def _default(self) -> Model:
+        model: Model = LinearRegression()
+        return model
 
-    def _default(self) -> Any:  # noqa: ANN401
-        return LinearRegression()
+    def _scores(self, model: Model, rows: FloatArray) -> FloatArray:
+        return np.asarray(model.predict(rows), np.float64).ravel()
 
-    def _scores(self, model: Any, X: FloatArray) -> FloatArray:  # noqa: N803, ANN401
-        return np.asarray(model.predict(X), np.float64).ravel()
-
-    def _dealt(self, y: npt.NDArray[Any]) -> Any:  # noqa: ANN401
+    def _dealt(self, y: npt.NDArray[Any]) -> Iterable[tuple[IntArray, IntArray]]:
         dealer = KFold(self.folds, shuffle=True, random_state=self.random_state)
-        return dealer.split(y[:, None])
+        return list(dealer.split(y[:, None]))
 
-    def fit(
+    def _checked(
         self,
         X: Inputs,  # noqa: N803
         y: Column,
-        *,
-        sensitive_features: Column | None = None,
-        legitimate_features: Column | None = None,
-        sample_weight: Column | None = None,
-    ) -> Self:
-        """Fit the model to inputs X (n, d) and targets y (n,), then the repair.
-
-        Parameters
-        ----------
-        X, y, sensitive_features, legitimate_features, sample_weight : as for `RepairedClassifier`.
-        """
+    ) -> tuple[FloatArray, npt.NDArray[Any]]:
         if isinstance(self.repair, Decisions):
             raise InputError("repair must be an UnawareRepair; decisions are for classifiers.")
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)  # noqa: N806
-        self._fit(X, y, sensitive_features, legitimate_features, sample_weight)
-        return self
+        rows, targets = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        return rows, targets
 
     def predict(
         self,

@@ -16,6 +16,7 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray
 from likeforlike.errors import InputError
+from likeforlike.estimators._saved_model import read_document
 from likeforlike.files._writing import write_whole
 from likeforlike.postprocess._decisions import Decisions
 from likeforlike.postprocess._plain_classifier import (
@@ -28,7 +29,6 @@ from likeforlike.postprocess._slots import Slots
 from likeforlike.postprocess._unaware import UnawareRepair
 
 _FORMAT = "likeforlike repair 1"
-_LARGEST_FILE = 200_000_000
 _KINDS: dict[str, type[UnawareRepair | Decisions]] = {
     "UnawareRepair": UnawareRepair,
     "Decisions": Decisions,
@@ -92,13 +92,14 @@ def _maps(repair: UnawareRepair | Decisions) -> FloatArray:
     return repair._potential if isinstance(repair, UnawareRepair) else repair.cut_offs_
 
 
-def _plain(setting: Any) -> Any:  # noqa: ANN401
+def _plain(setting: object) -> object:
     if isinstance(setting, tuple):
         return [_plain(one) for one in setting]
-    return setting.item() if isinstance(setting, np.generic) else setting
+    plain: object = setting.item() if isinstance(setting, np.generic) else setting
+    return plain
 
 
-def _label(label: Hashable) -> Any:  # noqa: ANN401
+def _label(label: Hashable) -> object:
     """A label as JSON has it; combinations of columns become lists."""
     if isinstance(label, tuple):
         return [_label(one) for one in label]
@@ -110,7 +111,7 @@ def _label(label: Hashable) -> Any:  # noqa: ANN401
     return label
 
 
-def _finite(part: Any) -> Any:  # noqa: ANN401
+def _finite(part: object) -> object:
     """Plain values in which numbers without a value are `None`."""
     if isinstance(part, dict):
         return {str(name): _finite(value) for name, value in part.items()}
@@ -133,31 +134,12 @@ def read_repair(path: Path | str) -> UnawareRepair | Decisions:
     Traceback (most recent call last):
     likeforlike.errors.InputError: the repair none.json cannot be read: No such file or directory.
     """
-    document = _document(Path(path))
+    document = read_document(Path(path), "repair", _FORMAT)
     try:
         return _repair(document)
     except (InputError, KeyError, TypeError, ValueError, OverflowError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else str(error).rstrip(".")
         raise InputError(f"{path} is not a repair: {reason}.") from error
-
-
-def _document(path: Path) -> dict[str, Any]:
-    """The JSON of a file that says it is a repair."""
-    try:
-        if path.stat().st_size > _LARGEST_FILE:
-            raise InputError(f"{path} is not a repair: it has more than {_LARGEST_FILE:,} bytes.")
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"the repair {path} cannot be read: {error.strerror}.") from error
-    except RecursionError as error:
-        raise InputError(f"{path} is not a repair: its parts are nested too deeply.") from error
-    except InputError:
-        raise
-    except ValueError as error:
-        raise InputError(f"{path} is not a repair: it is not JSON ({error}).") from error
-    if not isinstance(document, dict) or document.get("format") != _FORMAT:
-        raise InputError(f"{path} is not a repair: it does not say {_FORMAT!r}.")
-    return document
 
 
 def _repair(document: dict[str, Any]) -> UnawareRepair | Decisions:
@@ -216,7 +198,7 @@ def _slots(document: dict[str, Any], levels: tuple[Hashable, ...], n_groups: int
     return Slots(levels, slot, shares, part, low, span)
 
 
-def _read_label(label: Any) -> Hashable:  # noqa: ANN401
+def _read_label(label: object) -> Hashable:
     if isinstance(label, list):
         return tuple(_read_label(one) for one in label)
     if not isinstance(label, str | int | float | bool):

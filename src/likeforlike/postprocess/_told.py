@@ -7,6 +7,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from likeforlike.inference._distance import DistanceEstimate
+from likeforlike.inference._gap import Gap
 from likeforlike.postprocess._guess_quality import GuessQuality
 from likeforlike.postprocess._held_out import Moved, Parity
 
@@ -172,6 +174,6 @@ def _value(number: float | None) -> str:
     return "unknown" if number is None or math.isinf(number) else f"{number:.3f}"
 
 
-def _interval(found: Any) -> dict[str, Any]:  # noqa: ANN401
+def _interval(found: DistanceEstimate | Gap) -> dict[str, Any]:
     low, high = (float(end) if math.isfinite(end) else None for end in found.interval)
     return {"value": found.value, "low": low, "high": high, "confidence": found.confidence}
