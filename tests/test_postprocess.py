@@ -400,12 +400,14 @@ def test_transform_needs_what_fit_had() -> None:
 
 
 def test_scikit_learn_knows_it_as_an_estimator() -> None:
+    import sklearn
     from sklearn.base import BaseEstimator, clone
 
     repair = ConditionalBarycentre(t=0.5, cross_fit=3)
     assert isinstance(repair, BaseEstimator)
     assert clone(repair).get_params() == repair.get_params()
-    assert repair.set_fit_request(sensitive_features=True) is repair
+    with sklearn.config_context(enable_metadata_routing=True):
+        assert repair.set_fit_request(sensitive_features=True) is repair
 
 
 @pytest.mark.simulation
