@@ -415,7 +415,7 @@ def test_few_rows_do_no_harm_if_folds_are_asked() -> None:
     rng = np.random.default_rng(0)
     population = 10_000
     group, level = rng.integers(0, 2, population), rng.integers(0, 10, population)
-    scores = 0.5 * rng.random(population) + 0.04 * group + 0.02 * level
+    scores = 0.5 * rng.random(population) + 0.015 * group + 0.02 * level
 
     def squared(values: Any) -> float:
         return float(lfl.cdd_lp(values, group, level, p=2).value ** 2)

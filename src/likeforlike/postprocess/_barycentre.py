@@ -55,7 +55,7 @@ from likeforlike.postprocess._level_maps import (
     mean_squared_change,
     squared_distances,
 )
-from likeforlike.postprocess._trust import deal, held_out, trusted_part
+from likeforlike.postprocess._trust import by_fold, deal, held_out, trusted_part
 from likeforlike.transport._scale import moderate
 
 try:
@@ -246,11 +246,11 @@ class ConditionalBarycentre(BaseEstimator):
             maps = level_maps(cells, self.min_cell)
             return scale.outward(maps.carried(new, self.random_state))
 
-        moved = held_out(fold, repaired)
+        moved, apart = held_out(fold, repaired), by_fold(level, fold)
 
         def left(part: float) -> float:
             reach = self.t * part
-            return squared_disparity((1.0 - reach) * scores + reach * moved, group, level, mass)
+            return squared_disparity((1.0 - reach) * scores + reach * moved, group, apart, mass)
 
         return trusted_part(left, left(0.0), self.t)
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.disparity._columns import Codes
 
 # Parts of a repair that are tried where the whole of it leaves too much.
 _PARTS = (0.75, 0.5, 0.25)
@@ -41,6 +42,17 @@ def deal(group: IntArray, level: IntArray, folds: int, seed: int | None) -> IntA
     fold = np.empty(group.size, np.int64)
     fold[order] = np.arange(group.size) % folds
     return fold
+
+
+def by_fold(level: Codes, fold: IntArray) -> Codes:
+    """Levels of every fold by itself.
+
+    What the maps of other folds miss cancels over all folds of a level: each learned from the rows
+    that the others are measured on. Inside a fold it does not.
+    """
+    folds = int(fold.max()) + 1
+    labels = tuple((label, k) for label in level.labels for k in range(folds))
+    return Codes(level.codes * folds + fold, labels)
 
 
 def held_out(fold: IntArray, repaired: Callable[[IntArray, IntArray], FloatArray]) -> FloatArray:

@@ -40,7 +40,7 @@ from likeforlike.postprocess._held_out import Moved, Parity, moves, parities, sq
 from likeforlike.postprocess._level_maps import check_groups, check_width
 from likeforlike.postprocess._slots import Slots, make_slots, reshared
 from likeforlike.postprocess._told import Told, doubts
-from likeforlike.postprocess._trust import deal, trusted_part
+from likeforlike.postprocess._trust import by_fold, deal, trusted_part
 from likeforlike.transport._scale import moderate
 
 with extra("train"):
@@ -210,7 +210,7 @@ class UnawareEstimator(BaseEstimator):
     def _trust(self, known: Sorted) -> None:
         """Do as much of the repair as makes rows held out better."""
         rows = known.rows
-        columns = rows.group, rows.level, rows.mass
+        columns = rows.group, by_fold(rows.level, known.fold), rows.mass
         before = squared_disparity(self._before(rows.scores), *columns)
 
         def left(part: float) -> float:
@@ -273,7 +273,8 @@ class UnawareEstimator(BaseEstimator):
             for a in (places if len(places) > 2 else [1])
         )
         before, after = self._before(rows.scores), self._outcome(known, self.trust_)
-        self.parity_ = parities(before, after, group, level, mass if rows.weighted else None)
+        apart = by_fold(level, known.fold)
+        self.parity_ = parities(before, after, group, apart, mass if rows.weighted else None)
         self.moved_ = moves(after - before, group, level, mass)
         self.coverage_, self.fallbacks_ = self._coverage(rows)
         self._doubts = doubts(self.guess_, self.parity_, self._asked)
