@@ -163,7 +163,7 @@ def _parts(*, quick: bool) -> dict[str, Callable[[], Any]]:
         }
     return {
         "values": lambda: _values(40_000, 8),
-        "repairs": lambda: _repairs((2_000, 20_000), 6),
+        "repairs": lambda: _repairs((2_000, 20_000), 3),
         "frontier": lambda: frontier(6),
     }
 
