@@ -264,7 +264,7 @@ BAD_CALLS: list[tuple[tuple[str, ...], str]] = [
     (("--report", "/nowhere/page.html"), "cannot be written: no folder /nowhere"),
     (("--json", "/nowhere/a.json"), "cannot be written: no folder /nowhere"),
     (("--threshold", "-1"), "threshold must be a finite number of 0 or more"),
-    (("--permutations", "-5"), "permutations must be 0 or more"),
+    (("--permutations", "-5"), "permutations must lie between 0 and 10,000,000"),
 ]
 
 

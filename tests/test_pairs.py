@@ -66,6 +66,20 @@ def test_costs_sum_to_the_distance_of_the_level(seed: int, weight: bool) -> None
             assert sum(shares.values()) <= 1.0 + 1e-12
 
 
+def test_several_sensitive_columns_have_pairs_of_their_own() -> None:
+    random = np.random.default_rng(0)
+    values = {name: random.choice(["p", "q"], 400) for name in ("sex", "race", "level")}
+    table = pl.DataFrame({"score": random.normal(size=400), **values})
+    roles: dict[str, Any] = {"sensitive": ["sex", "race"], "legitimate": "level"}
+    audit = lfl.audit(table, score="score", **roles, permutations=0)
+    assert len(audit.contrasts) > 2
+    for place, contrast in enumerate(audit.contrasts):
+        for level in contrast.levels:
+            pairs = audit.pairs(level.name, None, contrast=place)
+            assert {pair.group for pair in pairs} <= set(contrast.groups)
+            assert abs(math.fsum(pair.cost for pair in pairs) - level.distance) <= 1e-12
+
+
 def test_the_furthest_come_first_and_adverse_may_be_high() -> None:
     audit = audited(made(3))
     every = audit.pairs("level x", None)

@@ -312,6 +312,18 @@ def test_bins_of_a_policy_are_those_of_the_audit(file: Path) -> None:
         Policy.read(file).judge(audit)
 
 
+def test_a_policy_may_name_several_sensitive_columns(file: Path) -> None:
+    several = GOOD.replace('"group"', '["group", "level"]').replace('legitimate = "level"\n', "")
+    file.write_text(several, "utf-8")
+    policy = Policy.read(file)
+    audit = policy.audit(ROWS.with_columns(level=pl.lit("l") + pl.col("level").cast(pl.String)))
+    assert audit.roles.all_sensitive == ("group", "level")
+    assert [ruling.policy for ruling in audit.verdicts] == ["likeforlike.toml"]
+    file.write_text(GOOD.replace('legitimate = "level"\n', ""), "utf-8")
+    with pytest.raises(InputError, match="says sensitive = 'group', but the audit has"):
+        Policy.read(file).judge(audit)
+
+
 def test_a_policy_without_thresholds_gives_no_verdict(file: Path) -> None:
     file.write_text(GOOD.partition("threshold")[0], "utf-8")
     policy = Policy.read(file)

@@ -303,7 +303,7 @@ BAD_TABLES: list[tuple[dict[str, Any], str]] = [
     ({"resolution": 0.1, "weight": "f2"}, "weight and resolution do not go together"),
     ({"score": "inf"}, r"column 'inf' has 1 value\(s\) that are not finite"),
     ({"legitimate": ["empty"]}, "no row has a value in every column"),
-    ({"permutations": -1}, "permutations must be 0 or more"),
+    ({"permutations": -1}, "permutations must lie between 0 and 10,000,000"),
     ({"confidence": 1.0}, "confidence must lie between 0 and 1"),
     ({"reference": "x"}, r"reference 'x' is not a group; the groups are \['f', 'm'\]"),
     ({"legitimate": ["id"]}, "column 'id' has 40 different values .* looks like an identifier"),

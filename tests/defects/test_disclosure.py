@@ -407,3 +407,16 @@ def test_hiding_is_done_once_for_everything_that_is_shown(audit: lfl.Audit) -> N
     whole = replace(audit, settings=replace(audit.settings, suppress_below=None))
     assert "chief" in whole.to_json()
     assert "chief" not in audit._repr_html_()
+    assert "chief" not in str(audit)
+    assert "180 rows" in repr(audit)
+
+
+def test_frames_are_those_of_the_document(audit: lfl.Audit) -> None:
+    levels = audit.to_frame()
+    assert levels["level"].to_list() == ["job clerk", "job nurse", "other levels"]
+    assert levels["gap"].to_list() == [
+        level["gap"] for level in audit.to_dict()["contrasts"][0]["levels"]
+    ]
+    assert audit.contrasts_frame()["rows_first"].to_list() == [90]
+    with pytest.raises(lfl.InputError, match="no figures of single cells"):
+        audit.cells_frame()

@@ -156,7 +156,9 @@ def test_shapes_tell_points_apart_without_colour(frame: Frame, chosen: int) -> N
     assert chart.count('class="e full"') == 1
     assert triangle(chart)
     strong = re.findall(r'class="mid strong">([^<]+)<', chart)
-    assert strong == [f"{frame.word}{training['models'][chosen]['strength']:g}"]
+    assert strong == [
+        f"{'strength ' if frame.kind == 'wide' else ''}{training['models'][chosen]['strength']:g}"
+    ]
 
 
 @FRAMES

@@ -20,7 +20,7 @@ import likeforlike as lfl
 from likeforlike.auditing import Roles, read_cells
 from likeforlike.cli import app
 from tools.fuzz import settings
-from tools.fuzz.columns import hostile, labels, scores, weights
+from tools.fuzz.columns import hostile, labels, plain_scores, weights
 from tools.fuzz.draw import Draw
 from tools.fuzz.measuring import check_disparity
 from tools.fuzz.runner import Target
@@ -40,22 +40,14 @@ _TABLES: tuple[Callable[[dict[str, Any]], Any], ...] = (
 )
 
 
-def _floats(draw: Draw, made: Any, size: int) -> Any:  # noqa: ANN401
-    """Numbers of a column, if they are."""
-    try:
-        return np.asarray(made, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        return draw.numpy.random(size)
-
-
 def _columns(draw: Draw, size: int) -> dict[str, Any]:
     """Columns of a table that most makers of tables take."""
     return {
-        "score": _floats(draw, scores(draw, size), size),
+        "score": plain_scores(draw, size),
         "sex": draw.numpy.choice(["f", "m"] if draw.happens(0.6) else ["a", "b", "c", "d"], size),
         "level": draw.numpy.integers(0, draw.pick((1, 2, 5, size)), size),
         "other": [str(each) for each in labels(draw, size)],
-        "weight": _floats(draw, weights(draw, size), size),
+        "weight": plain_scores(draw, size, weights),
         "who": draw.numpy.integers(0, max(1, size // 2), size),
     }
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from tools.fuzz.draw import Draw
 
-__all__ = ["hostile", "labels", "scores", "weights"]
+__all__ = ["hostile", "labels", "plain_scores", "scores", "weights"]
 
 Maker = Callable[[Draw, int], Any]
 
@@ -198,3 +198,11 @@ def labels(draw: Draw, size: int) -> Any:  # noqa: ANN401
 def hostile(draw: Draw, size: int) -> Any:  # noqa: ANN401
     """Something that is no column, or none of numbers, or of another length."""
     return draw.pick(HOSTILE)(draw, size)
+
+
+def plain_scores(draw: Draw, size: int, make: Maker | None = None) -> Any:  # noqa: ANN401
+    """Scores, or what else is made, as an array of floats; plain ones where they are none."""
+    try:
+        return np.asarray((make or scores)(draw, size), dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return draw.numpy.random(size)

@@ -21,7 +21,7 @@ from likeforlike.nn import PenaltyLoss
 from likeforlike.penalties import Penalty
 from likeforlike.postprocess import ConditionalBarycentre
 from tools.fuzz import settings
-from tools.fuzz.columns import hostile, labels, scores, weights
+from tools.fuzz.columns import hostile, labels, plain_scores, scores, weights
 from tools.fuzz.draw import Draw
 from tools.fuzz.measuring import rows
 from tools.fuzz.runner import Target
@@ -158,7 +158,7 @@ def _repair(draw: Draw) -> None:
 def _quantile_repair(draw: Draw) -> None:
     given = rows(draw, weighted=False)
     size = len(given["groups"]) if hasattr(given["groups"], "__len__") else 4
-    table: Any = np.column_stack([np.asarray(scores(draw, size), float) for _ in range(2)])
+    table: Any = np.column_stack([plain_scores(draw, size) for _ in range(2)])
     if draw.happens(0.1):
         table = hostile(draw, size)
     repair = draw.call(

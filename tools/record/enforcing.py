@@ -189,10 +189,23 @@ def _repair() -> object:
     return found
 
 
+# By name; newer methods of sweeps are not in the record.
+_METHODS = (
+    "none",
+    "legitimate-only",
+    "fairleap",
+    "fairbit",
+    "wasserstein",
+    "repair",
+    "adversarial",
+    "dcfr",
+)
+
+
 def _sweep() -> object:
     task = experiments.Task(loans(), max_epochs=2, batch_size=64, with_sensitive=True)
     methods = [
-        *experiments.named_methods(experiments.METHOD_NAMES, [1.0, 10.0]),
+        *experiments.named_methods(_METHODS, [1.0, 10.0]),
         experiments.PostProcessed(),
         experiments.WithoutSensitive("unaware", (0.0,), experiments.Plain()),
     ]

@@ -22,6 +22,7 @@ from likeforlike.auditing._comparisons import (
     Reference,
     Unexamined,
     chosen_contrasts,
+    family_of,
     refuse_probabilities,
 )
 from likeforlike.auditing._contrast_audit import ContrastAudit, LevelAudit, examine
@@ -275,6 +276,9 @@ class Audit:
         self._refuse_pairs()
         found = self._level(level, contrast)
         cells = self.table.cells
+        if self.roles.also_sensitive:
+            columns = self.contrasts[contrast].columns
+            cells = family_of(cells, columns, self.roles.all_sensitive).cells
         names = {str(group): group for group in cells.groups}
         low, high = (names[group] for group in self.contrasts[contrast].groups)
         return level_pairs(
@@ -404,7 +408,9 @@ class Audit:
     def __repr__(self) -> str:
         """One line: what was audited, on how many rows, and what was found."""
         by = " and ".join(self.roles.all_sensitive)
-        return f"<Audit of {self.roles.score} by {by}, {self.table.used:,} rows: {self.headline}>"
+        shown = self.to_dict()
+        used, said = shown["data"]["used"], shown["finding"]["headline"]
+        return f"<Audit of {self.roles.score} by {by}, {used:,} rows: {said}>"
 
     def __str__(self) -> str:
         """What the terminal shows of an audit."""
@@ -418,15 +424,19 @@ class Audit:
         One row for each contrast and level: rows, gap and its interval, distance, p-values. Of a
         file it is a polars table, of DuckDB an Arrow and of Spark a pandas one.
         """
-        return native_frame(level_columns(self.contrasts), self.table.engine)
+        return native_frame(level_columns(self.to_dict()["contrasts"]), self.table.engine)
 
     def cells_frame(self) -> Frame:
         """Rows, mean (or rate) and median of every cell, compared or not, as a table."""
+        if self.settings.suppress_below is not None:
+            raise InputError(
+                "with suppress_below no figures of single cells are shown; to_frame() has levels."
+            )
         return native_frame(cell_columns(self.table, self.roles), self.table.engine)
 
     def contrasts_frame(self) -> Frame:
         """Every two groups compared, the clearest evidence first, as a table."""
-        return native_frame(contrast_columns(self.contrasts), self.table.engine)
+        return native_frame(contrast_columns(self.to_dict()["contrasts"]), self.table.engine)
 
     def _repr_html_(self) -> str:
         from likeforlike.report import summary

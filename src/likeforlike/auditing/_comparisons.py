@@ -86,7 +86,7 @@ def chosen_contrasts(
     unexamined: list[Unexamined] = []
     for columns in families(roles.all_sensitive):
         if roles.also_sensitive:
-            family = _family(cells, columns, roles.all_sensitive)
+            family = family_of(cells, columns, roles.all_sensitive)
             own, named = family.cells, _largest(family, columns, wanted)
             small = _small_groups(own, named, min_cell, columns)
         else:
@@ -145,7 +145,7 @@ class _Family(NamedTuple):
     values: dict[Hashable, list[Hashable]]
 
 
-def _family(cells: Cells, columns: Sequence[str], sensitive: Sequence[str]) -> _Family:
+def family_of(cells: Cells, columns: Sequence[str], sensitive: Sequence[str]) -> _Family:
     """The groups of some of the sensitive columns, without rows that lack a value there.
 
     Values of one column stay as they are; crossed ones become text.

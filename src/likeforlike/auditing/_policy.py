@@ -227,6 +227,8 @@ def _as_audited(audited: Audit, name: str, wanted: object) -> object:
     """What an audit has in the place of an argument; what is wanted where it does not say."""
     if name == "resolution":
         return audited.table.cells.resolution
+    if name == "sensitive":
+        return audited.roles.all_sensitive
     if name == "bins" and isinstance(wanted, Mapping):
         edges = audited.table.edges
         # How many quantiles were asked for is not kept, only where they cut.

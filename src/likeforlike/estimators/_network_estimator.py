@@ -18,13 +18,20 @@ import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._extras import extra
-from likeforlike.disparity._columns import Column, encode_columns, refuse_masked, weights
+from likeforlike.disparity._columns import (
+    Codes,
+    Column,
+    encode_columns,
+    refuse_masked,
+    same_length,
+    weights,
+)
 from likeforlike.errors import InputError, UnpenalisedWarning
 from likeforlike.estimators._sklearn import BaseEstimator, ClassifierMixin, RegressorMixin
 from likeforlike.inference import DistanceEstimate
 from likeforlike.nn._fit import Fitted, Table
 from likeforlike.nn._objectives import Loss
-from likeforlike.penalties import Layout
+from likeforlike.penalties import Layout, SoftGroups
 from likeforlike.transport._scale import Scale
 
 with extra("train"):
@@ -100,7 +107,7 @@ class NetworkEstimator(BaseEstimator, ABC):
                     stacklevel=3,
                 )
             return None
-        group = encode_columns(sensitive, "sensitive_features", size)
+        group = _groups(sensitive, size)
         level = None
         if legitimate is not None:
             level = encode_columns(legitimate, "legitimate_features", size)
@@ -126,8 +133,8 @@ class NetworkEstimator(BaseEstimator, ABC):
         Parameters
         ----------
         X, y : inputs, and classes or targets.
-        sensitive_features : (n,) labels of the groups, or several columns; without them the model
-            is trained without regard to groups, with a warning.
+        sensitive_features : (n,) labels of the groups, several columns, or `SoftGroups`; without
+            them the model is trained without regard to groups, with a warning.
         legitimate_features : (n,) labels of the levels, or several columns.
         sample_weight : (n,) numbers >= 0.
         """
@@ -200,6 +207,14 @@ class NetworkRegressor(RegressorMixin, NetworkEstimator):
     def predict(self, X: Any) -> FloatArray:  # noqa: N803, ANN401
         """Predicted targets for the rows of X (n, d), shape (n,)."""
         return self._scores(X)
+
+
+def _groups(sensitive: Column, size: int) -> Codes | SoftGroups:
+    """Groups of the rows, as they are told: by labels, or by probabilities."""
+    if not isinstance(sensitive, SoftGroups):
+        return encode_columns(sensitive, "sensitive_features", size)
+    same_length(size, len(sensitive), "sensitive_features")
+    return sensitive
 
 
 def check_count(name: str, value: object) -> None:

@@ -195,7 +195,8 @@ def _check_layers(weights: tuple[FloatArray, ...], width: int) -> None:
 def _texts(column: Any, label: str) -> pl.Series:  # noqa: ANN401
     try:
         return pl.Series(column).cast(pl.String)
-    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
+    # polars calls decimals beyond 128 bits a RuntimeError.
+    except (TypeError, ValueError, RuntimeError, OverflowError, pl.exceptions.PolarsError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"{label} must be a column of values: {reason}.") from error
 

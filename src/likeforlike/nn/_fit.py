@@ -148,7 +148,7 @@ class Prepared:
         """
         assert self.layout is not None
         whole = self.scale.target_mean + self.scale.target_spread * scores
-        if self.validation.layout.places > 1:
+        if self.validation.layout.away.size:
             return smooth_disparity(whole, self.layout)
         return validation_disparity(whole, self.layout)
 

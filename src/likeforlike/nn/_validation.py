@@ -28,8 +28,10 @@ _LOT = 0
 def validation_disparity(scores: FloatArray, layout: Layout) -> DistanceEstimate:
     """Conditional distance of scores (n,) or (n, c), inside levels.
 
-    The largest of all pairs of groups and of all classes; levels weigh P(L).
+    The largest of all pairs of groups and of all classes; levels weigh P(L). Soft groups are taken
+    at their word: the custodian's audit says what is true of A.
     """
+    layout, scores = _copied(layout, scores)
     level = Codes(layout.segments[0] // len(layout.groups), layout.levels)
     group = Codes(layout.segments[0] % len(layout.groups), layout.groups)
     weight = layout.mass[0] if layout.mass.size else None
@@ -44,6 +46,7 @@ def smooth_disparity(scores: FloatArray, layout: Layout) -> DistanceEstimate:
     Scores are carried to the centres of windows, with the gaps of the windows taken out before and
     added after (`smoothing`), and compared there.
     """
+    layout, scores = _copied(layout, scores)
     group = Codes(layout.segments[0] % len(layout.groups), layout.groups)
     level = layout.segments[0] // len(layout.groups)
     levels = numbered_levels(layout.levels, "SmoothFairLeap")
@@ -61,6 +64,12 @@ def smooth_disparity(scores: FloatArray, layout: Layout) -> DistanceEstimate:
         return Cells.from_codes(window, group, refined.values, sample_weight=weight)
 
     return _largest(cells(column) for column in _columns(scores))
+
+
+def _copied(layout: Layout, scores: FloatArray) -> tuple[Layout, FloatArray]:
+    """Rows of soft groups once a group, with their scores (n,) or (n, c)."""
+    copies = layout.in_copies()
+    return copies.apart(), copies.copied(scores.T).T
 
 
 def _columns(scores: FloatArray) -> list[FloatArray]:

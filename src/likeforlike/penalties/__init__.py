@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from likeforlike.penalties._penalty import Penalty
     from likeforlike.penalties._slope_field import SlopeField
     from likeforlike.penalties._smooth_fairleap import SmoothFairLeap
+    from likeforlike.penalties._soft_groups import SoftGroups
     from likeforlike.penalties._wasserstein import WassersteinPenalty
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Penalty",
     "SlopeField",
     "SmoothFairLeap",
+    "SoftGroups",
     "WassersteinPenalty",
 ]
 
@@ -38,6 +40,7 @@ lazy_package(
         "_penalty": ["Penalty"],
         "_slope_field": ["SlopeField"],
         "_smooth_fairleap": ["SmoothFairLeap"],
+        "_soft_groups": ["SoftGroups"],
         "_wasserstein": ["WassersteinPenalty"],
     },
 )

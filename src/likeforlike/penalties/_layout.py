@@ -12,6 +12,7 @@ import numpy.typing as npt
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.disparity._columns import Codes, Column, encode, weights
 from likeforlike.errors import InputError
+from likeforlike.penalties._soft_groups import SoftGroups
 from likeforlike.transport._rows import Stack
 from likeforlike.transport._scale import moderate
 
@@ -33,6 +34,10 @@ class Layout:
     away : (0, 0), or where rows have two places, as `SmoothFairLeap` gives them, (s, 2 n) floats:
         how far each row is from the anchor it is compared at. `segments` and `mass` are then
         (s, 2 n) too, first places before second ones.
+    share : (0, 0, 0), or for soft groups (s, n, G) floats, the probabilities of the groups;
+        `segments` then say the level only.
+    copies : how many times each row is there, one after the other in all that rows have: once, or
+        once a group where soft groups were worked out (`in_copies`).
 
     Examples
     --------
@@ -47,6 +52,8 @@ class Layout:
     groups: tuple[Hashable, ...]
     mass: FloatArray
     away: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    share: FloatArray = field(default_factory=lambda: np.empty((0, 0, 0)))
+    copies: int = 1
 
     @classmethod
     def of_rows(
@@ -59,26 +66,28 @@ class Layout:
 
         Parameters
         ----------
-        groups : (n,) labels of the sensitive feature.
+        groups : (n,) labels of the sensitive feature, or `SoftGroups`.
         levels : (n,) labels of the legitimate features; `None` means one level.
         sample_weight : (n,) numbers >= 0.
         """
-        group = encode(groups, "groups")
+        group = groups if isinstance(groups, SoftGroups) else encode(groups, "groups")
         level = None
         if levels is not None:
             level = encode(levels, "levels")
-            if group.codes.size != level.codes.size:
-                raise InputError(
-                    f"levels has {level.codes.size} row(s), but groups have {group.codes.size}."
-                )
+            size = len(group) if isinstance(group, SoftGroups) else group.codes.size
+            if size != level.codes.size:
+                raise InputError(f"levels has {level.codes.size} row(s), but groups have {size}.")
         layout = cls.of_codes(group, level)
         if sample_weight is None:
             return layout
         return layout.weighted(weights(sample_weight, "sample_weight", layout.size))
 
     @classmethod
-    def of_codes(cls, group: Codes, level: Codes | None) -> Layout:
+    def of_codes(cls, group: Codes | SoftGroups, level: Codes | None) -> Layout:
         """Layout of rows whose group and level are numbered already; `level=None` is one level."""
+        if isinstance(group, SoftGroups):
+            alone = cls.of_codes(Codes(np.zeros(len(group), np.int64), group.groups), level)
+            return replace(alone, share=group.probabilities[None])
         if level is None:
             return cls(group.codes[None, :], ("all",), group.labels, np.empty((0, 0)))
         segments = level.codes * len(group.labels) + group.codes
@@ -105,8 +114,8 @@ class Layout:
 
     @property
     def places(self) -> int:
-        """In how many places each row is compared: one, or two."""
-        return 2 if self.away.size else 1
+        """In how many places each row is compared: one or two, for every copy."""
+        return self.copies * (2 if self.away.size else 1)
 
     @property
     def strata(self) -> IntArray:
@@ -142,23 +151,51 @@ class Layout:
             segments=pick(self.segments),
             mass=pick(self.mass) if self.mass.size else self.mass,
             away=pick(self.away) if self.away.size else self.away,
+            share=pick(self.share) if self.share.size else self.share,
         )
+
+    def in_copies(self) -> Layout:
+        """Rows of soft groups once a group, each with its part of the mass; others as they are."""
+        if not self.share.size:
+            return self
+        many = len(self.groups)
+        mass = self.share.transpose(0, 2, 1)
+        if self.mass.size:
+            mass = mass * self.mass[:, None, :]
+        segments = self.segments[:, None, :] + np.arange(many)[:, None]
+        return replace(
+            self,
+            segments=segments.reshape(len(segments), -1),
+            mass=np.ascontiguousarray(mass).reshape(len(mass), -1),
+            share=np.empty((0, 0, 0)),
+            copies=many,
+        )
+
+    def apart(self) -> Layout:
+        """Every copy of a row as a row of its own."""
+        return self if self.copies == 1 else replace(self, copies=1)
+
+    def copied(self, of_rows: FloatArray) -> FloatArray:
+        """What rows have, `of_rows` (..., n), for every copy (..., copies n)."""
+        return _repeated(of_rows, self.copies)
+
+    def merged(self, of_copies: FloatArray) -> FloatArray:
+        """What copies of rows have, `of_copies` (..., copies n), added up by row (..., n)."""
+        return _added(of_copies, self.copies)
 
     def places_of(self, rows: IntArray) -> IntArray:
         """Where the places of rows (s, b) are among those of all rows, (s, c b)."""
-        return rows if self.places == 1 else np.concatenate([rows, rows + self.size], axis=1)
+        if self.places == 1:
+            return rows
+        return np.concatenate([rows + k * self.size for k in range(self.places)], axis=1)
 
     def spread(self, of_rows: FloatArray) -> FloatArray:
         """What rows have, `of_rows` (..., n), at each of their places (..., c n)."""
-        return of_rows if self.places == 1 else np.concatenate([of_rows, of_rows], axis=-1)
+        return _repeated(of_rows, self.places)
 
     def folded(self, of_places: FloatArray) -> FloatArray:
         """What the places of rows have, `of_places` (..., c n), added up by row (..., n)."""
-        if self.places == 1:
-            return of_places
-        half = of_places.shape[-1] // 2
-        summed: FloatArray = of_places[..., :half] + of_places[..., half:]
-        return summed
+        return _added(of_places, self.places)
 
     def cell_mass(self) -> FloatArray:
         """Mass of each cell of the first model's rows in moderate units, shape (K, G)."""
@@ -206,3 +243,16 @@ class Layout:
                 f"no level holds two of the groups {list(self.groups)}, so nothing can be "
                 "compared; use coarser levels."
             )
+
+
+def _repeated(values: FloatArray, times: int) -> FloatArray:
+    """Values (..., n) one after the other so many times, (..., times n)."""
+    return values if times == 1 else np.concatenate([values] * times, axis=-1)
+
+
+def _added(values: FloatArray, parts: int) -> FloatArray:
+    """Values (..., parts n) of all parts, added up, (..., n)."""
+    if parts == 1:
+        return values
+    summed: FloatArray = values.reshape(*values.shape[:-1], parts, -1).sum(axis=-2)
+    return summed

@@ -35,7 +35,12 @@ def evaluated(
 
     With s = size the cost of scores is s^p times that of scores divided by s, and its gradient is
     s^{p-1} times theirs. A value that is too large to be held is infinite; its gradient may not be.
+    Rows that are there several times, as those of soft groups are, have the sum of the slopes.
     """
+    if layout.copies > 1:
+        copied = layout.copied(scores)
+        found, slopes = evaluated(evaluate, copied, layout.apart(), order)
+        return found, layout.merged(slopes)
     ends = list(zip(scores.min(axis=1).tolist(), scores.max(axis=1).tolist(), strict=True))
     scales = [_scale_between(lowest, highest, order) for lowest, highest in ends]
     if all(scale == Scale() for scale in scales):
@@ -104,7 +109,7 @@ class Penalty(ABC):
 
         Whoever evaluates a penalty many times on the same rows does this once.
         """
-        return layout
+        return layout.in_copies()
 
     def by_place(self, scores: FloatArray, layout: Layout) -> Slopes:
         """What slope fields are made of; with one place a row it is what `stacked` says.
@@ -113,8 +118,9 @@ class Penalty(ABC):
         ----------
         scores, layout : as for `stacked`.
         """
-        values, gradients = self.stacked(scores, layout)
-        return Slopes(values, scores, gradients, np.empty((0, 0, 0)))
+        copied = layout.copied(scores)
+        values, gradients = self.stacked(copied, layout.apart())
+        return Slopes(values, copied, gradients, np.empty((0, 0, 0)))
 
     def check(self, layout: Layout) -> None:
         """Raise unless there is something to compare in the rows of the layout."""
@@ -144,10 +150,11 @@ class Penalty(ABC):
         if self.order > 2.0:
             steepness = self.order * (self.order - 1.0) * reach ** (self.order - 2.0)
         elif self.order < 2.0 and reach > 0.0:
-            value = float(self.stacked(scaled[None], layout)[0][0])
+            value = float(self.stacked(scaled[None], self.prepared(layout))[0][0])
             size = max(value ** (1.0 / self.order), _LEAST * reach)
             steepness = self.order * size ** (self.order - 2.0)
-        moved = self.prepared(layout).folded(self.moved(layout))
+        prepared = self.prepared(layout)
+        moved = prepared.folded(self.moved(prepared))
         steepest = scale.powered(steepness, self.order - 2.0)
         bound: FloatArray = np.zeros(moved.size)
         np.multiply(2.0 * steepest, moved, out=bound, where=moved > 0.0)
@@ -165,7 +172,7 @@ class Penalty(ABC):
         Parameters
         ----------
         scores : (n,) finite numbers, or (n, c), one column a class.
-        groups : (n,) labels of the sensitive feature, two or more.
+        groups : (n,) labels of the sensitive feature, two or more, or `SoftGroups`.
         levels : (n,) labels of the legitimate features; `None` means one level.
         sample_weight : (n,) numbers >= 0.
 

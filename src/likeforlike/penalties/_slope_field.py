@@ -228,12 +228,12 @@ class SlopeField:
     def slopes(self, scores: FloatArray, layout: Layout) -> FloatArray:
         """Slopes for a unit of moved mass at the scores (m, b) of the rows of a layout.
 
-        They are (m, b), or (m, 2 b) where rows have two places; the layout is a prepared one.
+        They are (m, c b) where rows have c places; the layout is a prepared one.
         """
         if not self.lines.size:
-            return self._heights_at(scores, layout)
+            return self._heights_at(layout.spread(scores), layout)
         level = np.broadcast_to(
-            layout.segments // len(layout.groups), (len(scores), 2 * scores.shape[1])
+            layout.segments // len(layout.groups), (len(scores), layout.places * scores.shape[1])
         )
         slope, centre, pull = (
             np.take_along_axis(self.lines[:, :, part], level, axis=1) for part in range(3)

@@ -218,19 +218,23 @@ class SmoothFairLeap(Penalty):
         >>> penalty.value_and_grad([0.5, 0.7], ["f", "m"], [80.0, 90.0])[0] > 0.0
         True
         """
-        learned, placed = anchored(Layout.of_rows(groups, levels, sample_weight), int(self.anchors))
+        layout = Layout.of_rows(groups, levels, sample_weight).in_copies().apart()
+        learned, placed = anchored(layout, int(self.anchors))
         check_anchored(placed)
         return replace(self, learned=learned)
 
     def prepared(self, layout: Layout) -> Layout:
         """The rows of a layout at their anchors, which are learned from them unless they were."""
-        if layout.places > 1:
+        if layout.away.size:
             return layout
+        copies = layout.in_copies().copies
+        rows = layout.in_copies().apart()
         if self.learned is not None:
-            return self.learned.place(layout)
-        splits = [layout.of_model(k) for k in range(len(layout.segments))]
+            return replace(self.learned.place(rows), copies=copies)
+        splits = [rows.of_model(k) for k in range(len(rows.segments))]
         placed = [anchored(split, int(self.anchors))[1] for split in splits]
-        return placed[0] if len(placed) == 1 else _side_by_side(placed)
+        together = placed[0] if len(placed) == 1 else _side_by_side(placed)
+        return replace(together, copies=copies)
 
     def check(self, layout: Layout) -> None:
         """Raise unless two groups have enough rows of the layout at some anchor."""
@@ -240,10 +244,11 @@ class SmoothFairLeap(Penalty):
         """Values (m,) and gradients (m, n) of the scores (m, n) of m models on rows of a layout."""
         placed = self.prepared(layout)
         rows = self._rows(placed)
-        found = self._sloped(scores, placed, rows)
-        gradients = np.empty(scores.shape)
+        copied = placed.copied(scores)
+        found = self._sloped(copied, placed.apart(), rows)
+        gradients = np.empty(copied.shape)
         in_parts(partial(_fold, found.slopes, rows, found.lines, gradients), _work(found.slopes))
-        return found.values, gradients
+        return found.values, placed.merged(gradients)
 
     def by_place(self, scores: FloatArray, layout: Layout) -> Slopes:
         """Values, and slopes at the anchors, before lines give back their part.
@@ -253,7 +258,7 @@ class SmoothFairLeap(Penalty):
         scores, layout : as for `stacked`.
         """
         placed = self.prepared(layout)
-        return self._sloped(scores, placed, self._rows(placed))
+        return self._sloped(placed.copied(scores), placed.apart(), self._rows(placed))
 
     def moved(self, layout: Layout) -> FloatArray:
         """Mass (2 n,) moved to or from the rows of a layout, at first and at second anchors."""

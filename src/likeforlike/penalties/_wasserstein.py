@@ -9,7 +9,7 @@ Reference: Jiang et al. (2020), *Wasserstein fair classification*.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from likeforlike._arrays import FloatArray
 from likeforlike.disparity._distances import check_cost_order
@@ -59,4 +59,4 @@ class WassersteinPenalty(Penalty):
 
 def _pooled(layout: Layout) -> Layout:
     """The same rows with all levels thrown together."""
-    return Layout(layout.segments % len(layout.groups), ("all",), layout.groups, layout.mass)
+    return replace(layout, segments=layout.segments % len(layout.groups), levels=("all",))

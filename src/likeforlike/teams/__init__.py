@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from likeforlike._lazy import lazy_package
 
 if TYPE_CHECKING:
+    from likeforlike.teams import soft_groups as soft_groups
     from likeforlike.teams._custodian import Custodian
     from likeforlike.teams._ledger import AlteredLedger, Ledger, OverBudget, Receipt
     from likeforlike.teams._plan import AuditPlan, audit_plan
@@ -48,4 +49,5 @@ lazy_package(
         "_releases": ["Noise", "Release", "ReleaseKind"],
         "_requests": ["CountsRequest", "Request", "SumsRequest"],
     },
+    modules=["soft_groups"],
 )

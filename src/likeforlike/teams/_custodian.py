@@ -30,7 +30,13 @@ from likeforlike.teams._accounting import Cost, as_fraction, rho_of
 from likeforlike.teams._files import refuse_repeated, texts
 from likeforlike.teams._ledger import Answered, Ledger
 from likeforlike.teams._releases import Noise, Release, ReleaseKind
-from likeforlike.teams._requests import GRID, CountsRequest, Request, SumsRequest
+from likeforlike.teams._requests import (
+    GRID,
+    CountsRequest,
+    Request,
+    SumsRequest,
+    file_digest,
+)
 from likeforlike.teams._samplers import (
     discrete_gaussian,
     discrete_laplace,
@@ -193,7 +199,7 @@ class Custodian:
         exact, named = as_fraction(epsilon, "epsilon"), tuple(texts(ids, "ids"))
         refuse_repeated(named)
         rows, many = self._rows(named), len(self.groups)
-        asked = sha256("\n".join(("groups", *named)).encode()).hexdigest()
+        asked = file_digest(named)
 
         def make() -> str:
             _, first, person = np.unique(rows.persons, return_index=True, return_inverse=True)

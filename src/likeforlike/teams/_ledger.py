@@ -29,6 +29,9 @@ _FORMAT = "likeforlike ledger 1"
 # Only its owner may read it: what was asked is nobody else's business.
 _MODE = 0o600
 
+# Amounts of a budget that are rounding only, as a share of it.
+_ROUNDING = 1e-8
+
 Entry = dict[str, Any]
 
 
@@ -152,7 +155,7 @@ class Ledger:
     @property
     def left(self) -> float:
         """ε that may still be spent on counts; sums together cost less than one by one."""
-        return max(self.epsilon - self.spent, 0.0)
+        return _left(self.epsilon, self.spent)
 
     def entries(self) -> list[Entry]:
         """All lines, checked, the opening first; answers are among them."""
@@ -204,8 +207,8 @@ class Ledger:
         delta = float(entries[0]["delta"])
         total = before.plus(cost).total(delta)
         # What is spent to the last bit is not beyond the budget for rounding.
-        if total > budget * (1.0 + 1e-8):
-            left = max(budget - before.total(delta), 0.0)
+        if total > budget * (1.0 + _ROUNDING):
+            left = _left(budget, before.total(delta))
             raise OverBudget(
                 f"the answer would bring the total to epsilon = {total:.6g}, and the budget is "
                 f"{budget:.6g}, of which {left:.6g} is left."
@@ -298,6 +301,11 @@ def _opening(epsilon: Fraction, delta: float, about: Mapping[str, Any]) -> Entry
         "salt": secrets.token_hex(32),
         "at": _now(),
     }
+
+
+def _left(budget: float, spent: float) -> float:
+    left = budget - spent
+    return left if left > _ROUNDING * budget else 0.0
 
 
 def _now() -> str:

@@ -214,3 +214,8 @@ class SumsRequest(Request):
         return cls(
             ids, np.column_stack([_files.whole_numbers(columns[name], name) for name in names])
         )
+
+
+def file_digest(ids: tuple[str, ...]) -> str:
+    """SHA-256 of the request for a file of randomised groups of these rows."""
+    return sha256(json.dumps(["groups", ids]).encode()).hexdigest()

@@ -1,0 +1,158 @@
+"""Logistic regression of A on public features, from noisy sums.
+
+With features ψ_i and t_a = Σ_i 1{A_i = a} ψ_i the likelihood is
+
+    Σ_a β_a · t_a - Σ_i log Σ_a exp(ψ_i · β_a) - ½ λ Σ_a |β_a|²,
+
+in which A stands nowhere but in t. λ grows with the variance of the noise in t. The maximum is
+found by steps that never make it worse: the curvature is at most ½ Ψ'Ψ + λ for every group, so one
+factorisation serves all steps (Böhning 1992, *Multinomial logistic regression algorithm*).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from likeforlike._arrays import FloatArray
+from likeforlike.disparity._columns import Column
+from likeforlike.errors import InputError
+from likeforlike.penalties import SoftGroups
+from likeforlike.teams._files import texts
+from likeforlike.teams._releases import Release
+from likeforlike.teams._requests import GRID, SumsRequest, file_digest
+from likeforlike.teams.soft_groups._features import whole_features
+
+# Penalty without noise, and what noise adds to it: its variance over so much a row.
+_LEAST_PENALTY, _A_ROW = 2.0, 0.1
+_STEPS = 400
+_STILL = 1e-5
+# Nobody is called certain on the word of a regression.
+_CERTAIN = 0.002
+
+
+def fit(request: SumsRequest, release: Release) -> SoftGroups:
+    """Probabilities of the groups by row, from the custodian's answer to a request.
+
+    Parameters
+    ----------
+    request : made by `request`.
+    release : the answer to it.
+
+    Examples
+    --------
+    Both teams at one table: two features tell the groups apart, one does not.
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from likeforlike.teams import Custodian, Ledger, soft_groups
+    >>> rng = np.random.default_rng(0)
+    >>> sex = rng.choice(["f", "m"], 4000)
+    >>> X = rng.normal(size=(4000, 3)) + np.outer(sex == "m", [1.0, -1.0, 0.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = Ledger(f"{folder}/a.ledger", epsilon=1.0)
+    ...     custodian = Custodian(dict(enumerate(sex)), ledger)
+    ...     asked = soft_groups.request(X, None, range(4000))
+    ...     soft = soft_groups.fit(asked, custodian.sums(asked, epsilon=1.0))
+    >>> guessed = soft.probabilities[:, 1] > 0.5
+    >>> bool(np.mean(guessed == (sex == "m")) > 0.7)
+    True
+    """
+    release.check("sums", request.digest)
+    many, released = len(release.groups), release.values / GRID
+    if released.shape != (1 if many == 2 else many, request.features.shape[1]):
+        raise InputError("the release does not hold the sums that were asked for.")
+    variance = release.noise["variance"]
+    if release.noise["law"] != "discrete Gaussian" or variance is None:
+        raise InputError("the release does not say how wide the noise in its sums is.")
+    features = request.features / GRID
+    whole = features.sum(axis=0)
+    if many == 2:
+        sums = np.stack([whole - released[0], released[0]])
+    else:
+        sums = released + (whole - released.sum(axis=0)) / many
+    return _fitted(features, sums, variance, release.groups)
+
+
+def from_file(
+    X: Any,  # noqa: N803, ANN401
+    levels: Column | None,
+    ids: Column,
+    release: Release,
+) -> SoftGroups:
+    """Probabilities of the groups by row, from a file of randomised groups.
+
+    The randomised labels are taken for what they are: with the known probability of keeping one,
+    sums over the true groups are estimated without bias. A release of sums at the same ε says more.
+
+    Parameters
+    ----------
+    X : (n, d) finite numbers, what the model may see.
+    levels : (n,) labels of the legitimate features, or several columns; `None` means one level.
+    ids : (n,) of the rows, as they were sent to the custodian.
+    release : what `Custodian.randomise` answered.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from likeforlike.teams import Custodian, Ledger, soft_groups
+    >>> rng = np.random.default_rng(0)
+    >>> sex = rng.choice(["f", "m"], 4000)
+    >>> X = rng.normal(size=(4000, 2)) + np.outer(sex == "m", [1.5, 0.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     custodian = Custodian(dict(enumerate(sex)), Ledger(f"{folder}/a", epsilon=1.0))
+    ...     file = custodian.randomise(list(range(4000)), epsilon=1.0)
+    >>> soft = soft_groups.from_file(X, None, list(range(4000)), file)
+    >>> bool(np.mean((soft.probabilities[:, 1] > 0.5) == (sex == "m")) > 0.7)
+    True
+    """
+    named = tuple(texts(ids, "ids"))
+    release.check("groups", file_digest(named))
+    many, size = len(release.groups), len(named)
+    if release.values.shape != (size,) or release.noise["scale"] is None:
+        raise InputError("the release does not hold a group for every row.")
+    kept = float(release.noise["scale"])
+    other = (1.0 - kept) / (many - 1)
+    features = whole_features(X, levels, size) / GRID
+    told = (release.values[:, None] == np.arange(many)).astype(np.float64)
+    sums = ((told - other) / (kept - other)).T @ features
+    # Of one label, on average over rows; a person's rows are told alike, which is left aside.
+    variance = other * (1.0 - other) / (kept - other) ** 2 * float((features**2).sum(axis=0).mean())
+    return _fitted(features, sums, variance, release.groups)
+
+
+def _fitted(
+    features: FloatArray, sums: FloatArray, variance: float, groups: tuple[str, ...]
+) -> SoftGroups:
+    """Maximise the likelihood; `variance` is that of the noise in every sum."""
+    size, many = len(features), len(groups)
+    # Back to directions of unit mean square, in which a penalty means the same for all of them.
+    scale = 1.0 / np.sqrt(max(float((features**2).mean()), 1e-300))
+    told, wanted = features * scale, sums * scale
+    penalty = _LEAST_PENALTY + variance * scale**2 / (_A_ROW * size)
+    bound = 0.5 * told.T @ told + penalty * np.eye(told.shape[1])
+    factor = np.linalg.cholesky(bound)
+    weights = np.zeros((many, told.shape[1]))
+    step, momentum, ahead = np.zeros_like(weights), 1.0, weights
+    for _ in range(_STEPS):
+        slope = wanted - _chances(told @ ahead.T).T @ told - penalty * ahead
+        step = np.linalg.solve(factor.T, np.linalg.solve(factor, slope.T)).T
+        fresh = ahead + step
+        following = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
+        ahead = fresh + (momentum - 1.0) / following * (fresh - weights)
+        # Going on in the same direction is dropped where the slope has turned (O'Donoghue).
+        if float((step * (fresh - weights)).sum()) < 0.0:
+            ahead, following = fresh, 1.0
+        weights, momentum = fresh, following
+        if float(np.abs(step).max()) < _STILL:
+            break
+    chances = np.clip(_chances(told @ weights.T), _CERTAIN, 1.0 - _CERTAIN)
+    return SoftGroups(chances / chances.sum(axis=1, keepdims=True), groups)
+
+
+def _chances(logits: FloatArray) -> FloatArray:
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    chances: FloatArray = powers / powers.sum(axis=1, keepdims=True)
+    return chances
