@@ -230,7 +230,7 @@ def _thin(split: _Split, rng: np.random.Generator) -> dict[str, tuple[float, flo
     few, test = rng.choice(split.fit, _THIN_ROWS, replace=False), split.test
     f = split.scores
     before = split.disparity(f[test])
-    aware = ConditionalBarycentre().fit(f[few], **split.who(few))
+    aware = ConditionalBarycentre(cross_fit=5).fit(f[few], **split.who(few))
     unaware = UnawareRepair().fit(f[few], split.inputs[few], **split.who(few))
     rule = Decisions() if f.min() >= 0.0 and f.max() <= 1.0 else None
     moved = unaware.transform(f[test], split.inputs[test], **split.levels(test))

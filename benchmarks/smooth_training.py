@@ -163,7 +163,7 @@ def _parts(*, quick: bool) -> dict[str, Callable[[], Any]]:
         }
     return {
         "values": lambda: _values(40_000, 8),
-        "repairs": lambda: _repairs((2_000, 20_000), 6),
+        "repairs": lambda: _repairs((2_000, 20_000), 3),
         "frontier": lambda: frontier(6),
     }
 
@@ -260,11 +260,12 @@ def page(found: dict[str, Any]) -> str:
         f"of {len(of_frontier['strengths'])} strengths.",
         "Squared error on test rows where the disparity along LSAT, as an audit without bins",
         "estimates it on the same rows, is cut by so much; less is better. The last column is the",
-        "difference to the best of the bins, chosen after the fact, with its jackknife error.\n",
+        "difference to the best of the bins, chosen after the fact, with its jackknife error; less",
+        "than twice that says nothing.\n",
         *_cuts(of_frontier),
         "\n## What a repair leaves\n",
         "Smooth disparity of new rows, before and after `ConditionalBarycentre` in bins and with",
-        "`smooth=True`, learned from as many other rows.\n",
+        "`smooth=True`, learned from as many other rows. 0 is an estimate that chance explains.\n",
         *_rows(found["repairs"]),
     ]
     return "\n".join(lines) + "\n"

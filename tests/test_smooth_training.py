@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 import pytest
 import torch
 
@@ -79,6 +80,21 @@ def test_the_smooth_disparity_is_that_of_the_score_and_not_of_bins(people: Peopl
     assert smooth(shifted, layout) == pytest.approx(0.1, abs=0.006)
     both = smooth(np.column_stack([lawful, shifted]), layout)
     assert both == pytest.approx(smooth(shifted, layout))
+
+
+def test_the_smooth_disparity_is_what_an_audit_estimates(people: People) -> None:
+    shifted = people.inputs[:, 0] ** 2 + 0.05 * people.groups
+    table = {"score": shifted, "group": people.groups, "income": people.income}
+    audit = lfl.audit(
+        pl.DataFrame(table),
+        score="score",
+        sensitive="group",
+        legitimate=["income"],
+        smooth=["income"],
+        permutations=19,
+    )
+    layout = Layout.of_rows(people.groups, people.income)
+    assert audit.estimate == pytest.approx(smooth(shifted, layout), rel=1e-9)
 
 
 def test_the_smooth_disparity_of_categories(people: People) -> None:

@@ -64,7 +64,7 @@ class SoftGroups:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """(n, G)."""
+        """How many rows and groups there are, (n, G)."""
         return self.probabilities.shape
 
     def __getitem__(self, rows: Any) -> SoftGroups:  # noqa: ANN401

@@ -42,8 +42,9 @@ import numpy as np
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes, Column, encode_columns, numbers, weights
-from likeforlike.errors import InputError
+from likeforlike.errors import InputError, MissingExtra
 from likeforlike.postprocess._along_number import AlongNumber
+from likeforlike.postprocess._held_out import squared_disparity
 from likeforlike.postprocess._level_maps import (
     LevelMaps,
     MappedRows,
@@ -54,7 +55,13 @@ from likeforlike.postprocess._level_maps import (
     mean_squared_change,
     squared_distances,
 )
+from likeforlike.postprocess._trust import by_fold, deal, held_out, trusted_part
 from likeforlike.transport._scale import moderate
+
+try:
+    from likeforlike.estimators._sklearn import BaseEstimator
+except MissingExtra:  # scores are repaired without scikit-learn too
+    BaseEstimator = object  # type: ignore[assignment, misc]
 
 
 class Fallback(NamedTuple):
@@ -84,7 +91,7 @@ class Fallback(NamedTuple):
     borrowed: Hashable | None
 
 
-class ConditionalBarycentre:
+class ConditionalBarycentre(BaseEstimator):
     """Move the groups of every level to their barycentre, all the way or a part of it.
 
     Repaired scores are (1 - t) f + t Σ_{a'} P(a' | l) Q_{a'l}(F_al(f)): distances between groups
@@ -99,6 +106,9 @@ class ConditionalBarycentre:
     min_cell : the rows a cell needs for a map of its own. A level has a map if at least two of
         its groups have that many; other cells take the map of the nearest level that has one for
         their group, if levels are numbers, or else of all levels pooled.
+    cross_fit : folds, at least 2, or `None`. Every fold is repaired by the maps of the others, and
+        as much of the repair is done as makes these rows better (`trust_`): maps of few rows carry
+        noise, and on a few hundred rows in ten levels a full repair can do harm.
     smooth : whether levels are numbers, such as income, alone or with categories given as text:
         scores are then carried along the number to the centres of windows, repaired there and
         carried back, so that a repair takes nothing away that scores owe to the number.
@@ -116,6 +126,7 @@ class ConditionalBarycentre:
         map they borrow changes. With `smooth` it is what the rows in `fit` change by. If the
         scores are the conditional expectation of the target, this is the squared risk that the
         repair adds.
+    trust_ : what part of the repair is done; 1 without `cross_fit`.
     coverage_ : share of each group that is repaired with the map of its own level.
     fallbacks_ : the cells that are not, and whose map they take.
 
@@ -138,6 +149,7 @@ class ConditionalBarycentre:
     distances_: FloatArray
     coverage_: dict[Hashable, float]
     fallbacks_: tuple[Fallback, ...]
+    trust_: float
     _along: AlongNumber | None
 
     def __init__(
@@ -146,11 +158,13 @@ class ConditionalBarycentre:
         *,
         min_cell: int = 20,
         smooth: bool = False,
+        cross_fit: int | None = None,
         random_state: int | None = 0,
     ) -> None:
         self.t = t
         self.min_cell = min_cell
         self.smooth = smooth
+        self.cross_fit = cross_fit
         self.random_state = random_state
 
     def fit(
@@ -200,12 +214,50 @@ class ConditionalBarycentre:
             change = self._scale.inward(self._mapped(values, group.codes, level, None))
             change -= self._scale.inward(values)
             self._full_risk = float(np.average(change**2, weights=sample_weight))
+        self.trust_ = 1.0
+        if self.cross_fit is not None:
+            self.trust_ = self._trusted(values, group, level, sample_weight)
         return self
+
+    def _trusted(
+        self, values: FloatArray, group: Codes, level: Codes | None, sample_weight: Column | None
+    ) -> float:
+        """The part of the repair that makes rows better which the maps were not fitted on."""
+        level = Codes(np.zeros(values.size, np.int64), ("all",)) if level is None else level
+        mass = np.ones(values.size)
+        if sample_weight is not None:
+            mass = moderate(weights(sample_weight, "sample_weight", values.size))
+        rows = np.flatnonzero(mass)
+        scores, mass = values[rows], mass[rows]
+        group, level = (Codes(one.codes[rows], one.labels) for one in (group, level))
+        fold = deal(group.codes, level.codes, self.cross_fit or 2, self.random_state)
+
+        def repaired(others: IntArray, inside: IntArray) -> FloatArray:
+            cells, scale = Cells.from_codes(
+                Codes(level.codes[others], level.labels),
+                Codes(group.codes[others], group.labels),
+                scores[others],
+                sample_weight=mass[others],
+            ).scaled()
+            known = known_groups(Codes(group.codes[inside], group.labels), cells.groups)
+            new = MappedRows(
+                scale.inward(scores[inside]), known, level.codes[inside], level.labels, mass[inside]
+            )
+            maps = level_maps(cells, self.min_cell)
+            return scale.outward(maps.carried(new, self.random_state))
+
+        moved, apart = held_out(fold, repaired), by_fold(level, fold)
+
+        def left(part: float) -> float:
+            reach = self.t * part
+            return squared_disparity((1.0 - reach) * scores + reach * moved, group, apart, mass)
+
+        return trusted_part(left, left(0.0), self.t)
 
     @property
     def predicted_risk_(self) -> float:
         """Mean squared change of the scores at this `t`; infinite if it cannot be held."""
-        return self._scale.powered(self.t**2 * self._full_risk, 2.0)
+        return self._scale.powered((self.t * self.trust_) ** 2 * self._full_risk, 2.0)
 
     def transform(
         self,
@@ -243,7 +295,8 @@ class ConditionalBarycentre:
         if sample_weight is not None:
             mass = moderate(weights(sample_weight, "sample_weight", values.size))
         moved = self._mapped(values, known_groups(group, self.groups_), Codes(*level), mass)
-        repaired: FloatArray = (1.0 - self.t) * values + self.t * moved
+        reach = self.t * self.trust_
+        repaired: FloatArray = (1.0 - reach) * values + reach * moved
         return repaired
 
     def _mapped(
@@ -282,12 +335,13 @@ class ConditionalBarycentre:
         }
         return self.fit(scores, **columns).transform(scores, **columns)
 
-    def get_params(self, *, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002, FBT002
         """Settings by name, as scikit-learn asks for them; `deep` or not is the same here."""
         return {
             "t": self.t,
             "min_cell": self.min_cell,
             "smooth": self.smooth,
+            "cross_fit": self.cross_fit,
             "random_state": self.random_state,
         }
 
@@ -304,13 +358,17 @@ class ConditionalBarycentre:
         return f"ConditionalBarycentre({settings})"
 
     def _check_settings(self) -> None:
-        t, min_cell, smooth, seed = map(_plain, self.get_params().values())
+        t, min_cell, smooth, folds, seed = map(_plain, self.get_params().values())
         if not (isinstance(t, int | float) and 0.0 <= t <= 1.0):
             raise InputError(f"t must be a number from 0 to 1, not {t!r}.")
         if not (isinstance(min_cell, int) and min_cell >= 1):
             raise InputError(f"min_cell must be a whole number of at least 1, not {min_cell!r}.")
         if not isinstance(smooth, bool):
             raise InputError(f"smooth must be True or False, not {smooth!r}.")
+        if folds is not None and not (isinstance(folds, int) and folds >= 2):
+            raise InputError(f"cross_fit must be None or a number of at least 2, not {folds!r}.")
+        if smooth and folds is not None:
+            raise InputError("cross_fit is for levels; leave it out with smooth=True.")
         if not (seed is None or (isinstance(seed, int) and seed >= 0)):
             raise InputError(f"random_state must be a whole number >= 0 or None, not {seed!r}.")
 

@@ -158,15 +158,6 @@ def check_classifier(propensity: object) -> None:
         )
 
 
-def deal(group: IntArray, level: IntArray, folds: int, seed: int | None) -> IntArray:
-    """A fold for every row, so that every fold has its share of every group of every level."""
-    lot = np.random.default_rng(seed).permutation(group.size)
-    order = lot[np.lexsort((level[lot], group[lot]))]
-    fold = np.empty(group.size, np.int64)
-    fold[order] = np.arange(group.size) % folds
-    return fold
-
-
 def guess(
     features: Features,
     group: IntArray,

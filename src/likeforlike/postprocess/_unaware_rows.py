@@ -29,7 +29,6 @@ from likeforlike.postprocess._guess import (
     Propensity,
     chances_of,
     check_classifier,
-    deal,
     given_chances,
     guess,
     input_matrix,
@@ -41,13 +40,11 @@ from likeforlike.postprocess._held_out import Moved, Parity, moves, parities, sq
 from likeforlike.postprocess._level_maps import check_groups, check_width
 from likeforlike.postprocess._slots import Slots, make_slots, reshared
 from likeforlike.postprocess._told import Told, doubts
+from likeforlike.postprocess._trust import by_fold, deal, trusted_part
 from likeforlike.transport._scale import moderate
 
 with extra("train"):
     from sklearn.utils.validation import check_is_fitted
-
-# Parts of a repair that are tried where the whole of it leaves too much.
-_PARTS = (0.75, 0.5, 0.25)
 
 
 class FitRows(NamedTuple):
@@ -212,17 +209,14 @@ class UnawareEstimator(BaseEstimator):
 
     def _trust(self, known: Sorted) -> None:
         """Do as much of the repair as makes rows held out better."""
-        rows, self.trust_ = known.rows, 1.0
-        before = squared_disparity(self._before(rows.scores), rows.group, rows.level, rows.mass)
+        rows = known.rows
+        columns = rows.group, by_fold(rows.level, known.fold), rows.mass
+        before = squared_disparity(self._before(rows.scores), *columns)
 
-        def left(trust: float) -> float:
-            after = self._outcome(known, trust)
-            return squared_disparity(after, rows.group, rows.level, rows.mass)
+        def left(part: float) -> float:
+            return squared_disparity(self._outcome(known, part), *columns)
 
-        whole = left(1.0)
-        if self._asked > 0.0 and whole > (1.0 - 0.5 * self._asked) ** 2 * before:
-            tried = {1.0: whole, 0.0: before, **{trust: left(trust) for trust in _PARTS}}
-            self.trust_ = min(sorted(tried, reverse=True), key=tried.__getitem__)
+        self.trust_ = trusted_part(left, before, self._asked)
 
     def _read(
         self,
@@ -279,7 +273,8 @@ class UnawareEstimator(BaseEstimator):
             for a in (places if len(places) > 2 else [1])
         )
         before, after = self._before(rows.scores), self._outcome(known, self.trust_)
-        self.parity_ = parities(before, after, group, level, mass if rows.weighted else None)
+        apart = by_fold(level, known.fold)
+        self.parity_ = parities(before, after, group, apart, mass if rows.weighted else None)
         self.moved_ = moves(after - before, group, level, mass)
         self.coverage_, self.fallbacks_ = self._coverage(rows)
         self._doubts = doubts(self.guess_, self.parity_, self._asked)

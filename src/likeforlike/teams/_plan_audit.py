@@ -44,7 +44,8 @@ class PlanAudit(Audit):
 
     Attributes
     ----------
-    contrasts, omnibus, unexamined, roles, settings, table, provenance, verdicts : as of `Audit`.
+    contrasts, omnibus, unexamined, roles, settings, table, provenance, verdicts, groups : as of
+        `Audit`.
     epsilon : what the release may tell about one person.
     noise : its law.
     errors : {pair of groups: standard errors of the gap, from sampling and from noise}.
