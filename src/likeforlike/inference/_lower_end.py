@@ -61,10 +61,10 @@ def _of_squares(parts: DistanceParts, confidence: float) -> float:
     if parts.sample.units.crossing:
         spread = max(spread, float(parts.noise.totals[:, 2].var(ddof=1)))
     quantile = float(t_quantile(0.5 + confidence / 2.0, parts.freedom(measure)))
-    return _smallest(total, noise, slope, spread, quantile)
+    return smallest_gap(total, noise, slope, spread, quantile)
 
 
-def _smallest(total: float, noise: float, slope: float, spread: float, quantile: float) -> float:
+def smallest_gap(total: float, noise: float, slope: float, spread: float, quantile: float) -> float:
     """The smallest d at which a sum of squares as large as `total` is not yet too rare.
 
     Mean d² + noise, variance 4 slope d² + spread, by Wilson and Hilferty's cube root.

@@ -14,7 +14,7 @@ import numpy as np
 from likeforlike._arrays import FloatArray
 from likeforlike.inference import DistanceEstimate, Gap
 from likeforlike.inference._bias import SquaredDistance, largest_distance, unbiased_distance
-from likeforlike.inference._lower_end import _smallest
+from likeforlike.inference._lower_end import smallest_gap
 from likeforlike.inference._student import normal_quantile
 from likeforlike.teams._noisy_pair import LevelMeans, NoisyPair
 
@@ -128,4 +128,4 @@ def _of_squares(measure: FloatArray, means: LevelMeans, quantile: float) -> floa
         float((measure * means.gaps) ** 2 @ variances) / total,
     )
     spread = float((2.0 * (measure * variances) ** 2).sum())
-    return _smallest(total, noise, slope, spread, quantile)
+    return smallest_gap(total, noise, slope, spread, quantile)
