@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 import pytest
 import typer
+import yaml
 
 from likeforlike.cli import app
 from tests.command import Called, call
@@ -38,14 +39,14 @@ PAGES = [
     ROOT / "CONTRIBUTING.md",
     *sorted(page for page in (ROOT / "docs").rglob("*.md")),
 ]
-PYTHON, CONSOLE, OUTPUT = {"python"}, {"console", "bash"}, {"text"}
+PYTHON, CONSOLE, OUTPUT, WORKFLOW = {"python"}, {"console", "bash"}, {"text"}, {"yaml"}
 
 FENCE = re.compile(
     r"^(?P<margin> *)```(?P<language>[^`\n]*)\n(?P<text>.*?)^(?P=margin)```$", re.M | re.S
 )
 INLINE = re.compile(r"(?<!`)`([^`\n]+(?:\n[^`\n]+)?)`(?!`)")
 # Tables for commands to read; pages and documents are what commands write themselves.
-WRITES = re.compile(r"\.(write_csv|write_parquet|to_csv|to_parquet)\(|\bCOPY\b")
+WRITES = re.compile(r"\.(write_csv|write_parquet|write_text|to_csv|to_parquet)\(|\bCOPY\b")
 EXTRAS = re.compile(r"likeforlike\[([\w,]+)\]")
 
 # A sweep or a demonstration is as long as its reader wants; here a trial will do.
@@ -139,8 +140,10 @@ def is_call(command: str) -> bool:
         return True
     if words[0].startswith("--"):
         return words[0] in {"--help"} | {option for each in group.params for option in each.opts}
-    known = group.commands.get(words[0])
-    if known is None:
+    known: object = group
+    while isinstance(known, typer.core.TyperGroup):
+        known = known.commands.get(words.pop(0)) if words else None
+    if not isinstance(known, typer.core.TyperCommand):
         return False
     options = {option for parameter in known.params for option in parameter.opts} | {"--help"}
     return {word.partition("=")[0] for word in words if word.startswith("--")} <= options
@@ -288,9 +291,19 @@ def test_commands_of_a_page_run_in_order(
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_block_is_of_a_kind_that_is_run_or_read(page: Path) -> None:
     languages = [block.language for block in blocks(page)]
-    assert set(languages) <= PYTHON | CONSOLE | OUTPUT, languages
+    assert set(languages) <= PYTHON | CONSOLE | OUTPUT | WORKFLOW, languages
     # A fence that is not closed, or closed at another margin, would hide all that follows.
     assert page.read_text().count("```") == 2 * len(languages)
+
+
+def test_steps_of_workflows_can_be_read_and_call_what_there_is() -> None:
+    texts = [block.text for page in PAGES for block in blocks(page) if block.language in WORKFLOW]
+    steps = [step for text in texts for step in yaml.safe_load(text)]
+    commands = [step["run"] for step in steps if "run" in step]
+    assert commands
+    for command in commands:
+        assert command.startswith("likeforlike ")
+        assert is_call(command), command
 
 
 def test_python_blocks_are_doctests_that_pytest_runs() -> None:

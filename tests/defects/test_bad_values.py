@@ -74,8 +74,9 @@ def audit(**change: Any) -> lfl.Audit:
         (lambda: audit(legitimate="age", bins={"age": ["x"]}), "bins of 'age' must hold numbers"),
         (lambda: audit(legitimate=5), "legitimate must be a column or a list of columns, not 5"),
         (lambda: audit(legitimate=[5]), "legitimate must be the name of a column, not 5"),
-        (lambda: audit(sensitive=["sex", "age"]), "sensitive must be the name of a column, not"),
-        (lambda: audit(sensitive=None), "sensitive must be the name of a column, not None"),
+        (lambda: audit(sensitive=["sex", 5]), "sensitive must be the name of a column, not 5"),
+        (lambda: audit(sensitive=[]), "sensitive must be a column or a list of columns, not"),
+        (lambda: audit(sensitive=None), "sensitive must be a column or a list of columns, not"),
         (lambda: audit(score=["score"]), "score must be the name of a column"),
         (lambda: audit(weight=3), "weight must be the name of a column, not 3"),
         (lambda: audit(resolution="a"), "resolution must be more than 0, not 'a'"),
@@ -216,7 +217,8 @@ def test_numbers_without_bins_get_a_hint() -> None:
                 {"legitimate": "band"},
             )
         ]
-    assert "exact has 60 different values and was not cut into bins" in hints[0]
+    assert "exact has 60 different values" in hints[0]
+    assert "--smooth exact" in hints[0]
     assert "--bins exact=10" in hints[0]
     assert "different values" not in hints[1] + hints[2]
 

@@ -638,7 +638,7 @@ def _refuse_together(roles: Roles, settings: Settings) -> None:
 def column_names(columns: str | Sequence[str] | None, argument: str) -> tuple[str, ...]:
     """One column or several, as a tuple."""
     try:
-        return texts(columns or ())
+        return texts(() if columns is None else columns)
     except TypeError as error:
         raise InputError(
             f"{argument} must be a column or a list of columns, not {columns!r}."

@@ -91,6 +91,7 @@ class Summary:
             "roles": asdict(self.roles),
             "table": {name: getattr(self.table, name) for name in _KEPT},
             "lost": [asdict(each) for each in self.table.lost],
+            "group_rows": [self.table.group_rows[group] for group in self.table.cells.groups],
             "dataset": self.dataset,
             "parts": [asdict(part) for part in self.parts],
         }
@@ -248,6 +249,7 @@ def _read(path: str | Path) -> Summary:
                 LostRows(**{name: _tuple(value) for name, value in each.items()})
                 for each in about["lost"]
             ),
+            group_rows=dict(zip(cells.groups, map(int, about["group_rows"]), strict=True)),
             text=bool(kept["text"]),
         )
         parts = tuple(Part(**each) for each in about["parts"])

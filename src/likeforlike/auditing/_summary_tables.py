@@ -29,7 +29,8 @@ Convert = Callable[[Hashable], Hashable]
 def merged_table(tables: Sequence[TableCells], roles: Roles) -> TableCells:
     """The table of all rows."""
     text = any(table.text for table in tables)
-    first, *others = _one_kind([table.cells for table in tables], text=text)
+    alike = _one_kind([table.cells for table in tables], text=text)
+    first, *others = alike
     merged = replace(
         tables[0],
         cells=first.merge(*others),
@@ -40,7 +41,8 @@ def merged_table(tables: Sequence[TableCells], roles: Roles) -> TableCells:
         },
         engine=", ".join(dict.fromkeys(table.engine for table in tables)),
         nulls=_added_words(tables),
-        lost=_added_lost(tables),
+        lost=_added_lost(tables, roles),
+        group_rows=_added_groups(tables, alike),
         text=text,
     )
     return retold(merged, roles)
@@ -151,7 +153,16 @@ def _added_words(tables: Sequence[TableCells]) -> dict[str, dict[str, int]]:
     }
 
 
-def _added_lost(tables: Sequence[TableCells]) -> tuple[LostRows, ...]:
+def _added_groups(tables: Sequence[TableCells], alike: Sequence[Cells]) -> dict[Hashable, int]:
+    """Rows used of every group, by the labels that all summaries share."""
+    added: Counter[Hashable] = Counter()
+    for table, cells in zip(tables, alike, strict=True):
+        for own, shared in zip(table.cells.groups, cells.groups, strict=True):
+            added[shared] += table.group_rows[own]
+    return dict(added)
+
+
+def _added_lost(tables: Sequence[TableCells], roles: Roles) -> tuple[LostRows, ...]:
     """Rows left out by group, those of unknown group last; nothing if nobody lost any."""
     if not any(table.lost for table in tables):
         return ()
@@ -165,4 +176,5 @@ def _added_lost(tables: Sequence[TableCells]) -> tuple[LostRows, ...]:
             lost[each.group] += each.lost
     known = sorted(group for group in rows if group is not None)
     order: list[str | None] = [*known, *([None] if rows[None] else [])]
-    return tuple(LostRows(group, rows[group], lost[group]) for group in order)
+    columns = (roles.sensitive,)
+    return tuple(LostRows(group, rows[group], lost[group], columns) for group in order)

@@ -1,4 +1,4 @@
-"""Blocks of a tutorial write files where they stand; under test they stand in a fresh folder."""
+"""Blocks of a page write files where they stand; under test they stand in a fresh folder."""
 
 from pathlib import Path
 
