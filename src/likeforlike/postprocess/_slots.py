@@ -15,6 +15,7 @@ from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike.postprocess._equal_laws import LevelRows
 
 _LEAST_SHARE = 1e-9
+_MOST_SHARED = 6000
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,8 @@ def make_slots(
     own = part.sum(axis=1) >= 2
     rest = ~own[level]
     if not (chances[rest].sum(axis=0) >= min_cell).all():
-        rest = np.ones(level.size, bool)
+        # Rows from everywhere stand for all others; they need not be all.
+        rest[np.linspace(0, level.size - 1, min(level.size, _MOST_SHARED)).astype(np.int64)] = True
     slot = np.where(own, np.cumsum(own) - 1, own.sum())
     shares = _shares(chances, mass, slot[level], rest, int(own.sum()))
     low = np.full(n_levels, np.inf)
