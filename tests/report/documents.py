@@ -66,6 +66,30 @@ def scores() -> AuditDocument:
     return lfl.audit(frame, **roles, permutations=99).to_dict()
 
 
+def of_record() -> AuditDocument:
+    """Two sensitive columns with five contrasts, forty levels with names of some length."""
+    rng = np.random.default_rng(5)
+    n = 6000
+    jobs = np.array([f"Prof-specialty-{k:02d}" for k in range(20)])
+    frame = pl.DataFrame(
+        {
+            "pay": rng.normal(2_500.0, 300.0, n),
+            "sex": rng.choice(["female", "male"], n),
+            "origin": rng.choice(["majority", "minority"], n),
+            "occupation": rng.choice(jobs, n),
+            "grade": rng.choice(["up to 12 years", "more than 12 years"], n),
+        }
+    )
+    return lfl.audit(
+        frame,
+        score="pay",
+        sensitive=["sex", "origin"],
+        legitimate=["occupation", "grade"],
+        unit="EUR",
+        permutations=19,
+    ).to_dict()
+
+
 def three_groups() -> AuditDocument:
     """Missing values, a column in bins, and names that are no single word."""
     frame = make_loans(6000, levels=6).frame

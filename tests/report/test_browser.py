@@ -5,8 +5,9 @@ from typing import Literal
 
 import pytest
 
+from likeforlike.report import page as report_page
 from likeforlike.report import summary
-from tests.report.documents import DOCUMENTS, fresh, page_of
+from tests.report.documents import DOCUMENTS, fresh, of_record, page_of
 from tests.window import Scheme, Window
 
 NAMES = list(DOCUMENTS)
@@ -158,6 +159,20 @@ def test_print_shows_what_is_folded(window: Window, tmp_path: Path) -> None:
     paper = "getComputedStyle(document.body).backgroundColor"
     assert page.evaluate(paper) == "rgb(255, 255, 255)"
     assert page.pdf(prefer_css_page_size=True).startswith(b"%PDF")
+
+
+@pytest.mark.parametrize(("media", "width"), [("screen", 360), ("print", PAPER)])
+def test_an_audit_of_record_fits_on_a_phone_and_on_paper(
+    window: Window, tmp_path: Path, media: Literal["screen", "print"], width: int
+) -> None:
+    document = of_record()
+    assert len(document["contrasts"]) == 5
+    assert len(document["contrasts"][0]["levels"]) == 40
+    opened = window.open(saved(tmp_path, report_page(document)), width=width)
+    opened.emulate_media(media=media)
+    assert opened.evaluate("document.documentElement.scrollWidth") <= width
+    first = opened.get_by_role("table").first
+    assert "Every two groups compared" in first.inner_text()
 
 
 def test_dark_mode_is_followed(window: Window, tmp_path: Path) -> None:
