@@ -56,7 +56,7 @@ def figure(value: float, digits: int = 3) -> str:
 
 def p_text(p_value: float) -> str:
     """A p-value in a sentence; very small ones are told by what they lie below."""
-    return f"{p_value:.2g}" if p_value >= 1e-4 else "less than 0.0001"
+    return f"p = {p_value:.2g}" if p_value >= 1e-4 else "p less than 0.0001"
 
 
 def null_words(nulls: Mapping[str, Mapping[str, int]]) -> str:

@@ -188,7 +188,7 @@ def _evidence_sentence(document: AuditFigures, contrast: ContrastPart, test: Tes
     evidence = is_evidence(contrast)
     because = f"; clearest in {spoke}" if evidence and spoke is not None else ""
     verb = "is" if evidence else "is not"
-    known = f"p = {p_text(p_value or 0.0)}{adjusted}{because}"
+    known = f"{p_text(p_value or 0.0)}{adjusted}{because}"
     return f"{beside}The difference {verb} more than chance explains ({known})."
 
 
@@ -261,7 +261,7 @@ def _lost_sentences(data: DataPart, roles: RolesPart) -> list[str]:
     counted = f"{dropped:,} of {data['rows']:,} rows were left out for missing values ({lacking})."
     words = [f"Read as missing values: {null_words(data['nulls'])}."] if data["nulls"] else []
     uneven = [
-        f"{_lost_shares(data, test)} (p = {p_text(test['p_value'])}): those who are compared may "
+        f"{_lost_shares(data, test)} ({p_text(test['p_value'])}): those who are compared may "
         "not stand for the others."
         for test in data["loss_tests"]
         if test["p_value"] <= _ENOUGH and len(test["columns"]) == 1
@@ -333,10 +333,11 @@ def _who_might_be_seen(document: AuditFigures) -> list[str]:
         for counted in (*(level["rows"] for level in contrast["levels"]), *_alone(contrast))
         for rows in counted.values()
     )
+    several = len(document["roles"]["also_sensitive"]) > 0
     advice = (
         f"Some figures are about fewer than {_FEW_PEOPLE} people, and may tell what one of them "
         f"scores. Before others read this, hide them: suppress_below={_FEW_PEOPLE} "
-        f"(--suppress-below {_FEW_PEOPLE})."
+        f"(--suppress-below {_FEW_PEOPLE}{', one sensitive column at a time' if several else ''})."
     )
     return [advice] if small else []
 

@@ -55,7 +55,7 @@ def _companion(smooth: SmoothPart) -> list[str]:
         return []
     told = (
         "A second test, which jumps hardly upset and which does not see differences that change "
-        f"sign along {listed(smooth['columns'])}, gives p = {p_text(smooth['companion_p'])}."
+        f"sign along {listed(smooth['columns'])}, gives {p_text(smooth['companion_p'])}."
     )
     return [told]
 

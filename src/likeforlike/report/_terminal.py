@@ -99,7 +99,7 @@ def _others(document: AuditFigures) -> list[str]:
     unit = f" {document['settings']['unit']}" if document["settings"]["unit"] else ""
     lines = [
         f"  {' and '.join(contrast['groups'])}: gap {figure(contrast['gap']['value'])}{unit}"
-        + ("" if contrast["p_value"] is None else f" (p = {p_text(contrast['p_value'])})")
+        + ("" if contrast["p_value"] is None else f" ({p_text(contrast['p_value'])})")
         for contrast in others[:_SHOWN_CONTRASTS]
     ]
     hidden = len(others) - len(lines)
