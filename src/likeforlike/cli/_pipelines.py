@@ -74,6 +74,9 @@ def judged_audit(
     """Audit by a policy or by options, and say what the thresholds of either say."""
     from likeforlike.auditing import Policy
 
+    for role in ("score", "sensitive"):
+        if policy is None and isinstance(source, Path) and role not in asked:
+            raise InputError(f"--{role} must name a column; a policy can do so, too (--policy).")
     gate = {name: asked[name] for name in ("threshold", "of") if name in asked}
     arguments = {name: asked[name] for name in asked.keys() - gate.keys()}
     # Without a policy everything is said by options: that of a policy that says nothing.

@@ -94,7 +94,8 @@ def _listed(column: Column, name: str) -> npt.NDArray[Any]:
     _refuse_table(column, name)
     if hasattr(column, "__array__"):
         return np.asarray(column)
-    if isinstance(column, str | bytes | AbstractSet | Mapping) or not hasattr(column, "__len__"):
+    no_column = isinstance(column, str | bytes | AbstractSet | Mapping)
+    if no_column or not hasattr(column, "__len__") or getattr(column, "__iter__", 0) is None:
         raise InputError(
             f"{name} must be a one-dimensional array, list or series, not {type(column).__name__}."
         )

@@ -67,6 +67,9 @@ class SoftGroups:
         """How many rows and groups there are, (n, G)."""
         return self.probabilities.shape
 
+    # Rows are taken out together, never one by one: a row alone would look like two of them.
+    __iter__ = None
+
     def __getitem__(self, rows: Any) -> SoftGroups:  # noqa: ANN401
         return SoftGroups(self.probabilities[rows], self.groups)
 

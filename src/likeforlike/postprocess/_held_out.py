@@ -32,10 +32,11 @@ class Parity(NamedTuple):
     --------
     >>> from likeforlike.datasets import make_loans
     >>> from likeforlike.postprocess import UnawareRepair
-    >>> loans = make_loans(1000, gap=0.2)
+    >>> loans = make_loans(4000, gap=0.2)
     >>> knows = (loans.groups == "male").astype(float)
     >>> who = {"sensitive_features": loans.groups, "legitimate_features": loans.levels}
-    >>> repair = UnawareRepair(propensity="given").fit(loans.targets, knows, **who)
+    >>> scores = loans.frame["score"]
+    >>> repair = UnawareRepair(propensity="given").fit(scores, knows, **who)
     >>> parity = repair.parity_[0]
     >>> parity.groups, abs(parity.gap_after.value) < 0.5 * abs(parity.gap_before.value)
     (('female', 'male'), True)
@@ -63,10 +64,10 @@ class Moved(NamedTuple):
     --------
     >>> from likeforlike.datasets import make_loans
     >>> from likeforlike.postprocess import UnawareRepair
-    >>> loans = make_loans(1000, gap=0.2)
+    >>> loans = make_loans(4000, gap=0.2)
     >>> knows = (loans.groups == "male").astype(float)
     >>> repair = UnawareRepair(propensity="given")
-    >>> repair = repair.fit(loans.targets, knows, sensitive_features=loans.groups)
+    >>> repair = repair.fit(loans.frame["score"], knows, sensitive_features=loans.groups)
     >>> [(cell.group, cell.mean > 0.0) for cell in repair.moved_]
     [('female', True), ('male', False)]
     """

@@ -98,7 +98,8 @@ class _RepairedModel(MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X, y : inputs, and classes or targets.
+        X : (n, d) inputs.
+        y : (n,) classes or targets.
         sensitive_features : (n,) labels of the groups, or several columns; without them nothing is
             repaired, with a warning.
         legitimate_features : (n,) labels of the levels, or several columns.
@@ -232,7 +233,13 @@ class RepairedClassifier(ClassifierMixin, _RepairedModel):
         *,
         legitimate_features: Column | None = None,
     ) -> FloatArray:
-        """Repaired probabilities (n, 2) of rows X (n, d) in levels (n,); of decisions, 0 and 1."""
+        """Repaired probabilities (n, 2) of rows X (n, d); of decisions, 0 and 1.
+
+        Parameters
+        ----------
+        X : (n, d) inputs.
+        legitimate_features : (n,) levels, if there were any in `fit`.
+        """
         accepted = np.clip(self._repaired(X, legitimate_features), 0.0, 1.0)
         return np.column_stack([1.0 - accepted, accepted])
 
@@ -242,7 +249,13 @@ class RepairedClassifier(ClassifierMixin, _RepairedModel):
         *,
         legitimate_features: Column | None = None,
     ) -> npt.NDArray[Any]:
-        """Classes (n,) of rows X (n, d) in levels (n,): repaired decisions, or those above .5."""
+        """Classes (n,) of rows X (n, d): repaired decisions, or those above .5.
+
+        Parameters
+        ----------
+        X : (n, d) inputs.
+        legitimate_features : (n,) levels, if there were any in `fit`.
+        """
         accepted = self.predict_proba(X, legitimate_features=legitimate_features)[:, 1] > 0.5
         return self.classes_[accepted.astype(np.int64)]
 
@@ -306,5 +319,11 @@ class RepairedRegressor(RegressorMixin, _RepairedModel):
         *,
         legitimate_features: Column | None = None,
     ) -> FloatArray:
-        """Repaired predictions (n,) of rows X (n, d) in levels (n,)."""
+        """Repaired predictions (n,) of rows X (n, d).
+
+        Parameters
+        ----------
+        X : (n, d) inputs.
+        legitimate_features : (n,) levels, if there were any in `fit`.
+        """
         return self._repaired(X, legitimate_features)

@@ -127,6 +127,10 @@ def read_repair(path: Path | str) -> UnawareRepair | Decisions:
 
     It repairs as the one that was written; `record_` is what that one did when it was fitted.
 
+    Parameters
+    ----------
+    path : of the file.
+
     Examples
     --------
     >>> from likeforlike.postprocess import read_repair

@@ -80,12 +80,13 @@ class Told:
     --------
     >>> from likeforlike.datasets import make_loans
     >>> from likeforlike.postprocess import UnawareRepair
-    >>> loans = make_loans(1000, gap=0.2)
+    >>> loans = make_loans(4000, gap=0.2)
     >>> knows = (loans.groups == "male").astype(float)
     >>> repair = UnawareRepair(propensity="given")
-    >>> repair = repair.fit(loans.targets, knows, sensitive_features=loans.groups)
+    >>> who = {"sensitive_features": loans.groups, "legitimate_features": loans.levels}
+    >>> repair = repair.fit(loans.frame["score"], knows, **who)
     >>> print(str(repair.report_).splitlines()[0])
-    UnawareRepair asked for 100% of the disparity to go; 1,000 rows, 1 level.
+    UnawareRepair asked for 100% of the disparity to go; 4,000 rows, 5 levels.
     """
 
     repair: str
