@@ -596,7 +596,7 @@ def audit_cells(
         mark = beside.submit(lambda: table.cells.fingerprint)
         examined = [_examined(each, table, settings, len(chosen), progress) for each in chosen]
     audited = Audit(
-        contrasts=_ranked(examined),
+        contrasts=_ranked(examined, settings.confidence),
         omnibus=None if roles.also_sensitive else _omnibus(table, settings, progress),
         unexamined=unexamined,
         roles=roles,
@@ -690,17 +690,34 @@ def _omnibus(
     )
 
 
-def _ranked(examined: list[ContrastAudit]) -> tuple[ContrastAudit, ...]:
+def _without_lower_end(contrast: ContrastAudit) -> ContrastAudit:
+    """A distance may be 0 where the test does not reject parity.
+
+    The test is exact, and the lower end is not: of many small groups of skewed scores it says too
+    often that they differ. The interval only becomes longer.
+    """
+    estimate = contrast.estimate
+    if estimate is None or estimate.interval[0] <= 0.0:
+        return contrast
+    return replace(contrast, estimate=replace(estimate, interval=(0.0, estimate.interval[1])))
+
+
+def _ranked(examined: list[ContrastAudit], confidence: float) -> tuple[ContrastAudit, ...]:
     """Adjust p-values for several contrasts (Holm), and put the clearest evidence first."""
     tests = [contrast.test for contrast in examined if contrast.test is not None]
-    if len(tests) == len(examined) > 1:
+    if tests and len(tests) == len(examined):
         # Permutations alone could not tell many contrasts from chance, however clear they are.
         tails = [
             test.tail_p_value if isinstance(test, HeadlineTest) else test.p_value for test in tests
         ]
         adjusted = adjust(np.array(tails), "holm").tolist()
+        if len(examined) > 1:
+            examined = [
+                replace(each, p_value=p) for each, p in zip(examined, adjusted, strict=True)
+            ]
         examined = [
-            replace(contrast, p_value=p) for contrast, p in zip(examined, adjusted, strict=True)
+            each if p <= 1.0 - confidence else _without_lower_end(each)
+            for each, p in zip(examined, adjusted, strict=True)
         ]
 
     def evidence(contrast: ContrastAudit) -> tuple[float, float]:
