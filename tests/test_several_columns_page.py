@@ -1,4 +1,4 @@
-"""What is kept about several sensitive columns: the page says it, and its errors keep their bound."""
+"""What is kept about several sensitive columns: the page says it, errors keep their bound."""
 
 from __future__ import annotations
 
