@@ -264,7 +264,7 @@ def test_the_command_line_audits_summaries(whole: Audit, tmp_path: Path) -> None
         (("0.cells", "--score", "day"), "score is 'score' in the summary, not 'day'"),
         (("none.cells",), "none.cells does not exist"),
         (("cells.cells",), "holds cells, but no summary of a table"),
-        (("rows.csv", "--sensitive", "sex"), "score is missing: name the column"),
+        (("rows.csv", "--sensitive", "sex"), "--score must name a column"),
     ],
 )
 def test_wrong_files_are_one_line(

@@ -34,11 +34,7 @@ _SCORES = {
 def people() -> pl.DataFrame:
     """Students that a model of their grades has not seen, and a score that is LSAT and noise.
 
-    Examples
-    --------
-    >>> from tools.pictures.bins import people
-    >>> people().columns
-    ['lsat', 'race', 'predicted', 'of_lsat']
+    Columns are lsat, race, predicted and of_lsat.
     """
     law = load_law_school().frame
     inputs = law.select("ugpa", "fam_inc", "fulltime", "tier", "lsat").to_numpy().astype(float)

@@ -95,8 +95,8 @@ def _run(unit: Unit) -> Entry:
     ]
     return {
         "runs": runs,
-        "seconds": round(time.monotonic() - begin, 2),
-        "cpu_seconds": round(time.process_time() - cpu, 2),
+        "seconds": round(time.monotonic() - begin, 3),
+        "cpu_seconds": round(time.process_time() - cpu, 3),
         "peak_mb": peak_megabytes(),
     }
 

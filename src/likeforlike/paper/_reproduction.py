@@ -182,7 +182,7 @@ def reproduce(
     took = time.monotonic() - began
     said = {
         "profile": asdict(chosen),
-        "wall_seconds": round(took, 1),
+        "wall_seconds": round(took, 3),
         "units_run": repeated,
     }
     return _gathered(units, entries, said)
