@@ -21,15 +21,21 @@ _ENDING = ".cells"
 _SUMMARY, _ACTIONS = "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"
 
 
+def typed_options(context: typer.Context) -> list[str]:
+    """The options that somebody typed, by the names of their parameters."""
+    sources = {option: context.get_parameter_source(option) for option in context.params}
+    return [
+        option
+        for option, source in sources.items()
+        if source is not None and source.name != "DEFAULT"
+    ]
+
+
 def given_options(
     context: typer.Context, arguments: Mapping[str, object], renamed: Mapping[str, str]
 ) -> dict[str, object]:
     """The arguments that somebody typed; for all others the library has the same defaults."""
-    typed = set()
-    for option in context.params:
-        source = context.get_parameter_source(option)
-        if source is not None and source.name != "DEFAULT":
-            typed.add(renamed.get(option, option))
+    typed = {renamed.get(option, option) for option in typed_options(context)}
     return {name: value for name, value in arguments.items() if name in typed}
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 
+from likeforlike.cli._pipelines import typed_options
 from likeforlike.errors import InputError
 from likeforlike.report._terminal import Terminal
 
@@ -99,10 +100,8 @@ def judged_plan(
 
 def refuse_others(context: typer.Context) -> None:
     """Complain about options that an audit without A cannot take."""
-    for option in context.params:
-        source = context.get_parameter_source(option)
-        typed = source is not None and source.name != "DEFAULT"
-        if typed and option not in _TAKEN:
+    for option in typed_options(context):
+        if option not in _TAKEN:
             name = option.replace("_", "-")
             raise InputError(f"--{name} is not for --plan and --release; leave it out.")
 

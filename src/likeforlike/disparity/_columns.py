@@ -94,6 +94,7 @@ def _listed(column: Column, name: str) -> npt.NDArray[Any]:
     _refuse_table(column, name)
     if hasattr(column, "__array__"):
         return np.asarray(column)
+    # What says that it has no rows one by one (soft groups) is no column either.
     no_column = isinstance(column, str | bytes | AbstractSet | Mapping)
     if no_column or not hasattr(column, "__len__") or getattr(column, "__iter__", 0) is None:
         raise InputError(
