@@ -4,6 +4,9 @@ Usage: killed_pool.py MOMENT... For each moment a fork runs a sweep, or a reprod
 killed once all its workers have got there; a number is seconds after all of them have begun.
 Workers leave files behind that say who they are and where they are: in the folder of the moment,
 `ID.importing` and `ID.working`. Everything is imported once.
+
+At a moment that says "interrupted" the fork and its workers get what Ctrl-C in a terminal sends to
+all of them.
 """
 
 from __future__ import annotations
@@ -12,11 +15,13 @@ import os
 import signal
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 FOLDER = Path(os.environ.get("KILLED_POOL", "."))
+INTERRUPTED = 130
 
 
 def note(state: str) -> None:
@@ -27,7 +32,7 @@ def note(state: str) -> None:
 if __name__ == "__mp_main__":
     # A worker begins with the imports of its parent's script, which may take long.
     note("importing")
-    if FOLDER.name.endswith("importing"):
+    if FOLDER.name.endswith(("importing", "interrupted")):
         time.sleep(300.0)
 
 from likeforlike.datasets import make_loans  # noqa: E402
@@ -59,15 +64,17 @@ def start(moment: str) -> None:
 
 
 def killed(moment: str) -> None:
-    """Fork, wait until two workers are there, kill the fork."""
+    """Fork, wait until two workers are there, kill the fork or interrupt it."""
     folder = FOLDER / moment
     folder.mkdir()
     child = os.fork()
     if child == 0:
         os.environ["KILLED_POOL"] = str(folder)
         globals()["FOLDER"] = folder
-        start(moment)
-        os._exit(1)
+        os.setsid()
+        with suppress(KeyboardInterrupt):
+            start(moment)
+        os._exit(INTERRUPTED)
     state = "working" if moment.endswith("working") else "importing"
     end = time.monotonic() + 120.0
     while len(list(folder.glob(f"*.{state}"))) < 2:
@@ -76,6 +83,12 @@ def killed(moment: str) -> None:
         time.sleep(0.02)
     if moment.rpartition(" ")[2].replace(".", "").isdecimal():
         time.sleep(float(moment.rpartition(" ")[2]))
+    if moment.endswith("interrupted"):
+        os.killpg(child, signal.SIGINT)
+        status = os.waitpid(child, 0)[1]
+        if os.waitstatus_to_exitcode(status) != INTERRUPTED:
+            raise SystemExit(f"an interrupt ended with {status}")
+        return
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
 

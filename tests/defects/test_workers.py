@@ -1,4 +1,4 @@
-"""Workers end with who started them, at whatever moment that is killed."""
+"""Workers end with who started them, at whatever moment that is killed or interrupted."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from pathlib import Path
 import pytest
 
 RANDOM = random.Random(0)
-# While workers wait in their imports, while they work, and so many seconds after they have begun.
+# While workers wait in their imports, while they work, when Ctrl-C finds them in their imports, and
+# so many seconds after they have begun.
 MOMENTS = [
     "sweep importing",
     "reproduce importing",
     "sweep working",
+    "sweep interrupted",
+    "reproduce interrupted",
     *(f"{what} {1.5 * RANDOM.random() ** 2:.3f}" for what in 4 * ["sweep", "reproduce"]),
 ]
 
@@ -44,7 +47,10 @@ def test_no_worker_outlives_a_killed_parent(tmp_path: Path) -> None:
             env={**os.environ, "KILLED_POOL": str(tmp_path), "LIKEFORLIKE_THREADS": "1"},
         )
         said.seek(0)
-        assert done.returncode == 0, said.read()
+        told = said.read()
+    assert done.returncode == 0, told
+    # An interrupt is the parent's, even where a worker is only beginning.
+    assert "Traceback" not in told, told
     workers = {
         int(path.name.partition(".")[0]): path.parent.name for path in tmp_path.rglob("*.importing")
     }

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from multiprocessing import active_children
@@ -21,6 +21,9 @@ from likeforlike.nn._threads import one_thread
 Entry = dict[str, Any]
 """What the journal keeps of a unit: its `runs`, the `seconds` and `cpu_seconds` they took, and the
 largest memory of its process so far, `peak_mb`."""
+
+# Seconds after which whoever waits for workers looks whether there was an interrupt.
+_AWAKE = 0.5
 
 
 @dataclass(frozen=True)
@@ -42,30 +45,44 @@ class Unit:
         return len(self.seeds) * len(self.method.strengths)
 
 
-def finished(units: Sequence[Unit], workers: int) -> Iterator[tuple[Unit, Entry]]:
+def finished(units: Sequence[Unit], workers: int) -> Generator[tuple[Unit, Entry], None, None]:
     """Units and what they found, as they are finished; 0 workers work in this process.
 
     So does one alone: another process would take seconds to start, and this one would only wait.
     """
     if min(workers, len(units)) < 2:
-        yield from ((unit, _run(unit)) for unit in units)
+        yield from ((unit, run_unit(unit)) for unit in units)
         return
     pool = ProcessPoolExecutor(
         min(workers, len(units)), mp_context=GuardedContext(), initializer=_begin_worker
     )
     try:
-        under_way: dict[Future[Entry], Unit] = {pool.submit(_run, unit): unit for unit in units}
+        under_way: dict[Future[Entry], Unit] = {pool.submit(run_unit, unit): unit for unit in units}
         while under_way:
-            ready, _ = wait(under_way, return_when=FIRST_COMPLETED)
+            # An interrupt that another thread has taken does not wake this one.
+            ready, _ = wait(under_way, timeout=_AWAKE, return_when=FIRST_COMPLETED)
             for future in ready:
                 yield under_way.pop(future), future.result()
     except BaseException:
         # Whoever interrupts a sweep should not have to wait for the units under way.
         for worker in active_children():
             worker.terminate()
+        _let_go(pool)
         raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _let_go(pool: ProcessPoolExecutor) -> None:
+    """Close the way to workers that have ended, where the pool does not do so itself.
+
+    Before Python 3.11.5 it waits for ever to hand them what is too large for a pipe
+    (https://github.com/python/cpython/issues/94777). Since then its own thread closes that way, and
+    whoever closes it as well may find it closed, or close what has its number by now.
+    """
+    on_its_way = getattr(pool, "_call_queue", None)
+    if sys.version_info < (3, 11, 5) and on_its_way is not None:
+        on_its_way._reader.close()
 
 
 def _begin_worker() -> None:
@@ -74,7 +91,7 @@ def _begin_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _run(unit: Unit) -> Entry:
+def run_unit(unit: Unit) -> Entry:
     """Train a unit and measure its runs."""
     begin, cpu = time.monotonic(), time.process_time()
     with one_thread():
