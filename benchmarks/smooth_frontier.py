@@ -19,8 +19,8 @@ from likeforlike._arrays import FloatArray
 from likeforlike.datasets import Dataset, load_law_school
 from likeforlike.experiments._split import Split, split
 from likeforlike.experiments._task import network_scores
+from likeforlike.limits._held_rows import smooth_disparity
 from likeforlike.nn._training import Recipe
-from likeforlike.nn._validation import smooth_disparity
 from likeforlike.penalties import Layout, Penalty
 
 __all__ = ["CUTS", "STRENGTHS", "at_cut", "run"]
@@ -43,11 +43,23 @@ def race_given_lsat() -> Dataset:
     return Dataset(frame, _INPUTS, law.target, "race", ("lsat",), law.task, law.provenance)
 
 
-def run(seeds: int, epochs: int = 60, strengths: tuple[float, ...] = STRENGTHS) -> dict[str, Any]:
-    """Squared error and squared disparity of every method, split and strength."""
+def run(
+    seeds: int,
+    epochs: int = 60,
+    strengths: tuple[float, ...] = STRENGTHS,
+    kept: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Squared error and squared disparity of every method, split and strength.
+
+    Parameters
+    ----------
+    seeds : how many splits.
+    epochs, strengths : of the training.
+    kept : what an earlier run found with fewer splits, which are not trained again.
+    """
     data = race_given_lsat()
-    found: dict[str, dict[str, Any]] = {}
-    for first in range(0, seeds, _STACK):
+    found: dict[str, dict[str, Any]] = {} if kept is None else kept["found"]
+    for first in range(0 if kept is None else kept["seeds"], seeds, _STACK):
         parts = split(
             data, range(first, min(first + _STACK, seeds)), shares=_SHARES, with_sensitive=True
         )

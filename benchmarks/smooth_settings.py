@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy import stats
 
 from likeforlike._arrays import FloatArray
 from likeforlike.auditing._lines import Lines
@@ -41,6 +42,9 @@ class Setting:
     mean : from numbers to the mean score.
     noise : from a generator, means and numbers to scores.
     step : how far a disparity moves those it moves; it moves so many that the mean is .05.
+    room : from mean scores and signs of a move to the chance that somebody can be moved so far
+        without leaving the scale.
+    scale : the lowest and the highest score there may be.
     categories : how many categories there are, of equal share.
     """
 
@@ -50,6 +54,8 @@ class Setting:
     mean: Curve
     noise: Noise
     step: float = DISPARITY
+    room: Callable[[FloatArray, FloatArray], FloatArray] = lambda mean, _: np.ones(mean.size)
+    scale: tuple[float, float] = (-np.inf, np.inf)
     categories: int = 1
 
 
@@ -60,9 +66,13 @@ def draw(setting: Setting, rows: int, effect: Effect, rng: Random) -> Lines:
     # Categories move both curves, so that whoever forgets them is misled.
     moved = numbers + 0.3 * category[:, None]
     group = (rng.random(rows) < setting.chance(moved)).astype(np.int64)
-    scores = setting.noise(rng, setting.mean(moved), moved)
-    reached = rng.random(rows) < DISPARITY / setting.step
-    scores = scores + setting.step * (reached & (group == 1)) * _sign(effect, numbers[:, 0])
+    mean, sign = setting.mean(moved), _sign(effect, numbers[:, 0])
+    scores = setting.noise(rng, mean, moved)
+    wanted = scores + setting.step * sign
+    inside = (wanted >= setting.scale[0] - 1e-9) & (wanted <= setting.scale[1] + 1e-9)
+    reached = rng.random(rows) * setting.room(mean, sign) < DISPARITY / setting.step
+    # Ratings that are equal must be equal to the last digit.
+    shown: FloatArray = np.where(inside & reached & (group == 1), wanted, scores).round(12)
     return Lines(
         columns=tuple(f"number {k}" for k in range(numbers.shape[1])),
         numbers=numbers,
@@ -70,7 +80,7 @@ def draw(setting: Setting, rows: int, effect: Effect, rng: Random) -> Lines:
         category_names=("",)
         if setting.categories == 1
         else tuple(map(str, range(setting.categories))),
-        scores=scores,
+        scores=shown,
         group=Codes(group, ("a", "b")),
     )
 
@@ -110,9 +120,20 @@ def _decided(rng: Random, mean: FloatArray, _: FloatArray) -> FloatArray:
     return (rng.random(mean.size) < mean).astype(np.float64)
 
 
+def _undecided(mean: FloatArray, sign: FloatArray) -> FloatArray:
+    """Who is refused can be moved up, who is accepted can be moved down."""
+    return np.where(sign > 0.0, 1.0 - mean, mean)
+
+
 def _rated(rng: Random, mean: FloatArray, _: FloatArray) -> FloatArray:
-    """One to five, in steps of .2; a disparity moves some people up by one."""
+    """One to five, in steps of .2; a disparity moves some people by one."""
     return 0.2 * np.clip(np.round(mean + 0.8 * rng.normal(size=mean.size)), 1.0, 5.0)
+
+
+def _not_at_the_end(mean: FloatArray, sign: FloatArray) -> FloatArray:
+    """Whose rating is below 5 can be moved up, above 1 down."""
+    room: FloatArray = stats.norm.cdf(np.where(sign > 0.0, 4.5 - mean, mean - 1.5) / 0.8)
+    return room
 
 
 def _zero_or_more(rng: Random, rows: int) -> FloatArray:
@@ -160,6 +181,8 @@ PARITY = (
         _first(lambda x: 0.1 + 0.75 * _logistic(1.4 * x + 0.4 * np.sin(2.0 * x))),
         _decided,
         step=1.0,
+        room=_undecided,
+        scale=(0.0, 1.0),
     ),
     Setting(
         "ratings 1 to 5",
@@ -168,6 +191,8 @@ PARITY = (
         _first(lambda x: 1.0 + 0.04 * x),
         _rated,
         step=0.2,
+        room=_not_at_the_end,
+        scale=(0.2, 1.0),
     ),
     Setting(
         "score nearly a function of the number",

@@ -288,14 +288,27 @@ def test_the_command_smooths(tmp_path: Any) -> None:
     path = tmp_path / "people.csv"
     people(600, gap=0.05).write_csv(path)
     command = ["audit", str(path), "--score", "score", "--sensitive", "sex"]
-    command += ["--legitimate", "income", "--smooth", "income", "--windows", "6"]
+    command += ["--smooth", "income", "--windows", "6"]
     result = call(*command, "--permutations", "99")
     assert result.returncode == 0
     assert "6 windows" in " ".join(result.stdout.split())
 
 
+def test_a_number_is_legitimate_by_being_named() -> None:
+    roles: dict[str, Any] = {
+        "score": "score",
+        "sensitive": "sex",
+        "smooth": "income",
+        "permutations": 99,
+    }
+    named = lfl.audit(people(500), **roles)
+    both = lfl.audit(people(500), **roles, legitimate="income")
+    assert named.roles == both.roles
+    assert named.p_value == both.p_value
+
+
 BAD = [
-    ({"smooth": "age"}, "smooth names 'age', which is not a legitimate column"),
+    ({"smooth": "age"}, "there is no column 'age'"),
     ({"smooth": "region"}, "column 'region' must hold numbers"),
     ({"smooth": "income", "bins": {"income": 5}}, "smooth and bins both name 'income'"),
     ({"smooth": ["income", "years"], "resolution": 0.1}, "resolution goes with one column"),

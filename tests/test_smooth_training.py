@@ -13,11 +13,11 @@ import torch
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.boosting import FairObjective, lightgbm_objective, xgboost_objective
+from likeforlike.limits._held_rows import estimated_size, smooth_disparity, validation_disparity
 from likeforlike.nn import PenaltyLoss
 from likeforlike.nn._data import Rows
 from likeforlike.nn._stacked import StackedMLP
 from likeforlike.nn._training import Recipe, train
-from likeforlike.nn._validation import estimated_size, smooth_disparity, validation_disparity
 from likeforlike.penalties import Layout
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from likeforlike._arrays import FloatArray
-from likeforlike.smoothing._fine_cells import FineCells
+from likeforlike.smoothing._fine_cells import FineCells, Place
 from likeforlike.smoothing._smoother import Choice, choose, smoothed
 
 # No chance is taken to be closer to 0 or 1: a few hundred rows cannot know it.
@@ -19,14 +19,24 @@ def propensity(cells: FineCells, member: FloatArray) -> tuple[FloatArray, Choice
     ----------
     member : (n,) floats, 1 for lines of the group and 0 for others, or the share that is of it.
     """
+    curve, choice = propensity_curve(cells, member)
+    return chance_at(curve, cells.own_places), choice
+
+
+def propensity_curve(cells: FineCells, member: FloatArray) -> tuple[FloatArray, Choice]:
+    """The same over the fine cells, (m,)."""
     share = cells.mean(member)
     segment, n_segments = cells.of_segment, cells.offsets.size - 1
     spread = np.bincount(segment, cells.total * share * (1.0 - share), minlength=n_segments)
     pooled = spread / np.bincount(segment, cells.total, minlength=n_segments)
     # A cell mean of weighted or clustered rows varies by more than its rows say.
     choice = choose(cells, share, pooled[segment] * _inflation(cells, member))
-    curve = smoothed(cells, share, choice)
-    return np.clip(cells.own_places.read(curve), _CLOSEST, 1.0 - _CLOSEST), choice
+    return smoothed(cells, share, choice), choice
+
+
+def chance_at(curve: FloatArray, place: Place) -> FloatArray:
+    """What a curve of chances is at these places, neither 0 nor 1."""
+    return np.clip(place.read(curve), _CLOSEST, 1.0 - _CLOSEST)
 
 
 def _inflation(cells: FineCells, member: FloatArray) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.smoothing._carried import Carried, are_rows, centres, whole
+from likeforlike.smoothing._carried import Carried, centres, whole
 from likeforlike.smoothing._carry import (
     ScaleCarry,
     ValueCarry,
@@ -19,6 +19,7 @@ from likeforlike.smoothing._carry import (
     scale_carry,
     step_chances,
 )
+from likeforlike.smoothing._dealing import Deck, deal
 from likeforlike.smoothing._fine_cells import FineCells, sums
 from likeforlike.smoothing._smoother import smoothed
 from likeforlike.smoothing._windows import Windows
@@ -26,8 +27,6 @@ from likeforlike.smoothing._windows import Windows
 _ROUNDS = 2
 # Tables of laws are made for this many lines at a time.
 _AT_A_TIME = 65_536
-# Multiples of it fill the unit interval evenly (Weyl, 1916).
-_GOLDEN = 0.618_033_988_749_894_9
 
 
 def refine(
@@ -77,8 +76,8 @@ def _refine_values(
 ) -> Carried:
     """The same for the distribution function at every value.
 
-    Gaps are of the chances, not of what is drawn by them, and in the end values are dealt as evenly
-    as can be: chance adds nothing that was not in the data.
+    Gaps are of the chances, not of what is drawn by them, and in the end values are dealt as the
+    chances say (`_dealing`): lots would add noise that no estimate takes off again.
     """
     code = np.searchsorted(fitted.values, values)
     start, end = cells.own_places, centres(cells, windows)
@@ -100,13 +99,9 @@ def _refine_values(
         left = own - np.einsum("mg,mgk->mk", share, gaps[windows.of_cell])
         law = smoothed(cells, left, fitted.choice)
     block = windows.of_line * gaps.shape[1] + of_group
-    evenly = _evenly(block, code, cells.position, uniform)
-    dealt = [_dealt(cells.rows[some], chances(some), evenly[some]) for some in blocks]
-    line, value, rows = (np.concatenate(parts) for parts in zip(*dealt, strict=True))
-    line += np.repeat([some[0] for some in blocks], [part[0].size for part in dealt])
-    if are_rows(cells):
-        return whole(cells, fitted.values[value])
-    return Carried(fitted.values[value], line, rows)
+    order = np.lexsort((uniform, code, block))
+    dealt = deal(Deck(block, order, cells.mass, cells.rows, uniform), blocks, chances)
+    return Carried(fitted.values[dealt.value], dealt.line, dealt.rows)
 
 
 def _law_means(
@@ -118,29 +113,6 @@ def _law_means(
         for k in range(chances[0].shape[1])
     ]
     return window_means(cells, windows, of_group, np.stack(columns, axis=1))
-
-
-def _evenly(
-    block: IntArray, code: IntArray, position: FloatArray, uniform: FloatArray
-) -> FloatArray:
-    """Numbers in [0, 1) that fill it evenly along the lines of every block."""
-    order = np.lexsort((uniform, position, code, block))
-    new = np.r_[True, np.diff(block[order]) > 0]
-    first = np.flatnonzero(new)[np.cumsum(new) - 1]
-    even = np.empty(uniform.size)
-    even[order] = (uniform[order][first] + _GOLDEN * (np.arange(order.size) - first)) % 1.0
-    return even
-
-
-def _dealt(
-    rows: FloatArray, chances: FloatArray, even: FloatArray
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Line, value and rows: as many of the rows of a line at a value as its chances say."""
-    reached = np.floor(rows[:, None] * np.cumsum(chances, axis=1) + even[:, None] + 1e-9)
-    reached[:, -1] = rows
-    dealt = np.diff(np.minimum(reached, rows[:, None]), axis=1, prepend=0.0).astype(np.int64)
-    line, value = np.nonzero(dealt)
-    return line, value, dealt[line, value]
 
 
 def _by_rows(cells: FineCells, group: IntArray) -> IntArray:

@@ -1,0 +1,109 @@
+"""Dealing: give every line one of few values, so that every block has what the chances say.
+
+A line stays a row, or rows, with one of the values each; the chances say how much of it should be
+at each. Drawn by lot for every line, the share of a value in a block would vary by more than the
+data do. So the mass that a block should have at or below each value is added up first, and its rows
+are cut there, one after the other: systematic sampling, with one lot a block that says where the
+rounding begins. The sum is off by less than a row, however many rows and values there are, and
+right on average over lots. In a block of few rows, where one row is much, it is the nearest row.
+
+Reference: Madow and Madow (1944), *On the theory of systematic sampling*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from likeforlike._arrays import FloatArray, IntArray
+
+# Sums of masses are off by rounding; a row must not be lost to it.
+_ROUNDING = 1e-9
+# Below so many rows the noise of a lot is worse than the little that rounding takes back.
+_FEW = 20.0
+
+
+class Dealt(NamedTuple):
+    """Which lines have got which values, (m,) integers each, in the order of the lines.
+
+    Attributes
+    ----------
+    line, value, rows : so many rows of this line have got this value; at least one.
+    """
+
+    line: IntArray
+    value: IntArray
+    rows: IntArray
+
+
+class Deck(NamedTuple):
+    """Lines to be dealt.
+
+    Attributes
+    ----------
+    block : (n,) integers, within which the mass at each value is to be what chances say.
+    order : (n,) integers, the lines as they are cut: block after block, by rising value.
+    mass, rows : (n,) positive floats, weight and number of rows of every line.
+    lot : (n,) floats in [0, 1); that of a block is what remains of their sum.
+    """
+
+    block: IntArray
+    order: IntArray
+    mass: FloatArray
+    rows: FloatArray
+    lot: FloatArray
+
+
+def deal(deck: Deck, parts: Sequence[IntArray], chances: Callable[[IntArray], FloatArray]) -> Dealt:
+    """Deal the rows of all lines to k values.
+
+    Parameters
+    ----------
+    parts : the lines, some at a time, so that tables of chances stay small.
+    chances : from the numbers of some lines (b,) to their chances (b, k) of each value.
+    """
+    due = _due(deck, parts, chances)
+    before, lot = _before(deck)
+    of_row = deck.mass / deck.rows
+    dealt = []
+    for some in parts:
+        rows = deck.rows[some, None]
+        room = (due[deck.block[some]] - before[some, None]) / of_row[some, None]
+        reached = np.clip(np.ceil(room - lot[some, None] - _ROUNDING * rows), 0.0, rows)
+        reached[:, -1] = rows[:, 0]
+        counted = np.diff(reached, axis=1, prepend=0.0).astype(np.int64)
+        line, value = np.nonzero(counted)
+        dealt.append(Dealt(some[line], value, counted[line, value]))
+    return Dealt(*(np.concatenate(column) for column in zip(*dealt, strict=True)))
+
+
+def _due(
+    deck: Deck, parts: Sequence[IntArray], chances: Callable[[IntArray], FloatArray]
+) -> FloatArray:
+    """Mass at or below each value that every block should have, (B, k)."""
+    size = int(deck.block.max()) + 1
+
+    def held(some: IntArray) -> FloatArray:
+        at = chances(some) * deck.mass[some, None]
+        columns = [np.bincount(deck.block[some], column, minlength=size) for column in at.T]
+        return np.column_stack(columns)
+
+    due = held(parts[0])
+    for some in parts[1:]:
+        due += held(some)
+    return np.cumsum(due, axis=1)
+
+
+def _before(deck: Deck) -> tuple[FloatArray, FloatArray]:
+    """Mass of the lines before each one in its block, and the lot of the block, (n,) each."""
+    block, mass = deck.block[deck.order], deck.mass[deck.order]
+    first = np.flatnonzero(np.r_[True, np.diff(block) > 0])
+    of_line = np.repeat(first, np.diff(np.r_[first, block.size]))
+    reached = np.cumsum(mass) - mass
+    before = np.empty(mass.size)
+    before[deck.order] = reached - reached[of_line]
+    lot: FloatArray = np.remainder(np.bincount(deck.block, deck.lot), 1.0)
+    lot = np.where(np.bincount(deck.block, deck.rows) < _FEW, 0.5, lot)
+    return before, lot[deck.block]

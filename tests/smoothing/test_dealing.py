@@ -1,0 +1,84 @@
+"""Values are dealt as chances say: every block has its sums, every line its rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.smoothing._dealing import Dealt, Deck, deal
+
+
+def chances_of(n: int, k: int, seed: int) -> FloatArray:
+    """Chances of k values that are near the value a line had, as a carry gives them."""
+    rng = np.random.default_rng(seed)
+    drawn = rng.dirichlet(np.full(k, 0.3), n)
+    drawn[rng.random(n) < 0.3] = np.eye(k)[0]
+    return drawn
+
+
+def dealt_of(block: IntArray, mass: FloatArray, rows: FloatArray, chances: FloatArray) -> Dealt:
+    lot = np.random.default_rng(9).random(block.size)
+    order = np.argsort(block, kind="stable")
+    parts = np.array_split(np.arange(block.size), 3)
+    return deal(Deck(block, order, mass, rows, lot), parts, lambda some: chances[some])
+
+
+def table(dealt: Dealt, n: int, k: int) -> FloatArray:
+    filled = np.zeros((n, k))
+    filled[dealt.line, dealt.value] = dealt.rows
+    return filled
+
+
+@pytest.mark.parametrize("values", [2, 5, 64])
+@pytest.mark.parametrize("many", [False, True])
+def test_every_block_has_what_the_chances_say(values: int, many: bool) -> None:
+    rng = np.random.default_rng(values)
+    n = 700
+    block = rng.integers(0, 40, n)
+    rows = rng.integers(1, 30, n).astype(np.float64) if many else np.ones(n)
+    chances = chances_of(n, values, values)
+    dealt = table(dealt_of(block, rows, rows, chances), n, values)
+    np.testing.assert_array_equal(dealt.sum(axis=1), rows)
+    wanted = np.cumsum(rows[:, None] * chances, axis=1)
+    off = np.stack(
+        [
+            np.bincount(block, column, minlength=40)
+            for column in (np.cumsum(dealt, axis=1) - wanted).T
+        ]
+    )
+    assert np.abs(off).max() <= 1.0
+
+
+def test_weights_count() -> None:
+    rng = np.random.default_rng(1)
+    n = 400
+    mass, chances = rng.uniform(0.5, 2.0, n), chances_of(n, 2, 1)
+    dealt = table(dealt_of(np.zeros(n, np.int64), mass, np.ones(n), chances), n, 2)
+    assert abs(mass @ (dealt[:, 0] - chances[:, 0])) <= 2.0
+
+
+def test_the_mean_over_lots_is_what_the_chances_say() -> None:
+    n = 25
+    chances = np.tile([0.05, 0.95], (n, 1))
+    block, order, ones = np.zeros(n, np.int64), np.arange(n), np.ones(n)
+    counted = [
+        table(
+            deal(
+                Deck(block, order, ones, ones, np.full(n, lot / n)),
+                [order],
+                lambda some: chances[some],
+            ),
+            n,
+            2,
+        )
+        for lot in (np.arange(400) + 0.5) / 400
+    ]
+    assert np.mean(counted, axis=0)[:, 0].sum() == pytest.approx(n * 0.05, abs=0.01)
+
+
+def test_few_rows_are_rounded_to_the_nearest() -> None:
+    ones, block = np.ones(5), np.zeros(5, np.int64)
+    for share, wanted in ((0.07, 0), (0.13, 1), (0.31, 2), (0.29, 1)):
+        chances = np.tile([share, 1.0 - share], (5, 1))
+        assert table(dealt_of(block, ones, ones, chances), 5, 2)[:, 0].sum() == wanted
