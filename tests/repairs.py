@@ -57,7 +57,8 @@ def rows(
 
 
 def repaired(table: Rows, t: float = 1.0, **settings: Any) -> Rows:
-    fitted = ConditionalBarycentre(t, **settings)
+    """All of the repair, whatever its noise."""
+    fitted = ConditionalBarycentre(t, shrink=False, **settings)
     return table._replace(scores=fitted.fit_transform(table.scores, **table.columns))
 
 

@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import likeforlike as lfl
+from likeforlike._arrays import FloatArray
 from likeforlike.datasets import load_loans
 from likeforlike.disparity._distances import barycentre_spread
 from likeforlike.postprocess import ConditionalBarycentre
@@ -127,7 +128,7 @@ def test_more_groups_are_brought_together_pair_by_pair(t: float) -> None:
 def test_the_loans_reach_parity() -> None:
     loans = load_loans().frame
     columns = loans["approved"], loans["sex"], loans["income"]
-    repair = ConditionalBarycentre(min_cell=1)
+    repair = ConditionalBarycentre(min_cell=1, shrink=False)
     moved = repair.fit_transform(
         columns[0], sensitive_features=columns[1], legitimate_features=columns[2]
     )
@@ -275,13 +276,15 @@ def test_it_can_be_cloned_set_and_pickled() -> None:
         "t": 0.5,
         "min_cell": 7,
         "smooth": False,
+        "shrink": True,
         "cross_fit": None,
         "random_state": 3,
     }
     assert not hasattr(copy, "groups_")
     assert not hasattr(copy, "predicted_risk_")
     assert repr(copy.set_params(t=1)) == (
-        "ConditionalBarycentre(t=1, min_cell=7, smooth=False, cross_fit=None, random_state=3)"
+        "ConditionalBarycentre(t=1, min_cell=7, smooth=False, shrink=True, cross_fit=None, "
+        "random_state=3)"
     )
     np.testing.assert_array_equal(
         pickle.loads(pickle.dumps(repair)).transform(table.scores, **table.features),
@@ -410,26 +413,113 @@ def test_scikit_learn_knows_it_as_an_estimator() -> None:
         assert repair.set_fit_request(sensitive_features=True) is repair
 
 
+def squared_disparity(scores: FloatArray, table: Rows) -> float:
+    return float(lfl.cdd_lp(scores, table.groups, table.levels).value ** 2)
+
+
+def people(size: int, gap: float, seed: int, levels: int = 10) -> Rows:
+    """Scores that follow the level, with the same gap in all of them."""
+    rng = np.random.default_rng(seed)
+    group, level = rng.integers(0, 2, size), rng.integers(0, levels, size)
+    scores = 0.5 * rng.random(size) + gap * group + 0.02 * level
+    return Rows(scores, group, level)
+
+
 @pytest.mark.simulation
-def test_few_rows_do_no_harm_if_folds_are_asked() -> None:
-    rng = np.random.default_rng(0)
-    population = 10_000
-    group, level = rng.integers(0, 2, population), rng.integers(0, 10, population)
-    scores = 0.5 * rng.random(population) + 0.015 * group + 0.02 * level
+@pytest.mark.parametrize("gap", [0.0, 0.015, 0.04])
+def test_few_rows_do_no_harm(gap: float) -> None:
+    table = people(6000, gap, 0)
+    ways: dict[str, dict[str, Any]] = {
+        "all of it": {"shrink": False},
+        "shrunk": {},
+        "shrunk and checked": {"cross_fit": 5},
+    }
+    more: dict[str, list[float]] = {name: [] for name in ways}
+    rng = np.random.default_rng(1)
+    before = squared_disparity(table.scores, table)
+    for _ in range(12):
+        few = rng.choice(table.scores.size, 800, replace=False)
+        known = Rows(table.scores[few], table.groups[few], table.levels[few])
+        for name, settings in ways.items():
+            repair = ConditionalBarycentre(**settings).fit(known.scores, **known.features)
+            moved = repair.transform(table.scores, **table.features)
+            more[name].append(squared_disparity(moved, table) - before)
+    rose = {name: np.mean(found) for name, found in more.items()}
+    if gap < 0.02:
+        # The test can fail: maps that are followed all the way do harm.
+        error = {name: np.std(found, ddof=1) / np.sqrt(12) for name, found in more.items()}
+        assert rose["all of it"] > 5.0 * error["all of it"]
+        for name in ("shrunk", "shrunk and checked"):
+            # At parity whatever is done is noise, and nearly nothing is done.
+            assert rose[name] < 2.0 * error[name] or rose[name] < 0.1 * rose["all of it"]
+    else:
+        # What is clear of its noise is repaired; what is left has the noise of 6000 rows in it.
+        assert before + rose["shrunk"] < 0.6 * before
 
-    def squared(values: Any) -> float:
-        return float(lfl.cdd_lp(values, group, level, p=2).value ** 2)
 
-    more: dict[int | None, list[float]] = {None: [], 5: []}
-    for _ in range(20):
-        few = rng.choice(population, 800, replace=False)
-        for folds, found in more.items():
-            repair = ConditionalBarycentre(cross_fit=folds).fit(
-                scores[few], sensitive_features=group[few], legitimate_features=level[few]
-            )
-            moved = repair.transform(scores, sensitive_features=group, legitimate_features=level)
-            found.append(squared(moved) - squared(scores))
-    # Without folds noise outweighs what is repaired; with them it does not.
-    assert np.mean(more[None]) > np.mean(more[5])
-    error = np.std(more[5], ddof=1) / np.sqrt(20)
-    assert np.mean(more[5]) < 2.0 * error
+def test_what_few_rows_cannot_say_alone_they_say_together() -> None:
+    table = people(800, 0.04, 2)
+    repair = ConditionalBarycentre().fit(table.scores, **table.features)
+    assert repair.trust_ + repair.shared_ <= 1.0
+    assert repair.shared_ > 0.9
+    # All levels move alike, by half of the gap and towards each other.
+    moved = repair.transform(table.scores, **table.features) - table.scores
+    for group, sign in ((0, 1.0), (1, -1.0)):
+        assert moved[table.groups == group].mean() == pytest.approx(sign * 0.02, abs=0.006)
+    assert repair.predicted_risk_ == pytest.approx(np.mean(moved**2), rel=1e-9)
+    beyond = repair.set_params(t=0.0).transform(table.scores, **table.features)
+    np.testing.assert_array_equal(beyond, table.scores)
+
+
+def test_rows_that_support_it_are_repaired_all_the_way() -> None:
+    table = people(20_000, 0.04, 3)
+    repair = ConditionalBarycentre().fit(table.scores, **table.features)
+    assert (repair.trust_, repair.shared_) == (1.0, 0.0)
+    np.testing.assert_array_equal(
+        repair.transform(table.scores, **table.features), repaired(table).scores
+    )
+
+
+def test_at_parity_nothing_is_done() -> None:
+    done = []
+    for seed in range(20):
+        table = people(800, 0.0, seed)
+        repair = ConditionalBarycentre().fit(table.scores, **table.features)
+        done.append(repair.trust_ + repair.shared_ > 0.0)
+        assert repair.predicted_risk_ < 1e-4
+    assert sum(done) <= 6
+
+
+@pytest.mark.parametrize("shrink", [0, "yes", None])
+def test_what_shrinks_is_asked_plainly(shrink: Any) -> None:
+    with pytest.raises(lfl.InputError, match="shrink must be True or False"):
+        ConditionalBarycentre(shrink=shrink).fit([0.1, 0.2], sensitive_features=["f", "m"])
+
+
+def test_a_group_without_weight_is_none_of_the_groups() -> None:
+    table = people(800, 0.04, 5)
+    group = np.where(np.arange(800) < 30, 2, table.groups)
+    weight = (group < 2).astype(float)
+    for folds in (None, 3):
+        repair = ConditionalBarycentre(cross_fit=folds).fit(
+            table.scores,
+            sensitive_features=group,
+            legitimate_features=table.levels,
+            sample_weight=weight,
+        )
+        assert repair.groups_ == (0, 1)
+        assert repair.predicted_risk_ > 0.0
+
+
+@pytest.mark.parametrize("t", [0.0, 0.5, 1.0])
+def test_scores_beyond_all_that_were_fitted_stay_finite(t: float) -> None:
+    few = np.tile([0.0, 5e-323], 10)
+    who = {
+        "sensitive_features": np.repeat([0, 1], 10),
+        "legitimate_features": np.tile([0, 1, 2, 3], 5),
+    }
+    repair = ConditionalBarycentre(t=t, min_cell=1).fit(few, **who)
+    far = np.linspace(-4e18, 4e18, 20)
+    repaired = repair.transform(far, **who)
+    assert np.isfinite(repaired).all()
+    assert (np.abs(repaired) <= np.abs(far)).all()

@@ -369,3 +369,13 @@ def test_levels_are_asked_for_as_in_fit(people: Drawn, fitted: UnawareRepair) ->
         fitted.transform(people.scores, people.inputs)
     with pytest.raises(InputError, match="had 3 in fit"):
         fitted.transform(people.scores, people.inputs[:, :2], legitimate_features=people.levels)
+
+
+@pytest.mark.parametrize("repair", [UnawareRepair, Decisions])
+def test_where_nothing_is_clear_of_noise_nothing_is_done(repair: Any) -> None:
+    rng = np.random.default_rng(3)
+    inputs, scores = rng.normal(size=(600, 2)), rng.random(600)
+    group = rng.random(600) < 1.0 / (1.0 + np.exp(-2.0 * inputs[:, 0]))
+    tried = repair(propensity=LogisticRegression())
+    tried.fit(scores, inputs, sensitive_features=group, legitimate_features=rng.integers(0, 4, 600))
+    assert tried.trust_ == 0.0

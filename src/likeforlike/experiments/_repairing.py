@@ -143,7 +143,8 @@ def repaired_scores(parts: Split, known: FloatArray, new: FloatArray, amount: fl
     repaired = []
     for split, (seen, other) in enumerate(zip(known, new, strict=True)):
         of_own, of_other = parts.train.layout.segments[split], parts.test.layout.segments[split]
-        repair = ConditionalBarycentre(amount)
+        # A sweep shows what each amount does, noise and all.
+        repair = ConditionalBarycentre(amount, shrink=False)
         repair.fit(
             seen, sensitive_features=of_own % n_groups, legitimate_features=of_own // n_groups
         )

@@ -58,7 +58,20 @@ class Journey(NamedTuple):
     end: Place
 
 
-class _Windows(NamedTuple):
+class WindowSize(NamedTuple):
+    """How few windows there are at least, and how many effective rows of two groups each holds."""
+
+    least: float
+    held: float
+
+
+OF_SCORES = WindowSize(1.0, 600.0)
+"""Windows of scores with many values."""
+
+_OF_VALUES = WindowSize(4.0, 1000.0)
+
+
+class CellWindows(NamedTuple):
     """Window of every fine cell, (m,); segment and centre of every window, (K,)."""
 
     of_cell: IntArray
@@ -66,7 +79,7 @@ class _Windows(NamedTuple):
     centre: FloatArray
 
 
-class _Gaps(NamedTuple):
+class Gaps(NamedTuple):
     """What is taken out of scores before they are carried.
 
     Attributes
@@ -94,23 +107,28 @@ class AlongNumber:
 
     cells: FineCells
     categories: tuple[Hashable, ...]
-    windows: _Windows
+    windows: CellWindows
     labels: tuple[Hashable, ...]
     model: ScaleCarry | ValueCarry
-    gaps: _Gaps
+    gaps: Gaps
 
     @classmethod
     def of(
-        cls, scores: FloatArray, level: Codes, group: Codes, mass: FloatArray | None
+        cls,
+        scores: FloatArray,
+        level: Codes,
+        group: Codes,
+        mass: FloatArray | None,
+        size: WindowSize | None = None,
     ) -> AlongNumber:
-        """Fit the carry to scores (n,) with weights (n,) > 0."""
+        """Fit the carry to scores (n,) with weights (n,) > 0, in windows of a given size."""
         levels = numbered_levels(level.labels, _WHO)
         there, segment = np.unique(levels.category[level.codes], return_inverse=True)
         cells = fine_cells(levels.numbers[level.codes], segment, mass=mass)
         categories = tuple(levels.categories[k] for k in there.tolist())
         model = fit_carry(cells, scores)
-        least, held = (1.0, 600.0) if isinstance(model, ScaleCarry) else (_FEW_WINDOWS, 1000.0)
-        windows = _windows(cells, _overlap(cells, group.codes), least, held)
+        usual = OF_SCORES if isinstance(model, ScaleCarry) else _OF_VALUES
+        windows = _windows(cells, _overlap(cells, group.codes), *(size or usual))
         labels: tuple[Hashable, ...] = tuple(
             number_at(cells, windows.segment, windows.centre).tolist()
         )
@@ -118,7 +136,7 @@ class AlongNumber:
             named = (categories[k] for k in windows.segment.tolist())
             labels = tuple(zip(named, labels, strict=True))
         shape = windows.centre.size, len(group.labels)
-        gaps = _Gaps(np.zeros(shape), np.zeros(shape[0]))
+        gaps = Gaps(np.zeros(shape), np.zeros(shape[0]))
         for _ in range(_ROUNDS if isinstance(model, ScaleCarry) else 0):
             before = cls(cells, categories, windows, labels, model, gaps)
             gaps = before._gaps_of(scores, group)
@@ -126,7 +144,7 @@ class AlongNumber:
             model = scale_carry(cells, scores - of_row)
         return cls(cells, categories, windows, labels, model, gaps)
 
-    def _gaps_of(self, scores: FloatArray, group: Codes) -> _Gaps:
+    def _gaps_of(self, scores: FloatArray, group: Codes) -> Gaps:
         """Gaps between the rows in `fit`, at the centres."""
         window = self.windows.of_cell[self.cells.cell]
         start, end = self.cells.own_places, self._centres(window)
@@ -141,18 +159,22 @@ class AlongNumber:
         # Of a single row no gap is known.
         known = (rows > 1) & (rows[:, [largest]] > 1)
         of_group = np.where(known, mean - mean[:, [largest]], 0.0)
-        return _Gaps(of_group, (mass * of_group).sum(axis=1) / mass.sum(axis=1))
+        return Gaps(of_group, (mass * of_group).sum(axis=1) / mass.sum(axis=1))
 
     def out(self, scores: FloatArray, level: Codes, group: IntArray, seed: int | None) -> Journey:
         """Carry scores (n,) of groups (n,) to the centres of their windows."""
-        start = self._start(level)
-        window = self.windows.of_cell[np.where(start.share < 0.5, start.below, start.above)]
-        end = self._centres(window)
+        window, start, end = self.stand(level)
         if isinstance(self.model, ScaleCarry):
             compared = self._carried(scores, group, window, start, end)
         else:
             compared = _ranks(self.model, scores, start, seed)
         return Journey(compared, Codes(window, self.labels), start, end)
+
+    def stand(self, level: Codes) -> tuple[IntArray, Place, Place]:
+        """Windows of rows (n,), the places of the rows, and those of the centres."""
+        start = self._start(level)
+        window = self.windows.of_cell[np.where(start.share < 0.5, start.below, start.above)]
+        return window, start, self._centres(window)
 
     def _start(self, level: Codes) -> Place:
         levels = numbered_levels(level.labels, _WHO)
@@ -223,7 +245,7 @@ def _overlap(cells: FineCells, group: IntArray) -> FloatArray:
     return overlap
 
 
-def _windows(cells: FineCells, overlap: FloatArray, least: float, held: float) -> _Windows:
+def _windows(cells: FineCells, overlap: FloatArray, least: float, held: float) -> CellWindows:
     """Cut every segment into windows of equal overlap: `held` each, and `least` of them or more."""
     of_segment, n_segments = cells.of_segment, cells.offsets.size - 1
     whole = np.bincount(of_segment, overlap, minlength=n_segments)
@@ -241,4 +263,4 @@ def _windows(cells: FineCells, overlap: FloatArray, least: float, held: float) -
     weight = overlap + 1e-9 * cells.total
     centre = np.bincount(of_cell, weight * cells.centre) / np.bincount(of_cell, weight)
     begins = np.searchsorted(of_cell, np.arange(there.size))
-    return _Windows(of_cell, of_segment[begins], centre)
+    return CellWindows(of_cell, of_segment[begins], centre)

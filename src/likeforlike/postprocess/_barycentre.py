@@ -23,6 +23,10 @@ the row holds (`transport.quantiles`); tied rows share the interval of their sco
 - the mean squared change is the predicted one, less t² times what separates the rows of a cell
   from the barycentre in W_2², at most t² R² w / 4.
 
+All of this holds where rows support a full repair. Maps of few rows carry their noise into the
+scores and may do more harm than good, so they shrink towards a map that all levels share, and that
+towards none, as far as the disparity is not clear of its noise (`postprocess._shrunk_maps`).
+
 Levels that are numbers (`smooth=True`): scores are carried to the centres of windows along the
 number, repaired there and carried back (`postprocess._along_number`). What is exact, is so at the
 centres.
@@ -55,8 +59,9 @@ from likeforlike.postprocess._level_maps import (
     mean_squared_change,
     squared_distances,
 )
+from likeforlike.postprocess._shrunk_maps import ShrunkMaps, shrunk_maps
 from likeforlike.postprocess._trust import by_fold, deal, held_out, trusted_part
-from likeforlike.transport._scale import moderate
+from likeforlike.transport._scale import Scale, moderate
 
 try:
     from likeforlike.estimators._sklearn import BaseEstimator
@@ -106,9 +111,12 @@ class ConditionalBarycentre(BaseEstimator):
     min_cell : the rows a cell needs for a map of its own. A level has a map if at least two of
         its groups have that many; other cells take the map of the nearest level that has one for
         their group, if levels are numbers, or else of all levels pooled.
+    shrink : whether maps of few rows shrink towards one that all levels share, and that towards
+        none, as far as noise would outweigh what they repair: on a few hundred rows in ten levels a
+        full repair can do harm. With `False` all of it is done, whatever its noise.
     cross_fit : folds, at least 2, or `None`. Every fold is repaired by the maps of the others, and
-        as much of the repair is done as makes these rows better (`trust_`): maps of few rows carry
-        noise, and on a few hundred rows in ten levels a full repair can do harm.
+        as much of the repair is done as makes these rows better: a second check, which looks at the
+        whole procedure and is less sharp than the first.
     smooth : whether levels are numbers, such as income, alone or with categories given as text:
         scores are then carried along the number to the centres of windows, repaired there and
         carried back, so that a repair takes nothing away that scores owe to the number.
@@ -126,7 +134,8 @@ class ConditionalBarycentre(BaseEstimator):
         map they borrow changes. With `smooth` it is what the rows in `fit` change by. If the
         scores are the conditional expectation of the target, this is the squared risk that the
         repair adds.
-    trust_ : what part of the repair is done; 1 without `cross_fit`.
+    trust_ : what part of the way rows go by the maps of their levels; 1 where rows support it.
+    shared_ : what part they go by the map that all levels share, where `trust_` is less than 1.
     coverage_ : share of each group that is repaired with the map of its own level.
     fallbacks_ : the cells that are not, and whose map they take.
 
@@ -137,7 +146,7 @@ class ConditionalBarycentre(BaseEstimator):
     Examples
     --------
     >>> from likeforlike.postprocess import ConditionalBarycentre
-    >>> repair = ConditionalBarycentre(t=0.5, min_cell=2)
+    >>> repair = ConditionalBarycentre(t=0.5, min_cell=2, shrink=False)
     >>> repair.fit_transform([0.1, 0.3, 0.5, 0.9], sensitive_features=["f", "f", "m", "m"])
     array([0.2 , 0.45, 0.4 , 0.75])
     >>> round(repair.predicted_risk_, 12)
@@ -150,6 +159,7 @@ class ConditionalBarycentre(BaseEstimator):
     coverage_: dict[Hashable, float]
     fallbacks_: tuple[Fallback, ...]
     trust_: float
+    shared_: float
     _along: AlongNumber | None
 
     def __init__(
@@ -158,12 +168,14 @@ class ConditionalBarycentre(BaseEstimator):
         *,
         min_cell: int = 20,
         smooth: bool = False,
+        shrink: bool = True,
         cross_fit: int | None = None,
         random_state: int | None = 0,
     ) -> None:
         self.t = t
         self.min_cell = min_cell
         self.smooth = smooth
+        self.shrink = shrink
         self.cross_fit = cross_fit
         self.random_state = random_state
 
@@ -198,66 +210,65 @@ class ConditionalBarycentre(BaseEstimator):
                 raise InputError("smooth=True needs legitimate_features with a number in them.")
             self._along = _along(values, level, group, sample_weight)
             compared, places = self._along.out(values, level, group.codes, self.random_state)[:2]
-        cells, self._scale = Cells.from_codes(
-            places, group, compared, sample_weight=sample_weight
-        ).scaled()
-        check_groups(cells.groups, cells.counts.sum(axis=0), self.min_cell)
-        maps = level_maps(cells, self.min_cell)
+        rows = _Rows.of(compared, group, places, sample_weight)
+        self._maps, self._scale = self._learned(rows)
+        maps = self._maps.maps
+        cells = maps.cells
         squares = squared_distances(cells)
-        self._maps, self._has_levels = maps, level is not None
-        self._full_risk = mean_squared_change(maps, squares)
+        self._has_levels = level is not None
         self.groups_, self.levels_ = cells.groups, cells.levels
         self.distances_ = self._scale.size * np.sqrt(squares.max(axis=(1, 2)))
         self.coverage_ = maps.coverage
         self.fallbacks_ = _fallbacks(maps)
+        if self.cross_fit is not None:
+            self._maps = self._maps.times(self._trusted(rows))
+        self.trust_, self.shared_ = self._maps.parts
+        self._full_risk = mean_squared_change(maps, squares)
         if self._along is not None and level is not None:
             change = self._scale.inward(self._mapped(values, group.codes, level, None))
             change -= self._scale.inward(values)
             self._full_risk = float(np.average(change**2, weights=sample_weight))
-        self.trust_ = 1.0
-        if self.cross_fit is not None:
-            self.trust_ = self._trusted(values, group, level, sample_weight)
+        elif self.trust_ < 1.0:
+            known = MappedRows(self._scale.inward(rows.scores), rows.group.codes, *rows.level)
+            change = self._maps.carried(known, self.random_state) - known.scores
+            self._full_risk = float(np.average(change**2, weights=rows.mass))
         return self
 
-    def _trusted(
-        self, values: FloatArray, group: Codes, level: Codes | None, sample_weight: Column | None
-    ) -> float:
+    def _learned(self, rows: _Rows) -> tuple[ShrunkMaps, Scale]:
+        """Maps of rows, and the scale that their scores are on."""
+        cells, scale = Cells.from_codes(
+            rows.level, rows.group, rows.scores, sample_weight=rows.mass if rows.weighted else None
+        ).scaled()
+        check_groups(cells.groups, cells.counts.sum(axis=0), self.min_cell)
+        if not self.shrink:
+            return ShrunkMaps(level_maps(cells, self.min_cell)), scale
+        columns = scale.inward(rows.scores), rows.group, rows.level, rows.mass
+        return shrunk_maps(cells, *columns, self.min_cell), scale
+
+    def _trusted(self, rows: _Rows) -> float:
         """The part of the repair that makes rows better which the maps were not fitted on."""
-        level = Codes(np.zeros(values.size, np.int64), ("all",)) if level is None else level
-        mass = np.ones(values.size)
-        if sample_weight is not None:
-            mass = moderate(weights(sample_weight, "sample_weight", values.size))
-        rows = np.flatnonzero(mass)
-        scores, mass = values[rows], mass[rows]
-        group, level = (Codes(one.codes[rows], one.labels) for one in (group, level))
-        fold = deal(group.codes, level.codes, self.cross_fit or 2, self.random_state)
+        fold = deal(rows.group.codes, rows.level.codes, self.cross_fit or 2, self.random_state)
 
         def repaired(others: IntArray, inside: IntArray) -> FloatArray:
-            cells, scale = Cells.from_codes(
-                Codes(level.codes[others], level.labels),
-                Codes(group.codes[others], group.labels),
-                scores[others],
-                sample_weight=mass[others],
-            ).scaled()
-            known = known_groups(Codes(group.codes[inside], group.labels), cells.groups)
-            new = MappedRows(
-                scale.inward(scores[inside]), known, level.codes[inside], level.labels, mass[inside]
-            )
-            maps = level_maps(cells, self.min_cell)
+            maps, scale = self._learned(rows.of_places(others))
+            held = rows.of_places(inside)
+            known = known_groups(held.group, maps.maps.cells.groups)
+            new = MappedRows(scale.inward(held.scores), known, *held.level, held.mass)
             return scale.outward(maps.carried(new, self.random_state))
 
-        moved, apart = held_out(fold, repaired), by_fold(level, fold)
+        moved, apart = held_out(fold, repaired), by_fold(rows.level, fold)
 
         def left(part: float) -> float:
             reach = self.t * part
-            return squared_disparity((1.0 - reach) * scores + reach * moved, group, apart, mass)
+            partly = (1.0 - reach) * rows.scores + reach * moved
+            return squared_disparity(partly, rows.group, apart, rows.mass)
 
         return trusted_part(left, left(0.0), self.t)
 
     @property
     def predicted_risk_(self) -> float:
         """Mean squared change of the scores at this `t`; infinite if it cannot be held."""
-        return self._scale.powered((self.t * self.trust_) ** 2 * self._full_risk, 2.0)
+        return self._scale.powered(self.t**2 * self._full_risk, 2.0)
 
     def transform(
         self,
@@ -295,21 +306,23 @@ class ConditionalBarycentre(BaseEstimator):
         if sample_weight is not None:
             mass = moderate(weights(sample_weight, "sample_weight", values.size))
         moved = self._mapped(values, known_groups(group, self.groups_), Codes(*level), mass)
-        reach = self.t * self.trust_
-        repaired: FloatArray = (1.0 - reach) * values + reach * moved
+        repaired: FloatArray = (1.0 - self.t) * values + self.t * moved
         return repaired
 
     def _mapped(
         self, values: FloatArray, group: IntArray, level: Codes, mass: FloatArray | None
     ) -> FloatArray:
-        """Where the maps send scores (n,): to the barycentres, all the way."""
+        """Where the maps send scores (n,), as far as rows support it."""
         journey = None
         if self._along is not None:
             journey = self._along.out(values, level, group, self.random_state)
         scores, places = (values, level) if journey is None else journey[:2]
         rows = MappedRows(self._scale.inward(scores), group, *places, mass)
-        _warn_of_unseen(self._maps, rows)
+        _warn_of_unseen(self._maps.maps, rows)
         moved = self._scale.outward(self._maps.carried(rows, self.random_state))
+        # Beside a score this far from all that were fitted, where the maps send it is nothing.
+        far = np.isinf(moved)
+        moved[far] = (1.0 - sum(self._maps.parts)) * scores[far]
         if self._along is None or journey is None:
             return moved
         return self._along.back(moved, journey)
@@ -341,6 +354,7 @@ class ConditionalBarycentre(BaseEstimator):
             "t": self.t,
             "min_cell": self.min_cell,
             "smooth": self.smooth,
+            "shrink": self.shrink,
             "cross_fit": self.cross_fit,
             "random_state": self.random_state,
         }
@@ -358,17 +372,16 @@ class ConditionalBarycentre(BaseEstimator):
         return f"ConditionalBarycentre({settings})"
 
     def _check_settings(self) -> None:
-        t, min_cell, smooth, folds, seed = map(_plain, self.get_params().values())
+        t, min_cell, smooth, shrink, folds, seed = map(_plain, self.get_params().values())
         if not (isinstance(t, int | float) and 0.0 <= t <= 1.0):
             raise InputError(f"t must be a number from 0 to 1, not {t!r}.")
         if not (isinstance(min_cell, int) and min_cell >= 1):
             raise InputError(f"min_cell must be a whole number of at least 1, not {min_cell!r}.")
-        if not isinstance(smooth, bool):
-            raise InputError(f"smooth must be True or False, not {smooth!r}.")
+        for name, choice in (("smooth", smooth), ("shrink", shrink)):
+            if not isinstance(choice, bool):
+                raise InputError(f"{name} must be True or False, not {choice!r}.")
         if folds is not None and not (isinstance(folds, int) and folds >= 2):
             raise InputError(f"cross_fit must be None or a number of at least 2, not {folds!r}.")
-        if smooth and folds is not None:
-            raise InputError("cross_fit is for levels; leave it out with smooth=True.")
         if not (seed is None or (isinstance(seed, int) and seed >= 0)):
             raise InputError(f"random_state must be a whole number >= 0 or None, not {seed!r}.")
 
@@ -386,6 +399,36 @@ class ConditionalBarycentre(BaseEstimator):
         if self._along is None:
             check_width(found.labels[0], self.levels_[0])
         return found
+
+
+class _Rows(NamedTuple):
+    """Rows of `fit` that count: scores, groups, levels and weights > 0, and if any were given."""
+
+    scores: FloatArray
+    group: Codes
+    level: Codes
+    mass: FloatArray
+    weighted: bool
+
+    @classmethod
+    def of(
+        cls, scores: FloatArray, group: Codes, level: Codes | None, sample_weight: Column | None
+    ) -> _Rows:
+        place = Codes(np.zeros(scores.size, np.int64), ("all",)) if level is None else level
+        if sample_weight is None:
+            return cls(scores, group, place, np.ones(scores.size), weighted=False)
+        mass = moderate(weights(sample_weight, "sample_weight", scores.size))
+        return cls(scores, group, place, mass, weighted=True).of_places(np.flatnonzero(mass))
+
+    def of_places(self, rows: IntArray) -> _Rows:
+        """Some of the rows, with the labels that occur in them."""
+        group, level = (_occurring(one, rows) for one in (self.group, self.level))
+        return _Rows(self.scores[rows], group, level, self.mass[rows], self.weighted)
+
+
+def _occurring(column: Codes, rows: IntArray) -> Codes:
+    there, codes = np.unique(column.codes[rows], return_inverse=True)
+    return Codes(codes, tuple(column.labels[k] for k in there.tolist()))
 
 
 def _along(

@@ -19,6 +19,7 @@ import numpy as np
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.disparity._columns import Column
 from likeforlike.errors import InputError
+from likeforlike.postprocess._along_number import WindowSize
 from likeforlike.postprocess._cutoffs import cut_offs, gaps, largest_gap
 from likeforlike.postprocess._equal_laws import LevelRows
 from likeforlike.postprocess._guess import Inputs, Propensity
@@ -47,6 +48,9 @@ class Decisions(UnawareEstimator):
     max_gap : instead of `t`, the largest gap of rates that a level may keep, from 0 to 1.
     cost : of accepting somebody wrongly, and of refusing somebody wrongly; (1, 1) accepts above a
         probability of one half.
+    smooth : whether levels are numbers, alone or with categories given as text. Every window along
+        the number then has its cut-off, and guesses count as they differ from those of others with
+        the same number.
     min_cell, propensity, folds, random_state : as for `UnawareRepair`.
 
     Attributes
@@ -89,6 +93,7 @@ class Decisions(UnawareEstimator):
         max_gap: float | None = None,
         cost: tuple[float, float] = (1.0, 1.0),
         min_cell: int = 20,
+        smooth: bool = False,
         propensity: Propensity = None,
         folds: int = 5,
         random_state: int | None = 0,
@@ -97,9 +102,13 @@ class Decisions(UnawareEstimator):
         self.max_gap = max_gap
         self.cost = cost
         self.min_cell = min_cell
+        self.smooth = smooth
         self.propensity = propensity
         self.folds = folds
         self.random_state = random_state
+
+    # The gap of rates changes along a number even where that of scores does not.
+    _window_size = WindowSize(4.0, 250.0)
 
     @property
     def _asked(self) -> float:
@@ -180,7 +189,7 @@ class Decisions(UnawareEstimator):
         -------
         (n,) integers.
         """
-        values, chances, place = self._new_rows(probabilities, inputs, legitimate_features)
+        values, chances, place, _ = self._new_rows(probabilities, inputs, legitimate_features)
         bar = (self.cut_offs_[place] * self._slots.tilts(chances, place)).sum(axis=1)
         accepted: IntArray = (self._benefit(values) > bar).astype(np.int64)
         return accepted

@@ -57,7 +57,7 @@ class Features(NamedTuple):
     Attributes
     ----------
     inputs : (n, d) floats.
-    level : (n,) floats, the level of every row as a number.
+    level : (n,) or (n, c) floats, the level of every row as a number, or several.
     scores : (n,) floats.
     """
 
@@ -67,7 +67,7 @@ class Features(NamedTuple):
 
     @property
     def matrix(self) -> FloatArray:
-        """All of them side by side, (n, d + 2)."""
+        """All of them side by side, (n, d + 2) with one number a level."""
         return np.column_stack([self.inputs, self.level, self.scores])
 
 

@@ -122,6 +122,19 @@ def squared_disparity(scores: FloatArray, group: Codes, level: Codes, mass: Floa
     )
 
 
+def clear_of_noise(
+    scores: FloatArray, group: Codes, level: Codes, mass: FloatArray, confidence: float = 0.8
+) -> bool:
+    """Whether any two groups differ among equals, by the lower end of their interval."""
+    cells = Cells.from_codes(level, group, scores, sample_weight=mass)
+    return any(
+        estimate_distance(one, level_weights(one, "marginal"), confidence=confidence).interval[0]
+        > 0
+        for one in contrasts(cells, "pairwise")
+        if one.support.any()
+    )
+
+
 def moves(change: FloatArray, group: Codes, level: Codes, mass: FloatArray) -> tuple[Moved, ...]:
     """How far the people of every cell were moved."""
     n_groups = len(group.labels)

@@ -25,8 +25,10 @@ from likeforlike.postprocess._plain_classifier import (
     plain_classifier,
     to_document,
 )
+from likeforlike.postprocess._saved_numbers import numbers_from_document, numbers_to_document
 from likeforlike.postprocess._slots import Slots
 from likeforlike.postprocess._unaware import UnawareRepair
+from likeforlike.postprocess._unaware_along import AlongUnaware
 
 _FORMAT = "likeforlike repair 1"
 _KINDS: dict[str, type[UnawareRepair | Decisions]] = {
@@ -82,10 +84,16 @@ def write_repair(repair: UnawareRepair | Decisions, path: Path | str) -> None:
         "low": slots.low.tolist(),
         "span": slots.span.tolist(),
         "maps": _maps(repair).tolist(),
+        "numbers": None if repair._along is None else _numbers(repair._along),
         "propensity": None if guess is None else to_document(plain_classifier(guess)),
         "report": _finite(report),
     }
     write_whole(path, json.dumps(document, allow_nan=False) + "\n")
+
+
+def _numbers(along: AlongUnaware) -> dict[str, Any]:
+    document = numbers_to_document(along)
+    return document | {"categories": [_label(one) for one in document["categories"]]}
 
 
 def _maps(repair: UnawareRepair | Decisions) -> FloatArray:
@@ -163,11 +171,23 @@ def _repair(document: dict[str, Any]) -> UnawareRepair | Decisions:
     repair.trust_ = float(document["trust"])
     if not 0.0 <= repair.trust_ <= 1.0:
         raise InputError("trust must lie between 0 and 1")
+    repair._along = _read_numbers(document.get("numbers"), repair.levels_)
+    if (repair._along is not None) != repair.smooth:
+        raise InputError("numbers are there if, and only if, smooth is set")
     guess = document["propensity"]
     repair.propensity_ = None if guess is None else from_document(guess)
     repair.record_ = document["report"]
     _set_maps(repair, number_array(document["maps"], "maps"))
     return repair
+
+
+def _read_numbers(
+    document: dict[str, Any] | None, levels: tuple[Hashable, ...]
+) -> AlongUnaware | None:
+    if document is None:
+        return None
+    categories = tuple(map(_read_label, _list(document["categories"], "categories")))
+    return numbers_from_document(document, categories, levels)
 
 
 def _set_maps(repair: UnawareRepair | Decisions, maps: FloatArray) -> None:

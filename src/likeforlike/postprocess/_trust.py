@@ -3,7 +3,7 @@
 Maps learned from few rows carry their noise into the scores, and may do more harm than good. What
 is left is estimated on rows held out, without small-sample bias. If a full repair leaves no more
 than half of the disparity, all of it is done; or else the part that leaves least, which may be
-none.
+none. Where no disparity is clear of its noise to begin with, there is nothing to repair.
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ from likeforlike._arrays import FloatArray
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Column
 from likeforlike.errors import InputError
+from likeforlike.postprocess._along_number import OF_SCORES
 from likeforlike.postprocess._equal_laws import means, solve
 from likeforlike.postprocess._guess import Inputs, Propensity
 from likeforlike.postprocess._level_maps import (
@@ -63,6 +64,9 @@ class UnawareRepair(UnawareEstimator):
     values : how many even values of each level scores are moved to; between them they are smooth.
     min_cell : the rows that groups are expected to have in a level of its own. Levels where fewer
         than two groups have so many are repaired together as one, and so are levels never seen.
+    smooth : whether levels are numbers, such as income, alone or with categories given as text. A
+        map is then learned in each of some windows, scores are carried to their centres and back,
+        and guesses count as they differ from those of others with the same number.
     propensity : a scikit-learn classifier that guesses the group; `None` is LightGBM, or scikit-
         learn's own trees where it is not installed; `"given"` means that inputs are chances, a
         column for each of `groups_` (or one for the second of two).
@@ -71,7 +75,7 @@ class UnawareRepair(UnawareEstimator):
 
     Attributes
     ----------
-    groups_, levels_ : labels found in `fit`.
+    groups_, levels_ : labels found in `fit`; with `smooth`, levels are the centres of windows.
     propensity_ : the fitted classifier; `None` if chances were given.
     guess_ : how well each group can be guessed among equals (`GuessQuality`); of two, the second.
     propensity_auc_, calibration_ : the worst of them: AUC among equals, and how far guessed shares
@@ -120,6 +124,7 @@ class UnawareRepair(UnawareEstimator):
         *,
         values: int = 100,
         min_cell: int = 20,
+        smooth: bool = False,
         propensity: Propensity = None,
         folds: int = 5,
         random_state: int | None = 0,
@@ -127,9 +132,12 @@ class UnawareRepair(UnawareEstimator):
         self.t = t
         self.values = values
         self.min_cell = min_cell
+        self.smooth = smooth
         self.propensity = propensity
         self.folds = folds
         self.random_state = random_state
+
+    _window_size = OF_SCORES
 
     @property
     def _asked(self) -> float:
@@ -140,7 +148,7 @@ class UnawareRepair(UnawareEstimator):
 
     def _learn(self, rows: Sorted) -> None:
         self._set_values()
-        known = rows.rows
+        known = rows.rows._replace(scores=rows.scores)
         plain = (known.scores, rows.chances, known.mass, known.level.codes, rows.rest)
         found = solve(slot_rows(rows.slots, *plain), self._values, self._beta)
         self._potential, self.residual_ = found.potential, float(found.residual.max())
@@ -157,9 +165,10 @@ class UnawareRepair(UnawareEstimator):
             tilts = slots.tilts(rows.chances[inside], place)
             mean = means(unit, tilts, place, self._values, potential, self._beta)
             moved[inside] = slots.natural(mean, place)
-        self._full_risk = float(known.mass @ (moved - known.scores) ** 2 / known.mass.sum())
+        self._held_out = rows.home(moved)
+        change = self._held_out - rows.rows.scores
+        self._full_risk = float(known.mass @ change**2 / known.mass.sum())
         self._full_aware_risk = _aware_risk(known, self.min_cell)
-        self._held_out = moved
 
     def _set_values(self) -> None:
         self._values = np.linspace(0.0, 1.0, self.values)
@@ -199,12 +208,14 @@ class UnawareRepair(UnawareEstimator):
         -------
         (n,) floats.
         """
-        values, chances, place = self._new_rows(scores, inputs, legitimate_features)
+        values, chances, place, numbers = self._new_rows(scores, inputs, legitimate_features)
         tilts = self._slots.tilts(chances, place)
-        unit = self._slots.unit(values, place)
+        unit = self._slots.unit(values if numbers is None else numbers.out(values), place)
         mean = means(unit, tilts, place, self._values, self._potential, self._beta)
+        moved = self._slots.natural(mean, place)
+        moved = moved if numbers is None else numbers.back(moved)
         reach = self.t * self.trust_
-        repaired: FloatArray = (1.0 - reach) * values + reach * self._slots.natural(mean, place)
+        repaired: FloatArray = (1.0 - reach) * values + reach * moved
         return repaired
 
     def _check_settings(self) -> None:

@@ -10,7 +10,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from likeforlike._extras import extra
 from likeforlike.disparity._columns import Codes, Column, encode_columns, weights
 from likeforlike.errors import InputError, RepairWarning
 from likeforlike.estimators._sklearn import BaseEstimator
+from likeforlike.postprocess._along_number import WindowSize
 from likeforlike.postprocess._barycentre import Fallback
 from likeforlike.postprocess._guess import (
     GIVEN,
@@ -36,11 +37,19 @@ from likeforlike.postprocess._guess import (
     score_column,
 )
 from likeforlike.postprocess._guess_quality import GuessQuality, guess_quality
-from likeforlike.postprocess._held_out import Moved, Parity, moves, parities, squared_disparity
+from likeforlike.postprocess._held_out import (
+    Moved,
+    Parity,
+    clear_of_noise,
+    moves,
+    parities,
+    squared_disparity,
+)
 from likeforlike.postprocess._level_maps import check_groups, check_width
 from likeforlike.postprocess._slots import Slots, make_slots, reshared
 from likeforlike.postprocess._told import Told, doubts
 from likeforlike.postprocess._trust import by_fold, deal, trusted_part
+from likeforlike.postprocess._unaware_along import AlongUnaware, Equals, NumberRows
 from likeforlike.transport._scale import moderate
 
 with extra("train"):
@@ -67,24 +76,62 @@ class FitRows(NamedTuple):
     weighted: bool
 
 
+class NewRows(NamedTuple):
+    """Rows to be repaired.
+
+    Attributes
+    ----------
+    scores : (n,) floats.
+    chances : (n, G) floats, as tilts are made of.
+    slot : (n,) integers.
+    numbers : where rows stand if levels are numbers; `None` if they are not.
+    """
+
+    scores: FloatArray
+    chances: FloatArray
+    slot: IntArray
+    numbers: NumberRows | None
+
+
 @dataclass(frozen=True, slots=True)
 class Sorted:
     """Rows of `fit` with their chances, in slots.
 
     Attributes
     ----------
-    rows : of `fit`.
-    chances : (n, G) floats, out of fold.
+    rows : of `fit`; if levels are numbers, their levels are windows.
+    guesses : (n, G) floats, chances out of fold.
+    chances : the same, or relative to those of others with the same number.
     fold : (n,) integers.
     slots : of the levels.
     rest : (n,) truth values, rows of the shared slot.
+    numbers, equals : where rows stand if levels are numbers, and in which windows people can be
+        compared; `None` if they are not.
     """
 
     rows: FitRows
+    guesses: FloatArray
     chances: FloatArray
     fold: IntArray
     slots: Slots
     rest: BoolArray
+    numbers: NumberRows | None = None
+    equals: Equals | None = None
+
+    @property
+    def scores(self) -> FloatArray:
+        """Scores (n,) as they are repaired: at the centres of windows, if levels are numbers."""
+        return self.rows.scores if self.numbers is None else self.numbers.out(self.rows.scores)
+
+    def home(self, scores: FloatArray) -> FloatArray:
+        """Repaired scores (n,) where the rows are."""
+        return scores if self.numbers is None else self.numbers.back(scores)
+
+    def among_equals(self, scores: FloatArray) -> tuple[FloatArray, Codes]:
+        """Scores (n,) and levels in which people of one fold can be compared."""
+        if self.equals is None:
+            return scores, by_fold(self.rows.level, self.fold)
+        return self.equals.compared(scores, self.rows.group.codes, self.rows.mass)
 
     def without(self, fold: int) -> tuple[Slots, BoolArray]:
         """Slots with the shares of all other folds, and which rows those are."""
@@ -99,6 +146,7 @@ class UnawareEstimator(BaseEstimator):
 
     t: float
     min_cell: int
+    smooth: bool
     propensity: Propensity
     folds: int
     random_state: int | None
@@ -114,10 +162,13 @@ class UnawareEstimator(BaseEstimator):
     fallbacks_: tuple[Fallback, ...]
     record_: dict[str, Any]
     _slots: Slots
+    _along: AlongUnaware | None
     _has_levels: bool
     _n_inputs: int
     _n_rows: int
     _doubts: tuple[str, ...]
+
+    _window_size: ClassVar[WindowSize]
 
     @abstractmethod
     def _learn(self, rows: Sorted) -> None:
@@ -189,34 +240,59 @@ class UnawareEstimator(BaseEstimator):
         """
         self._check_settings()
         rows = self._read(scores, inputs, sensitive_features, legitimate_features, sample_weight)
-        level, group = rows.level, rows.group
-        fold = deal(group.codes, level.codes, self.folds, self.random_state)
-        guessed = self._guessed(rows, fold)
-        slots, rest = make_slots(
-            rows.scores, guessed.chances, rows.mass, level.codes, level.labels, self.min_cell
-        )
-        if not np.isfinite(slots.span).all():
-            raise InputError("scores lie too far apart to be repaired; rescale them.")
-        self._slots, self._has_levels = slots, legitimate_features is not None
-        self.groups_, self.levels_ = group.labels, level.labels
-        self.propensity_ = guessed.model
+        self._has_levels = legitimate_features is not None
+        known = self._sorted(rows)
+        self._slots = known.slots
+        self.groups_, self.levels_ = known.rows.group.labels, known.rows.level.labels
         self._n_rows, self._n_inputs = rows.scores.size, rows.inputs.shape[1]
-        known = Sorted(rows, guessed.chances, fold, slots, rest)
         self._learn(known)
         self._trust(known)
         self._measure(known)
         return self
 
+    def _sorted(self, rows: FitRows) -> Sorted:
+        """Guess the groups of rows, and put them into slots."""
+        self._along, places, level = None, None, rows.level
+        if self.smooth:
+            if not self._has_levels:
+                raise InputError("smooth=True needs legitimate_features with a number in them.")
+            self._along = AlongUnaware.of(
+                rows.scores, rows.level, rows.group, rows.mass, self._window_size
+            )
+            places = self._along.stand(rows.level)
+            level = Codes(places.window, self._along.labels)
+        fold = deal(rows.group.codes, level.codes, self.folds, self.random_state)
+        guessed = self._guessed(rows, fold)
+        self.propensity_ = guessed.model
+        numbers, equals, scores, chances = None, None, rows.scores, guessed.chances
+        if self._along is not None and places is not None:
+            numbers, equals = NumberRows(self._along, places), Equals.of(rows.level, fold)
+            scores, chances = numbers.out(scores), self._along.among_equals(chances, places)
+        slots, rest = make_slots(
+            scores, chances, rows.mass, level.codes, level.labels, self.min_cell
+        )
+        if not np.isfinite(slots.span).all():
+            raise InputError("scores lie too far apart to be repaired; rescale them.")
+        rows = rows._replace(level=level)
+        return Sorted(rows, guessed.chances, chances, fold, slots, rest, numbers, equals)
+
     def _trust(self, known: Sorted) -> None:
         """Do as much of the repair as makes rows held out better."""
         rows = known.rows
-        columns = rows.group, by_fold(rows.level, known.fold), rows.mass
-        before = squared_disparity(self._before(rows.scores), *columns)
+        values, level = known.among_equals(self._before(rows.scores))
+        if not clear_of_noise(values, rows.group, level, rows.mass):
+            self.trust_ = 0.0
+            return
 
-        def left(part: float) -> float:
-            return squared_disparity(self._outcome(known, part), *columns)
+        def measured(scores: FloatArray) -> float:
+            values, level = known.among_equals(scores)
+            return squared_disparity(values, rows.group, level, rows.mass)
 
-        self.trust_ = trusted_part(left, before, self._asked)
+        self.trust_ = trusted_part(
+            lambda part: measured(self._outcome(known, part)),
+            measured(self._before(rows.scores)),
+            self._asked,
+        )
 
     def _read(
         self,
@@ -246,9 +322,8 @@ class UnawareEstimator(BaseEstimator):
         return scores
 
     def _guessed(self, rows: FitRows, fold: IntArray) -> Guessed:
-        numbers = level_numbers(rows.level.labels, rows.level.labels)[rows.level.codes]
         return guess(
-            Features(rows.inputs, numbers, rows.scores),
+            self._features(rows.inputs, rows.level, rows.scores, rows.level.labels),
             rows.group.codes,
             len(rows.group.labels),
             fold,
@@ -257,24 +332,38 @@ class UnawareEstimator(BaseEstimator):
             seed=self.random_state,
         )
 
+    def _features(
+        self,
+        inputs: FloatArray,
+        level: Codes,
+        scores: FloatArray,
+        known: tuple[Hashable, ...],
+    ) -> Features:
+        """What a guess is made of; numbers among the levels are taken as such."""
+        if self._along is None:
+            return Features(inputs, level_numbers(level.labels, known)[level.codes], scores)
+        return Features(inputs, self._along.numbers(level), scores)
+
     def _measure(self, known: Sorted) -> None:
         """Say how good the guess is, what is left with the true groups, and who was moved."""
         rows = known.rows
         group, level, mass = rows.group, rows.level, rows.mass
+        equals = level if known.equals is None else known.equals.windows()
         places = range(len(group.labels))
         self.guess_ = tuple(
             guess_quality(
                 group.labels[a],
-                known.chances[:, a],
+                known.guesses[:, a],
                 (group.codes == a).astype(np.float64),
-                level.codes,
+                equals.codes,
                 mass,
             )
             for a in (places if len(places) > 2 else [1])
         )
         before, after = self._before(rows.scores), self._outcome(known, self.trust_)
-        apart = by_fold(level, known.fold)
-        self.parity_ = parities(before, after, group, apart, mass if rows.weighted else None)
+        old, apart = known.among_equals(before)
+        new, _ = known.among_equals(after)
+        self.parity_ = parities(old, new, group, apart, mass if rows.weighted else None)
         self.moved_ = moves(after - before, group, level, mass)
         self.coverage_, self.fallbacks_ = self._coverage(rows)
         self._doubts = doubts(self.guess_, self.parity_, self._asked)
@@ -297,13 +386,8 @@ class UnawareEstimator(BaseEstimator):
         )
         return dict(zip(rows.group.labels, shares.tolist(), strict=True)), fallbacks
 
-    def _new_rows(
-        self,
-        scores: Column,
-        inputs: Inputs,
-        legitimate: Column | None,
-    ) -> tuple[FloatArray, FloatArray, IntArray]:
-        """Scores (n,), chances (n, G) and slots (n,) of rows to be repaired."""
+    def _new_rows(self, scores: Column, inputs: Inputs, legitimate: Column | None) -> NewRows:
+        """Rows to be repaired, as `fit` would have them."""
         check_is_fitted(self, "groups_")
         self._check_settings()
         values = self._checked_scores(score_column(scores, "scores"))
@@ -317,10 +401,18 @@ class UnawareEstimator(BaseEstimator):
         if self.propensity_ is None:
             chances = given_chances(matrix, n_groups)
         else:
-            numbers = level_numbers(level.labels, self.levels_)[level.codes]
-            features = Features(matrix, numbers, values).matrix
+            features = self._features(matrix, level, values, self.levels_).matrix
             chances = chances_of(self.propensity_, features, n_groups)
-        return values, chances, self._slots.places(level.codes, level.labels)
+        if self._along is None:
+            slot = self._slots.places(level.codes, level.labels)
+            return NewRows(values, chances, slot, None)
+        places = self._along.stand(level)
+        return NewRows(
+            values,
+            self._along.among_equals(chances, places),
+            self._slots.slot[places.window],
+            NumberRows(self._along, places),
+        )
 
     def _new_levels(self, legitimate: Column | None, size: int) -> Codes:
         if (legitimate is not None) != self._has_levels:
@@ -332,6 +424,8 @@ class UnawareEstimator(BaseEstimator):
         if legitimate is None:
             return Codes(np.zeros(size, np.int64), self.levels_)
         level = encode_columns(legitimate, "legitimate_features", size)
+        if self._along is not None:
+            return level
         check_width(level.labels[0], self.levels_[0])
         unseen = [label for label in level.labels if label not in set(self.levels_)]
         if unseen:
@@ -356,6 +450,8 @@ class UnawareEstimator(BaseEstimator):
         seed: Any = self.random_state
         if not (seed is None or (_is_whole(seed) and seed >= 0)):
             raise InputError(f"random_state must be a whole number >= 0 or None, not {seed!r}.")
+        if not isinstance(self.smooth, bool | np.bool):
+            raise InputError(f"smooth must be True or False, not {self.smooth!r}.")
         if isinstance(self.propensity, str) and self.propensity != GIVEN:
             raise InputError(
                 f"propensity must be None, 'given' or a classifier, not {self.propensity!r}."
