@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, wraps
+from pathlib import Path
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -14,19 +16,34 @@ from jsonschema.exceptions import best_match
 from likeforlike.auditing._audit import Audit
 from likeforlike.document._schema import audit_schema
 from likeforlike.document._types import AuditDocument, DemonstrationDocument
+from likeforlike.teams import release_schema, request_schema
+
+SCHEMAS = {
+    "audit": audit_schema,
+    "demonstration": audit_schema,
+    "request": request_schema,
+    "release": release_schema,
+}
 
 
 @cache
-def validator() -> Draft202012Validator:
-    return Draft202012Validator(json.loads(audit_schema()))
+def validator(schema: Callable[[], str] = audit_schema) -> Draft202012Validator:
+    return Draft202012Validator(json.loads(schema()))
 
 
-def check(document: object) -> None:
+def check(document: object, schema: Callable[[], str] = audit_schema) -> None:
     """Complain about a document that is not strict JSON, or not as the schema says."""
     read_back = json.loads(json.dumps(document, allow_nan=False))
     assert read_back == document
-    error = best_match(validator().iter_errors(read_back))
+    error = best_match(validator(schema).iter_errors(read_back))
     assert error is None, f"{error.json_path}: {error.message[:1000]}"
+
+
+def check_file(path: Path) -> dict[str, Any]:
+    """The document in a file, held to the schema of its kind."""
+    document: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    check(document, SCHEMAS[document["schema"].removeprefix("likeforlike.")])
+    return document
 
 
 def read_audit(text: str) -> AuditDocument:

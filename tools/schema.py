@@ -1,7 +1,8 @@
-"""The JSON schema of the document, made of the types in `likeforlike.document._types`.
+"""The JSON schemas of documents, made of their types.
 
-`python -m tools.schema` writes it into the package. Types become types, docstrings become
-descriptions, and `Limits` beside a type become limits.
+`python -m tools.schema` writes them into the package: of an audit, of what modellers send to a
+custodian and of what the custodian answers. Types become types, docstrings become descriptions, and
+`Limits` beside a type become limits.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import (
     Annotated,
     Any,
     Literal,
+    NamedTuple,
     Union,
     get_args,
     get_origin,
@@ -29,13 +31,49 @@ from likeforlike.document import _types as document
 from likeforlike.document._kinds import Limits
 from likeforlike.document._schema import SCHEMA_FILE
 from likeforlike.document._types import AuditDocument, DemonstrationDocument
+from likeforlike.teams._documents import (
+    RELEASE_FILE,
+    REQUEST_FILE,
+    CountsRequestDocument,
+    GroupsReleaseDocument,
+    SumsRequestDocument,
+    TableReleaseDocument,
+)
 
-__all__ = ["TARGET", "main", "schema_text"]
+__all__ = ["AUDIT", "RELEASE", "REQUEST", "Published", "main", "schema_text"]
 
-TARGET = Path(__file__).parents[1] / "src" / "likeforlike" / "document" / SCHEMA_FILE
-"""Where the schema is kept."""
+_SITE = "https://likeforlike.github.io/likeforlike/"
+_PACKAGE = Path(__file__).parents[1] / "src" / "likeforlike"
 
-_ID = f"https://likeforlike.github.io/likeforlike/{SCHEMA_FILE}"
+
+class Published(NamedTuple):
+    """A schema: the file it is kept in, what it says of itself, and the kinds of documents."""
+
+    target: Path
+    title: str
+    description: str
+    kinds: tuple[Any, ...]
+
+
+AUDIT = Published(
+    _PACKAGE / "document" / SCHEMA_FILE,
+    "Document of likeforlike",
+    "What an audit or the demonstration writes as JSON.",
+    (AuditDocument, DemonstrationDocument),
+)
+REQUEST = Published(
+    _PACKAGE / "teams" / REQUEST_FILE,
+    "Request of likeforlike",
+    "What modellers send to a custodian, who holds the groups of the rows.",
+    (CountsRequestDocument, SumsRequestDocument),
+)
+RELEASE = Published(
+    _PACKAGE / "teams" / RELEASE_FILE,
+    "Release of likeforlike",
+    "What a custodian answers, with the noise that is in it.",
+    (TableReleaseDocument, GroupsReleaseDocument),
+)
+
 _PLAIN = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
 _LIMITS = {
     "integer": ("minimum", "maximum"),
@@ -47,8 +85,8 @@ _ENTRY = re.compile(r"^(\w+) : (.+(?:\n    .+)*)", re.M)
 Schema = dict[str, Any]
 
 
-def schema_text() -> str:
-    """The schema as it is written to the file.
+def schema_text(published: Published = AUDIT) -> str:
+    """A schema as it is written to its file.
 
     Examples
     --------
@@ -58,12 +96,12 @@ def schema_text() -> str:
     ['value', 'gap', 'rows']
     """
     definitions: dict[str, Schema] = {}
-    kinds = [_of(kind, definitions) for kind in (AuditDocument, DemonstrationDocument)]
+    kinds = [_of(kind, definitions) for kind in published.kinds]
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": _ID,
-        "title": "Document of likeforlike",
-        "description": "What an audit or the demonstration writes as JSON.",
+        "$id": _SITE + published.target.name,
+        "title": published.title,
+        "description": published.description,
         "oneOf": kinds,
         "$defs": dict(sorted(definitions.items())),
     }
@@ -169,10 +207,11 @@ def _flat(text: str) -> str:
 
 
 def main() -> None:
-    """Write the schema into the package."""
+    """Write the schemas into the package."""
     parser = argparse.ArgumentParser(prog="python -m tools.schema", description=main.__doc__)
     parser.parse_args()
-    TARGET.write_text(schema_text(), "utf-8")
+    for published in (AUDIT, REQUEST, RELEASE):
+        published.target.write_text(schema_text(published), "utf-8")
 
 
 if __name__ == "__main__":

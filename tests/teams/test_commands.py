@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from likeforlike.errors import InputError
-from likeforlike.teams import Custodian, Ledger, Request
+from likeforlike.teams import Custodian, Ledger, Release, Request, soft_groups
 from tests import schema
 from tests.command import Called, call
 
@@ -73,6 +73,47 @@ def test_the_audit_is_one(teams: Teams) -> None:
     assert document["roles"]["sensitive"] == "rock"
     assert "epsilon = 0.5" in (teams.modellers / "page.html").read_text("utf-8")
     assert "among people with equal level" in teams.seen[1].stdout.lower()
+
+
+def test_files_are_as_their_schemas_say(teams: Teams) -> None:
+    for name in ("request.json", "release.json"):
+        document = schema.check_file(teams.modellers / name)
+        # It can fail: an entry that is lacking, one that nobody knows, and one of another type.
+        for broken in (
+            {key: document[key] for key in document if key != "kind"},
+            {**document, "sex": "f"},
+            {**document, "schema_version": "1"},
+        ):
+            with pytest.raises(AssertionError):
+                schema.check(broken, schema.SCHEMAS[name.removesuffix(".json")])
+
+
+def test_a_file_of_randomised_groups_is_written_and_booked_once(
+    teams: Teams, tmp_path: Path
+) -> None:
+    for folder, name in ((teams.modellers, "scores.csv"), (teams.custodian, "people.csv")):
+        shutil.copy(folder / name, tmp_path)
+    assert command([*INIT, "--ledger", "b.ledger", "--epsilon", "2"], tmp_path).returncode == 0
+    ask = ["custodian", "randomise", "scores.csv", "--ledger", "b.ledger", "--epsilon", "1.5"]
+    written = command([*ask, "--out", "file.json"], tmp_path)
+    assert "true one with probability 0.818" in " ".join(written.stdout.split())
+    assert "left 0.5" in " ".join(written.stdout.split())
+    again = command([*ask, "--out", "again.json"], tmp_path)
+    assert "costs nothing" in " ".join(again.stdout.split())
+    assert (tmp_path / "file.json").read_text() == (tmp_path / "again.json").read_text()
+    assert schema.check_file(tmp_path / "file.json")["kind"] == "groups"
+    file, table = Release.read(tmp_path / "file.json"), pl.read_csv(tmp_path / "scores.csv")
+    people = pl.read_csv(tmp_path / "people.csv")
+    true = table.join(people, on="id", maintain_order="left")["rock"].to_numpy()
+    kept = np.mean(np.array(file.groups)[file.values] == true)
+    assert abs(kept - 0.818) < 4 * np.sqrt(0.818 * 0.182 / ROWS)
+    soft = soft_groups.from_file(table.select("score").to_numpy(), None, table["id"], file)
+    assert soft.probabilities.shape == (ROWS, 2)
+    refused = command([*ask[:-1], "0.6", "--out", "more.json"], tmp_path)
+    assert refused.returncode == 2
+    lacking = command([*ask, "--id", "nobody", "--out", "more.json"], tmp_path)
+    assert "no column 'nobody'" in " ".join(lacking.stderr.split())
+    assert not (tmp_path / "more.json").exists()
 
 
 def test_no_file_of_the_modellers_has_a_group_of_a_row(teams: Teams) -> None:

@@ -21,6 +21,7 @@ from likeforlike.teams import (
     randomise,
 )
 from likeforlike.teams._requests import GRID
+from tests import schema
 from tests.teams.made import custodian_of, each_its_own_feature, names, one_code
 
 GROUPS = np.arange(12) % 2
@@ -38,6 +39,8 @@ GROUPS = np.arange(12) % 2
 def test_a_request_goes_through_a_file(request_: Request, ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"request.{ending}"
     request_.write(path)
+    if ending == "json":
+        schema.check_file(path)
     again = Request.read(path)
     assert type(again) is type(request_)
     assert again.ids == request_.ids
@@ -67,6 +70,7 @@ def test_a_release_goes_through_a_file(kind: str, groups: int, tmp_path: Path) -
         "groups": lambda: custodian.randomise(list(names(12)), epsilon=0.5),
     }[kind]()
     release.write(tmp_path / "release.json")
+    schema.check_file(tmp_path / "release.json")
     again = Release.read(tmp_path / "release.json")
     assert (again.values == release.values).all()
     rows = groups if groups > 2 else 1

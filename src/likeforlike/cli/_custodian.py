@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from likeforlike.cli._shared import TableFile
 from likeforlike.report._terminal import Terminal
+
+if TYPE_CHECKING:
+    from likeforlike.teams._ledger import Ledger
 
 custodian_app: typer.Typer = typer.Typer(
     no_args_is_help=True,
@@ -16,6 +19,9 @@ custodian_app: typer.Typer = typer.Typer(
 )
 
 LedgerFile = Annotated[Path, typer.Option(help="The ledger; keep it, and keep it to yourself.")]
+MovedTable = Annotated[
+    Path | None, typer.Option(help="Where the table is now, if it has been moved.")
+]
 # Beyond this a row that is singled out is known with 98% certainty.
 _LARGE = 4.0
 
@@ -57,9 +63,7 @@ def answer_command(
     ledger: LedgerFile,
     epsilon: Annotated[float, typer.Option(help="What this answer may tell about one person.")],
     out: Annotated[Path, typer.Option(help="Write the release here, for the modellers.")],
-    table: Annotated[
-        Path | None, typer.Option(help="Where the table is now, if it has been moved.")
-    ] = None,
+    table: MovedTable = None,
 ) -> None:
     """Answer a request: book its cost, add noise, write the release."""
     from likeforlike.files._writing import check_writable
@@ -73,15 +77,43 @@ def answer_command(
     before = book.spent
     release = reopen(book, table).answer(asked, epsilon=epsilon)
     release.write(out)
-    spent = book.spent
-    cost = (
-        "It was answered before and costs nothing"
-        if spent == before
-        else f"It costs epsilon = {spent - before:.4g}"
-    )
-    Terminal().print(
-        f"Written: {out} ({release.kind} of {len(asked.ids):,} rows). {cost}; spent {spent:.4g} of "
-        f"{book.epsilon:g}, left {book.left:.4g}."
+    _say_written(f"{out} ({release.kind} of {len(asked.ids):,} rows)", book, before)
+
+
+@custodian_app.command("randomise")
+def randomise_command(
+    rows: Annotated[
+        Path, typer.Argument(help="A table of the modellers: the rows to be told about, by id.")
+    ],
+    ledger: LedgerFile,
+    epsilon: Annotated[float, typer.Option(help="What the file may tell about one person.")],
+    out: Annotated[Path, typer.Option(help="Write the file here, for the modellers.")],
+    known_by: Annotated[
+        str | None, typer.Option("--id", help="Its column of ids, if it has another name there.")
+    ] = None,
+    table: MovedTable = None,
+) -> None:
+    """Write a group for every row by randomised response: a file that is published once.
+
+    It serves those who cannot send requests. An answer to a request says more at the same epsilon.
+    """
+    from likeforlike.files._writing import check_writable
+    from likeforlike.teams._held_table import reopen
+    from likeforlike.teams._ledger import Ledger
+    from likeforlike.teams._named_columns import read_named
+
+    check_writable(out)
+    book = Ledger(ledger)
+    before, held = book.spent, reopen(book, table)
+    name = known_by or str(book.about["id"])
+    release = held.randomise(read_named(rows, [name])[name], epsilon=epsilon)
+    release.write(out)
+    kept = float(release.noise["scale"] or 0.0)
+    _say_written(
+        f"{out} (a group for each of {release.values.size:,} rows, the true one with probability "
+        f"{kept:.3g})",
+        book,
+        before,
     )
 
 
@@ -113,3 +145,16 @@ def status_command(
         terminal.print(f"{path} is not in this ledger: an older copy was put in its place.")
     if missing:
         raise typer.Exit(1)
+
+
+def _say_written(what: str, book: Ledger, before: float) -> None:
+    """Say what was written, what it cost and what is left."""
+    spent = book.spent
+    cost = (
+        "It was answered before and costs nothing"
+        if spent == before
+        else f"It costs epsilon = {spent - before:.4g}"
+    )
+    Terminal().print(
+        f"Written: {what}. {cost}; spent {spent:.4g} of {book.epsilon:g}, left {book.left:.4g}."
+    )

@@ -13,11 +13,12 @@ from likeforlike._lazy import lazy_package
 if TYPE_CHECKING:
     from likeforlike.teams import soft_groups as soft_groups
     from likeforlike.teams._custodian import Custodian
+    from likeforlike.teams._documents import Noise, release_schema, request_schema
     from likeforlike.teams._ledger import AlteredLedger, Ledger, OverBudget, Receipt
     from likeforlike.teams._plan import AuditPlan, audit_plan
     from likeforlike.teams._plan_audit import PlanAudit
     from likeforlike.teams._randomise import randomise
-    from likeforlike.teams._releases import Noise, Release, ReleaseKind
+    from likeforlike.teams._releases import Release, ReleaseKind
     from likeforlike.teams._requests import CountsRequest, Request, SumsRequest
 
 __all__ = [
@@ -36,6 +37,8 @@ __all__ = [
     "SumsRequest",
     "audit_plan",
     "randomise",
+    "release_schema",
+    "request_schema",
 ]
 
 lazy_package(
@@ -46,8 +49,9 @@ lazy_package(
         "_plan": ["AuditPlan", "audit_plan"],
         "_plan_audit": ["PlanAudit"],
         "_randomise": ["randomise"],
-        "_releases": ["Noise", "Release", "ReleaseKind"],
+        "_releases": ["Release", "ReleaseKind"],
         "_requests": ["CountsRequest", "Request", "SumsRequest"],
+        "_documents": ["Noise", "release_schema", "request_schema"],
     },
     modules=["soft_groups"],
 )

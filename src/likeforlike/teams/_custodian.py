@@ -27,9 +27,10 @@ from likeforlike._arrays import IntArray
 from likeforlike.disparity._columns import Column
 from likeforlike.errors import InputError
 from likeforlike.teams._accounting import Cost, as_fraction, rho_of
+from likeforlike.teams._documents import Noise
 from likeforlike.teams._files import refuse_repeated, texts
 from likeforlike.teams._ledger import Answered, Ledger
-from likeforlike.teams._releases import Noise, Release, ReleaseKind
+from likeforlike.teams._releases import Release, ReleaseKind
 from likeforlike.teams._requests import (
     GRID,
     CountsRequest,

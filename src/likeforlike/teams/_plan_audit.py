@@ -23,12 +23,13 @@ from likeforlike.errors import InputError
 from likeforlike.inference import HeadlineTest, adjust
 from likeforlike.inference._intervals import check_confidence, simultaneous_confidence
 from likeforlike.inference._student import normal_quantile
+from likeforlike.teams._documents import Noise
 from likeforlike.teams._noisy_counts import read_counts
 from likeforlike.teams._noisy_estimates import Estimates, estimate
 from likeforlike.teams._noisy_pair import NoisyPair
 from likeforlike.teams._noisy_test import NoisyTest, parity_test
 from likeforlike.teams._planned import Planned, level_name, whole_counts
-from likeforlike.teams._releases import Noise, Release
+from likeforlike.teams._releases import Release
 
 _SHOWN_LEVELS = 6
 _HISTOGRAM_BINS = 24

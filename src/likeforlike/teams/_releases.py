@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
 import numpy as np
 
 from likeforlike._arrays import IntArray
 from likeforlike.errors import InputError
 from likeforlike.teams import _files
+from likeforlike.teams._documents import Noise
 from likeforlike.teams._ledger import Receipt
 
 ReleaseKind = Literal["counts", "sums", "groups"]
@@ -26,28 +27,6 @@ Examples
 """
 
 _KINDS: tuple[ReleaseKind, ...] = ("counts", "sums", "groups")
-
-
-class Noise(TypedDict):
-    """The law of the noise in a release.
-
-    Attributes
-    ----------
-    law : "discrete Laplace", "discrete Gaussian" or "randomised response".
-    scale : of a discrete Laplace law, as a fraction; for randomised response the probability with
-        which a label is kept; null for a discrete Gaussian.
-    variance : of every value, in its unit; null for randomised response.
-
-    Examples
-    --------
-    >>> from likeforlike.teams import Noise
-    >>> Noise(law="discrete Laplace", scale="1", variance=1.84)["scale"]
-    '1'
-    """
-
-    law: str
-    scale: str | None
-    variance: float | None
 
 
 @dataclass(frozen=True, eq=False)
