@@ -6,9 +6,9 @@ In what it prints, # stands for digits that may differ from machine to machine.
 
     $ python examples/train_under_a_limit.py
     without a limit: AUC 0.6##, disparity 0.### on 3000 unseen rows, gate at 0.05: fail
-    with a limit of 0.02: AUC 0.6##, disparity 0.0## on 3000 unseen rows, gate at 0.05: pass
-    15 strengths were tried
-    the limit held on the rows held back: True
+    with a limit of 0.03: AUC 0.6##, disparity 0.0## on 3000 unseen rows, gate at 0.05: pass
+    17 strengths were tried
+    the limit was shown to hold: True
 """
 
 import numpy as np
@@ -41,12 +41,12 @@ free = lfl.FairClassifier(strength=0.0, max_epochs=30, learning_rate=0.003, rand
 free.fit(X[learn], y[learn], sensitive_features=sex[learn], legitimate_features=income[learn])
 report("without a limit", free)
 
-# The rows held back choose the model, so the limit is set below what is asked of unseen rows.
-held = lfl.FairClassifier(max_disparity=0.02, max_epochs=30, learning_rate=0.003, random_state=0)
+# A limit is judged by the upper end on rows that took no other part. The audit has to show the same
+# once more, on rows of its own, so the limit is set below what is asked there.
+held = lfl.FairClassifier(max_disparity=0.03, max_epochs=30, learning_rate=0.003, random_state=0)
 held.fit(X[learn], y[learn], sensitive_features=sex[learn], legitimate_features=income[learn])
-report("with a limit of 0.02", held)
+report("with a limit of 0.03", held)
 
 print(f"{len(held.path_)} strengths were tried")
 assert held.disparity_ is not None
-assert held.disparity_.value is not None
-print(f"the limit held on the rows held back: {held.disparity_.value <= 0.02}")
+print(f"the limit was shown to hold: {held.disparity_.interval[1] <= 0.03}")

@@ -50,6 +50,19 @@ def test_a_sweep_of_ones_own_file_goes_on_where_it_was(tmp_path: Path) -> None:
         (("--target", "nothing"), "there is no column 'nothing'"),
         (("--target", "approved", "--method", "magic"), "there is no method 'magic'"),
         (("--target", "approved", "--strength", "-1"), "strengths must be numbers of 0 or more"),
+        (
+            (
+                "--target",
+                "approved",
+                "--method",
+                "barycentre",
+                "--model",
+                "m",
+                "--max-disparity",
+                "1",
+            ),
+            "'barycentre' is more than a network, so it cannot be kept as one",
+        ),
     ],
 )
 def test_a_sweep_with_bad_arguments_leaves_nothing_behind(

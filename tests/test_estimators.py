@@ -21,8 +21,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import likeforlike as lfl
 from likeforlike.datasets import Dataset, make_loans
 from likeforlike.estimators._scoring import disparity_scorer
-from likeforlike.nn._limit_search import Candidate
-from likeforlike.nn._validation import estimated_size, validation_disparity
+from likeforlike.limits._held_rows import estimated_size, validation_disparity
+from likeforlike.limits._limit import Candidate
 from likeforlike.penalties import Layout
 
 pytestmark = pytest.mark.training
@@ -87,21 +87,26 @@ def test_a_limit_is_met_and_reported(loans: Dataset) -> None:
     model = lfl.FairClassifier(max_disparity=0.03, **QUICK)
     model.fit(loans.inputs().matrix, loans.targets, **metadata(loans))
     assert model.disparity_ is not None
-    assert estimated_size(model.disparity_) <= 0.03
+    assert model.disparity_.interval[1] <= 0.03
     assert model.strength_ > 0.0
     assert {type(tried) for tried in model.path_} == {Candidate}
-    within = [tried for tried in model.path_ if tried.disparity <= 0.03]
+    within = [tried for tried in model.path_ if tried.held]
     assert min(within, key=lambda tried: tried.loss).strength == model.strength_
     scores = model.predict_proba(fresh.inputs().matrix)[:, 1]
     found = validation_disparity(scores, Layout.of_rows(fresh.groups, fresh.levels))
     assert found.interval[0] <= 0.03
+    # All that is told of the fit is about the model that was chosen, alone.
+    assert model.coverage_ == {"female": 1.0, "male": 1.0}
+    assert model.n_iter_ == len(model.loss_curve_) <= 60
+    chosen = next(tried for tried in model.path_ if tried.strength == model.strength_)
+    assert min(abs(loss - chosen.loss) for loss in model.loss_curve_) < 1e-6
 
 
 def test_a_limit_out_of_reach_warns(loans: Dataset) -> None:
     # Scores that must follow the group: the only input is the group itself.
     X = (loans.groups == "male").astype(float)[:, None]
     model = lfl.FairRegressor(max_disparity=1e-12, max_epochs=3, random_state=0)
-    with pytest.warns(lfl.UnmetLimitWarning, match="the least was"):
+    with pytest.warns(lfl.UnmetLimitWarning, match="no strength was shown to keep"):
         model.fit(X, X[:, 0], sensitive_features=loans.groups)
 
 
@@ -292,6 +297,13 @@ CLASSES = np.tile([0, 1], 20)
         ({"batch_size": 0}, {}, "batch_size must be an integer of 1 or more"),
         ({"penalty_rows": 0}, {}, "penalty_rows must be an integer of 1 or more"),
         ({"validation_fraction": 1.0}, {}, "validation_fraction must lie between"),
+        ({"limit_fraction": 0.9}, {}, "limit_fraction must be more than 0 and leave rows"),
+        ({"limit_confidence": 0.5}, {}, "limit_confidence must lie between 0.5 and 1"),
+        (
+            {"max_disparity": 0.1},
+            {"sensitive_features": ["f", "m"] * 20},
+            "needs rows on which to judge it, and 40 are too few",
+        ),
         ({"learning_rate": 0.0}, {}, "learning_rate must be more than 0"),
         ({}, {"sensitive_features": ["f"] * 40}, "single value 'f'"),
         ({}, {"sensitive_features": ["f", "m"] * 5}, r"sensitive_features has 10 row\(s\)"),

@@ -8,6 +8,7 @@ __all__ = [
     "LevelCostWarning",
     "MissingExtra",
     "RepairWarning",
+    "UnderfitWarning",
     "UnmetLimitWarning",
     "UnpenalisedWarning",
     "UnsettledWarning",
@@ -93,17 +94,34 @@ class UnpenalisedWarning(UserWarning):
     """
 
 
+class UnderfitWarning(UserWarning):
+    """Boosted trees ended before their objective had settled, so the loss is larger than need be.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from likeforlike import FairLGBMClassifier, UnderfitWarning
+    >>> from likeforlike.datasets import make_loans
+    >>> loans = make_loans(400)
+    >>> X, y, sex = loans.inputs().matrix, loans.targets, loans.groups
+    >>> with warnings.catch_warnings(action="ignore", category=UnderfitWarning):
+    ...     model = FairLGBMClassifier(n_estimators=2).fit(X, y, sensitive_features=sex)
+    """
+
+
 class UnmetLimitWarning(UserWarning):
-    """No strength that was tried kept the disparity on the validation rows below the limit.
+    """No strength that was tried could be shown to keep the disparity below the limit.
+
+    The message says how far it is off, and what would help: more rows, or which looser limit.
 
     Examples
     --------
     >>> import warnings
     >>> from likeforlike import FairClassifier, UnmetLimitWarning
-    >>> rows, sex = [[0.0], [1.0]] * 40, ["f", "m"] * 40
+    >>> rows, sex = [[0.0], [1.0]] * 50, ["f", "m"] * 50
     >>> model = FairClassifier(max_disparity=1e-9, max_epochs=1)
     >>> with warnings.catch_warnings(action="ignore", category=UnmetLimitWarning):
-    ...     model = model.fit(rows, [0, 1] * 40, sensitive_features=sex)
+    ...     model = model.fit(rows, [0, 1] * 50, sensitive_features=sex)
     """
 
 

@@ -22,7 +22,8 @@ from torch.utils.data import DataLoader, TensorDataset
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.nn import CellBatchSampler
-from likeforlike.nn._batches import batch_rows, even_order
+from likeforlike.nn._batches import batch_rows
+from likeforlike.penalties._even_order import even_order
 
 CELLS: dict[str, list[int]] = {
     "one": [57],

@@ -29,11 +29,8 @@ from likeforlike.baselines._adversarial_training import Batch, Players, Schedule
 from likeforlike.baselines._adversary import Guess, Opponent, guess_losses
 from likeforlike.baselines._estimator import ContestEstimator, Task, check_choice
 from likeforlike.baselines._projection import debiased
-from likeforlike.estimators._network_estimator import (
-    NetworkClassifier,
-    NetworkRegressor,
-    check_sizes,
-)
+from likeforlike.estimators._checks import check_sizes
+from likeforlike.estimators._network_estimator import NetworkClassifier, NetworkRegressor
 from likeforlike.nn._data import Rows
 from likeforlike.nn._objectives import Loss, losses
 from likeforlike.nn._training import Follow, Trained

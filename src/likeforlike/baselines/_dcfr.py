@@ -30,11 +30,8 @@ from likeforlike.baselines._adversarial_training import (
 )
 from likeforlike.baselines._adversary import Guess, Opponent, guess_losses
 from likeforlike.baselines._estimator import ContestEstimator, Task, check_choice
-from likeforlike.estimators._network_estimator import (
-    NetworkClassifier,
-    NetworkRegressor,
-    check_count,
-)
+from likeforlike.estimators._checks import check_count
+from likeforlike.estimators._network_estimator import NetworkClassifier, NetworkRegressor
 from likeforlike.nn._data import Rows
 from likeforlike.nn._objectives import Loss, losses
 from likeforlike.nn._stacked import StackedMLP

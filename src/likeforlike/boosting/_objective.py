@@ -30,18 +30,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from likeforlike._arrays import FloatArray
-from likeforlike.boosting._losses import scored
 from likeforlike.boosting._penalised import PenalisedLoss, at_least_zero
+from likeforlike.boosting._problem import BoostedRows, Problem, curved
 from likeforlike.disparity._columns import Column
 from likeforlike.errors import InputError
-
-# Trees divide by sums of second derivatives. XGBoost has the same floor for its logistic loss.
-_FLOOR = 1e-16
-# How much of n_w * (mean loss + strength * V) is handed over; see above.
-_SCALE = {"logistic": 1.0, "squared": 0.5}
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,19 +74,8 @@ class FairObjective(PenalisedLoss):
     ) -> tuple[FloatArray, FloatArray]:
         """Gradient and positive second derivative, both of shape (n,)."""
         call = self._read(first, second, sample_weight)
-        at = scored(self.loss, call.raw, call.targets)
-        with np.errstate(over="ignore", invalid="ignore"):
-            gradient, hessian = call.weight * at.gradients, call.weight * at.curvatures
-            if self.strength:
-                _, slopes = self.penalty.stacked(at.scores[None], call.layout)
-                pull = self.strength * call.weight.sum()
-                bound = self.learning_rate * self.penalty.curvature(at.scores, call.layout)
-                gradient = gradient + pull * slopes[0] * at.slopes
-                hessian = hessian + pull * bound * at.slopes**2
-        if not (np.isfinite(gradient).all() and np.isfinite(hessian).all()):
-            raise InputError(
-                "the derivatives are too large to be held: scale the target or the weights, or "
-                "lower the strength."
-            )
-        scale = _SCALE[self.loss]
-        return scale * gradient, np.maximum(scale * hessian, _FLOOR)
+        rows = BoostedRows(call.targets, call.weight, call.layout)
+        problem = Problem(self.loss, self.penalty, self.strength, float(self.learning_rate), 0.0)
+        at = problem.at(rows, call.raw)
+        moved = self.penalty.moved(call.layout)
+        return at.gradient, curved(problem, rows, at, moved).bound

@@ -49,6 +49,10 @@ def sweep_command(
     model: Annotated[
         Path | None, typer.Option(help="Write the model named by --max-disparity here, as JSON.")
     ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Work on the Dask cluster whose scheduler is there."),
+    ] = None,
     separator: Separator = None,
     encoding: Encoding = None,
     null_value: NullValues = None,
@@ -64,6 +68,8 @@ def sweep_command(
     from likeforlike.datasets import dataset_of_table
     from likeforlike.datasets._table_file import read_table
     from likeforlike.experiments import Task, fit_model, named_methods, sweep
+    from likeforlike.experiments._dask import dask_executor
+    from likeforlike.experiments._saving import check_keepable
     from likeforlike.experiments._sweep_panels import sweep_svg
     from likeforlike.files._csv import CsvOptions
     from likeforlike.files._writing import check_writable, write_whole
@@ -85,6 +91,9 @@ def sweep_command(
         method or ["none", "legitimate-only", "fairleap", "fairbit"],
         strength or [0.1, 0.3, 1.0, 3.0, 10.0, 30.0],
     )
+    if model is not None:
+        for each in methods:
+            check_keepable(each)
     terminal = Terminal()
     if left_out:
         read_as = f" Read as missing: {null_words(table.nulls)}." if table.nulls else ""
@@ -92,9 +101,14 @@ def sweep_command(
             f"{left_out:,} of {table.frame.height:,} rows lack a value and are left out.{read_as}"
         )
     task = Task(data, max_epochs=epochs, patience=max(1, epochs // 5))
-    with training_bar() as progress:
+    with dask_executor(dask) as executor, training_bar() as progress:
         finished = sweep(
-            task, methods, seeds=seeds, journal=out / "journal.jsonl", progress=progress
+            task,
+            methods,
+            seeds=seeds,
+            journal=out / "journal.jsonl",
+            executor=executor,
+            progress=progress,
         )
     finished.write(out)
     try:

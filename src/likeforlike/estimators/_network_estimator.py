@@ -6,32 +6,25 @@ a network is trained is left to `estimators` and `baselines`.
 
 from __future__ import annotations
 
-import warnings
-from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from abc import abstractmethod
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._extras import extra
-from likeforlike.disparity._columns import (
-    Codes,
-    Column,
-    encode_columns,
-    refuse_masked,
-    same_length,
-    weights,
-)
-from likeforlike.errors import InputError, UnpenalisedWarning
-from likeforlike.estimators._sklearn import BaseEstimator, ClassifierMixin, RegressorMixin
+from likeforlike.disparity._columns import refuse_masked
+from likeforlike.errors import InputError
+from likeforlike.estimators._checks import check_count, class_factors, refuse_unknown
+from likeforlike.estimators._grouped import GroupedEstimator, Inputs, Targets, Told
+from likeforlike.estimators._sklearn import ClassifierMixin, RegressorMixin, Tags
 from likeforlike.inference import DistanceEstimate
 from likeforlike.nn._fit import Fitted, Table
 from likeforlike.nn._objectives import Loss
-from likeforlike.penalties import Layout, SoftGroups
+from likeforlike.penalties import Layout
 from likeforlike.transport._scale import Scale
 
 with extra("train"):
@@ -48,7 +41,7 @@ class Learned(NamedTuple):
     outputs: int
 
 
-class NetworkEstimator(BaseEstimator, ABC):
+class NetworkEstimator(GroupedEstimator):
     """An estimator with a network inside: what does not depend on how it is trained."""
 
     learning_rate: float | None
@@ -92,87 +85,73 @@ class NetworkEstimator(BaseEstimator, ABC):
         if self.learning_rate is not None and not self.learning_rate > 0.0:
             raise InputError(f"learning_rate must be more than 0, not {self.learning_rate!r}.")
 
-    def _layout(
-        self, size: int, sensitive: Column | None, legitimate: Column | None
-    ) -> Layout | None:
-        """Layout of the rows; `None`, with a warning, where nobody said who is in which group."""
-        if sensitive is None:
-            if legitimate is not None:
-                raise InputError("legitimate_features are of no use without sensitive_features.")
-            if self._needs_groups():
-                warnings.warn(
-                    "fit was called without sensitive_features, so the model is trained "
-                    "as if there were no groups.",
-                    UnpenalisedWarning,
-                    stacklevel=3,
-                )
-            return None
-        group = _groups(sensitive, size)
-        level = None
-        if legitimate is not None:
-            level = encode_columns(legitimate, "legitimate_features", size)
-        layout = Layout.of_codes(group, level)
-        self._check_layout(layout)
-        return layout
-
     @abstractmethod
     def _learned(self, y: npt.NDArray[Any]) -> Learned:
         """What is learned of the checked targets y (n,)."""
 
-    def fit(
-        self,
-        X: Any,  # noqa: N803, ANN401
-        y: Any,  # noqa: ANN401
-        *,
-        sensitive_features: Column | None = None,
-        legitimate_features: Column | None = None,
-        sample_weight: Column | None = None,
-    ) -> Self:
-        """Fit to inputs X (n, d) and classes or targets y (n,).
-
-        Parameters
-        ----------
-        X, y : inputs, and classes or targets.
-        sensitive_features : (n,) labels of the groups, several columns, or `SoftGroups`; without
-            them the model is trained without regard to groups, with a warning.
-        legitimate_features : (n,) labels of the levels, or several columns.
-        sample_weight : (n,) numbers >= 0.
-        """
-        with _all_or_nothing(self):
-            refuse_masked(X, "X")
-            refuse_masked(y, "y")
-            X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=self._numeric)  # noqa: N806
-            targets, loss, outputs = self._learned(y)
-            layout = self._layout(len(X), sensitive_features, legitimate_features)
-            table = Table(X, targets, _weights(sample_weight, X), layout)
-            self._fit(table, loss, outputs)
-        return self
+    def _fit_told(self, inputs: Inputs, targets: Targets, told: Told) -> None:
+        refuse_unknown(targets, "y")
+        # Sums that scikit-learn tries first may overflow; it then looks at every value.
+        with np.errstate(over="ignore", invalid="ignore"):
+            given, y = validate_data(
+                self,
+                inputs,
+                targets,
+                dtype=np.float64,
+                y_numeric=self._numeric,
+                accept_sparse="csr",
+            )
+        size = len(y)
+        learned, loss, outputs = self._learned(y)
+        layout = told.layout(size, needed=self._needs_groups())
+        if layout is not None:
+            self._check_layout(layout)
+        held = told.held(size)
+        table = _counted(Table(_dense(given), learned, told.weights(size), layout, held))
+        self._fit(self._loss_weighted(table), loss, outputs)
 
     def _fit(self, table: Table, loss: Loss, outputs: int) -> None:
         """Train, then set the fitted attributes, all at once."""
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        table = self._prepared(_counted(table))
+        table = self._prepared(table)
         fitted = self._fit_table(table, loss, outputs, seed)
         self._fitted = fitted
         self.strength_ = 0.0 if table.layout is None else fitted.strength
         self.disparity_ = fitted.disparity
-        self.coverage_ = None if table.penalised is None else table.penalised.coverage()
+        self.coverage_ = fitted.coverage
         unit = Scale(size=fitted.scale.target_spread)
-        self.loss_curve_ = [unit.powered(float(epoch.loss.mean()), 2.0) for epoch in fitted.curve]
+        self.loss_curve_ = [unit.powered(loss, 2.0) for loss in fitted.curve]
         self.n_iter_ = len(fitted.curve)
 
-    def _scores(self, X: Any) -> FloatArray:  # noqa: N803, ANN401
+    def _scores(self, X: Inputs) -> FloatArray:  # noqa: N803
         """Scores of new rows, (n,) or (n, c), in the unit of the target."""
         check_is_fitted(self)
         refuse_masked(X, "X")
-        X = validate_data(self, X, reset=False, dtype=np.float64)  # noqa: N806
-        return self._fitted.scores(X)
+        given = validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr")
+        return self._fitted.scores(_dense(given))
+
+    def _loss_weighted(self, table: Table) -> Table:
+        """The table with what the loss of its rows is multiplied by; people count as before."""
+        return table
+
+    def __sklearn_tags__(self) -> Tags:
+        """What scikit-learn should know: sparse inputs are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
 class NetworkClassifier(ClassifierMixin, NetworkEstimator):
     """`predict_proba` and `predict` of a classifier."""
 
     classes_: npt.NDArray[Any]
+    class_weight: Mapping[Any, float] | str | None = None
+
+    def _loss_weighted(self, table: Table) -> Table:
+        factors = class_factors(self.class_weight, self.classes_[table.targets.astype(np.int64)])
+        if factors is None:
+            return table
+        return replace(table, weight=factors if table.weight is None else table.weight * factors)
 
     def _learned(self, y: npt.NDArray[Any]) -> Learned:
         check_classification_targets(y)
@@ -202,46 +181,21 @@ class NetworkRegressor(RegressorMixin, NetworkEstimator):
     _numeric = True
 
     def _learned(self, y: npt.NDArray[Any]) -> Learned:
-        return Learned(y.astype(np.float64), "squared", 1)
+        try:
+            targets = y.astype(np.float64)
+        except ValueError as error:
+            raise InputError(f"y must hold numbers: {error}.") from error
+        return Learned(targets, "squared", 1)
 
     def predict(self, X: Any) -> FloatArray:  # noqa: N803, ANN401
         """Predicted targets for the rows of X (n, d), shape (n,)."""
         return self._scores(X)
 
 
-def _groups(sensitive: Column, size: int) -> Codes | SoftGroups:
-    """Groups of the rows, as they are told: by labels, or by probabilities."""
-    if not isinstance(sensitive, SoftGroups):
-        return encode_columns(sensitive, "sensitive_features", size)
-    same_length(size, len(sensitive), "sensitive_features")
-    return sensitive
-
-
-def check_count(name: str, value: object) -> None:
-    """Raise unless a setting is an integer of 1 or more."""
-    if not isinstance(value, int | np.integer) or value < 1:
-        raise InputError(f"{name} must be an integer of 1 or more, not {value!r}.")
-
-
-def check_sizes(name: str, sizes: object) -> None:
-    """Raise unless a setting lists integers of 1 or more, which may be none."""
-    if not isinstance(sizes, Sequence | np.ndarray) or isinstance(sizes, str | bytes):
-        raise InputError(f"{name} must list the sizes of layers, as (50, 20), not {sizes!r}.")
-    for place, size in enumerate(sizes):
-        check_count(f"{name}[{place}]", size)
-
-
-@contextmanager
-def _all_or_nothing(estimator: NetworkEstimator) -> Iterator[None]:
-    """Check the settings; a fit that fails or is interrupted leaves the estimator as it was."""
-    before = dict(vars(estimator))
-    estimator._check_settings()
-    try:
-        yield
-    except BaseException:
-        estimator.__dict__.clear()
-        estimator.__dict__.update(before)
-        raise
+def _dense(inputs: Inputs) -> FloatArray:
+    """Inputs (n, d) as an array: they are standardised, which leaves no zeros."""
+    dense: FloatArray = inputs.toarray() if hasattr(inputs, "toarray") else inputs
+    return dense
 
 
 def _counted(table: Table) -> Table:
@@ -252,10 +206,3 @@ def _counted(table: Table) -> Table:
     if table.layout is None or table.weight is None:
         return table
     return replace(table, layout=table.layout.weighted(table.weight))
-
-
-def _weights(sample_weight: Column | None, X: FloatArray) -> FloatArray | None:  # noqa: N803
-    if sample_weight is None:
-        return None
-    refuse_masked(sample_weight, "sample_weight")
-    return weights(np.asarray(sample_weight), "sample_weight", len(X))

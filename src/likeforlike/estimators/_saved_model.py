@@ -7,7 +7,10 @@ without torch, and nothing in it is executed.
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -193,12 +196,21 @@ def _check_layers(weights: tuple[FloatArray, ...], width: int) -> None:
 
 
 def _texts(column: Any, label: str) -> pl.Series:  # noqa: ANN401
+    if isinstance(column, list | tuple) or getattr(column, "dtype", None) == np.dtype(object):
+        _refuse_no_numbers(column, label)
     try:
         return pl.Series(column).cast(pl.String)
     # polars calls decimals beyond 128 bits a RuntimeError.
     except (TypeError, ValueError, RuntimeError, OverflowError, pl.exceptions.PolarsError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"{label} must be a column of values: {reason}.") from error
+
+
+def _refuse_no_numbers(items: Iterable[object], label: str) -> None:
+    """Refuse decimals that are no numbers: polars does not complain of them, it panics."""
+    for row, item in enumerate(items):
+        if isinstance(item, Decimal) and not item.is_finite():
+            raise InputError(f"{label} has the value {item} in row {row}, which is no number.")
 
 
 def _column(table: Any, name: str) -> Any:  # noqa: ANN401
@@ -248,7 +260,8 @@ def read_document(path: Path, what: str, says: str) -> dict[str, Any]:
             raise InputError(f"{path} is not a {what}: it is not a file.")
         if path.stat().st_size > _LARGEST_FILE:
             raise InputError(f"{path} is not a {what}: it has more than {_LARGEST_FILE:,} bytes.")
-        document = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        document = json.loads(text, parse_float=_finite, parse_constant=_finite)
     except OSError as error:
         raise InputError(f"the {what} {path} cannot be read: {error.strerror}.") from error
     except RecursionError as error:
@@ -260,6 +273,14 @@ def read_document(path: Path, what: str, says: str) -> dict[str, Any]:
     if not isinstance(document, dict) or document.get("format") != says:
         raise InputError(f"{path} is not a {what}: it does not say {says!r}.")
     return document
+
+
+def _finite(text: str) -> float:
+    """A number of a document; what JSON cannot hold could not be written again."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is no finite number")
+    return value
 
 
 def _model(document: dict[str, Any]) -> SavedModel:

@@ -9,6 +9,8 @@ from likeforlike._extras import extra
 if TYPE_CHECKING:
     from typing import Any, Self
 
+    Tags = Any
+
     class BaseEstimator:
         """What every estimator has."""
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
         def set_params(self, **settings: object) -> Self: ...
         def set_fit_request(self, **requests: bool) -> Self: ...
         def set_transform_request(self, **requests: bool) -> Self: ...
-        def __sklearn_tags__(self) -> Any: ...  # noqa: ANN401
+        def __sklearn_tags__(self) -> Tags: ...
 
     class ClassifierMixin:
         """What every classifier has."""
@@ -52,6 +54,7 @@ else:
             RegressorMixin,
             TransformerMixin,
         )
+        from sklearn.utils import Tags
 
 __all__ = [
     "BaseEstimator",
@@ -59,5 +62,6 @@ __all__ = [
     "MetaEstimatorMixin",
     "OneToOneFeatureMixin",
     "RegressorMixin",
+    "Tags",
     "TransformerMixin",
 ]

@@ -18,8 +18,8 @@ from likeforlike.disparity._cdd_wass import cdd_wass
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes
 from likeforlike.errors import LevelCostWarning
+from likeforlike.limits._held_rows import validation_disparity
 from likeforlike.nn._objectives import Loss
-from likeforlike.nn._validation import validation_disparity
 from likeforlike.penalties import Layout
 
 MEASURED = (

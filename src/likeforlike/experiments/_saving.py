@@ -35,17 +35,12 @@ def fit_model(task: Task, method: Method, *, strength: float, seed: int = 0) -> 
     >>> model.scores(loans.frame).shape
     (500,)
     """
-    if not isinstance(method, NetworkMethod):
-        raise InputError(
-            f"{method.name!r} is more than a network, so it cannot be kept as one; fit "
-            "QuantileRepair, ConditionalBarycentre, UnawareRepair or Decisions yourself "
-            "(likeforlike.postprocess.write_repair keeps the last two)."
-        )
+    network_method = check_keepable(method)
     if task.encoding != "one-hot":
         raise InputError("only models of one-hot inputs can be kept.")
-    visible = method.seen(task)
+    visible = network_method.seen(task)
     parts = visible.split([seed])
-    network = replace(method, strengths=(strength,)).networks(visible, parts)
+    network = replace(network_method, strengths=(strength,)).networks(visible, parts)
     matrix = visible.data.inputs(with_sensitive=visible.with_sensitive).matrix[parts.train_rows[0]]
     mean, spread = input_scale(matrix)
     return SavedModel(
@@ -56,6 +51,17 @@ def fit_model(task: Task, method: Method, *, strength: float, seed: int = 0) -> 
         visible.data.task,
         {"method": method.name, "strength": strength, "seed": seed},
     )
+
+
+def check_keepable(method: Method) -> NetworkMethod:
+    """A method whose runs can be kept as models; an `InputError` if it is more than a network."""
+    if not isinstance(method, NetworkMethod):
+        raise InputError(
+            f"{method.name!r} is more than a network, so it cannot be kept as one; leave it out, "
+            "or fit QuantileRepair, ConditionalBarycentre, UnawareRepair or Decisions yourself "
+            "(likeforlike.postprocess.write_repair keeps the last two)."
+        )
+    return method
 
 
 def _columns(task: Task) -> tuple[InputColumn, ...]:

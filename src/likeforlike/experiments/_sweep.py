@@ -1,4 +1,4 @@
-"""A sweep: methods x strengths x seeds on one task, resumable, in several processes.
+"""A sweep: methods x strengths x seeds on one task, resumable, in several processes or elsewhere.
 
 Work is cut into *units*: one method with all its strengths on a few seeds, trained as one stack. A
 unit is always the same whatever else runs, so a sweep that was killed and started again ends with
@@ -8,6 +8,8 @@ exactly the results of one that was not. Finished units go to the journal at onc
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +17,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from likeforlike.errors import InputError
+from likeforlike.experiments._executor import check_executor, finished_elsewhere
 from likeforlike.experiments._frontier import Frontier
 from likeforlike.experiments._journal import Journal
 from likeforlike.experiments._marks import mark_of
@@ -110,6 +113,7 @@ def sweep(
     seeds: int = 5,
     journal: Path | str,
     workers: int | None = None,
+    executor: Executor | None = None,
     seeds_in_unit: int = 2,
     progress: Callable[[int, int], None] | None = None,
 ) -> Sweep:
@@ -122,6 +126,8 @@ def sweep(
     seeds : how many splits.
     journal : file of finished runs. If it has some of this sweep, they are not repeated.
     workers : processes; as many as there are cores if `None`. Less than two work in this one.
+    executor : work there instead: anything with the `submit` of `concurrent.futures`, such as
+        Dask's `Client.get_executor()`. It is not shut down. Runs are the same to the last bit.
     seeds_in_unit : how many seeds are trained as one stack.
     progress : called with the units done and all units.
 
@@ -140,15 +146,24 @@ def sweep(
     (6, 3)
     """
     units = units_of(task, methods, seeds, seeds_in_unit)
+    if executor is not None:
+        check_executor(executor, workers)
     with Journal(journal) as kept:
         check_settings(kept, task, methods)
         waiting = [unit for unit in units if unit.key not in kept]
         done = len(units) - len(waiting)
-        for unit, entry in finished(waiting, n_threads() if workers is None else workers):
-            kept.add(unit.key, entry)
-            done += 1
-            if progress is not None:
-                progress(done, len(units))
+        results = (
+            finished(waiting, n_threads() if workers is None else workers)
+            if executor is None
+            else finished_elsewhere(waiting, executor)
+        )
+        # Closed whatever happens here: whoever interrupts a sweep leaves nothing running.
+        with closing(results):
+            for unit, entry in results:
+                kept.add(unit.key, entry)
+                done += 1
+                if progress is not None:
+                    progress(done, len(units))
         return gathered(units, dict(kept))
 
 

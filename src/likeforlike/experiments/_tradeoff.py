@@ -13,8 +13,8 @@ from likeforlike.experiments._repairing import plain_scores, repaired_scores
 from likeforlike.experiments._run_metrics import predictive_performance
 from likeforlike.experiments._split import Split
 from likeforlike.experiments._task import network_scores
+from likeforlike.limits._held_rows import validation_disparity
 from likeforlike.nn._training import Recipe
-from likeforlike.nn._validation import validation_disparity
 
 
 @dataclass(frozen=True, slots=True)

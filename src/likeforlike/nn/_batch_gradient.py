@@ -6,11 +6,11 @@ import numpy as np
 import torch
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.nn._batches import even_order
 from likeforlike.nn._data import Rows
 from likeforlike.nn._objectives import Loss, scores_of
 from likeforlike.nn._stacked import StackedMLP
 from likeforlike.penalties import Layout, Penalty, SlopeField
+from likeforlike.penalties._even_order import even_order
 
 
 def penalise(penalty: Penalty, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
@@ -86,7 +86,7 @@ class BatchSlopes:
         sample = self._next_sample()
         inputs, layout = self._rows.inputs_of(sample), self._rows.layout.take(sample)
         computed = scores_of(network.predict(inputs, splits), self._loss)
-        scores, precision = computed.double().numpy(), torch.finfo(computed.dtype).eps
+        scores, precision = computed.cpu().double().numpy(), torch.finfo(computed.dtype).eps
         moved = np.stack([self._penalty.moved(layout.of_model(k)) for k in range(len(sample))])
         if self._rows.splits > 1:
             layout, moved = layout.for_members(splits), moved[splits]

@@ -1,9 +1,4 @@
-"""Batches in which every cell has its share of rows.
-
-Rows are put in a random order in which each cell is spread evenly: the r-th row of a cell of n rows
-(in random order) goes to place (r + u) / n, with u uniform and the same for the cell. Any stretch
-of the order then holds a proportional sample of all cells.
-"""
+"""Batches in which every cell has its share of rows, by `penalties._even_order`."""
 
 from __future__ import annotations
 
@@ -16,20 +11,7 @@ from likeforlike._arrays import IntArray
 from likeforlike.disparity._columns import Column
 from likeforlike.errors import InputError
 from likeforlike.penalties import Layout
-
-
-def even_order(cells: IntArray, rng: np.random.Generator) -> IntArray:
-    """A random order of the rows in which every cell is spread evenly, shape (n,)."""
-    mixed = rng.permutation(cells.size)
-    by_cell = mixed[np.argsort(cells[mixed], kind="stable")]
-    sizes = np.bincount(cells)
-    begins = np.cumsum(sizes) - sizes
-    in_order = cells[by_cell]
-    place = (np.arange(cells.size) - begins[in_order] + rng.random(sizes.size)[in_order]) / sizes[
-        in_order
-    ]
-    order: IntArray = by_cell[np.argsort(place, kind="stable")]
-    return order
+from likeforlike.penalties._even_order import even_order
 
 
 def batch_rows(cells: IntArray, batch_size: int, rng: np.random.Generator) -> IntArray:

@@ -73,4 +73,6 @@ class Rows:
 
 
 def _taken(part: Tensor, rows: IntArray) -> Tensor:
+    if len(part) == 1:
+        return part[0].index_select(0, torch.from_numpy(rows[0]).to(part.device))[None]
     return part[torch.arange(len(part))[:, None], torch.from_numpy(rows)]

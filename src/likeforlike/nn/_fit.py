@@ -7,29 +7,26 @@ a strength is multiplied by σ^{p-2} inside.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
-from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.errors import InputError, UnmetLimitWarning
+from likeforlike._arrays import BoolArray, FloatArray, IntArray
+from likeforlike.errors import InputError
 from likeforlike.inference import DistanceEstimate
-from likeforlike.nn._batches import even_order
+from likeforlike.limits._held_rows import HeldRows
+from likeforlike.limits._limit import Candidate, Limit, Trial, keep_limit
 from likeforlike.nn._data import Rows
-from likeforlike.nn._limit_search import Candidate, Path, search_path
 from likeforlike.nn._objectives import Loss, scores_of
 from likeforlike.nn._stacked import StackedMLP
-from likeforlike.nn._training import Epoch, Follow, Recipe, Trained, evaluate, train
-from likeforlike.nn._validation import estimated_size, smooth_disparity, validation_disparity
+from likeforlike.nn._stacked_module import Module, StackedModule, seeded
+from likeforlike.nn._training import Follow, Recipe, Trained, evaluate, train
 from likeforlike.penalties import Layout
+from likeforlike.penalties._held_out import SMALL, held_out
 from likeforlike.transport._scale import Scale as ScoreScale
 from likeforlike.transport._scale import means_and_spreads, unit_weights
-
-# Fewer rows than this are too few to hold any back.
-_SMALL = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +39,7 @@ class Table:
     targets : (n,) floats, or classes as integers.
     weight : (n,) positive floats, or `None`.
     layout : groups and levels, or `None` where there is nothing to penalise.
+    validation : (n,) truth values, rows to hold back to stop training, or `None`: a share of all.
     prepared : the layout as the penalty takes it, where that is another one.
     """
 
@@ -49,6 +47,7 @@ class Table:
     targets: FloatArray | IntArray
     weight: FloatArray | None
     layout: Layout | None
+    validation: BoolArray | None = None
     prepared: Layout | None = None
 
     @property
@@ -63,6 +62,7 @@ class Table:
             self.targets[rows],
             None if self.weight is None else self.weight[rows],
             None if self.layout is None else self.layout.take(rows),
+            None if self.validation is None else self.validation[rows],
             None if self.prepared is None else self.prepared.take(rows),
         )
 
@@ -86,18 +86,22 @@ class Fitted:
     network : a stack of one.
     scale, loss : what surrounds it.
     strength : what it was trained with.
+    curve : loss on the validation rows after every epoch of its training.
+    disparity : on the validation rows, or on the limit rows; `None` without groups.
+    coverage : share of each group that could be compared there; `None` without groups.
     path : strengths tried for a limit.
-    curve : what every epoch found.
-    disparity : on the validation rows; `None` without groups.
+    complaint : what is to be said of a limit that was not met, or `None`.
     """
 
     network: StackedMLP
     scale: Scale
     loss: Loss
     strength: float
-    path: tuple[Candidate, ...]
-    curve: tuple[Epoch, ...]
+    curve: tuple[float, ...]
     disparity: DistanceEstimate | None
+    coverage: dict[Hashable, float] | None
+    path: tuple[Candidate, ...] = ()
+    complaint: str | None = None
 
     @torch.no_grad()
     def scores(self, inputs: FloatArray) -> FloatArray:
@@ -105,7 +109,7 @@ class Fitted:
         with np.errstate(over="ignore"):
             scaled = (inputs - self.scale.mean) / self.scale.spread
         dtype = self.network.weights[0].dtype
-        outputs = self.network(torch.tensor(scaled, dtype=dtype)[None])
+        outputs = self.network.eval()(torch.tensor(scaled, dtype=dtype)[None])
         plain: FloatArray = scores_of(outputs, self.loss)[0].double().numpy()
         with np.errstate(over="ignore"):
             scores = self.scale.target_mean + self.scale.target_spread * plain
@@ -119,6 +123,27 @@ class Fitted:
 
 
 @dataclass(frozen=True, slots=True)
+class Member:
+    """One network of a stack that was trained."""
+
+    trained: Trained
+    place: int
+
+    def network(self) -> StackedMLP:
+        """The network alone, as a stack of one."""
+        return self.trained.network.select(torch.tensor([self.place]))
+
+    def curve(self, patience: int | None = None) -> tuple[float, ...]:
+        """Loss after every epoch until it stopped; the stack may have gone on without it."""
+        last = np.inf if patience is None else int(self.trained.best_epoch[self.place]) + patience
+        return tuple(
+            float(epoch.loss[epoch.members == self.place][0])
+            for epoch in self.trained.curve
+            if epoch.number <= last and self.place in epoch.members
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Prepared:
     """Rows to learn from and rows held back, standardised.
 
@@ -127,62 +152,86 @@ class Prepared:
     rows, validation : one data set each; the same one if none could be held back.
     scale : of the rows to learn from.
     loss : of the networks to come.
-    layout : groups and levels of the validation rows as they were given; `None` if nobody said.
+    held : groups and levels of the validation rows; `None` if nobody said.
+    limit_rows, judging : rows held back to judge a limit, and their groups and levels, or `None`.
     """
 
     rows: Rows
     validation: Rows
     scale: Scale
     loss: Loss
-    layout: Layout | None
+    held: HeldRows | None
+    limit_rows: Rows | None = None
+    judging: HeldRows | None = None
 
     @property
     def grouped(self) -> bool:
         """Whether anybody said who is in which group."""
-        return self.layout is not None
-
-    def estimate(self, scores: FloatArray) -> DistanceEstimate:
-        """Disparity of the scores that a network gives the validation rows.
-
-        It is the smooth one where the penalty compares along a number.
-        """
-        assert self.layout is not None
-        whole = self.scale.target_mean + self.scale.target_spread * scores
-        if self.validation.layout.away.size:
-            return smooth_disparity(whole, self.layout)
-        return validation_disparity(whole, self.layout)
-
-    def disparity(self, scores: FloatArray) -> DistanceEstimate | None:
-        """The same, or `None` where groups are not known or never meet."""
-        if not self.grouped or not any(self.validation.layout.coverage().values()):
-            return None
-        return self.estimate(scores)
+        return self.held is not None
 
     @torch.no_grad()
-    def fitted(
-        self,
-        network: StackedMLP,
-        strength: float,
-        curve: Sequence[Epoch],
-        path: tuple[Candidate, ...] = (),
-    ) -> Fitted:
-        """A trained stack of one, with its disparity on the validation rows."""
-        scores = scores_of(network(self.validation.inputs), self.loss)[0].double().numpy()
-        disparity = self.disparity(scores)
-        return Fitted(network, self.scale, self.loss, strength, path, tuple(curve), disparity)
+    def scores(self, network: StackedMLP, rows: Rows) -> FloatArray:
+        """Scores (m, n) or (m, n, c) that networks give some rows, in the unit of the target."""
+        outputs = network.predict(rows.inputs, np.zeros(network.members, np.int64))
+        plain: FloatArray = scores_of(outputs, self.loss).cpu().double().numpy()
+        return self.scale.target_mean + self.scale.target_spread * plain
+
+    def fitted(self, member: Member, strength: float, patience: int | None = None) -> Fitted:
+        """A trained network, with its disparity on the validation rows."""
+        network, curve = member.network(), member.curve(patience)
+        disparity, coverage = None, None
+        if self.held is not None:
+            coverage = self.held.coverage()
+            # Groups that never meet there cannot be compared.
+            if any(coverage.values()):
+                disparity = self.held.disparity(self.scores(network, self.validation)[0])
+        kept = network.cpu()
+        return Fitted(kept, self.scale, self.loss, strength, curve, disparity, coverage)
 
 
-def prepare(table: Table, loss: Loss, validation_fraction: float, seed: int) -> Prepared:
+def prepare(
+    table: Table,
+    loss: Loss,
+    validation_fraction: float,
+    seed: int,
+    *,
+    limit_fraction: float = 0.0,
+    device: str | None = None,
+) -> Prepared:
     """Hold back some rows of a table and standardise all of them by the others."""
-    held = _held_out(table, loss, validation_fraction, seed)
-    seen = table.take(np.setdiff1d(np.arange(len(table.inputs)), held))
+
+    def tensors(part: Table) -> Rows:
+        return _tensors(part, scale, loss, dtype, device)
+
+    held, judging = _held_out(table, loss, (validation_fraction, limit_fraction), seed)
+    others = np.setdiff1d(np.arange(len(table.inputs)), np.concatenate([held, judging]))
+    seen = table.take(others)
     scale = _scale_of(seen, loss)
     # So few rows that none are held back afford double precision.
     dtype = torch.float32 if held.size else torch.float64
-    rows = _tensors(seen, scale, loss, dtype)
-    back = table.take(held) if held.size else seen
-    validation = _tensors(back, scale, loss, dtype) if held.size else rows
-    return Prepared(rows, validation, scale, loss, back.layout)
+    rows = tensors(seen)
+    if not held.size:
+        return Prepared(rows, rows, scale, loss, _held_rows(seen))
+    back = table.take(held)
+    validation = tensors(back)
+    if not judging.size:
+        return Prepared(rows, validation, scale, loss, _held_rows(back))
+    last = table.take(judging)
+    return Prepared(
+        rows,
+        validation,
+        scale,
+        loss,
+        _held_rows(back),
+        tensors(last),
+        _held_rows(last),
+    )
+
+
+def _held_rows(table: Table) -> HeldRows | None:
+    if table.layout is None or table.penalised is None:
+        return None
+    return HeldRows(table.layout, table.penalised)
 
 
 def _unit(order: float, scale: Scale) -> float:
@@ -202,75 +251,89 @@ def fit_network(
     sizes: tuple[int, ...],
     *,
     strength: float,
-    limit: float | None,
+    limit: Limit | None,
     validation_fraction: float,
+    limit_fraction: float,
     seed: int,
+    module: Module | None = None,
+    device: str | None = None,
     follow: Follow | None = None,
 ) -> Fitted:
     """Fit one network with a strength, or within a limit of its disparity."""
-    ready = prepare(table, recipe.loss, validation_fraction, seed)
+    if table.layout is None:
+        limit = None
+    share = 0.0 if limit is None else limit_fraction
+    ready = prepare(
+        table, recipe.loss, validation_fraction, seed, limit_fraction=share, device=device
+    )
     unit = 1.0 if recipe.penalty is None else _unit(recipe.penalty.order, ready.scale)
-    curve: list[Epoch] = []
 
-    def note(epoch: Epoch) -> None:
-        curve.append(epoch)
-        if follow is not None:
-            follow(epoch)
+    def stack(members: int) -> StackedMLP:
+        if module is None:
+            return StackedMLP([seed] * members, sizes)
+        return StackedModule(module, members, sizes[0], sizes[-1], seed)
 
     def trained(strengths: FloatArray) -> Trained:
-        return train(
-            StackedMLP([seed] * strengths.size, sizes).to(ready.rows.inputs.dtype),
-            ready.rows,
-            ready.validation,
-            recipe,
-            strengths=strengths * unit,
-            seeds=np.array([seed]),
-            follow=note,
-        )
+        # A module may draw while it is trained, as layers that drop units do.
+        with seeded(seed):
+            return train(
+                stack(strengths.size).to(ready.rows.inputs),
+                ready.rows,
+                ready.validation,
+                recipe,
+                strengths=strengths * unit,
+                seeds=np.array([seed]),
+                follow=follow,
+            )
 
-    if limit is None or not ready.grouped:
-        return ready.fitted(trained(np.array([strength])).network, strength, curve)
-    path = _within(limit, ready, recipe, trained)
-    network = path.trained.network.select(torch.tensor([path.member]))
-    return ready.fitted(network, path.chosen.strength, curve, path.candidates)
+    if limit is None:
+        return ready.fitted(Member(trained(np.array([strength])), 0), strength, recipe.patience)
+    return _within(limit, ready, recipe, trained)
 
 
 def _within(
-    limit: float, ready: Prepared, recipe: Recipe, trained: Callable[[FloatArray], Trained]
-) -> Path:
-    """Strengths that were tried for a limit; a warning if none of them meets it."""
+    limit: Limit, ready: Prepared, recipe: Recipe, trained: Callable[[FloatArray], Trained]
+) -> Fitted:
+    """The network that is taken for a limit, whether or not it is shown to hold it."""
+    if ready.held is None or ready.judging is None or ready.limit_rows is None:
+        raise InputError(
+            f"max_disparity needs rows on which to judge it, and {ready.rows.size} are too few to "
+            f"hold any back; give {SMALL} rows or more, or a strength instead."
+        )
 
-    def tried(strengths: FloatArray) -> tuple[Trained, list[Candidate]]:
+    def tried(strengths: FloatArray) -> list[Trial[Member]]:
         stack = trained(strengths)
-        splits = np.zeros(strengths.size, np.int64)
-        losses, _, scores = evaluate(stack.network, ready.validation, splits, recipe)
-        return stack, [
-            Candidate(float(strength), float(loss), estimated_size(ready.estimate(of_member)))
-            for strength, loss, of_member in zip(strengths, losses, scores, strict=True)
+        losses, _, _ = evaluate(
+            stack.network, ready.validation, np.zeros(strengths.size, np.int64), recipe
+        )
+        assert ready.limit_rows is not None
+        seen = ready.scores(stack.network, ready.validation)
+        judged = ready.scores(stack.network, ready.limit_rows)
+        return [
+            Trial(Member(stack, k), float(strength), float(losses[k]), seen[k], judged[k])
+            for k, strength in enumerate(strengths)
         ]
 
-    path = search_path(tried, limit)
-    if not path.met:
-        warnings.warn(
-            f"no strength kept the disparity on the validation rows at {limit:g} or below; the "
-            f"least was {path.chosen.disparity:.4g}, at strength {path.chosen.strength:g}.",
-            UnmetLimitWarning,
-            stacklevel=6,
-        )
-    return path
+    kept = keep_limit(limit, ready.held, ready.judging, tried)
+    member = kept.trial.model
+    return Fitted(
+        member.network().cpu(),
+        ready.scale,
+        ready.loss,
+        kept.chosen.strength,
+        member.curve(recipe.patience),
+        kept.disparity,
+        ready.judging.coverage(),
+        kept.candidates,
+        None if kept.met else kept.complaint(),
+    )
 
 
-def _held_out(table: Table, loss: Loss, fraction: float, seed: int) -> IntArray:
-    """Rows held back, with their share of every cell and of the classes inside it."""
-    size = len(table.inputs)
-    if size < _SMALL:
-        return np.empty(0, np.int64)
-    cells = np.zeros(size, np.int64) if table.penalised is None else table.penalised.strata[0]
-    if loss != "squared":
-        combined = cells * (int(table.targets.max()) + 1) + table.targets.astype(np.int64)
-        cells = np.unique(combined, return_inverse=True)[1]
-    order = even_order(cells, np.random.default_rng([seed, 2]))
-    return np.sort(order[: max(1, int(fraction * size))])
+def _held_out(table: Table, loss: Loss, shares: tuple[float, float], seed: int) -> list[IntArray]:
+    """Rows that stop training, and rows that judge a limit."""
+    layout = Layout.single(len(table.inputs)) if table.penalised is None else table.penalised
+    classes = None if loss == "squared" else table.targets
+    return held_out(layout, classes, shares, seed, table.validation)
 
 
 def _scale_of(table: Table, loss: Loss) -> Scale:
@@ -289,7 +352,9 @@ def _scale_of(table: Table, loss: Loss) -> Scale:
     return Scale(mean, spread, middle, height or 1.0)
 
 
-def _tensors(table: Table, scale: Scale, loss: Loss, dtype: torch.dtype) -> Rows:
+def _tensors(
+    table: Table, scale: Scale, loss: Loss, dtype: torch.dtype, device: str | None
+) -> Rows:
     """Rows of a table, standardised, as one data set of a stack."""
     size = len(table.inputs)
     with np.errstate(over="ignore"):
@@ -307,4 +372,5 @@ def _tensors(table: Table, scale: Scale, loss: Loss, dtype: torch.dtype) -> Rows
     if table.weight is not None:
         weight = torch.tensor(unit_weights(table.weight), dtype=dtype)[None]
     layout = Layout.single(size) if table.penalised is None else table.penalised
-    return Rows(inputs[None], wanted[None], layout, weight)
+    placed = None if weight is None else weight.to(device)
+    return Rows(inputs[None].to(device), wanted[None].to(device), layout, placed)

@@ -13,34 +13,58 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from likeforlike._arrays import FloatArray
 from likeforlike.disparity._columns import Column
 from likeforlike.errors import InputError
 from likeforlike.penalties import Layout, Penalty
 from likeforlike.penalties._layout import NothingToCompare
 
 
-class _Evaluate(torch.autograd.Function):
-    """Penalty of scores (n,) or (n, c), with the gradient kept for the way back."""
+class _Known(torch.autograd.Function):
+    """A value that is known, with a gradient that is known."""
 
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, penalty: Penalty, layout: Layout) -> Tensor:  # noqa: ANN401
-        plain = np.ascontiguousarray(scores.detach().cpu().double().numpy())
-        evaluate = penalty.stacked if plain.ndim == 1 else penalty.stacked_classes
-        values, gradients = evaluate(plain[None], layout)
-        gradient = torch.from_numpy(gradients[0]).to(scores)
-        if not torch.isfinite(gradient).all():
-            raise InputError(
-                f"the slopes of a penalty of order {penalty.order:g} are too large for "
-                f"{scores.dtype}; scale the scores, or check whether training diverged."
-            )
+    def forward(ctx: Any, scores: Tensor, value: float, gradient: Tensor) -> Tensor:  # noqa: ANN401
         ctx.save_for_backward(gradient)
-        return scores.new_tensor(values[0])
+        return scores.new_tensor(value)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, weight: Tensor) -> tuple[Tensor, None, None]:  # noqa: ANN401
         (gradient,) = ctx.saved_tensors
         return weight * gradient, None, None
+
+
+def known_loss(scores: Tensor, value: float, gradient: FloatArray, order: float) -> Tensor:
+    """A penalty of some order as a scalar tensor, with its gradient at the scores."""
+    there = torch.from_numpy(np.ascontiguousarray(gradient)).to(scores)
+    if not torch.isfinite(there).all():
+        raise InputError(
+            f"the slopes of a penalty of order {order:g} are too large for {scores.dtype}; scale "
+            "the scores, or check whether training diverged."
+        )
+    return cast(Tensor, _Known.apply(scores, value, there))  # type: ignore[no-untyped-call]
+
+
+def plain_scores(scores: Tensor) -> FloatArray:
+    """Scores (n,) or (n, c) as an array, checked."""
+    if scores.ndim not in (1, 2) or not scores.is_floating_point():
+        raise InputError(
+            f"scores must be a floating-point tensor of shape (n,) or (n, c), not "
+            f"{tuple(scores.shape)} of {scores.dtype}."
+        )
+    bad = torch.nonzero(~torch.isfinite(scores.detach()))
+    if len(bad):
+        raise InputError(
+            f"scores have {len(bad)} missing or infinite value(s), the first at row "
+            f"{int(bad[0, 0])}; did training diverge?"
+        )
+    return np.ascontiguousarray(scores.detach().cpu().double().numpy())
+
+
+def plain_column(column: Column | None) -> Column | None:
+    """A column as others take it: an array, if it is a tensor."""
+    return column.detach().cpu().numpy() if isinstance(column, Tensor) else column
 
 
 class PenaltyLoss(nn.Module):
@@ -87,18 +111,10 @@ class PenaltyLoss(nn.Module):
         scores : (n,) or (n, c) floating-point tensor of any type, on any device.
         groups, levels, sample_weight : (n,) each; tensors, arrays, lists or series.
         """
-        if scores.ndim not in (1, 2) or not scores.is_floating_point():
-            raise InputError(
-                f"scores must be a floating-point tensor of shape (n,) or (n, c), not "
-                f"{tuple(scores.shape)} of {scores.dtype}."
-            )
-        bad = torch.nonzero(~torch.isfinite(scores.detach()))
-        if len(bad):
-            raise InputError(
-                f"scores have {len(bad)} missing or infinite value(s), the first at row "
-                f"{int(bad[0, 0])}; did training diverge?"
-            )
-        layout = Layout.of_rows(_column(groups), _column(levels), _column(sample_weight))
+        plain = plain_scores(scores)
+        layout = Layout.of_rows(
+            plain_column(groups), plain_column(levels), plain_column(sample_weight)
+        )
         if layout.size != len(scores):
             raise InputError(f"groups has {layout.size} row(s), but scores have {len(scores)}.")
         try:
@@ -107,12 +123,11 @@ class PenaltyLoss(nn.Module):
         except NothingToCompare:
             self.thin_batches += 1
             return (scores * 0.0).sum()
-        return cast(Tensor, _Evaluate.apply(scores, self.penalty, layout))  # type: ignore[no-untyped-call]
+        evaluate = self.penalty.stacked if plain.ndim == 1 else self.penalty.stacked_classes
+        values, gradients = evaluate(plain[None], layout)
+        return known_loss(scores, float(values[0]), gradients[0], self.penalty.order)
 
     def extra_repr(self) -> str:
-        """The penalty inside."""
-        return repr(self.penalty)
-
-
-def _column(column: Column | None) -> Column | None:
-    return column.detach().cpu().numpy() if isinstance(column, Tensor) else column
+        """The penalty inside, and how many batches were too thin for it."""
+        thin = f", thin_batches={self.thin_batches}" if self.thin_batches else ""
+        return f"{self.penalty!r}{thin}"

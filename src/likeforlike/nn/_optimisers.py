@@ -32,7 +32,11 @@ class StackOptimiser(ABC):
         self.rate = rate
         self._weights = list(weights)
         self._memories = [
-            _Memory(torch.zeros_like(weight), torch.zeros_like(weight), torch.tensor(0.0))
+            _Memory(
+                torch.zeros_like(weight),
+                torch.zeros_like(weight),
+                weight.new_tensor(0.0, dtype=torch.float32),
+            )
             for weight in self._weights
         ]
 

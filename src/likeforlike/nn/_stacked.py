@@ -56,17 +56,10 @@ class StackedMLP(nn.Module):
     def forward(self, inputs: Tensor) -> Tensor:
         """Outputs (m, b, c) of every member for the inputs (m, b, d) or (1, b, d)."""
         weights = list(self.weights)  # parts of a `ParameterList` are dear
-        layers = list(zip(weights[::2], weights[1::2], strict=True))
         hidden = inputs.expand(self.members, -1, -1)
-        for weight, bias in layers[:-1]:
+        for weight, bias in zip(weights[:-2:2], weights[1:-2:2], strict=True):
             hidden = torch.relu(torch.baddbmm(bias, hidden, weight))
-        weight, bias = layers[-1]
-        if self.members == 1 and weight.dtype == torch.float32:
-            # A product with a single column rounds differently when it is the only one of its
-            # batch, and in single precision training magnifies that: a network alone takes the
-            # path of a stack.
-            return torch.baddbmm(*(part.expand(2, -1, -1) for part in (bias, hidden, weight)))[:1]
-        return torch.baddbmm(bias, hidden, weight)
+        return last_layer(weights[-1], hidden, weights[-2])
 
     @torch.no_grad()
     def predict(self, inputs: Tensor, splits: IntArray) -> Tensor:
@@ -104,6 +97,22 @@ class StackedMLP(nn.Module):
         """
         for mine, theirs in zip(self.weights, source.weights, strict=True):
             mine[members] = theirs[of_source]
+
+
+def last_layer(bias: Tensor, hidden: Tensor, weight: Tensor) -> Tensor:
+    """Outputs (m, b, c) of the last layer.
+
+    A product with a single column rounds differently when it is the only one of its batch, and in
+    single precision training magnifies that: a network alone takes the path of a stack.
+    """
+    if takes_two(weight):
+        return torch.baddbmm(*(part.expand(2, -1, -1) for part in (bias, hidden, weight)))[:1]
+    return torch.baddbmm(bias, hidden, weight)
+
+
+def takes_two(weight: Tensor) -> bool:
+    """Whether a last layer is computed as if there were two members."""
+    return weight.shape[0] == 1 and weight.dtype == torch.float32
 
 
 def _draw(seed: int, sizes: Sequence[int]) -> list[Tensor]:

@@ -5,10 +5,12 @@ Each member minimises
     loss(f) + strength * V(f)
 
 with Adam on batches in which every cell has its share, stops when the objective on validation rows
-has not improved for `patience` epochs, and gets its best weights back. The penalty is either
+has not improved for `patience` epochs, and gets its best weights back. On validation rows the
+penalty may be taken without what chance alone makes of it (`stopping`). In training it is either
 
 - read off a slope field (`penalties.field`) that is made from a large sample of rows every few
-  steps: no bias of small batches, at little cost; or
+  steps: no bias of small batches, at little cost. That of the sample is left, and with hundreds of
+  levels its cells are thin: .01 of AUC at parity (`benchmarks/stopping.py`); or
 - evaluated on each batch, as in the paper (`penalty_rows=None`).
 """
 
@@ -16,14 +18,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
 
 import numpy as np
 import torch
 
-from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._arrays import FloatArray, IntArray, is_one_of
 from likeforlike.errors import InputError
+from likeforlike.nn._backward import forward, output_slopes
 from likeforlike.nn._batch_gradient import BatchSlopes, penalise
 from likeforlike.nn._batches import batch_rows
+from likeforlike.nn._chance import Chance
 from likeforlike.nn._data import Rows
 from likeforlike.nn._early_stopping import Keeper
 from likeforlike.nn._objectives import Loss, losses, scores_of
@@ -31,6 +36,9 @@ from likeforlike.nn._optimisers import Adam
 from likeforlike.nn._stacked import StackedMLP
 from likeforlike.nn._threads import one_thread
 from likeforlike.penalties import Penalty
+
+Stopping = Literal["plug-in", "excess"]
+"""What is watched: loss + strength * V, or without what chance alone makes of V."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +56,8 @@ class Recipe:
     penalty_rows : rows of the sample the slope field is made of; `None` penalises each batch.
     penalty_every : steps between two fields; `None` takes as many as make the sample cost about
         what the batches do.
+    stopping : what is watched on the validation rows: `"plug-in"`, loss + strength * V, as the
+        paper does, or `"excess"`, the same without what chance alone makes of V.
 
     Examples
     --------
@@ -65,12 +75,17 @@ class Recipe:
     batch_size: int = 128
     penalty_rows: int | None = 4096
     penalty_every: int | None = None
+    stopping: Stopping = "plug-in"
 
     def __post_init__(self) -> None:
         for name in ("max_epochs", "patience", "batch_size", "penalty_rows", "penalty_every"):
             given = getattr(self, name)
             if given is not None and given < 1:
                 raise InputError(f"{name} must be at least 1, not {given!r}.")
+        if not is_one_of(self.stopping, get_args(Stopping)):
+            raise InputError(
+                f"stopping must be one of {get_args(Stopping)}, not {self.stopping!r}."
+            )
 
     @property
     def refresh(self) -> int:
@@ -88,7 +103,8 @@ class Epoch:
     ----------
     number : of the epoch, from 0.
     members : (a,) integers.
-    loss, value, objective : (a,) floats, the loss, the penalty V and loss + strength * V.
+    loss, value, objective : (a,) floats, the loss, the penalty V, and what is watched: loss +
+        strength * V, or without what chance makes of V.
     """
 
     number: int
@@ -126,8 +142,8 @@ def evaluate(
     """Loss (m,), penalty (m,) and scores (m, n) or (m, n, c) of every member on all rows."""
     targets, weight, layout = rows.all_but_inputs(splits)
     outputs = network.predict(rows.inputs, splits)
-    loss = losses(outputs, targets, weight, recipe.loss).double().numpy()
-    scores = scores_of(outputs, recipe.loss).double().numpy()
+    loss = losses(outputs, targets, weight, recipe.loss).cpu().double().numpy()
+    scores = scores_of(outputs, recipe.loss).cpu().double().numpy()
     values = np.zeros(len(scores))
     if recipe.penalty is not None:
         values, _ = penalise(recipe.penalty, scores, layout)
@@ -148,6 +164,9 @@ def train(
     """Train a stack of networks."""
     rows, validation = _prepared(rows, recipe), _prepared(validation, recipe)
     loop = _Loop(network, rows, recipe, strengths, seeds, splits)
+    chance = None
+    if recipe.penalty is not None and recipe.stopping == "excess":
+        chance = Chance(recipe.penalty, validation.layout)
     keeper = Keeper(network, recipe.patience)
     curve: list[Epoch] = []
     with one_thread():
@@ -155,7 +174,7 @@ def train(
             # Who diverges is told by the objective and stops; numpy need not warn as well.
             with np.errstate(over="ignore", invalid="ignore"):
                 loop.epoch()
-                seen = loop.validate(validation, number)
+                seen = loop.validate(validation, number, chance)
             curve.append(seen)
             going = keeper.look(loop.network, loop.members, seen.objective, number)
             if follow is not None:
@@ -173,6 +192,11 @@ def _prepared(rows: Rows, recipe: Recipe) -> Rows:
     return replace(rows, layout=recipe.penalty.prepared(rows.layout))
 
 
+def _plain(network: StackedMLP) -> list[torch.Tensor]:
+    """The weights and biases of a stack as a list; a `ParameterList` looks each up by its name."""
+    return [weight.detach() for weight in network.weights]
+
+
 class _Loop:
     """The members still in training, with the state of their optimiser."""
 
@@ -187,6 +211,7 @@ class _Loop:
     ) -> None:
         self.members = np.arange(network.members)
         self.network = network.select(torch.arange(network.members))
+        self._weights = _plain(self.network)
         self.all_strengths = np.array(strengths, dtype=np.float64)
         self._splits = np.zeros(network.members, np.int64) if splits is None else splits
         self._rows, self._recipe = rows, recipe
@@ -201,7 +226,7 @@ class _Loop:
                 recipe.penalty_rows,
                 recipe.refresh,
             )
-        self._adam = Adam(self.network.weights, recipe.learning_rate)
+        self._adam = Adam(self._weights, recipe.learning_rate)
 
     def epoch(self) -> None:
         """Pass through all rows once."""
@@ -218,22 +243,22 @@ class _Loop:
     def _learn(self, which: IntArray) -> None:
         splits = self._splits[self.members]
         inputs, targets, weight, layout = self._rows.take(which, splits)
-        outputs = self.network(inputs)
-        total = losses(outputs, targets, weight, self._recipe.loss).sum()
+        outputs, back = forward(self.network, self._weights, inputs)
+        loss, pull = self._recipe.loss, None
         if self._slopes is not None:
-            scores = scores_of(outputs, self._recipe.loss)
-            plain = scores.detach().double().numpy()
+            plain = scores_of(outputs, loss).cpu().double().numpy()
             gradient = self._slopes(self.network, plain, layout, which, splits)
             strength = self.all_strengths[self.members].reshape(-1, *[1] * (plain.ndim - 1))
             # The penalty enters by its gradient alone.
-            total = total + (scores * torch.from_numpy(gradient * strength).to(scores)).sum()
-        self._adam.step(torch.autograd.grad(total, list(self.network.weights)))
+            pull = torch.from_numpy(gradient * strength).to(outputs)
+        self._adam.step(back(output_slopes(outputs, targets, weight, loss, pull)))
 
-    def validate(self, validation: Rows, number: int) -> Epoch:
+    def validate(self, validation: Rows, number: int, chance: Chance | None) -> Epoch:
         """Loss, penalty and objective on the validation rows."""
         splits, strength = self._splits[self.members], self.all_strengths[self.members]
-        loss, values, _ = evaluate(self.network, validation, splits, self._recipe)
-        return Epoch(number, self.members, loss, values, loss + strength * values)
+        loss, values, scores = evaluate(self.network, validation, splits, self._recipe)
+        excess = values if chance is None else values - chance(scores, splits)
+        return Epoch(number, self.members, loss, values, loss + strength * excess)
 
     def drop(self, going: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> None:
         """Leave out members that have stopped, once there are enough of them to be worth it."""
@@ -241,7 +266,8 @@ class _Loop:
             return
         kept = torch.from_numpy(np.flatnonzero(going))
         self.network = self.network.select(kept)
+        self._weights = _plain(self.network)
         self.members = self.members[going]
-        self._adam.keep(kept, self.network.weights)
+        self._adam.keep(kept, self._weights)
         if self._slopes is not None:
             self._slopes.keep(np.flatnonzero(going))

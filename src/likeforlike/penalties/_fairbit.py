@@ -290,6 +290,18 @@ class FairBiT(Penalty):
         """The paper's settings: p = 2, levels numbered, |l - l'|², C = 1, un-rooted."""
         return cls(order=2.0, level_metric="ordinal", level_cost=1.0, off_diagonal=True)
 
+    def at_parity(self, layout: Layout, rng: np.random.Generator) -> Layout | None:
+        """Rows whose groups differ by chance alone inside their levels.
+
+        `None` where those are charged who change level: that is no matter of chance.
+
+        Parameters
+        ----------
+        layout : prepared.
+        rng : deals the groups.
+        """
+        return None if self._everybody(layout) else super().at_parity(layout, rng)
+
     def stacked(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
         """Values (m,) and gradients (m, n) of the scores (m, n) of m models on rows of a layout."""
         ground = ground_between(self.level_metric, layout.levels, self.order)

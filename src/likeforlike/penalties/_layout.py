@@ -197,6 +197,21 @@ class Layout:
         """What the places of rows have, `of_places` (..., c n), added up by row (..., n)."""
         return _added(of_places, self.places)
 
+    def dealt(self, rng: np.random.Generator) -> Layout:
+        """The same rows with their groups dealt anew inside levels: equals who differ by chance.
+
+        Parameters
+        ----------
+        rng : deals them.
+        """
+        many = len(self.groups)
+        dealt = np.empty_like(self.segments)
+        for k, cells in enumerate(self.segments):
+            level = cells // many
+            mixed = np.lexsort((rng.random(level.size), level))
+            dealt[k, mixed] = cells[np.argsort(level, kind="stable")]
+        return replace(self, segments=dealt)
+
     def cell_mass(self) -> FloatArray:
         """Mass of each cell of the first model's rows in moderate units, shape (K, G)."""
         shape = len(self.levels), len(self.groups)

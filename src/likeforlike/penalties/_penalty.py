@@ -122,6 +122,28 @@ class Penalty(ABC):
         values, gradients = self.stacked(copied, layout.apart())
         return Slopes(values, copied, gradients, np.empty((0, 0, 0)))
 
+    def compared(self, layout: Layout) -> Layout:
+        """The layout in whose levels rows are compared: itself, unless levels are ignored.
+
+        Parameters
+        ----------
+        layout : prepared.
+        """
+        return layout
+
+    def at_parity(self, layout: Layout, rng: np.random.Generator) -> Layout | None:
+        """Rows whose groups differ by chance alone among those that are compared with each other.
+
+        The value there is what a penalty of so few rows has without any disparity. `None` where
+        groups cannot be dealt anew: rows in several places, or of soft groups.
+
+        Parameters
+        ----------
+        layout : prepared.
+        rng : deals the groups.
+        """
+        return layout.dealt(rng) if layout.places == 1 else None
+
     def check(self, layout: Layout) -> None:
         """Raise unless there is something to compare in the rows of the layout."""
         layout.check_meeting()
@@ -143,6 +165,18 @@ class Penalty(ABC):
         scores : (n,) finite floats.
         layout : of the rows.
         """
+        prepared = self.prepared(layout)
+        moved = prepared.folded(self.moved(prepared))
+        bound: FloatArray = np.zeros(moved.size)
+        np.multiply(2.0 * self.steepness(scores, prepared), moved, out=bound, where=moved > 0.0)
+        return bound
+
+    def steepness(self, scores: FloatArray, layout: Layout) -> float:
+        """How strongly a move of scores (n,) is bent at the most, for a unit of moved mass: 2 for
+        order 2; see `curvature`.
+
+        The layout is that of the rows as `prepared` gives it.
+        """
         scale = scale_of(float(scores.min()), float(scores.max()), self.order)
         scaled = scale.inward(scores)
         reach = float(np.ptp(scaled))
@@ -150,15 +184,10 @@ class Penalty(ABC):
         if self.order > 2.0:
             steepness = self.order * (self.order - 1.0) * reach ** (self.order - 2.0)
         elif self.order < 2.0 and reach > 0.0:
-            value = float(self.stacked(scaled[None], self.prepared(layout))[0][0])
+            value = float(self.stacked(scaled[None], layout)[0][0])
             size = max(value ** (1.0 / self.order), _LEAST * reach)
             steepness = self.order * size ** (self.order - 2.0)
-        prepared = self.prepared(layout)
-        moved = prepared.folded(self.moved(prepared))
-        steepest = scale.powered(steepness, self.order - 2.0)
-        bound: FloatArray = np.zeros(moved.size)
-        np.multiply(2.0 * steepest, moved, out=bound, where=moved > 0.0)
-        return bound
+        return scale.powered(steepness, self.order - 2.0)
 
     def value_and_grad(
         self,

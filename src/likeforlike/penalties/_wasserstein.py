@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from likeforlike._arrays import FloatArray
 from likeforlike.disparity._distances import check_cost_order
 from likeforlike.penalties._fairleap import levelwise
@@ -47,6 +49,25 @@ class WassersteinPenalty(Penalty):
     def stacked(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
         """Values (m,) and gradients (m, n) of the scores (m, n) of m models on rows of a layout."""
         return levelwise(scores, _pooled(layout), self.order)
+
+    def compared(self, layout: Layout) -> Layout:
+        """The layout with one level, in which everybody is compared.
+
+        Parameters
+        ----------
+        layout : prepared.
+        """
+        return _pooled(layout)
+
+    def at_parity(self, layout: Layout, rng: np.random.Generator) -> Layout | None:
+        """Rows whose groups differ by chance alone, whatever their levels.
+
+        Parameters
+        ----------
+        layout : prepared.
+        rng : deals the groups.
+        """
+        return _pooled(layout).dealt(rng) if layout.places == 1 else None
 
     def check(self, layout: Layout) -> None:
         """Raise unless the layout has two groups; they need not meet in a level."""

@@ -1,0 +1,22 @@
+"""Parts of a page that a command writes, between two comments that name them."""
+
+from __future__ import annotations
+
+__all__ = ["with_section"]
+
+
+def with_section(text: str, name: str, content: str) -> str:
+    """A text whose part `<!-- name --> ... <!-- /name -->` is replaced; the comments stay.
+
+    Parameters
+    ----------
+    text : holds both comments once.
+    name : of the part.
+    content : in Markdown.
+    """
+    start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    before, found, rest = text.partition(start)
+    _, closed, after = rest.partition(end)
+    if not (found and closed):
+        raise ValueError(f"the file needs the lines {start} and {end}, in this order.")
+    return f"{before}{start}\n{content.strip()}\n{end}{after}"

@@ -1,0 +1,353 @@
+"""When training stops, and what chance costs: what is watched, and many levels at parity.
+
+    python -m benchmarks.stopping --json benchmarks/stopping.json --page docs/stopping.md
+    python -m benchmarks.stopping --read benchmarks/stopping.json --page docs/stopping.md
+
+Networks on four data sets of the project and two from outside, stopped by loss + strength * V or by
+the same without what chance alone makes of V (`Recipe.stopping`), measured on test rows without
+small-sample bias and by plug-in. Then made rows at parity, in few levels and in many: whatever a
+penalty costs there, it costs for nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+import likeforlike as lfl
+from benchmarks.outside import credit_cards, german_credit
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.datasets import (
+    Dataset,
+    load_adult,
+    load_communities,
+    load_drug,
+    load_law_school,
+    make_loans,
+)
+from likeforlike.files._writing import write_whole
+from likeforlike.limits._held_rows import HeldRows
+from likeforlike.nn._fit import Member, Prepared, Table, prepare
+from likeforlike.nn._stacked import StackedMLP
+from likeforlike.nn._training import Recipe, Stopping, Trained, train
+from likeforlike.penalties import Layout
+
+__all__ = ["main", "page", "run"]
+
+_SPLITS = 2
+_MOST_TO_FIT, _MOST_TO_TEST = 4000, 20_000
+_STRENGTHS = (1.0, 10.0, 100.0)
+_WATCHED: tuple[Stopping, ...] = get_args(Stopping)
+_DATA: dict[str, Callable[[], Dataset]] = {
+    "drug": load_drug,
+    "law school": load_law_school,
+    "communities": load_communities,
+    "German credit": german_credit,
+    "credit cards": credit_cards,
+    "adult": load_adult,
+}
+_LEVELS = (20, 200)
+_PARITY_ROWS, _PARITY_STRENGTH = 4000, 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A network on test rows.
+
+    Attributes
+    ----------
+    kind : `"data"`, or `"parity"` for made rows.
+    name, split, strength, stopping : which run it is; made rows have their levels for a name.
+    epoch : at which it was best.
+    loss : log loss or mean squared error, divided by that of a constant score.
+    squared, plug_in : the squared disparity without small-sample bias, and the plug-in.
+    auc : of classifiers.
+    """
+
+    kind: Literal["data", "parity"]
+    name: str
+    split: int
+    strength: float
+    stopping: str
+    epoch: int
+    loss: float
+    squared: float
+    plug_in: float
+    auc: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    inputs: FloatArray
+    targets: FloatArray
+    groups: Any
+    levels: Any
+    classes: bool
+
+    def take(self, rows: IntArray) -> _Rows:
+        return _Rows(
+            self.inputs[rows],
+            self.targets[rows],
+            self.groups[rows],
+            self.levels[rows],
+            self.classes,
+        )
+
+    @property
+    def layout(self) -> Layout:
+        return Layout.of_rows(self.groups, self.levels)
+
+
+def _parts(rows: _Rows, split: int) -> tuple[_Rows, _Rows]:
+    """Rows to fit, and rows to test."""
+    mixed = np.random.default_rng([split, 18]).permutation(len(rows.targets))
+    size = min(_MOST_TO_FIT, int(0.6 * mixed.size))
+    return rows.take(mixed[:size]), rows.take(mixed[size : size + _MOST_TO_TEST])
+
+
+def _of_data(data: Dataset) -> _Rows:
+    return _Rows(
+        data.inputs(with_sensitive=True).matrix,
+        np.asarray(data.targets).astype(np.float64),
+        data.groups,
+        data.levels,
+        data.task == "classification",
+    )
+
+
+def _at_parity(levels: int, split: int) -> _Rows:
+    """Rows whose classes owe much to the inputs and to the level, and nothing to the group."""
+    rng = np.random.default_rng([split, levels])
+    size = _PARITY_ROWS + _MOST_TO_TEST
+    level = rng.integers(0, levels, size)
+    inputs = np.column_stack([rng.standard_normal((size, 3)), level / levels])
+    chance = 1.0 / (1.0 + np.exp(-1.5 * inputs[:, 0] - 2.0 * (inputs[:, 3] - 0.5)))
+    targets = (rng.random(size) < chance).astype(np.float64)
+    return _Rows(inputs, targets, rng.choice(["f", "m"], size), level, classes=True)
+
+
+def _trained(
+    fit: _Rows, stopping: Stopping, strengths: FloatArray, split: int, epochs: int
+) -> tuple[Prepared, Trained]:
+    loss: Any = "logistic" if fit.classes else "squared"
+    ready = prepare(Table(fit.inputs, fit.targets, None, fit.layout), loss, 0.2, split)
+    recipe = Recipe(
+        loss,
+        lfl.FairLeap(),
+        batch_size=256,
+        max_epochs=epochs,
+        patience=20,
+        stopping=stopping,
+    )
+    network = StackedMLP([split] * strengths.size, (fit.inputs.shape[1], 50, 20, 1))
+    seeds = np.array([split])
+    return ready, train(
+        network, ready.rows, ready.validation, recipe, strengths=strengths, seeds=seeds
+    )
+
+
+def _measured(test: _Rows, scores: FloatArray) -> dict[str, Any]:
+    held = HeldRows(test.layout, test.layout)
+    plug_in = lfl.cdd_lp(scores, test.groups, test.levels, order=1, p=2).value
+    found = {"squared": held.disparity(scores).squared, "plug_in": plug_in}
+    target = test.targets
+    if not test.classes:
+        loss = float(np.mean((scores - target) ** 2) / target.var())
+        return {**found, "loss": loss, "auc": None}
+
+    def log_loss(chance: Any) -> float:  # noqa: ANN401
+        sure = np.clip(chance, 1e-7, 1.0 - 1e-7)
+        return float(-np.mean(target * np.log(sure) + (1.0 - target) * np.log1p(-sure)))
+
+    auc = float(roc_auc_score(target, scores))
+    return {**found, "loss": log_loss(scores) / log_loss(target.mean()), "auc": auc}
+
+
+def _runs(
+    kind: Literal["data", "parity"],
+    name: str,
+    rows: _Rows,
+    split: int,
+    strengths: tuple[float, ...],
+    epochs: int = 200,
+) -> list[Run]:
+    fit, test = _parts(rows, split)
+    found = []
+    for stopping in _WATCHED:
+        ready, stack = _trained(fit, stopping, np.array(strengths), split, epochs)
+        for k, strength in enumerate(strengths):
+            scores = ready.fitted(Member(stack, k), strength).scores(test.inputs)
+            which = (kind, name, split, strength, stopping, int(stack.best_epoch[k]))
+            found.append(Run(*which, **_measured(test, scores)))
+    return found
+
+
+def run(kept: Callable[[list[Run]], None], *, quick: bool = False) -> list[Run]:
+    """All runs; `kept` is called with those there are, after every split."""
+    found: list[Run] = []
+    if quick:
+        loans = _of_data(make_loans(600, gap=0.3))
+        found = _runs("data", "loans", loans, 0, _STRENGTHS[1:2], epochs=5)
+        return found + _runs("parity", "20", _at_parity(20, 0), 0, (0.0, _PARITY_STRENGTH), 2)
+    for levels in _LEVELS:
+        for split in range(_SPLITS):
+            strengths = (0.0, _PARITY_STRENGTH)
+            found += _runs("parity", str(levels), _at_parity(levels, split), split, strengths)
+            kept(found)
+    for name, load in _DATA.items():
+        rows = _of_data(load())
+        for split in range(_SPLITS):
+            found += _runs("data", name, rows, split, _STRENGTHS)
+            kept(found)
+    return found
+
+
+_PAGE = """# When training stops
+
+Made by `python -m benchmarks.stopping --json benchmarks/stopping.json --page docs/stopping.md`.
+
+A penalty of a few hundred validation rows is too large: samples of equal laws are never equal. A
+network that gives everybody the same score escapes that, so whoever watches loss + strength * V
+stops strong penalties after a few epochs. The estimators watch the *excess* instead: V less its
+mean with groups dealt anew inside their levels, which is what chance alone makes of these scores.
+The paper's experiments keep the *plug-in* (`Recipe.stopping`).
+
+Means over {splits} splits, on test rows; networks with the sensitive column among their inputs,
+up to {fit:,} rows to fit. *Loss* is divided by that of a constant score. The *disparity* is in
+the unit of the score, without small-sample bias and as it is.
+
+{by_data}
+
+{summary}
+
+## Many levels, at parity
+
+The slope of the penalty is read off a sample of up to 4,096 rows. That is free of the bias of
+small *batches*, and not of its own: of {rows:,} made rows at parity four fifths train, {thick} in a
+cell of {few} levels and {thin} in one of {many}. Whatever strength {strength:g} costs here, it
+costs for nothing:
+
+{parity}
+
+Where levels are many, take weak penalties or coarse levels, or `SmoothFairLeap` if they are cut
+from a number.
+"""
+
+
+def page(runs: list[Run]) -> str:
+    """The page of the documentation."""
+    data = [one for one in runs if one.kind == "data"]
+    names = list(dict.fromkeys(one.name for one in data))
+    strengths = list(dict.fromkeys(one.strength for one in data))
+    few, many = _LEVELS
+    return _PAGE.format(
+        splits=len({one.split for one in data}),
+        fit=_MOST_TO_FIT,
+        by_data=_table(
+            ("data", "strength", "watched", "epoch", "loss", "disparity", "plug-in"),
+            [
+                (name, f"{strength:g}", stopping, *_figures(data, name, strength, stopping))
+                for name in names
+                for strength in strengths
+                for stopping in _WATCHED
+            ],
+        ),
+        summary=_summary(data),
+        few=few,
+        many=many,
+        thick=round(0.4 * _PARITY_ROWS / few),
+        thin=round(0.4 * _PARITY_ROWS / many),
+        rows=_PARITY_ROWS,
+        strength=_PARITY_STRENGTH,
+        parity=_parity(runs),
+    )
+
+
+def _summary(data: list[Run]) -> str:
+    """In how many settings loss and disparity are smaller if the excess is watched."""
+    settings = list(dict.fromkeys((one.name, one.strength) for one in data))
+    means = np.array(
+        [[_mean(data, *setting, stopping) for stopping in _WATCHED] for setting in settings]
+    )
+    smaller = (means[:, 1] < means[:, 0]).sum(axis=0)
+    change = (means[:, 1, 1] - means[:, 0, 1]).mean()
+    return (
+        f"With the excess the loss is smaller in {smaller[1]} of {len(settings)} settings (on "
+        f"average by {-change:.3f}), the disparity in {smaller[2]} of them."
+    )
+
+
+def _mean(runs: list[Run], name: str, strength: float, stopping: str) -> FloatArray:
+    own = [
+        (one.epoch, one.loss, one.squared, one.plug_in)
+        for one in runs
+        if (one.name, one.strength, one.stopping) == (name, strength, stopping)
+    ]
+    mean: FloatArray = np.mean(own, axis=0)
+    return mean
+
+
+def _figures(runs: list[Run], name: str, strength: float, stopping: str) -> tuple[str, ...]:
+    epoch, loss, squared, plug_in = _mean(runs, name, strength, stopping).tolist()
+    return f"{epoch:.0f}", f"{loss:.4f}", f"{max(squared, 0.0) ** 0.5:.4f}", f"{plug_in:.4f}"
+
+
+def _parity(runs: list[Run]) -> str:
+    rows: list[tuple[str, ...]] = []
+    made = [one for one in runs if one.kind == "parity"]
+    for levels in dict.fromkeys(one.name for one in made):
+        for stopping in _WATCHED:
+            free, held = (
+                np.mean(
+                    [
+                        one.auc
+                        for one in made
+                        if (one.name, one.strength, one.stopping) == (levels, strength, stopping)
+                    ]
+                )
+                for strength in (0.0, _PARITY_STRENGTH)
+            )
+            rows.append((levels, stopping, f"{free:.3f}", f"{held:.3f}", f"{free - held:.3f}"))
+    return _table(("levels", "watched", "AUC without", "AUC with", "cost"), rows)
+
+
+def _table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [headings, ("---",) * len(headings), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run (or read what an earlier run found), and write what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path, help="write what was found, after every split")
+    parser.add_argument("--read", type=Path, help="read what an earlier run found")
+    parser.add_argument("--page", type=Path, help="write the page of the documentation")
+    parser.add_argument("--quick", action="store_true", help="made rows, one split, few epochs")
+    given = parser.parse_args(arguments)
+
+    def keep(runs: list[Run]) -> None:
+        if given.json is not None:
+            lines = ",\n".join(json.dumps(asdict(one)) for one in runs)
+            write_whole(given.json, f"[\n{lines}\n]\n")
+
+    if given.read is not None:
+        runs = [Run(**entry) for entry in json.loads(given.read.read_text("utf-8"))]
+    else:
+        runs = run(keep, quick=given.quick)
+        keep(runs)
+    sys.stdout.write(page(runs))
+    if given.page is not None:
+        write_whole(given.page, page(runs))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

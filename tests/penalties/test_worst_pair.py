@@ -1,0 +1,77 @@
+"""The worst pair of groups as a penalty, and groups dealt anew at parity."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import likeforlike as lfl
+from likeforlike.penalties import Layout, Penalty, SlopeField
+from likeforlike.penalties._worst_pair import WorstPair, worst_pair
+
+RNG = np.random.default_rng(0)
+SIZE = 120
+GROUPS = RNG.choice(list("abc"), SIZE, p=[0.6, 0.3, 0.1])
+LEVELS = RNG.integers(0, 4, SIZE)
+SCORES = RNG.random((2, SIZE)).round(2) + 0.3 * (GROUPS == "c") * [[0.0], [1.0]]
+WEIGHTS = RNG.random(SIZE)
+PENALTIES = [
+    lfl.FairLeap(),
+    lfl.FairLeap(measure="overlap", order=1.0),
+    lfl.FairBiT(),
+    lfl.WassersteinPenalty(),
+]
+
+
+@pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
+@pytest.mark.parametrize("weight", [None, WEIGHTS], ids=["even", "weighted"])
+def test_it_is_the_largest_of_all_pairs(penalty: Penalty, weight: np.ndarray | None) -> None:
+    values, slopes = WorstPair(penalty).stacked(SCORES, Layout.of_rows(GROUPS, LEVELS, weight))
+    for k in range(2):
+        found = {}
+        for pair in combinations("abc", 2):
+            own = np.isin(GROUPS, pair)
+            given = None if weight is None else weight[own]
+            value, slope = penalty.value_and_grad(SCORES[k, own], GROUPS[own], LEVELS[own], given)
+            found[pair] = value
+            if value == pytest.approx(values[k]):
+                expected = np.zeros(SIZE)
+                expected[own] = slope
+                np.testing.assert_allclose(slopes[k], expected, atol=1e-12)
+        assert values[k] == pytest.approx(max(found.values()))
+
+
+def test_a_field_of_it_gives_its_slopes() -> None:
+    layout = Layout.of_rows(GROUPS, LEVELS)
+    penalty = WorstPair(lfl.FairLeap())
+    moved = penalty.moved(layout)
+    scores = np.random.default_rng(1).random((1, SIZE))
+    field = SlopeField.of(penalty, scores, layout, moved[None])
+    _, expected = penalty.stacked(scores, layout)
+    np.testing.assert_allclose(field.slopes(scores, layout) * moved, expected, atol=1e-12)
+
+
+def test_two_groups_and_numbers_stay_as_they_are() -> None:
+    leap, smooth = lfl.FairLeap(), lfl.SmoothFairLeap()
+    assert worst_pair(leap, Layout.of_rows(["f", "m"])) is leap
+    assert isinstance(worst_pair(leap, Layout.of_rows(GROUPS, LEVELS)), WorstPair)
+    numbers = np.random.default_rng(2).random(SIZE)
+    assert worst_pair(smooth, Layout.of_rows(GROUPS, numbers)) is smooth
+
+
+def test_groups_are_dealt_anew_inside_their_levels() -> None:
+    layout = Layout.of_rows(GROUPS, LEVELS)
+    dealt = layout.dealt(np.random.default_rng(3))
+    assert (dealt.segments // 3 == layout.segments // 3).all()
+    assert (np.bincount(dealt.segments[0]) == np.bincount(layout.segments[0])).all()
+    assert (dealt.segments != layout.segments).any()
+    # Whoever ignores levels deals across them; what is charged for levels is no matter of chance.
+    rng = np.random.default_rng(4)
+    across = lfl.WassersteinPenalty().at_parity(layout, rng)
+    assert across is not None
+    assert across.levels == ("all",)
+    assert lfl.FairBiT(off_diagonal=True).at_parity(layout, rng) is None
+    numbers = lfl.SmoothFairLeap().prepared(Layout.of_rows(GROUPS, RNG.random(SIZE)))
+    assert lfl.SmoothFairLeap().at_parity(numbers, rng) is None
