@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.sections import with_section
 from likeforlike import Cells
 from likeforlike.auditing import Part, Roles, Summary, TableCells, summarise
 from likeforlike.auditing._summary_tables import retold
@@ -31,7 +32,7 @@ __all__ = ["PAGE", "RESULTS", "main", "page"]
 
 RESULTS = Path(__file__).with_name("summaries.json")
 PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
-_MARK = ("<!-- cost -->\n", "<!-- end of cost -->\n")
+_SECTION = "cost"
 _LEVELS, _BINS, _DAYS, _PERMUTATIONS = 20, 1000, 365, 999
 _ROLES = Roles("score", "sex", ("level",))
 _MEASURED = {"quick": (10_000,), "full": (10_000, 100_000, 1_000_000, 10_000_000)}
@@ -153,9 +154,7 @@ def _measure(quick: bool) -> dict[str, Any]:
 
 def page(results: dict[str, Any], text: str) -> str:
     """The text of a page with the tables of some results between its marks."""
-    before, rest = text.split(_MARK[0])
-    after = rest.split(_MARK[1])[1]
-    return f"{before}{_MARK[0]}{_tables(results)}{_MARK[1]}{after}"
+    return with_section(text, _SECTION, _tables(results))
 
 
 def _tables(results: dict[str, Any]) -> str:

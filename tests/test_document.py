@@ -23,11 +23,12 @@ from likeforlike.auditing._settings import Settings
 from likeforlike.datasets import load_loans
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._contrasts import Contrast
-from likeforlike.document._schema import SCHEMA_FILE, audit_schema
+from likeforlike.document._schema import audit_schema
 from likeforlike.document._types import AuditDocument
+from likeforlike.teams import release_schema, request_schema
 from tests.command import call
 from tests.schema import check
-from tools.schema import TARGET, schema_text
+from tools.schema import AUDIT, RELEASE, REQUEST, Published, schema_text
 
 PACKAGE = Path(lfl.__file__).parent
 SCHEMA: dict[str, Any] = json.loads(audit_schema())
@@ -41,19 +42,28 @@ def made() -> AuditDocument:
 # -- The schema -----------------------------------------------------------------------------------
 
 
-def test_the_schema_in_the_package_is_what_the_types_make() -> None:
-    assert TARGET.read_text("utf-8") == schema_text(), "run python -m tools.schema"
-    assert audit_schema() == schema_text()
+PRINTED = {AUDIT: audit_schema, REQUEST: request_schema, RELEASE: release_schema}
+published = pytest.mark.parametrize("published", PRINTED, ids=["audit", "request", "release"])
 
 
-def test_the_schema_is_one_and_says_where_it_lives() -> None:
-    Draft202012Validator.check_schema(SCHEMA)
-    assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    assert SCHEMA["$id"].endswith(f"/{SCHEMA_FILE}")
+@published
+def test_the_schema_in_the_package_is_what_the_types_make(published: Published) -> None:
+    made = schema_text(published)
+    assert published.target.read_text("utf-8") == made, "run python -m tools.schema"
+    assert PRINTED[published]() == made
 
 
-def test_every_part_is_closed_whole_and_described() -> None:
-    for part in SCHEMA["$defs"].values():
+@published
+def test_the_schema_is_one_and_says_where_it_lives(published: Published) -> None:
+    schema = json.loads(schema_text(published))
+    Draft202012Validator.check_schema(schema)
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert schema["$id"].endswith(f"/{published.target.name}")
+
+
+@published
+def test_every_part_is_closed_whole_and_described(published: Published) -> None:
+    for part in json.loads(schema_text(published))["$defs"].values():
         assert part["additionalProperties"] is False
         assert part["required"] == list(part["properties"])
         for told in (part, *part["properties"].values()):
@@ -126,6 +136,8 @@ def test_what_is_not_strict_json_is_seen() -> None:
 def test_the_command_prints_the_schema() -> None:
     done = call("schema")
     assert (done.returncode, done.stdout, done.stderr) == (0, audit_schema(), "")
+    for name, printed in {"request": request_schema, "release": release_schema}.items():
+        assert call("schema", name).stdout == printed()
 
 
 # -- Plain values ---------------------------------------------------------------------------------

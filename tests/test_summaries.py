@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -276,3 +277,86 @@ def test_wrong_files_are_one_line(
     called = call("audit", *arguments, cwd=tmp_path)
     assert called.returncode == 2
     assert complaint in called.stderr
+
+
+# Two sensitive columns, of which some values are unknown.
+CROSSED: dict[str, Any] = {"score": "score", "sensitive": ["sex", "age"], "legitimate": "band"}
+
+
+def crossed_rows() -> pl.DataFrame:
+    unknown = np.random.default_rng(5).random(len(ALL))
+    age = pl.col("code").clip(upper_bound=3) * 20
+    return ALL.with_columns(age=pl.when(pl.Series(unknown < 0.97)).then(age))
+
+
+def crossed_parts() -> list[pl.DataFrame]:
+    """One that lacks nothing, one in which nobody says an age, and three as they come."""
+    table = crossed_rows()
+    complete = table.drop_nulls()[:800]
+    rest = table.join(complete, on=table.columns, how="anti", nulls_equal=True)
+    silent = pl.col("age").is_null()
+    others = rest.filter(~silent)
+    return [complete, rest.filter(silent), *(others[k::3] for k in range(3))]
+
+
+@pytest.mark.parametrize("resolution", [0.05, None])
+def test_several_sensitive_columns_are_those_of_all_rows(
+    resolution: float | None, tmp_path: Path
+) -> None:
+    parts = crossed_parts()
+    whole = lfl.audit(pl.concat(parts), **CROSSED, resolution=resolution, permutations=19)
+    files = [tmp_path / f"{k}.cells" for k in range(len(parts))]
+    for file, part in zip(files, parts, strict=True):
+        summarise(part, **CROSSED, resolution=resolution).write(file)
+    merged = Summary.read(*files)
+    assert said(merged.audit(permutations=19)) == said(whole)
+    assert {each.columns for each in whole.contrasts} == {("sex",), ("age",), ("sex", "age")}
+    assert any(each.group is None for each in whole.missing)
+
+
+def test_rows_of_weight_zero_are_counted_where_others_lack_values() -> None:
+    complete = ALL[:900].drop_nulls().with_columns(weight=(pl.col("code") - 1) / 2)
+    lacking = ALL[900:1200].with_columns(weight=1.0)
+    roles = {**ROLES, "legitimate": "band", "weight": "weight"}
+    merged = summarise(complete, **roles).merge(summarise(lacking, **roles))
+    whole = lfl.audit(pl.concat([complete, lacking]), **roles, permutations=0)
+    assert (complete["weight"] == 0.0).any()
+    assert whole.missing
+    assert said(merged.audit(permutations=0)) == said(whole)
+
+
+def test_several_sensitive_columns_on_the_command_line(tmp_path: Path) -> None:
+    roles = ("--score", "score", "--legitimate", "band", "--resolution", 0.05)
+    for k, part in enumerate(crossed_parts()):
+        part.write_csv(tmp_path / f"{k}.csv")
+        made = call(
+            *("summarise", f"{k}.csv", *roles, "--sensitive", "sex", "--sensitive", "age"),
+            *("--out", f"{k}.cells"),
+            cwd=tmp_path,
+        )
+        assert made.returncode == 0, made.stderr
+    cells = [f"{k}.cells" for k in range(len(crossed_parts()))]
+    asked = ("--permutations", 19, "--reference", "age=20", "--json", "out.json")
+    done = call("audit", *cells, *asked, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "out.json").read_text())
+    pl.concat(crossed_parts()).write_csv(tmp_path / "all.csv")
+    rows_audited = lfl.audit(
+        tmp_path / "all.csv", **CROSSED, resolution=0.05, permutations=19, reference={"age": "20"}
+    )
+    expected = json.loads(rows_audited.to_json())
+    assert {**found, "provenance": None} == {**expected, "provenance": None}
+
+
+def test_other_sensitive_columns_are_refused() -> None:
+    parts = crossed_parts()
+    both, sex = (
+        summarise(parts[2], **{**CROSSED, "sensitive": s}) for s in (["sex", "age"], "sex")
+    )
+    assert both.audit(sensitive=["sex", "age"], permutations=0).roles == both.roles
+    with pytest.raises(InputError, match=r"sensitive is \('sex', 'age'\) in the summary"):
+        both.audit(sensitive="sex")
+    with pytest.raises(InputError, match="another sensitive column do not merge"):
+        sex.merge(both)
+    with pytest.raises(InputError, match="column 'age' has no value in any row"):
+        summarise(parts[1], **CROSSED).audit()

@@ -114,6 +114,16 @@ def test_spark_gives_the_same_audit_to_the_last_bit(
     same_everywhere(table.frame, in_spark, **arguments)
 
 
+def test_spark_carries_along_a_number_as_others_do(in_spark: Engines) -> None:
+    rng = np.random.default_rng(5)
+    income = rng.lognormal(10.0, 0.5, 1500)
+    sex = np.where(rng.random(1500) < income / (income + 22_000.0), "m", "f")
+    score = (np.log(income) / 20.0 + 0.02 * rng.normal(size=1500)).round(6)
+    frame = pl.DataFrame({"score": score, "sex": sex, "income": income.round(2)})
+    roles = {"score": "score", "sensitive": "sex", "legitimate": "income"}
+    same_everywhere(frame, in_spark, **roles, smooth="income", resolution=0.005, permutations=9)
+
+
 def test_several_sensitive_columns_are_the_same_in_spark(in_spark: Engines) -> None:
     rng = np.random.default_rng(0)
     frame = pl.DataFrame(

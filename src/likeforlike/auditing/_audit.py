@@ -493,10 +493,10 @@ def audit(
     cluster : column that says which rows belong together, such as a person with several rows.
     bins : {column: how many} legitimate columns to be cut at quantiles, or {column: edges} to be
         cut there; a value equal to an edge lies below it.
-    smooth : legitimate columns of numbers along which people are compared with those who are
-        nearly equal: scores are carried to the centres of windows first, so that the width of a
-        window adds nothing. Other legitimate columns are categories; with several numbers the
-        disparity is a lower bound.
+    smooth : columns of numbers, legitimate by being named here, along which people are compared
+        with those who are nearly equal: scores are carried to the centres of windows first, so
+        that the width of a window adds nothing. Other legitimate columns are categories; with
+        several numbers the disparity is a lower bound.
     windows : into how many windows a number is cut at most; `None` means max(4, n^(1/3)).
     measure : Q, how much each level counts.
     min_cell : levels with fewer rows of a group are called thin; they are kept and marked.
@@ -546,8 +546,10 @@ def audit(
     >>> audit.gap_interval[0] < 0.1 < audit.gap_interval[1], audit.p_value
     (True, 0.001)
     """
-    first, *others = _sensitive(sensitive)
+    first, *others = sensitive_columns(sensitive)
+    along = column_names(smooth, "smooth")
     levels = column_names(legitimate, "legitimate")
+    levels = (*levels, *(column for column in along if column not in levels))
     roles = Roles(score, first, levels, weight, cluster, tuple(others))
     settings = Settings(
         measure=measure,
@@ -561,7 +563,7 @@ def audit(
         suppress_below=suppress_below,
         unit=unit,
         preset=preset,
-        smooth=() if smooth is None else texts(smooth),
+        smooth=along,
         windows=windows,
     )
     options = CsvOptions(separator, encoding, texts(null_values), usual_nulls)
@@ -569,7 +571,7 @@ def audit(
         data,
         roles,
         bins=bins,
-        smooth=smooth,
+        smooth=along,
         windows=windows,
         resolution=resolution,
         engine=engine,
@@ -638,14 +640,17 @@ def _refuse_together(roles: Roles, settings: Settings) -> None:
 def column_names(columns: str | Sequence[str] | None, argument: str) -> tuple[str, ...]:
     """One column or several, as a tuple."""
     try:
-        return texts(() if columns is None else columns)
+        named = texts(() if columns is None else columns)
+        hash(named)  # what cannot be the name of a column often cannot be hashed, either
+        return named
     except TypeError as error:
         raise InputError(
             f"{argument} must be a column or a list of columns, not {columns!r}."
         ) from error
 
 
-def _sensitive(columns: str | Sequence[str]) -> tuple[str, ...]:
+def sensitive_columns(columns: str | Sequence[str]) -> tuple[str, ...]:
+    """The sensitive columns, of which there is one at least."""
     named = column_names(columns, "sensitive")
     if not named:
         raise InputError(f"sensitive must be a column or a list of columns, not {columns!r}.")

@@ -166,20 +166,10 @@ def raw_cells(lines: Lines) -> Cells:
 
 
 def check_smooth(
-    smooth: str | Sequence[str] | None,
-    windows: int | None,
-    *,
-    legitimate: Sequence[str],
-    cut: Sequence[str],
-    counted: bool,
+    columns: Sequence[str], windows: int | None, *, cut: Sequence[str], counted: bool
 ) -> tuple[str, ...]:
     """Columns to be smoothed along, checked."""
-    columns = (smooth,) if isinstance(smooth, str) else tuple(smooth or ())
     for column in columns:
-        if column not in legitimate:
-            raise InputError(
-                f"smooth names {column!r}, which is not a legitimate column; add it to legitimate."
-            )
         if column in cut:
             raise InputError(
                 f"smooth and bins both name {column!r}; leave it out of one of them: bins are for "

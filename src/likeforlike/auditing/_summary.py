@@ -12,7 +12,13 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, cast
 
-from likeforlike.auditing._audit import Audit, audit_cells, column_names, texts
+from likeforlike.auditing._audit import (
+    Audit,
+    audit_cells,
+    column_names,
+    sensitive_columns,
+    texts,
+)
 from likeforlike.auditing._bins import Bins
 from likeforlike.auditing._missing import LostRows
 from likeforlike.auditing._settings import Settings
@@ -156,7 +162,7 @@ class Summary:
     def _refuse_other_roles(self, given: Mapping[str, object]) -> None:
         """Refuse what was said about columns and bins, unless the summary has just that."""
         own: dict[str, object] = {
-            **asdict(self.roles),
+            **_by_argument(self.roles),
             "resolution": self.table.cells.resolution or None,
             "bins": self.table.edges,
         }
@@ -174,7 +180,7 @@ def summarise(
     data: object,
     *,
     score: str,
-    sensitive: str,
+    sensitive: str | Sequence[str],
     legitimate: str | Sequence[str] | None = (),
     bins: Bins | None = None,
     resolution: float | None = None,
@@ -189,6 +195,9 @@ def summarise(
     usual_nulls: bool = True,
 ) -> Summary:
     """Summarise a table for an audit, where its rows are.
+
+    With several sensitive columns every combination of their values is counted, so that the audit
+    can ask about each of them and about all of them crossed.
 
     Parameters
     ----------
@@ -211,7 +220,9 @@ def summarise(
     >>> Summary.read(file).audit(permutations=99).gate(0.05)
     'fail'
     """
-    roles = Roles(score, sensitive, column_names(legitimate, "legitimate"), weight, cluster)
+    first, *others = sensitive_columns(sensitive)
+    levels = column_names(legitimate, "legitimate")
+    roles = Roles(score, first, levels, weight, cluster, tuple(others))
     options = CsvOptions(separator, encoding, texts(null_values), usual_nulls)
     # A part may hold one group only, or everybody in a level of their own.
     table = read_cells(
@@ -275,12 +286,8 @@ def _refuse_other(first: Summary, other: Summary) -> None:
         ("data set", first.dataset, other.dataset),
         ("resolution", first.table.cells.resolution, other.table.cells.resolution),
         *(
-            (
-                f"{field.name} column",
-                getattr(first.roles, field.name),
-                getattr(other.roles, field.name),
-            )
-            for field in fields(Roles)
+            (f"{name} column", mine, _by_argument(other.roles)[name])
+            for name, mine in _by_argument(first.roles).items()
         ),
         ("edges of bins", first.table.edges, other.table.edges),
     ):
@@ -289,6 +296,14 @@ def _refuse_other(first: Summary, other: Summary) -> None:
                 f"summaries of another {what} do not merge: {mine!r} and {theirs!r}"
                 f"{_named(other)}. Summarise both alike."
             )
+
+
+def _by_argument(roles: Roles) -> dict[str, object]:
+    """The roles by the names of the arguments that give them."""
+    given: dict[str, object] = asdict(roles)
+    if given.pop("also_sensitive"):
+        given["sensitive"] = roles.all_sensitive
+    return given
 
 
 def _named(summary: Summary) -> str:

@@ -9,7 +9,8 @@ from decimal import Decimal
 
 import numpy as np
 
-from likeforlike.auditing._missing import LostRows
+from likeforlike._text import crossed_name
+from likeforlike.auditing._missing import LostRows, families
 from likeforlike.auditing._tables import (
     Roles,
     TableCells,
@@ -18,6 +19,7 @@ from likeforlike.auditing._tables import (
     holds_numbers,
     level_names,
     number_in,
+    refuse_unknown,
 )
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes, encode_labels
@@ -41,7 +43,7 @@ def merged_table(tables: Sequence[TableCells], roles: Roles) -> TableCells:
         },
         engine=", ".join(dict.fromkeys(table.engine for table in tables)),
         nulls=_added_words(tables),
-        lost=_added_lost(tables, roles),
+        lost=_added_lost(tables, alike, roles),
         group_rows=_added_groups(tables, alike),
         text=text,
     )
@@ -69,8 +71,17 @@ def check_table(table: TableCells, roles: Roles) -> None:
     for column, codes in _level_columns(table.cells, roles).items():
         if column not in table.edges:
             check_levels(codes, table.used, rows_of_level, column)
-    groups = table.cells.groups
-    check_groups(Codes(np.arange(len(groups)), groups), table.used, roles.sensitive)
+    for place, column in enumerate(roles.all_sensitive):
+        known = {_values(group, roles)[place]: None for group in table.cells.groups}
+        known.pop(None, None)
+        if not known:
+            refuse_unknown(column)
+        check_groups(Codes(np.arange(len(known)), tuple(known)), table.used, column)
+
+
+def _values(group: Hashable, roles: Roles) -> tuple[Hashable, ...]:
+    """The values of a group in the sensitive columns."""
+    return group if roles.also_sensitive and isinstance(group, tuple) else (group,)
 
 
 def _level_columns(cells: Cells, roles: Roles) -> dict[str, Codes]:
@@ -162,19 +173,50 @@ def _added_groups(tables: Sequence[TableCells], alike: Sequence[Cells]) -> dict[
     return dict(added)
 
 
-def _added_lost(tables: Sequence[TableCells], roles: Roles) -> tuple[LostRows, ...]:
+def _added_lost(
+    tables: Sequence[TableCells], alike: Sequence[Cells], roles: Roles
+) -> tuple[LostRows, ...]:
     """Rows left out by group, those of unknown group last; nothing if nobody lost any."""
     if not any(table.lost for table in tables):
         return ()
+    return tuple(
+        lost
+        for columns in families(roles.all_sensitive)
+        for lost in _added_lost_in(columns, tables, alike, roles)
+    )
+
+
+def _added_lost_in(
+    columns: tuple[str, ...], tables: Sequence[TableCells], alike: Sequence[Cells], roles: Roles
+) -> list[LostRows]:
+    """The same for the groups of one sensitive column, or of all of them crossed."""
     rows: Counter[str | None] = Counter()
     lost: Counter[str | None] = Counter()
-    for table in tables:
-        kept = zip(table.cells.groups, table.cells.counts.sum(axis=0).tolist(), strict=True)
-        complete = [LostRows(str(group), there, 0) for group, there in kept]
-        for each in table.lost or complete:
-            rows[each.group] += each.rows
-            lost[each.group] += each.lost
+    for table, cells in zip(tables, alike, strict=True):
+        names = {
+            _name(own, columns, roles): _name(shared, columns, roles)
+            for own, shared in zip(table.cells.groups, cells.groups, strict=True)
+        }
+        found = [each for each in table.lost if each.columns == columns]
+        for each in found if table.lost else _complete(columns, table, roles):
+            # Whoever has lost all rows is in no cell.
+            name = names.get(each.group, each.group)
+            rows[name] += each.rows
+            lost[name] += each.lost
     known = sorted(group for group in rows if group is not None)
     order: list[str | None] = [*known, *([None] if rows[None] else [])]
-    columns = (roles.sensitive,)
-    return tuple(LostRows(group, rows[group], lost[group], columns) for group in order)
+    return [LostRows(group, rows[group], lost[group], columns) for group in order]
+
+
+def _complete(columns: tuple[str, ...], table: TableCells, roles: Roles) -> list[LostRows]:
+    """The groups of a table that lacks nothing."""
+    return [
+        LostRows(_name(group, columns, roles), rows, 0) for group, rows in table.group_rows.items()
+    ]
+
+
+def _name(group: Hashable, columns: tuple[str, ...], roles: Roles) -> str | None:
+    """What the group is called by some of the sensitive columns; `None` if it lacks one."""
+    values = _values(group, roles)
+    own = [values[roles.all_sensitive.index(column)] for column in columns]
+    return None if None in own else crossed_name(own, columns)

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import narwhals as nw
 import numpy as np
@@ -127,7 +127,7 @@ def read_cells(
     roles: Roles,
     *,
     bins: Bins | None = None,
-    smooth: str | Sequence[str] | None = None,
+    smooth: Sequence[str] = (),
     windows: int | None = None,
     resolution: float | None = None,
     engine: Engine = "auto",
@@ -160,9 +160,7 @@ def read_cells(
     cuts = check_bins({} if bins is None else bins, roles.legitimate)
     _check_roles(roles)
     width = _check_resolution(resolution, roles)
-    along = check_smooth(
-        smooth, windows, legitimate=roles.legitimate, cut=list(cuts), counted=width is not None
-    )
+    along = check_smooth(smooth, windows, cut=list(cuts), counted=width is not None)
     numeric = [name for name in (roles.score, roles.weight, *cuts, *along) if name is not None]
     source = data
     if isinstance(data, str | Path):
@@ -230,12 +228,25 @@ def _groups(collected: nw.DataFrame[Any], roles: Roles, read: ReadColumns, *, pa
     for column in roles.all_sensitive:
         known = ~_is_null(collected[column])
         if not known.any():
-            raise InputError(f"column {column!r} has no value in any row that can be used.")
+            parts.append(_all_unknown(len(known), column, part=part))
+            continue
         codes = _codes(collected.select(column).filter(known), column, read.text)
         if not part:
             check_groups(codes, read.used, column)
         parts.append(codes if known.all() else _with_unknown(codes, known.to_numpy()))
     return combined(parts)
+
+
+def _all_unknown(rows: int, column: str, *, part: bool) -> Codes:
+    """A sensitive column that no row has; in other parts of the table somebody may."""
+    if not part:
+        refuse_unknown(column)
+    return Codes(np.zeros(rows, np.int64), (None,))
+
+
+def refuse_unknown(column: str) -> NoReturn:
+    """Refuse a sensitive column without any value."""
+    raise InputError(f"column {column!r} has no value in any row that can be used.")
 
 
 def _is_null(column: nw.Series[Any]) -> nw.Series[Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -40,6 +41,9 @@ from likeforlike.cli._shared import (
 from likeforlike.errors import InputError
 from likeforlike.report._terminal import Terminal, show
 
+if TYPE_CHECKING:
+    from likeforlike.auditing import Summary
+
 _EXIT = {"pass": 0, "fail": 1, "investigate": 3}
 
 
@@ -57,7 +61,7 @@ def audit_command(
     smooth: Annotated[
         list[str] | None,
         typer.Option(
-            help="Legitimate column of numbers to compare along, without bins; may be repeated."
+            help="Column of numbers, legitimate too, to compare along without bins; repeatable."
         ),
     ] = None,
     windows: Annotated[
@@ -162,6 +166,7 @@ def audit_command(
     if plan is not None:
         write_plan(planned, plan)
         return
+    source = source_of(files)
     arguments = {
         "score": score,
         "sensitive": sensitive,
@@ -177,7 +182,7 @@ def audit_command(
         "confidence": confidence,
         "adjustment": adjustment,
         "min_cell": min_cell,
-        "reference": _reference(reference or [], sensitive),
+        "reference": _reference(reference or [], _sensitive(source, sensitive)),
         "score_range": _score_range(score_range),
         "suppress_below": suppress_below,
         "unit": unit,
@@ -193,7 +198,6 @@ def audit_command(
     }
     asked = given_options(context, arguments, {"seed": "random_state", **NULL_OPTIONS})
     rules = policy_for(policy, asked, needs_verdict=junit is not None)
-    source = source_of(files)
     if salt_file is not None:
         asked["salt"] = kept_salt(salt_file)
     with resampling_bar(permutations) as advance:
@@ -219,11 +223,17 @@ def audit_command(
         raise typer.Exit(_EXIT[ruling.verdict])
 
 
-def _reference(given: list[str], sensitive: list[str] | None) -> str | dict[str, str] | None:
+def _sensitive(source: Path | Summary, given: Sequence[str] | None) -> Sequence[str]:
+    """The sensitive columns that are known before anything is read: summaries say theirs."""
+    if given or isinstance(source, Path):
+        return given or ()
+    return source.roles.all_sensitive
+
+
+def _reference(given: list[str], columns: Sequence[str]) -> str | dict[str, str] | None:
     """One group, or {column: group} where groups are named with their column."""
     if not given:
         return None
-    columns = sensitive or []
     parts = [text.partition("=") for text in given]
     if all(separator and column in columns for column, separator, _ in parts):
         return {column: group for column, _, group in parts}

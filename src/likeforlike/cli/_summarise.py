@@ -23,7 +23,6 @@ from likeforlike.cli._shared import (
     NullValues,
     Separator,
     TableFile,
-    one_column,
 )
 from likeforlike.report._terminal import Terminal
 
@@ -31,7 +30,9 @@ from likeforlike.report._terminal import Terminal
 def summarise_command(
     file: TableFile,
     score: Annotated[str, typer.Option(help="Column of scores or decisions.")],
-    sensitive: Annotated[list[str], typer.Option(help="Column whose values are the groups.")],
+    sensitive: Annotated[
+        list[str], typer.Option(help="Column whose values are the groups; may be repeated.")
+    ],
     out: Annotated[Path, typer.Option(help="Write the summary here; by custom it ends in .cells.")],
     legitimate: LegitimateOption = None,
     weight: WeightOption = None,
@@ -62,7 +63,7 @@ def summarise_command(
     summary = summarise(
         file,
         score=score,
-        sensitive=one_column(sensitive),
+        sensitive=sensitive,
         legitimate=legitimate or (),
         weight=weight,
         cluster=cluster,
