@@ -45,11 +45,25 @@ def _divides(draw: Draw) -> None:
     draw.call(np.divide, np.ones(1), np.zeros(1))
 
 
+def _panics(draw: Draw) -> None:
+    class PanicException(BaseException):
+        """As engines raise it: no `Exception`."""
+
+    def panic() -> None:
+        raise PanicException("index out of bounds")
+
+    draw.call(panic)
+
+
 @pytest.mark.parametrize(
     ("run", "error"),
-    [(_fails, "ValueError: invalid literal"), (_divides, "RuntimeWarning: divide")],
+    [
+        (_fails, "ValueError: invalid literal"),
+        (_divides, "RuntimeWarning: divide"),
+        (_panics, "PanicException: index"),
+    ],
 )
-def test_foreign_errors_and_arithmetic_are_failures(run: object, error: str) -> None:
+def test_foreign_errors_panics_and_arithmetic_are_failures(run: object, error: str) -> None:
     report = Report()
     run_case("toy:1", Target(run, 1), report)  # type: ignore[arg-type]  # what a target calls
     [failure] = report.failures

@@ -265,3 +265,22 @@ def test_what_needs_a_missing_library_is_not_there_and_says_so_when_imported() -
         [sys.executable, "-c", WITHOUT_TORCH], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.training
+def test_settings_and_targets_without_a_value_are_refused_before_training() -> None:
+    inputs, groups = np.arange(12.0).reshape(6, 2), ["f", "m"] * 3
+    with pytest.raises(lfl.InputError, match="hidden_layer_sizes must list the sizes"):
+        lfl.FairClassifier(hidden_layer_sizes=np.array(2.0)).fit(  # type: ignore[arg-type]
+            inputs, [0, 1] * 3, sensitive_features=groups
+        )
+    for targets in ([0, 1, pd.NA, 1, 0, 1], np.array([0, 1, pd.NA, 1, 0, 1], dtype=object)):
+        with pytest.raises(lfl.InputError, match="y has no value in row 2"):
+            lfl.FairClassifier().fit(inputs, targets, sensitive_features=groups)
+
+
+def test_groups_that_weigh_next_to_nothing_have_a_gap() -> None:
+    found = lfl.tv_overlap(
+        [-2, -1, -4, 4], list("aabc"), sample_weight=[1e209, 1e-55, 1e-183, 1e-169]
+    )
+    assert all(np.isfinite([found.value, found.gap, *(each.gap for each in found.comparisons)]))

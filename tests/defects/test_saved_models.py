@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,7 @@ DAMAGES: dict[str, Callable[[Document], object]] = {
         if not (part == "made_by" and value == {})
     },
     "an unknown task": having("task", "ranking"),
+    "a strength that is no number": having("made_by", {"strength": float("inf")}),
     "another format": having("format", "likeforlike model 2"),
     "a mean that broadcasts": having("mean", [0.0]),
     "a mean of too many": having("mean", [0.0] * 4),
@@ -176,3 +178,13 @@ def test_columns_of_different_lengths_are_refused(tmp_path: Path) -> None:
     model = read(tmp_path / "model.json", json.dumps(document()))
     with pytest.raises(lfl.InputError, match=r"column 'city' has 2 row.*'debt' has 3"):
         model.scores({**TABLE, "debt": [1.0, 2.0, 3.0]})
+
+
+@pytest.mark.parametrize("value", ["NaN", "sNaN", "-Infinity"])
+def test_decimals_that_are_no_numbers_do_not_make_an_engine_panic(
+    value: str, tmp_path: Path
+) -> None:
+    model = read(tmp_path / "model.json", json.dumps(document()))
+    for city in (["Oslo", Decimal(value)], np.array([Decimal(value), "Rome"], dtype=object)):
+        with pytest.raises(lfl.InputError, match=f"column 'city' has the value {value} in row"):
+            model.scores({**TABLE, "city": city})

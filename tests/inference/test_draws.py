@@ -3,6 +3,8 @@ import pytest
 from scipy import stats
 
 from likeforlike._arrays import IntArray
+from likeforlike.inference._components import _draw_marks, _draw_rows
+from likeforlike.inference._noise import _fill_signs, _signs_between
 from likeforlike.inference._streams import binomial, hypergeometric, start, uniform
 from likeforlike.transport._compiled import compiled
 
@@ -108,3 +110,27 @@ def test_uniform_draws_are_uniform() -> None:
     assert stats.kstest(pairs[:, 0], "uniform").pvalue > 1e-4
     assert abs(np.corrcoef(pairs.T)[0, 1]) < 0.1
     assert abs(np.corrcoef(pairs[:-1, 0], pairs[1:, 0])[0, 1]) < 0.1
+
+
+@pytest.mark.parametrize(("size", "second"), [(2, 1), (3, 2), (70, 1), (1001, 400)])
+def test_marks_are_the_labels_that_are_drawn_row_by_row(size: int, second: int) -> None:
+    marks, labels = np.empty(size, np.int64), np.empty(size, np.int64)
+    one, other = start(5, size), start(5, size)
+    for _ in range(20):
+        _draw_marks(one, marks)
+        assert _draw_rows(other, size, second, labels) == second
+        found, drawn = [], 0
+        for mark in marks.tolist():
+            found.append(int(mark < second - drawn))
+            drawn += found[-1]
+        assert found == labels.tolist()
+        assert one[0] == other[0]
+
+
+@pytest.mark.parametrize(("first", "end"), [(0, 1), (0, 64), (63, 65), (64, 128), (70, 1000)])
+def test_signs_of_a_level_are_a_part_of_all_signs(first: int, end: int) -> None:
+    every, part = np.empty(1000, np.int8), np.empty(end - first, np.int8)
+    begin = start(3, 9)
+    _signs_between(begin[0], first, end, part)
+    _fill_signs(begin, every)
+    np.testing.assert_array_equal(part, every[first:end])

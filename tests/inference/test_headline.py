@@ -11,7 +11,14 @@ from likeforlike import Cells
 from likeforlike.disparity import Contrast, contrasts
 from likeforlike.disparity._measures import level_weights
 from likeforlike.errors import InputError
-from likeforlike.inference import Clusters, HeadlineTest, adjust, adjust_contrasts, headline_test
+from likeforlike.inference import (
+    Clusters,
+    HeadlineTest,
+    adjust,
+    adjust_contrasts,
+    headline_test,
+    omnibus_test,
+)
 
 
 def contrast_of(*columns: Any, **settings: Any) -> Contrast:
@@ -205,6 +212,11 @@ def test_what_cannot_be_tested_is_refused() -> None:
         headline_test(three, np.ones(1))
     with pytest.raises(InputError, match=r"measure has shape \(3,\), but 10 level"):
         headline_test(contrast, np.full(3, 1 / 3))
+    together = Cells.from_rows([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1], cluster=[0, 0, 1, 1])
+    with pytest.raises(InputError, match="contrast has clusters"):
+        headline_test(contrasts(together, "pairwise")[0], np.ones(1))
+    with pytest.raises(InputError, match="contrast has clusters"):
+        omnibus_test(contrasts(together, "barycentre")[0])
 
 
 # Clusters -----------------------------------------------------------------------------------------

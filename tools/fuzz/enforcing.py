@@ -157,7 +157,10 @@ def _repair(draw: Draw) -> None:
 
 def _quantile_repair(draw: Draw) -> None:
     given = rows(draw, weighted=False)
-    size = len(given["groups"]) if hasattr(given["groups"], "__len__") else 4
+    try:
+        size = len(given["groups"])
+    except TypeError:  # a number, or an array without a dimension
+        size = 4
     table: Any = np.column_stack([plain_scores(draw, size) for _ in range(2)])
     if draw.happens(0.1):
         table = hostile(draw, size)
@@ -214,6 +217,46 @@ def _estimators(draw: Draw) -> None:
     assert np.isfinite(found).all(), found
 
 
+def _trees(draw: Draw) -> None:
+    size = draw.pick((30, 120, 300))
+    inputs: Any = draw.numpy.normal(size=(size, 2)) * 10.0 ** draw.uniform(-200.0, 200.0)
+    inputs[draw.numpy.random((size, 2)) < draw.pick((0.0, 0.2))] = np.nan
+    makers: tuple[Any, ...] = (lfl.FairLGBMClassifier, lfl.FairXGBClassifier)
+    classify = draw.happens(0.5)
+    if not classify:
+        makers = (lfl.FairLGBMRegressor, lfl.FairXGBRegressor)
+    target: Any = draw.numpy.integers(0, 2, size) if classify else scores(draw, size)
+    if draw.happens(0.15):
+        inputs = hostile(draw, size)
+    if draw.happens(0.1):
+        target = hostile(draw, size)
+    limited = draw.happens(0.2)
+    model: Any = draw.call(
+        draw.pick(makers),
+        penalty=_penalty(draw, None) if draw.happens(0.5) else None,
+        strength=None if limited else settings.number(draw, 0.0, 1.0, 1000.0),
+        max_disparity=settings.number(draw, 0.1) if limited else None,
+        n_estimators=settings.count(draw, 1, 5),
+        learning_rate=settings.number(draw, 0.1, 1.0),
+        reg_lambda=settings.number(draw, 0.0, 1.0),
+        random_state=settings.count(draw, 0, 3),
+    )
+    draw.call(
+        model.fit,
+        inputs,
+        target,
+        sensitive_features=labels(draw, size)
+        if draw.happens(0.5)
+        else draw.numpy.integers(0, 2, size),
+        legitimate_features=labels(draw, size) if draw.happens(0.3) else None,
+        sample_weight=weights(draw, size) if draw.happens(0.3) else None,
+    )
+    found = draw.call(model.predict, inputs)
+    if classify:
+        found = model.predict_proba(inputs)
+    assert np.isfinite(found).all(), found
+
+
 TARGETS = {
     "penalties": Target(_penalties, 2200),
     "PenaltyLoss": Target(_penalty_loss, 500),
@@ -222,4 +265,5 @@ TARGETS = {
     "ConditionalBarycentre": Target(_repair, 900),
     "QuantileRepair": Target(_quantile_repair, 250, scikit_learn=True),
     "estimators": Target(_estimators, 25, scikit_learn=True),
+    "trees": Target(_trees, 50, scikit_learn=True),
 }

@@ -40,7 +40,11 @@ def check_disparity(found: lfl.Disparity) -> None:
     assert found.value >= 0.0, found.value
     assert (table.distance >= 0.0).all(), table.distance
     assert found.value <= table.distance.max(initial=0.0) * (1.0 + 1e-9), (found, table)
-    assert all(0.0 < share <= 1.0 + 1e-9 for share in found.coverage.values()), found.coverage
+    covered = list(found.coverage.values())
+    # Of several groups at once, some may share a level with nobody.
+    assert sum(share > 0.0 for share in covered) >= 2, covered
+    assert len(covered) > 2 or min(covered) > 0.0, covered
+    assert all(0.0 <= share <= 1.0 + 1e-9 for share in covered), covered
     if found.distance in ("ks", "tv"):
         assert found.value <= 1.0 + 1e-9, found.value
     repr(found), list(table), table.to_dict()

@@ -96,7 +96,9 @@ def run_case(name: str, target: Target, report: Report) -> None:
     except InputError as error:
         report.refused[kind] += 1
         report.reasons[f"{kind}: {_NUMBERS.sub('#', str(error))[:90]}"] += 1
-    except Exception as error:  # noqa: BLE001
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 a panic inside an engine is no Exception
         if target.scikit_learn and _by_scikit_learn(error):
             report.refused[kind] += 1
         else:
@@ -163,14 +165,14 @@ def _strict() -> Iterator[None]:
         yield
 
 
-def _by_scikit_learn(error: Exception) -> bool:
+def _by_scikit_learn(error: BaseException) -> bool:
     """Whether scikit-learn raised this, of itself, as it documents and its own checks ask for."""
     frames = traceback.extract_tb(error.__traceback__)
     last = next(frame for frame in reversed(frames) if "/numpy/" not in frame.filename)
     return isinstance(error, ValueError | TypeError) and "/sklearn/" in last.filename
 
 
-def _place(error: Exception) -> str:
+def _place(error: BaseException) -> str:
     """Where in the library, or at last, it was raised."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if "/likeforlike/" in frame.filename] or frames

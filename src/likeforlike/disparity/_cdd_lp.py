@@ -388,6 +388,8 @@ def _result(
     distance, order, p, measure = settings
     support = contrast.support
     gap = _mean_gaps(contrast)
+    # The weights of people who hardly weigh anything may all have vanished.
+    counted = weights if weights.any() else level_weights(contrast, measure)
     table = LevelTable(
         level=tuple(contrast.cells.levels[k] for k in np.flatnonzero(support)),
         distance=distances,
@@ -398,7 +400,7 @@ def _result(
     )
     return Disparity(
         value=value,
-        gap=float((weights * gap).sum() / weights.sum()),
+        gap=float((counted * gap).sum() / counted.sum()),
         groups=contrast.groups,
         distance=distance,
         order=order,

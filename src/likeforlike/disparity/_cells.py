@@ -539,11 +539,25 @@ def _joined(parts: Sequence[Codes], name: str) -> Codes:
 
 
 def _numbered(labels: Sequence[Hashable], name: str) -> Codes:
-    """Labels in order; those of several columns by the first, then by the second, and so on."""
+    """Labels in order; those of several columns by the first, then by the second, and so on.
+
+    In one of several columns a value may be unknown, and comes last.
+    """
     tuples = [label for label in labels if isinstance(label, tuple)]
     if len(tuples) < len(labels) or len({len(label) for label in tuples}) > 1:
         return encode_labels(labels, name)
-    return combined([encode_labels(column, name) for column in zip(*tuples, strict=True)])
+    return combined([_with_unknown(column, name) for column in zip(*tuples, strict=True)])
+
+
+def _with_unknown(column: Sequence[Hashable], name: str) -> Codes:
+    """Codes of the values of a column, with `None` behind all others if there is any."""
+    known = np.array([value is not None for value in column])
+    codes = encode_labels([value for value in column if value is not None], name)
+    if known.all():
+        return codes
+    every = np.full(known.size, len(codes.labels))
+    every[known] = codes.codes
+    return Codes(every, (*codes.labels, None))
 
 
 def _of_lines(columns: Mapping[str, Any], notes: Mapping[str, Any]) -> Cells:

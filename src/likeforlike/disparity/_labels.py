@@ -30,9 +30,12 @@ _BACK: dict[str, Any] = {
 
 
 def plain_label(label: Hashable) -> object:
-    """A label as JSON holds it; a tuple is a list, what JSON does not know names its type."""
+    """A label as JSON holds it; a tuple is a list, what JSON does not know names its type.
+
+    In a tuple a value may be unknown.
+    """
     if isinstance(label, tuple):
-        return [plain_label(part) for part in label]
+        return [None if part is None else plain_label(part) for part in label]
     if isinstance(label, str | bool | int) or (isinstance(label, float) and math.isfinite(label)):
         return label
     kind = _KINDS.get(type(label))
@@ -48,7 +51,7 @@ def plain_label(label: Hashable) -> object:
 def label_of(plain: object) -> Hashable:
     """The label that a plain value stands for."""
     if isinstance(plain, list):
-        return tuple(label_of(part) for part in plain)
+        return tuple(None if part is None else label_of(part) for part in plain)
     if isinstance(plain, dict):
         [(kind, text)] = plain.items()
         back: Hashable = _BACK[kind](text)

@@ -11,7 +11,9 @@ as often as chance picks one of them.
 A replicate is one pass over the pooled atoms, O(atoms). Labels are drawn from the first atom to
 the last, each with the chance that is left: a row takes one uniform number, an atom of many rows a
 hypergeometric one, so ten billion binned rows cost what their bins cost. Levels whose atoms are
-single rows take a path in whole numbers without branches, which is several times as fast.
+single rows take a path in whole numbers without branches, which is several times as fast: there
+random numbers are made many at a time, as *marks*, and a row is of the second group if its mark is
+below the number of rows that this group still lacks.
 
 Levels are visited from the least to the most remarkable one. The largest statistic so far is then
 what step-down adjustment compares with (`_step_down`), and nothing has to be kept for every
@@ -27,7 +29,14 @@ import numpy as np
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.inference._replicates import ROUNDING, Progress
 from likeforlike.inference._scored_levels import BOUND, PRECISION, ScoredLevels
-from likeforlike.inference._streams import State, hypergeometric, start, uniform
+from likeforlike.inference._streams import (
+    State,
+    hypergeometric,
+    skip,
+    start,
+    uniform,
+    uniform_at,
+)
 from likeforlike.transport._compiled import compiled
 from likeforlike.transport._threads import over_blocks
 
@@ -92,7 +101,7 @@ def _draw_atoms(state: State, rows: IntArray, left: int, wanted: int, taken: Int
 
 @compiled
 def _draw_rows(state: State, left: int, wanted: int, taken: IntArray) -> int:
-    """The same where every atom is one row. Whole numbers leave the processor nothing to guess."""
+    """The same where every atom is one row."""
     drawn = 0
     for i in range(taken.size):
         here = int(int(uniform(state) * (left - i)) < wanted - drawn)
@@ -121,6 +130,25 @@ def _draw_clusters(
 
 
 @compiled
+def _draw_marks(state: State, marks: IntArray) -> None:
+    """Marks of all rows of a level: of m rows that are left each mark from 0 to m - 1 is as likely.
+
+    The same draws as those of `_draw_rows`.
+    """
+    begin = state[0]
+    for i in range(marks.size):
+        marks[i] = int(uniform_at(begin, i) * (marks.size - i))
+    skip(state, marks.size)
+
+
+@compiled
+def _to_marks(taken: IntArray) -> None:
+    """Labels as marks that give the same labels, whatever is left."""
+    for i in range(taken.size):
+        taken[i] = -1 if taken[i] else taken.size
+
+
+@compiled
 def _copy(second: IntArray, taken: IntArray) -> int:
     """The labels as observed."""
     drawn = 0
@@ -132,10 +160,10 @@ def _copy(second: IntArray, taken: IntArray) -> int:
 
 @compiled
 def _row_sums(
-    scores: FloatArray, taken: IntArray, n_second: int, samples: FloatArray, sums: FloatArray
+    scores: FloatArray, marks: IntArray, n_second: int, samples: FloatArray, sums: FloatArray
 ) -> None:
     """Statistics of a level whose atoms are single rows: three sums, W_2² and W_1."""
-    size = taken.size
+    size = marks.size
     n_first = size - n_second
     u, v = samples[0], samples[1]
     gap, ranks, spread, distance = 0.0, 0.0, 0.0, 0.0
@@ -143,16 +171,17 @@ def _row_sums(
     j = 0
     for i in range(size):
         score = scores[0, i]
+        here = int(marks[i] < n_second - j)
         # Before row i the second group has had j of its rows, the first i - j.
         distance += float(abs(j * size - i * n_second)) * (score - last)
         last = score
-        gap += taken[i] * score
-        ranks += taken[i] * scores[1, i]
-        spread += taken[i] * scores[2, i]
+        gap += here * score
+        ranks += here * scores[1, i]
+        spread += here * scores[2, i]
         # Both are written and one is kept; the other is written over by the next row.
         u[i - j] = score
         v[j] = score
-        j += taken[i]
+        j += here
     scale = 1.0 / (float(n_first) * float(n_second))
     sums[0], sums[1], sums[2] = gap, ranks, spread
     sums[3] = scale * _row_sweep(u, n_first, v, n_second)
@@ -272,17 +301,22 @@ def _replicates(
         left = exchangeable[k, 0] + wanted
         for b in range(states.size):
             state = states[b : b + 1]
+            single = size == taken.size
+            marked = single and first + b > 0 and not cluster.size
             if first + b == 0:
                 n_second = _copy(all_second[begin:end], taken)
             elif cluster.size:
                 n_second = _draw_clusters(
                     state, cluster[begin:end], left, wanted, cluster_offsets[k], labels, taken
                 )
-            elif size == taken.size:
-                n_second = _draw_rows(state, left, wanted, taken)
+            elif marked:
+                n_second = wanted
+                _draw_marks(state, taken)
             else:
                 n_second = _draw_atoms(state, rows, left, wanted, taken)
-            if size == taken.size:
+            if single:
+                if not marked:
+                    _to_marks(taken)
                 _row_sums(scores, taken, n_second, samples, sums)
             else:
                 _atom_sums(scores, rows, taken, size, n_second, samples, sums)

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.inference._level_order import LevelOrder
 from likeforlike.inference._replicates import Progress
-from likeforlike.inference._streams import State, start, uniform, word
+from likeforlike.inference._streams import State, start, uniform, word, word_at
 from likeforlike.inference._units import Units
 from likeforlike.transport._compiled import compiled
 from likeforlike.transport._threads import in_blocks
@@ -120,10 +120,24 @@ def _fill_signs(state: State, signs: _Signs) -> None:
 
 
 @compiled
+def _signs_between(begin: np.uint64, first: int, end: int, signs: _Signs) -> None:
+    """The signs that `_fill_signs` puts in the places first, ..., end - 1, without the others."""
+    bits = word_at(begin, first // 64) >> np.uint64(first % 64)
+    for place in range(first, end):
+        if place % 64 == 0:
+            bits = word_at(begin, place // 64)
+        signs[place - first] = 1 if bits & np.uint64(1) else -1
+        bits >>= np.uint64(1)
+
+
+@compiled
 def _level_noise(
     rows: _Rows, level: int, state: State, signs: _Signs, errors: FloatArray, single: bool
 ) -> tuple[float, float]:
-    """∫ |B*| of one level, and the variance of its mean potential; `errors` is room for places."""
+    """∫ |B*| of one level, and the variance of its mean potential; `errors` is room for places.
+
+    `signs` are those of all clusters or, if every place is a single row, of this level.
+    """
     first, end = rows.offsets[level], rows.offsets[level + 1]
     factor_0, factor_1 = rows.factors[2 * level], rows.factors[2 * level + 1]
     sum_0, sum_1 = 0.0, 0.0
@@ -131,28 +145,26 @@ def _level_noise(
         if rows.cluster.size:
             sign = float(signs[rows.cluster[place]] * rows.counts[place])
         elif single:
-            sign = float(signs[place])
+            sign = float(signs[place - first])
         else:
             sign = sign_sum(state, rows.counts[place])
-        if rows.side[place]:
-            error = sign * rows.share[place] * factor_1
-            sum_1 += error
-        else:
-            error = sign * rows.share[place] * factor_0
-            sum_0 += error
+        # Which side comes next is chance: counting both, one of them 0 times, is faster.
+        second = rows.side[place]
+        error = sign * rows.share[place] * (factor_1 if second else factor_0)
+        sum_0 += (1 - second) * error
+        sum_1 += second * error
         errors[place - first] = error
     height, area, potential, slope = 0.0, 0.0, 0.0, 1.0
     mean_0, mean_1, square_0, square_1 = 0.0, 0.0, 0.0, 0.0
     for place in range(first, end):
         share = rows.share[place] * rows.counts[place]
-        if rows.side[place]:
-            height += errors[place - first] - sum_1 * share
-            mean_1 += share * potential
-            square_1 += share * potential * potential
-        else:
-            height += errors[place - first] - sum_0 * share
-            mean_0 += share * potential
-            square_0 += share * potential * potential
+        second = rows.side[place]
+        height += errors[place - first] - (sum_1 if second else sum_0) * share
+        moment = share * potential
+        mean_0 += (1 - second) * moment
+        mean_1 += second * moment
+        square_0 += (1 - second) * (moment * potential)
+        square_1 += second * (moment * potential)
         area += abs(height) * rows.steps[place]
         if height > _ROUNDING:
             slope = 1.0
@@ -176,18 +188,29 @@ def _draw_block(
     sums: FloatArray,
     totals: FloatArray,
 ) -> None:
-    """Add the squared noise of draws begin, ..., end - 1 to the sums and totals."""
-    signs, errors = np.empty(n_signs, np.int8), np.empty(largest)
-    single = n_signs > 0 and rows.cluster.size == 0
-    for draw in range(begin, end):
-        state = start(seed, draw)
-        _fill_signs(state, signs)
-        for level in range(sums.size):
-            area, varied = _level_noise(rows, level, state, signs, errors, single)
+    """Add the squared noise of draws begin, ..., end - 1 to the sums and totals.
+
+    All draws look at a level while it is in the processor's cache.
+    """
+    clustered = rows.cluster.size > 0
+    single = n_signs > 0 and not clustered
+    signs = np.empty((end - begin if clustered else 1, n_signs if clustered else largest), np.int8)
+    states, errors = np.empty(end - begin, np.uint64), np.empty(largest)
+    for b in range(states.size):
+        state = start(seed, begin + b)
+        if clustered:
+            _fill_signs(state, signs[b])
+        states[b] = state[0]
+    for level in range(sums.size):
+        for b in range(states.size):
+            if single:
+                _signs_between(states[b], rows.offsets[level], rows.offsets[level + 1], signs[0])
+            own = signs[b if clustered else 0]
+            area, varied = _level_noise(rows, level, states[b : b + 1], own, errors, single)
             sums[level] += area * area
-            totals[draw - begin, 0] += measures[0, level] * varied
+            totals[b, 0] += measures[0, level] * varied
             for j in range(measures.shape[0]):
-                totals[draw - begin, j + 1] += measures[j, level] * area * area
+                totals[b, j + 1] += measures[j, level] * area * area
 
 
 def draw_noise(

@@ -37,6 +37,7 @@ from likeforlike.inference._scored_levels import (
     atoms_of_contrast,
     count_by,
     order_clusters,
+    refuse_clusters,
     refuse_weights,
     score_levels,
     unit_reach,
@@ -114,6 +115,7 @@ def _one_of(exchangeable: IntArray) -> IntArray:
 def rows_to_deal(contrast: Contrast) -> ToDeal:
     """All groups of a contrast in the levels where at least two occur."""
     atoms = contrast.cells.atoms
+    refuse_clusters(contrast)
     place, level, group = atoms_of_contrast(contrast)
     refuse_weights(atoms.mass[place] / atoms.counts[place])
     values, _ = unit_reach(atoms.values[place])

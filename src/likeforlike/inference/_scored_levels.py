@@ -287,12 +287,22 @@ def refuse_weights(weight: FloatArray) -> None:
         )
 
 
+def refuse_clusters(contrast: Contrast) -> None:
+    """Raise unless every row is by itself."""
+    if contrast.cells.cluster is not None:
+        raise InputError(
+            "contrast has clusters, whose rows are not exchangeable one by one: give `Clusters` or "
+            "let `audit(..., cluster=...)` choose the test."
+        )
+
+
 def score_contrast(contrast: Contrast) -> ScoredLevels:
     """The two groups of a contrast in the levels where both occur; every row is by itself."""
     if len(contrast.positions) != 2:
         raise InputError(f"contrast compares {len(contrast.positions)} groups; the test needs two.")
     if not contrast.support.any():
         raise InputError(_APART.format(list(contrast.groups)))
+    refuse_clusters(contrast)
     pool = pool_levels(contrast.cells.atoms, contrast.segments())
     refuse_weights(pool.weight)
     values, reach = unit_reach(pool.values)

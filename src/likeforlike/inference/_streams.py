@@ -36,6 +36,9 @@ def _mixed(number: np.uint64) -> np.uint64:
     return number ^ (number >> np.uint64(31))
 
 
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+
+
 @compiled
 def start(seed: int, replicate: int) -> State:
     """Begin the stream of a replicate."""
@@ -47,8 +50,27 @@ def start(seed: int, replicate: int) -> State:
 @compiled
 def word(state: State) -> np.uint64:
     """Draw 64 bits."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    state[0] += _STEP
     return _mixed(state[0])
+
+
+@compiled
+def word_at(begin: np.uint64, place: int) -> np.uint64:
+    """The word that a stream which is at `begin` draws after `place` others."""
+    return _mixed(begin + np.uint64(place + 1) * _STEP)
+
+
+@compiled
+def uniform_at(begin: np.uint64, place: int) -> float:
+    """What `uniform` draws there. No draw waits for another, so several are made at a time."""
+    # As a signed number, which processors turn into floats faster.
+    return float(np.int64(word_at(begin, place) >> np.uint64(11))) * (1.0 / 9007199254740992.0)
+
+
+@compiled
+def skip(state: State, draws: int) -> None:
+    """Leave out so many draws of a word or a uniform number."""
+    state[0] += np.uint64(draws) * _STEP
 
 
 @compiled

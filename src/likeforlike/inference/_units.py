@@ -175,7 +175,8 @@ class Jackknife:
             return 0.0
         runs = self.sample.runs._replace(values=self.values)
         cubes = standardised_cubes(runs, self.means, self.variances)
-        cubes *= np.sqrt(self.variances / second) ** 3
+        # Cells of one or two rows are left out; theirs may be beyond all proportion to the others.
+        cubes *= np.sqrt(np.where(known, self.variances, 0.0) / second) ** 3
         unbiased = np.sqrt(n[known] * (n[known] - 1.0)) / (n[known] - 2.0)
         return float((parts * n * cubes)[known] @ unbiased)
 
