@@ -11,7 +11,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 INPUTS := pyproject.toml constraints.txt
 # What takes long, by kind of test; `pytest --markers` says what each is.
-SLOW   := browser or java or process or simulation or training or wheel
+SLOW   := browser or java or process or simulation or training or types or wheel
 # The Law School data are not part of the project. Some developers keep them beside their clone.
 ifneq ($(wildcard ../shared/data/.),)
 export LIKEFORLIKE_DATA ?= $(abspath ../shared/data)
@@ -20,12 +20,13 @@ endif
 # Tests start many processes, and each would read all source files anew without their bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test quick check bench docs clean
+.PHONY: demo test quick style check bench docs clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/likeforlike demo
 
-test: check
+# Types are checked by a test, so that one core does it while the other goes on.
+test: style
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --durations 15
 
 # For while you work. The pages of docs/ are run by `make test` only: they train, and read large files.
@@ -34,9 +35,11 @@ quick: $(VENV)/.dev
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m "not ($(SLOW))" \
 		tests src/likeforlike tools README.md
 
-check: $(VENV)/.dev
+style: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+check: style
 	$(BIN)/mypy
 
 bench: $(VENV)/.dev

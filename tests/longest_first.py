@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-LONG = ("java", "simulation", "training", "wheel", "process", "browser")
+LONG = ("types", "java", "simulation", "training", "wheel", "process", "browser")
 
 
 @pytest.hookimpl(trylast=True)

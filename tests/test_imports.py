@@ -130,13 +130,15 @@ except ModuleNotFoundError:
     pass
 import likeforlike
 lacking = {name for name in likeforlike.__all__ if not hasattr(likeforlike, name)}
-assert lacking == {"FairClassifier", "FairRegressor"}, lacking
+trees = {f"Fair{kind}{task}" for kind in ("LGBM", "XGB") for task in ("Classifier", "Regressor")}
+assert lacking == {"FairClassifier", "FairRegressor"} | trees, lacking
 for name in lacking:
     try:
         exec(f"from likeforlike import {name}")
-        raise SystemExit(f"{name} needs torch")
+        raise SystemExit(f"{name} needs scikit-learn")
     except likeforlike.MissingExtra as error:
-        assert "pip install 'likeforlike[train]'" in str(error)
+        extra = "boost" if name in trees else "train"
+        assert f"pip install 'likeforlike[{extra}]'" in str(error), error
 assert float(likeforlike.cdd_lp([0, 1], ["f", "m"])) == 1.0
 assert likeforlike.cdd_wass([0, 1], ["f", "m"]).value == 1.0
 from likeforlike.datasets import load_loans
@@ -144,6 +146,19 @@ found = likeforlike.audit(
     load_loans().frame, score="approved", sensitive="sex", legitimate="income", permutations=9
 )
 assert "<html" in found.to_html()
+"""
+    run(code)
+
+
+@pytest.mark.process
+def test_trees_need_no_torch() -> None:
+    code = """
+import sys
+import likeforlike
+rows, classes, groups = [[0.0], [1.0], [2.0], [3.0]] * 30, [0, 0, 1, 1] * 30, ["f", "m"] * 60
+for kind in (likeforlike.FairLGBMClassifier, likeforlike.FairXGBClassifier):
+    kind(n_estimators=9, learning_rate=1.0).fit(rows, classes, sensitive_features=groups)
+assert "torch" not in sys.modules
 """
     run(code)
 

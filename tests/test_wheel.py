@@ -34,6 +34,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
 SOURCES = {source.name: source for source in PUBLIC}
 ROLES = ["--score", "approved", "--sensitive", "sex", "--legitimate", "income"]
+KINDS = ("Classifier", "Regressor")
 BRINGS = "is not installed; pip install 'likeforlike[train]' brings it."
 OPTIONAL = ["duckdb", "lightgbm", "pandas", "pyarrow", "pyspark", "sklearn", "torch", "xgboost"]
 
@@ -300,10 +301,11 @@ def test_modules_and_names_load_without_extras_or_name_the_one_they_lack(
     done = installed.python(LOOK)
     assert done.returncode == 0, done.stderr
     lacking = json.loads(done.stdout)
-    assert set(lacking) == {
-        *("FairClassifier", "FairRegressor", "nn"),
-    }
-    assert all(message.endswith(BRINGS) for message in lacking.values()), lacking
+    trees = {f"Fair{library}{kind}" for library in ("LGBM", "XGB") for kind in KINDS}
+    assert set(lacking) == {*(f"Fair{kind}" for kind in KINDS), "nn", *trees}
+    for name, message in lacking.items():
+        brings = BRINGS.replace("train", "boost") if name in trees else BRINGS
+        assert message.endswith(brings), lacking
 
 
 def test_objectives_for_boosting_and_repair_need_no_extra(installed: Installed) -> None:

@@ -28,6 +28,7 @@ LAYERS: list[dict[str, str]] = [
     {"smoothing": "curves along a number"},
     {"disparity": "cells, contrasts, distances"},
     {"inference": "tests, estimates, intervals", "penalties": "disparities with gradients"},
+    {"limits": "what a limit can promise"},
     {
         "nn": "penalties in torch",
         "boosting": "penalties in trees",
