@@ -18,12 +18,15 @@ from typing import Any
 
 from benchmarks.families import HEADLINES, NOTES, Headline
 from benchmarks.report import amount, required, times
+from benchmarks.sections import with_section
 from benchmarks.suite import FAMILIES
 from benchmarks.timing import Comparison, Measured
 
-__all__ = ["END", "START", "main", "page", "readme_part", "with_readme_part"]
+__all__ = ["SECTION", "main", "page", "readme_part"]
 
-START, END = "<!-- benchmarks -->", "<!-- /benchmarks -->"
+SECTION = "benchmarks"
+"""The part of README that is made here."""
+
 _HEADINGS = ("comparison", "ours", "peer", "ratio", "required", "met")
 _INTRODUCTION = """# Benchmarks
 
@@ -76,7 +79,7 @@ def page(results: dict[str, Any]) -> str:
 
 
 def readme_part(results: dict[str, Any]) -> str:
-    """The headlines as a short table, with the two marks around it.
+    """The headlines as a short table.
 
     Parameters
     ----------
@@ -87,29 +90,14 @@ def readme_part(results: dict[str, Any]) -> str:
     comparisons = _comparisons(results)
     if _left_out(results):
         raise ValueError(f"the run left out {sorted(_left_out(results))}; the README shows all.")
-    lines = [START, "| what | ours | peer | ratio |", "|---|---:|---:|---:|"]
+    lines = ["| what | ours | peer | ratio |", "|---|---:|---:|---:|"]
     lines += [_headline(headline, comparisons[headline.comparison]) for headline in HEADLINES]
     machine = results["machine"]
     shown = {headline.comparison for headline in HEADLINES}
     days = sorted({e["date"][:10] for e in results["comparisons"] if e["name"] in shown})
     where = f"Measured on {' and '.join(days)}, {machine['cpu']}, {machine['cores']} cores."
-    lines += ["", f"{where} The ratio is the peer's time divided by ours.", END]
+    lines += ["", f"{where} The ratio is the peer's time divided by ours."]
     return "\n".join(lines)
-
-
-def with_readme_part(text: str, part: str) -> str:
-    """A text with what stands between the two marks replaced, marks included.
-
-    Parameters
-    ----------
-    text : holds both marks once.
-    part : as from `readme_part`.
-    """
-    before, start, rest = text.partition(START)
-    _, end, after = rest.partition(END)
-    if not (start and end):
-        raise ValueError(f"the file needs the lines {START} and {END}, in this order.")
-    return before + part + after
 
 
 def _comparisons(results: dict[str, Any]) -> dict[str, Comparison]:
@@ -215,7 +203,7 @@ def main(arguments: list[str] | None = None) -> int:
             written[given.page] = page(results)
         if given.readme is not None:
             text = given.readme.read_text("utf-8")
-            written[given.readme] = with_readme_part(text, readme_part(results))
+            written[given.readme] = with_section(text, SECTION, readme_part(results))
     except (OSError, ValueError) as error:
         print(f"python -m benchmarks.page: {error}", file=sys.stderr)
         return 2

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from benchmarks.families import HEADLINES, NOTES
-from benchmarks.page import END, START, main, page, readme_part, with_readme_part
+from benchmarks.page import SECTION, main, page, readme_part
 from benchmarks.report import amount, with_family
+from benchmarks.sections import with_section
 from benchmarks.suite import FAMILIES
 from benchmarks.timing import Case
 
+START, END = f"<!-- {SECTION} -->", f"<!-- /{SECTION} -->"
 ROOT = Path(__file__).parents[1]
 KEPT = ROOT / "benchmarks" / "results.json"
 
@@ -60,7 +62,7 @@ def test_the_page_says_what_was_measured() -> None:
 def test_the_readme_says_what_was_measured() -> None:
     kept = json.loads(KEPT.read_text("utf-8"))
     readme = (ROOT / "README.md").read_text("utf-8")
-    assert with_readme_part(readme, readme_part(kept)) == readme
+    assert with_section(readme, SECTION, readme_part(kept)) == readme
 
 
 def test_every_family_has_its_words_and_every_headline_its_comparison() -> None:
@@ -143,9 +145,9 @@ def test_quick_results_are_called_that_and_kept_out_of_the_readme() -> None:
 
 def test_only_what_is_between_the_marks_is_replaced() -> None:
     text = f"before\n{START}\nold\n{END}\nafter {END}\n"
-    assert with_readme_part(text, f"{START}\nnew\n{END}") == text.replace("old", "new")
+    assert with_section(text, SECTION, "new\n") == text.replace("old", "new")
     with pytest.raises(ValueError, match=START):
-        with_readme_part("nothing here", "new")
+        with_section("nothing here", SECTION, "new")
 
 
 def test_files_are_written_or_all_left_alone(
@@ -161,7 +163,7 @@ def test_files_are_written_or_all_left_alone(
     readme.write_text(f"# Title\n{START}\n{END}\n")
     assert main(arguments) == 0
     assert written.read_text("utf-8") == page(results)
-    assert readme.read_text("utf-8") == f"# Title\n{readme_part(results)}\n"
+    assert readme.read_text("utf-8") == f"# Title\n{START}\n{readme_part(results)}\n{END}\n"
     assert main(["--read", str(tmp_path / "missing.json")]) == 2
 
 

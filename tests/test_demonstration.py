@@ -22,7 +22,7 @@ from likeforlike.cli._demonstration import (
     train_models,
 )
 from likeforlike.document._types import TrainingPart
-from likeforlike.nn._validation import validation_disparity
+from likeforlike.limits._held_rows import validation_disparity
 from likeforlike.penalties import Layout
 from likeforlike.postprocess import ConditionalBarycentre
 from likeforlike.report import page

@@ -16,6 +16,7 @@ import likeforlike as lfl
 from likeforlike._arrays import FloatArray
 from likeforlike.datasets import load_loans, make_loans
 from tests.window import Scheme, Window
+from tools.gallery import SHOTS, take
 from tools.pictures import PICTURES
 from tools.pictures.__main__ import main
 from tools.pictures.chance import simulate
@@ -56,8 +57,10 @@ def test_the_file_is_what_the_command_makes(name: str) -> None:
 def test_every_file_has_its_maker() -> None:
     drawn = sorted(path.stem for path in FOLDER.glob("*.svg"))
     assert drawn == sorted(NAMES)
-    # The one photograph is taken by `tools.screenshot`, and no two are alike to the last byte.
-    assert [path.name for path in FOLDER.iterdir() if path.suffix != ".svg"] == ["page.png"]
+    # Photographs are taken in a browser, and no two are alike to the last byte.
+    others = {path.name for path in FOLDER.iterdir() if path.suffix != ".svg"}
+    assert others == {"page.png", "gallery"}
+    assert {path.stem for path in (FOLDER / "gallery").iterdir()} == set(SHOTS)
 
 
 def test_the_screenshot_shows_the_page_of_an_audit(browser: Browser, tmp_path: Path) -> None:
@@ -66,6 +69,24 @@ def test_the_screenshot_shows_the_page_of_an_audit(browser: Browser, tmp_path: P
     # Width and height stand in the header of a PNG file.
     assert taken[:24] == kept[:24]
     assert len(kept) > 50_000
+
+
+@pytest.mark.parametrize("name", SHOTS)
+def test_the_gallery_shows_every_photograph_and_says_what_is_seen(name: str) -> None:
+    said = re.findall(
+        rf"!\[([^\]]+)\]\(pictures/gallery/{name}\.png\)",
+        (DOCS / "gallery.md").read_text(encoding="utf-8"),
+    )
+    assert len(said) == 1
+    assert len(said[0]) > 60
+
+
+def test_photographs_begin_at_their_heading(browser: Browser, tmp_path: Path) -> None:
+    shot = SHOTS["gaps"]
+    shot.write(tmp_path / "page.html")
+    take(browser, shot, tmp_path / "page.html", tmp_path / "gaps.png")
+    taken, kept = ((folder / "gaps.png").read_bytes() for folder in (tmp_path, FOLDER / "gallery"))
+    assert taken[:24] == kept[:24]
 
 
 def test_the_command_writes_what_is_asked_for(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Request
 
 import likeforlike
 from likeforlike.document import audit_schema
+from likeforlike.teams import release_schema, request_schema
 from tools.site_docstrings import with_descriptions_below
 from tools.site_pages import examples_page, led
 
@@ -168,9 +169,10 @@ def test_every_public_name_is_in_the_reference(site: Path, module: str) -> None:
 
 @pytest.mark.process
 def test_the_schema_is_where_it_says_it_is(site: Path) -> None:
-    address = json.loads(audit_schema())["$id"]
-    assert address.startswith("https://likeforlike.github.io" + BASE)
-    assert (site / address.rpartition("/")[2]).read_text("utf-8") == audit_schema()
+    for schema in (audit_schema(), request_schema(), release_schema()):
+        address = json.loads(schema)["$id"]
+        assert address.startswith("https://likeforlike.github.io" + BASE)
+        assert (site / address.rpartition("/")[2]).read_text("utf-8") == schema
 
 
 EMPTY_PICTURES = "[...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)"

@@ -3,7 +3,7 @@
 A hook of MkDocs. `CONTRIBUTING.md`, `CHANGELOG.md` and the scripts in `examples/` stay where people
 look for them in a repository, and are pages of the site as well. Links to them are written as the
 repository needs them and led to those pages here. A link to any other file outside `docs/` becomes
-plain text: the file is not part of the site. The JSON schema of the document is a file of the site.
+plain text: the file is not part of the site. The JSON schemas of documents are files of the site.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from likeforlike.document._schema import SCHEMA_FILE, audit_schema
+from likeforlike.teams._documents import RELEASE_FILE, REQUEST_FILE, release_schema, request_schema
 
 __all__ = ["examples_page", "led", "on_files", "on_page_markdown"]
 
@@ -38,7 +39,13 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     examples = examples_page(sorted((root / "examples").glob("*.py")))
     files.append(File.generated(config, "examples.md", content=examples))
     # Where its own `$id` says it is.
-    files.append(File.generated(config, SCHEMA_FILE, content=audit_schema()))
+    schemas = {
+        SCHEMA_FILE: audit_schema(),
+        REQUEST_FILE: request_schema(),
+        RELEASE_FILE: release_schema(),
+    }
+    for name, schema in schemas.items():
+        files.append(File.generated(config, name, content=schema))
     return files
 
 

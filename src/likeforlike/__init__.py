@@ -49,11 +49,19 @@ if TYPE_CHECKING:
         LevelCostWarning,
         MissingExtra,
         RepairWarning,
+        UnderfitWarning,
         UnmetLimitWarning,
         UnpenalisedWarning,
         UnsettledWarning,
     )
-    from likeforlike.estimators import FairClassifier, FairRegressor
+    from likeforlike.estimators import (
+        FairClassifier,
+        FairLGBMClassifier,
+        FairLGBMRegressor,
+        FairRegressor,
+        FairXGBClassifier,
+        FairXGBRegressor,
+    )
     from likeforlike.penalties import FairBiT, FairLeap, SmoothFairLeap, WassersteinPenalty
 
 __version__ = "0.1.0"
@@ -66,8 +74,12 @@ __all__ = [
     "Disparity",
     "FairBiT",
     "FairClassifier",
+    "FairLGBMClassifier",
+    "FairLGBMRegressor",
     "FairLeap",
     "FairRegressor",
+    "FairXGBClassifier",
+    "FairXGBRegressor",
     "InputError",
     "LevelCostWarning",
     "LevelTable",
@@ -75,6 +87,7 @@ __all__ = [
     "NestedDisparity",
     "RepairWarning",
     "SmoothFairLeap",
+    "UnderfitWarning",
     "UnmetLimitWarning",
     "UnpenalisedWarning",
     "UnsettledWarning",
@@ -107,11 +120,19 @@ lazy_package(
             "LevelCostWarning",
             "MissingExtra",
             "RepairWarning",
+            "UnderfitWarning",
             "UnmetLimitWarning",
             "UnpenalisedWarning",
             "UnsettledWarning",
         ],
-        "estimators": ["FairClassifier", "FairRegressor"],
+        "estimators": [
+            "FairClassifier",
+            "FairLGBMClassifier",
+            "FairLGBMRegressor",
+            "FairRegressor",
+            "FairXGBClassifier",
+            "FairXGBRegressor",
+        ],
         "penalties": ["FairBiT", "FairLeap", "SmoothFairLeap", "WassersteinPenalty"],
     },
     modules=[

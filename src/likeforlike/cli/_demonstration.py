@@ -222,7 +222,7 @@ def _held_out_figures(
 
 
 def _deciding_figures(scored: Scored, scores: FloatArray) -> DecidingPart:
-    from likeforlike.nn._validation import estimated_size, validation_disparity
+    from likeforlike.limits._held_rows import estimated_size, validation_disparity
 
     loans, rows = scored.loans, scored.deciding
     layout = Layout.of_rows(loans.groups[rows], loans.levels[rows])
