@@ -51,3 +51,30 @@ def test_the_look_sees_what_is_not_there(code: str) -> None:
 def test_the_look_passes_over_what_is_there() -> None:
     names = ["tests/oracles.py::parts", "disparity/_cells.py", "transport.cost", "W_p^p", "a/b"]
     assert not any(map(absent, names))
+
+
+# What was measured, setting by setting: to look something up, not to be read from end to end.
+APPENDICES = ("reference", "reproduction", "calibration")
+READ = [
+    page
+    for page in sorted((ROOT / "docs").rglob("*.md"))
+    if page.relative_to(ROOT / "docs").parts[0] not in APPENDICES
+]
+LONGEST = 3_000
+
+
+def words(page: Path) -> int:
+    """How many words a page has; what has neither letter nor digit is none, as lines of tables."""
+    return sum(any(map(str.isalnum, word)) for word in page.read_text("utf-8").split())
+
+
+@pytest.mark.parametrize("page", READ, ids=lambda page: page.stem)
+def test_a_page_is_short_enough_to_be_read(page: Path) -> None:
+    assert words(page) <= LONGEST
+
+
+def test_words_are_counted(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Two words\n\n| a table | of 5 |\n|---|---|\n", "utf-8")
+    assert words(page) == 6
+    assert len(READ) > 30
