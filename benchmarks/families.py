@@ -102,6 +102,14 @@ time the paper reports.""",
         """The paper's two hours were measured by its authors on their machine, with a graphics
 card. That row compares what a user waits for, on different machines, and requires nothing.""",
     ),
+    "smooth": Note(
+        "Audits along a number",
+        """Processor seconds of all threads together: an audit with `smooth` beside the same audit
+with a hundred bins at given edges, from rows in memory and from a Parquet file that DuckDB counts;
+and the peak memory of the latter beside a limit that we set ourselves.""",
+        """Bins cost less and answer another question. From a file the engine passes over the rows
+twice, to find fine cells of the number and to count in them, where given edges need one pass.""",
+    ),
     "smooth_penalty": Note(
         "A penalty along a number",
         """Value and gradient of `SmoothFairLeap`, where every row is compared at two anchors with

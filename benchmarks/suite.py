@@ -15,6 +15,7 @@ from benchmarks import (
     inference,
     levels,
     nested,
+    smooth,
     smooth_penalty,
     startup,
     training,
@@ -32,6 +33,7 @@ FAMILIES: dict[str, Callable[[bool], list[Case]]] = {
     "audit": audit.cases,
     "inference": inference.cases,
     "training": training.cases,
+    "smooth": smooth.cases,
     "smooth_penalty": smooth_penalty.cases,
     "startup": startup.cases,
 }

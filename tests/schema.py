@@ -15,7 +15,8 @@ from jsonschema.exceptions import best_match
 
 from likeforlike.auditing._audit import Audit
 from likeforlike.document._schema import audit_schema
-from likeforlike.document._types import AuditDocument, DemonstrationDocument
+from likeforlike.document._training_types import DemonstrationDocument
+from likeforlike.document._types import AuditDocument
 from likeforlike.teams import release_schema, request_schema
 
 SCHEMAS = {

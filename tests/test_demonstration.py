@@ -21,7 +21,7 @@ from likeforlike.cli._demonstration import (
     demonstration_document,
     train_models,
 )
-from likeforlike.document._types import TrainingPart
+from likeforlike.document._training_types import TrainingPart
 from likeforlike.limits._held_rows import validation_disparity
 from likeforlike.penalties import Layout
 from likeforlike.postprocess import ConditionalBarycentre

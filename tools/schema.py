@@ -12,6 +12,7 @@ import ast
 import inspect
 import json
 import re
+import sys
 import types
 from functools import cache
 from pathlib import Path
@@ -27,10 +28,10 @@ from typing import (
     is_typeddict,
 )
 
-from likeforlike.document import _types as document
 from likeforlike.document._kinds import Limits
 from likeforlike.document._schema import SCHEMA_FILE
-from likeforlike.document._types import AuditDocument, DemonstrationDocument
+from likeforlike.document._training_types import DemonstrationDocument
+from likeforlike.document._types import AuditDocument
 from likeforlike.teams._documents import (
     RELEASE_FILE,
     REQUEST_FILE,
@@ -187,15 +188,16 @@ def _opening(kind: type) -> str:
 def _entries(kind: Any) -> dict[str, str]:  # noqa: ANN401
     """What docstrings say about each entry, also those of the classes it is made from."""
     told: dict[str, str] = {}
-    for base in _bases().get(kind.__name__, []):
-        told |= _entries(getattr(document, base)) if is_typeddict(getattr(document, base)) else {}
+    for base in _bases(kind.__module__).get(kind.__name__, []):
+        made_from = getattr(sys.modules[kind.__module__], base)
+        told |= _entries(made_from) if is_typeddict(made_from) else {}
     return told | {name: _flat(text) for name, text in _ENTRY.findall(inspect.getdoc(kind) or "")}
 
 
 @cache
-def _bases() -> dict[str, list[str]]:
-    """Classes of the document and what each is made from, which Python forgets of such types."""
-    tree = ast.parse(inspect.getsource(document))
+def _bases(module: str) -> dict[str, list[str]]:
+    """Classes of a module and what each is made from, which Python forgets of such types."""
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
     classes = (node for node in tree.body if isinstance(node, ast.ClassDef))
     return {node.name: [ast.unparse(base) for base in node.bases] for node in classes}
 

@@ -12,7 +12,8 @@ import pytest
 import likeforlike as lfl
 from likeforlike.cli._demonstration import compare_models, demonstration_document, train_models
 from likeforlike.datasets import load_loans, make_loans
-from likeforlike.document._types import AuditDocument, DemonstrationDocument, Document, TrainingPart
+from likeforlike.document._training_types import DemonstrationDocument, Document, TrainingPart
+from likeforlike.document._types import AuditDocument
 from likeforlike.errors import BinnedLevelWarning
 from likeforlike.report import page
 from tests.schema import check

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from likeforlike.document._types import Document
+from likeforlike.document._training_types import Document
 from likeforlike.inference import Paradox
 from likeforlike.report import page, summary
 from tests.report.documents import DOCUMENTS, HOSTILE_SCORE, QUOTES, fresh

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likeforlike.document._types import ModelPart, TrainingPart
+from likeforlike.document._training_types import ModelPart, TrainingPart
 from likeforlike.report import page
 from likeforlike.report._axes import Frame
 from likeforlike.report._format import number

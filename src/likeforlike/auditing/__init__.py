@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from likeforlike._lazy import lazy_package
 
 if TYPE_CHECKING:
-    from likeforlike.auditing._audit import Audit, audit
+    from likeforlike.auditing._audit import Audit
+    from likeforlike.auditing._audit_table import audit
     from likeforlike.auditing._comparisons import Unexamined
     from likeforlike.auditing._contrast_audit import ContrastAudit, Distribution, LevelAudit
     from likeforlike.auditing._gate import GateOf, Judgement, Ruling, Threshold, Verdict
@@ -56,7 +57,8 @@ __all__ = [
 lazy_package(
     __name__,
     {
-        "_audit": ["Audit", "audit"],
+        "_audit": ["Audit"],
+        "_audit_table": ["audit"],
         "_comparisons": ["Unexamined"],
         "_contrast_audit": ["ContrastAudit", "Distribution", "LevelAudit"],
         "_gate": ["GateOf", "Judgement", "Ruling", "Threshold", "Verdict"],

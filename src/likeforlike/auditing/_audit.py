@@ -7,25 +7,19 @@ from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from likeforlike.auditing._bins import Bins
 from likeforlike.auditing._comparisons import (
-    Chosen,
-    Reference,
     Unexamined,
-    chosen_contrasts,
     family_of,
-    refuse_probabilities,
 )
-from likeforlike.auditing._contrast_audit import ContrastAudit, LevelAudit, examine
+from likeforlike.auditing._contrast_audit import ContrastAudit, LevelAudit
 from likeforlike.auditing._conventional import audit_conventions
 from likeforlike.auditing._disclosure import Disclosure
 from likeforlike.auditing._document_parts import audit_document, document_json
@@ -37,27 +31,22 @@ from likeforlike.auditing._frames import (
     native_frame,
 )
 from likeforlike.auditing._gate import GateOf, Ruling, Threshold, Verdict, rule
-from likeforlike.auditing._group_rows import GroupRows, group_rows
+from likeforlike.auditing._group_rows import GroupRows
 from likeforlike.auditing._missing import LossTest, LostRows, loss_tests
 from likeforlike.auditing._pairs import Adverse, Pair, level_pairs
 from likeforlike.auditing._placebo import Placebo, placebo
 from likeforlike.auditing._plot import PlotKind, draw_contrast
-from likeforlike.auditing._provenance import Provenance, check_salt, provenance, salted
-from likeforlike.auditing._settings import Preset, Settings
-from likeforlike.auditing._smooth import Smooth, carried_contrast, everybody_carried
-from likeforlike.auditing._tables import Roles, TableCells, read_cells
+from likeforlike.auditing._provenance import Provenance
+from likeforlike.auditing._settings import Settings
+from likeforlike.auditing._smooth import Smooth
+from likeforlike.auditing._tables import Roles, TableCells
 from likeforlike.conventions import Category, Conventions, local_law_144
 from likeforlike.disparity._cdd_lp import Disparity
 from likeforlike.disparity._cdd_wass import NestedDisparity
-from likeforlike.disparity._contrasts import Contrast, contrasts
-from likeforlike.disparity._measures import Measure, check_measure
 from likeforlike.document._types import AuditDocument, FindingPart
 from likeforlike.errors import InputError
-from likeforlike.files._csv import CsvOptions
-from likeforlike.files._engines import Engine
 from likeforlike.files._writing import write_whole
-from likeforlike.inference import Adjustment, HeadlineTest, OmnibusTest, adjust
-from likeforlike.inference._contrast_test import groups_test
+from likeforlike.inference import HeadlineTest, OmnibusTest
 from likeforlike.plots._axes import axes_or_new
 
 if TYPE_CHECKING:
@@ -442,291 +431,3 @@ class Audit:
         from likeforlike.report import summary
 
         return summary(self.to_dict())
-
-
-def audit(
-    data: Any,  # noqa: ANN401
-    *,
-    score: str,
-    sensitive: str | Sequence[str],
-    legitimate: str | Sequence[str] | None = (),
-    weight: str | None = None,
-    cluster: str | None = None,
-    bins: Bins | None = None,
-    smooth: str | Sequence[str] | None = None,
-    windows: int | None = None,
-    measure: Measure = "marginal",
-    min_cell: int = 20,
-    resolution: float | None = None,
-    permutations: int = 999,
-    confidence: float = 0.95,
-    adjustment: Adjustment = "step-down",
-    reference: Reference | None = None,
-    score_range: tuple[float, float] | None = None,
-    suppress_below: int | None = None,
-    salt: str | None = None,
-    unit: str | None = None,
-    preset: Preset | None = None,
-    random_state: int = 0,
-    progress: Callable[[int], None] | None = None,
-    engine: Engine = "auto",
-    separator: str | None = None,
-    encoding: str | None = None,
-    null_values: str | Sequence[str] = (),
-    usual_nulls: bool = True,
-) -> Audit:
-    """Audit the scores in a table for conditional demographic parity.
-
-    Parameters
-    ----------
-    data : pandas, polars (eager or lazy), pyarrow, DuckDB relation, PySpark DataFrame, or a path
-        to a .csv, .tsv (also with .gz behind it) or .parquet file. A path is a name, never a
-        pattern.
-    score : column of scores or decisions. They must come from a model that has not seen these
-        rows.
-    sensitive : column whose values are the groups, or several of them. Each of several is examined
-        alone and all of them crossed, in one family of contrasts with p-values and intervals that
-        hold together. Rows that lack one of them count in the others.
-    legitimate : columns whose combinations are the levels. With the target among them this is
-        an audit of equalised odds.
-    weight : column of sample weights; they may depend on the score.
-    cluster : column that says which rows belong together, such as a person with several rows.
-    bins : {column: how many} legitimate columns to be cut at quantiles, or {column: edges} to be
-        cut there; a value equal to an edge lies below it.
-    smooth : columns of numbers, legitimate by being named here, along which people are compared
-        with those who are nearly equal: scores are carried to the centres of windows first, so
-        that the width of a window adds nothing. Other legitimate columns are categories; with
-        several numbers the disparity is a lower bound.
-    windows : into how many windows a number is cut at most; `None` means max(4, n^(1/3)).
-    measure : Q, how much each level counts.
-    min_cell : levels with fewer rows of a group are called thin; they are kept and marked.
-    resolution : width of the bins of scores, for data that should stay in its engine; `None`
-        keeps scores exact.
-    permutations : of the test; 0 leaves out everything that needs resampling.
-    confidence : of intervals and certificate.
-    adjustment : of p-values of many levels: `"step-down"` from the same permutations, `"holm"`, or
-        `"bh"` for the false discovery rate.
-    reference : with more than two groups, compare all others with this one; `None` compares
-        every two, of at most 20 groups. With several sensitive columns it is {column: group}, and
-        the largest group takes the place of one that is not named.
-    score_range : lowest and highest score there can be, such as (0, 1) for probabilities. With it
-        the audit has a certificate, bounds that hold for any sample size.
-    suppress_below : the document, and with it the page, the JSON, the text and the pictures, shows
-        nothing about fewer people than this: small levels are put together, counts and averages are
-        rounded, and the fingerprint is salted. 10 is usual; `None` shows everything.
-    salt : of the fingerprint, a text that only the auditor has; with `suppress_below` a new one is
-        made if there is none, and is in `provenance.salt`.
-    unit : of the scores, such as `"EUR"`; sentences, page and terminal then write it.
-    preset : `"ll144"` adds the summary of New York City's Local Law 144.
-    random_state : seed; the same seed gives the same audit on any engine and machine.
-    progress : called with the number of replicates done since the last call.
-    engine : who opens a file, `"polars"`, `"duckdb"` or `"spark"`; `"auto"` is polars.
-    separator : of a CSV file; `None` takes the one that splits its header into the columns named.
-    encoding : of a CSV file, such as `"latin-1"`; `None` is UTF-8, or what its first bytes say.
-    null_values : what stands for a missing value in a CSV file, beside nothing and the usual
-        words: NA, N/A, ?, null, None, NaN and the others that pandas knows.
-    usual_nulls : `False` takes those words for values.
-
-    Notes
-    -----
-    A CSV file has no types, and none are guessed: score, weight and what is cut into bins are read
-    as numbers; groups and levels are what is written, so that 01, 1 and 001 are three.
-
-    References
-    ----------
-    Ghassemi et al. (2025); the statistics are those of `likeforlike.inference`.
-
-    Examples
-    --------
-    >>> import likeforlike as lfl
-    >>> from likeforlike.datasets import make_loans
-    >>> audit = lfl.audit(
-    ...     make_loans(5000, gap=0.1).frame, score="score", sensitive="sex", legitimate="income"
-    ... )
-    >>> audit.gap_interval[0] < 0.1 < audit.gap_interval[1], audit.p_value
-    (True, 0.001)
-    """
-    first, *others = sensitive_columns(sensitive)
-    along = column_names(smooth, "smooth")
-    levels = column_names(legitimate, "legitimate")
-    levels = (*levels, *(column for column in along if column not in levels))
-    roles = Roles(score, first, levels, weight, cluster, tuple(others))
-    settings = Settings(
-        measure=measure,
-        min_cell=min_cell,
-        permutations=permutations,
-        confidence=confidence,
-        adjustment=adjustment,
-        reference=reference,
-        random_state=random_state,
-        score_range=score_range,
-        suppress_below=suppress_below,
-        unit=unit,
-        preset=preset,
-        smooth=along,
-        windows=windows,
-    )
-    options = CsvOptions(separator, encoding, texts(null_values), usual_nulls)
-    table = read_cells(
-        data,
-        roles,
-        bins=bins,
-        smooth=along,
-        windows=windows,
-        resolution=resolution,
-        engine=engine,
-        options=options,
-    )
-    return audit_cells(roles, settings, table, progress, salt)
-
-
-def audit_cells(
-    roles: Roles,
-    settings: Settings,
-    table: TableCells,
-    progress: Callable[[int], None] | None = None,
-    salt: str | None = None,
-) -> Audit:
-    """Audit cells, wherever they come from."""
-    salt = check_salt(salt, needed=settings.suppress_below is not None)
-    _refuse_together(roles, settings)
-    refuse_probabilities(table.cells)
-    chosen, unexamined = chosen_contrasts(table.cells, roles, settings.reference, settings.min_cell)
-    check_measure(table.cells, settings.measure)
-    with ThreadPoolExecutor(1) as beside:
-        # Hashing takes a while and leaves the interpreter alone.
-        mark = beside.submit(lambda: table.cells.fingerprint)
-        examined = [_examined(each, table, settings, len(chosen), progress) for each in chosen]
-    audited = Audit(
-        contrasts=_ranked(examined, settings.confidence),
-        omnibus=None if roles.also_sensitive else _omnibus(table, settings, progress),
-        unexamined=unexamined,
-        roles=roles,
-        settings=settings,
-        table=table,
-        provenance=provenance(salted(mark.result(), salt), salt),
-        groups=group_rows(table, roles, chosen),
-    )
-    if (hidden := audited._disclosure()) is not None:
-        hidden.refuse_nothing()
-    return audited
-
-
-def _refuse_together(roles: Roles, settings: Settings) -> None:
-    """Refuse what does not go with several columns, or would give small groups away.
-
-    Differences between tables that are each large may be about few people.
-    """
-    if roles.also_sensitive and settings.smooth:
-        raise InputError(
-            "smooth takes one sensitive column: put several together in one, or cut the numbers "
-            "into bins."
-        )
-    if settings.suppress_below is None:
-        return
-    if roles.also_sensitive:
-        raise InputError(
-            "suppress_below and several sensitive columns do not go together: what a column shows "
-            "less what crossed groups show would be about few people. Audit one column at a time, "
-            "or leave suppress_below out and keep the audit to yourself."
-        )
-    if settings.preset is not None:
-        raise InputError(
-            f"suppress_below and preset={settings.preset!r} do not go together: the law asks for "
-            "the counts of every category. Leave one of them out."
-        )
-
-
-def column_names(columns: str | Sequence[str] | None, argument: str) -> tuple[str, ...]:
-    """One column or several, as a tuple."""
-    try:
-        named = texts(() if columns is None else columns)
-        hash(named)  # what cannot be the name of a column often cannot be hashed, either
-        return named
-    except TypeError as error:
-        raise InputError(
-            f"{argument} must be a column or a list of columns, not {columns!r}."
-        ) from error
-
-
-def sensitive_columns(columns: str | Sequence[str]) -> tuple[str, ...]:
-    """The sensitive columns, of which there is one at least."""
-    named = column_names(columns, "sensitive")
-    if not named:
-        raise InputError(f"sensitive must be a column or a list of columns, not {columns!r}.")
-    return named
-
-
-def texts(given: str | Sequence[str]) -> tuple[str, ...]:
-    """One text or several, as a tuple."""
-    return (given,) if isinstance(given, str) else tuple(given)
-
-
-def _examined(
-    chosen: Chosen,
-    table: TableCells,
-    settings: Settings,
-    family: int,
-    progress: Callable[[int], None] | None,
-) -> ContrastAudit:
-    """Two groups as they are in the cells, or carried along a number."""
-    if table.lines is None:
-        return examine(chosen, table, settings, family=family, progress=progress)
-    carried = carried_contrast(table.lines, chosen.contrast.groups, settings.random_state)
-    return examine(chosen, table, settings, carried=carried, family=family, progress=progress)
-
-
-def _omnibus(
-    table: TableCells, settings: Settings, progress: Callable[[int], None] | None
-) -> OmnibusTest | None:
-    """One test over all groups, where there are more than two."""
-    if len(table.cells.groups) < 3 or not settings.permutations:
-        return None
-    everybody: Contrast | None = contrasts(table.cells, "barycentre")[0]
-    if table.lines is not None:
-        everybody = everybody_carried(table.lines, settings.random_state)
-    if everybody is None:
-        return None
-    return groups_test(
-        everybody,
-        permutations=settings.permutations,
-        seed=settings.random_state,
-        progress=progress,
-    )
-
-
-def _without_lower_end(contrast: ContrastAudit) -> ContrastAudit:
-    """A distance may be 0 where the test does not reject parity.
-
-    The test is exact, and the lower end is not: of many small groups of skewed scores it says too
-    often that they differ. The interval only becomes longer.
-    """
-    estimate = contrast.estimate
-    if estimate is None or estimate.interval[0] <= 0.0:
-        return contrast
-    return replace(contrast, estimate=replace(estimate, interval=(0.0, estimate.interval[1])))
-
-
-def _ranked(examined: list[ContrastAudit], confidence: float) -> tuple[ContrastAudit, ...]:
-    """Adjust p-values for several contrasts (Holm), and put the clearest evidence first."""
-    tests = [contrast.test for contrast in examined if contrast.test is not None]
-    if tests and len(tests) == len(examined):
-        # Permutations alone could not tell many contrasts from chance, however clear they are.
-        tails = [
-            test.tail_p_value if isinstance(test, HeadlineTest) else test.p_value for test in tests
-        ]
-        adjusted = adjust(np.array(tails), "holm").tolist()
-        if len(examined) > 1:
-            examined = [
-                replace(each, p_value=p) for each, p in zip(examined, adjusted, strict=True)
-            ]
-        examined = [
-            each if p <= 1.0 - confidence else _without_lower_end(each)
-            for each, p in zip(examined, adjusted, strict=True)
-        ]
-
-    def evidence(contrast: ContrastAudit) -> tuple[float, float]:
-        p_value = 1.0 if contrast.p_value is None else contrast.p_value
-        return p_value, -contrast.conditional.value
-
-    return tuple(sorted(examined, key=evidence))

@@ -31,6 +31,7 @@ from likeforlike.disparity._cdd_wass import NestedDisparity
 from likeforlike.document._group_types import GroupPart, LossTestPart, LostPart
 from likeforlike.document._kinds import Label, Scalar
 from likeforlike.document._names import named_groups
+from likeforlike.document._training_types import Document
 from likeforlike.document._types import (
     SCHEMA_VERSION,
     AuditDocument,
@@ -38,7 +39,6 @@ from likeforlike.document._types import (
     ContrastPart,
     DataPart,
     DistributionPart,
-    Document,
     EstimatePart,
     GapPart,
     LevelPart,

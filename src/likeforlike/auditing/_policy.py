@@ -15,7 +15,8 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, cast
 
-from likeforlike.auditing._audit import Audit, audit
+from likeforlike.auditing._audit import Audit
+from likeforlike.auditing._audit_table import audit
 from likeforlike.auditing._gate import GateOf, Ruling, Threshold
 from likeforlike.auditing._summary import Summary
 from likeforlike.errors import InputError

@@ -12,14 +12,10 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, cast
 
-from likeforlike.auditing._audit import (
-    Audit,
-    audit_cells,
-    column_names,
-    sensitive_columns,
-    texts,
-)
+from likeforlike.auditing._audit import Audit
+from likeforlike.auditing._audit_table import audit_cells
 from likeforlike.auditing._bins import Bins
+from likeforlike.auditing._column_names import column_names, sensitive_columns, texts
 from likeforlike.auditing._missing import LostRows
 from likeforlike.auditing._settings import Settings
 from likeforlike.auditing._summary_tables import check_table, merged_table, retold

@@ -14,7 +14,7 @@ from likeforlike.report._terminal import Terminal, level_table, summary_text
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from likeforlike.document._types import TrainingFigures, TrainingPart
+    from likeforlike.document._training_types import TrainingFigures, TrainingPart
 
 _DATASET_COLUMNS: tuple[tuple[str, Literal["left", "right"]], ...] = (
     ("name", "left"),

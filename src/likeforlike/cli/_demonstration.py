@@ -17,10 +17,10 @@ import polars as pl
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._extras import extra
-from likeforlike.auditing._audit import Audit, audit
+from likeforlike.auditing._audit import Audit
+from likeforlike.auditing._audit_table import audit
 from likeforlike.datasets import Dataset, load_loans, make_loans
-from likeforlike.document._types import (
-    AuditDocument,
+from likeforlike.document._training_types import (
     DecidingPart,
     DemonstrationDocument,
     ModelPart,
@@ -29,6 +29,7 @@ from likeforlike.document._types import (
     TrainingFigures,
     TrainingPart,
 )
+from likeforlike.document._types import AuditDocument
 from likeforlike.errors import InputError
 from likeforlike.penalties import FairLeap, Layout
 from likeforlike.postprocess import ConditionalBarycentre

@@ -15,7 +15,7 @@ from likeforlike.errors import InputError
 from likeforlike.report._terminal import Terminal
 
 if TYPE_CHECKING:
-    from likeforlike.document._types import Document
+    from likeforlike.document._training_types import Document
 
 TableFile = Annotated[
     Path,

@@ -8,27 +8,27 @@ only this.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray, real
 from likeforlike.disparity._columns import (
     Codes,
     Column,
-    combined,
     encode,
-    encode_labels,
+    joined,
+    labelled,
     numbers,
     same_length,
+    used,
     weights,
 )
-from likeforlike.disparity._labels import label_of, plain_label
+from likeforlike.disparity._labels import plain_label
 from likeforlike.errors import InputError
 from likeforlike.files._parquet import read_noted, write_noted
 from likeforlike.transport._atoms import Atoms, atoms_of_rows, segment_counts, segment_means
@@ -360,7 +360,7 @@ class Cells:
         for other in others:
             self._refuse_other_kind(other)
         level, group = (
-            _joined(parts, name)
+            joined(parts, name)
             for parts, name in zip(
                 zip(*(cells._lines() for cells in everybody), strict=True),
                 ("levels", "groups"),
@@ -376,7 +376,7 @@ class Cells:
             np.concatenate([cells.atoms.counts for cells in everybody]),
             resolution=self.resolution,
             weighted=any(cells.weighted for cells in everybody),
-            cluster=_joined(clusters, "cluster") if clusters else None,
+            cluster=joined(clusters, "cluster") if clusters else None,
         )
 
     def _refuse_other_kind(self, other: Cells) -> None:
@@ -437,8 +437,8 @@ class Cells:
     def _taken(self, kept: BoolArray, level: Codes, group: Codes) -> Cells:
         """Cells of the atoms that are kept, whose levels and groups may have new names."""
         return _collect(
-            _used(Codes(level.codes[kept], level.labels)),
-            _used(Codes(group.codes[kept], group.labels)),
+            used(Codes(level.codes[kept], level.labels)),
+            used(Codes(group.codes[kept], group.labels)),
             self.atoms.values[kept],
             self.atoms.mass[kept],
             self.atoms.counts[kept],
@@ -530,68 +530,21 @@ def _one_level(size: int) -> Codes:
     return Codes(np.zeros(size, np.int64), ("all",))
 
 
-def _joined(parts: Sequence[Codes], name: str) -> Codes:
-    """Columns below each other, numbered by one set of labels."""
-    together = _numbered([label for part in parts for label in part.labels], name)
-    begins = np.cumsum([0, *(len(part.labels) for part in parts)])
-    codes = [together.codes[begin + part.codes] for begin, part in zip(begins, parts, strict=False)]
-    return Codes(np.concatenate(codes), together.labels)
-
-
-def _numbered(labels: Sequence[Hashable], name: str) -> Codes:
-    """Labels in order; those of several columns by the first, then by the second, and so on.
-
-    In one of several columns a value may be unknown, and comes last.
-    """
-    tuples = [label for label in labels if isinstance(label, tuple)]
-    if len(tuples) < len(labels) or len({len(label) for label in tuples}) > 1:
-        return encode_labels(labels, name)
-    return combined([_with_unknown(column, name) for column in zip(*tuples, strict=True)])
-
-
-def _with_unknown(column: Sequence[Hashable], name: str) -> Codes:
-    """Codes of the values of a column, with `None` behind all others if there is any."""
-    known = np.array([value is not None for value in column])
-    codes = encode_labels([value for value in column if value is not None], name)
-    if known.all():
-        return codes
-    every = np.full(known.size, len(codes.labels))
-    every[known] = codes.codes
-    return Codes(every, (*codes.labels, None))
-
-
 def _of_lines(columns: Mapping[str, Any], notes: Mapping[str, Any]) -> Cells:
     """Cells of the lines of a file, checked."""
     value = numbers(columns["value"], "value")
     counts = _row_counts(columns["rows"], value.size)
     clusters = notes["clusters"]
     return _collect(
-        _checked(columns["level"], notes["levels"], "level"),
-        _checked(columns["group"], notes["groups"], "group"),
+        labelled(columns["level"], notes["levels"], "level"),
+        labelled(columns["group"], notes["groups"], "group"),
         value,
         _summable(weights(columns["mass"], "mass", value.size)),
         counts.astype(np.int64),
         resolution=float(notes["resolution"]),
         weighted=bool(notes["weighted"]),
-        cluster=_checked(columns["cluster"], clusters, "cluster") if clusters else None,
+        cluster=labelled(columns["cluster"], clusters, "cluster") if clusters else None,
     )
-
-
-def _checked(codes: npt.NDArray[Any], labels: Sequence[object], name: str) -> Codes:
-    """Codes of a file, each of which must have a label."""
-    numbered = np.ascontiguousarray(codes, dtype=np.int64)
-    if numbered.size and not 0 <= int(numbered.min()) <= int(numbered.max()) < len(labels):
-        raise ValueError(f"a {name} has no label")
-    return Codes(numbered, tuple(label_of(label) for label in labels))
-
-
-def _used(column: Codes) -> Codes:
-    """Forget the labels that no row has."""
-    present = np.bincount(column.codes, minlength=len(column.labels)) > 0
-    if present.all():
-        return column
-    labels = tuple(column.labels[k] for k in np.flatnonzero(present))
-    return Codes((np.cumsum(present) - 1)[column.codes], labels)
 
 
 def _collect(
@@ -613,8 +566,8 @@ def _collect(
         values = values[kept]
         mass = None if mass is None else mass[kept]
         counts = None if counts is None else counts[kept]
-        cluster = None if cluster is None else _used(Codes(cluster.codes[kept], cluster.labels))
-        level, group = _used(level), _used(group)
+        cluster = None if cluster is None else used(Codes(cluster.codes[kept], cluster.labels))
+        level, group = used(level), used(group)
     n_groups = len(group.labels)
     # One level needs no arithmetic on a million codes.
     segments = group.codes

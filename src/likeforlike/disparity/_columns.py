@@ -18,6 +18,7 @@ import numpy.typing as npt
 from narwhals.exceptions import NarwhalsError
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
+from likeforlike.disparity._labels import label_of
 from likeforlike.errors import InputError
 from likeforlike.transport._threads import n_threads
 
@@ -339,3 +340,50 @@ def combined(parts: Sequence[Codes]) -> Codes:
         labels = [(*labels[k], part.labels[m]) for k, m in zip(*places, strict=True)]
         codes = pairs.codes
     return Codes(codes, tuple(labels))
+
+
+def joined(parts: Sequence[Codes], name: str) -> Codes:
+    """Columns below each other, numbered by one set of labels."""
+    together = _numbered([label for part in parts for label in part.labels], name)
+    begins = np.cumsum([0, *(len(part.labels) for part in parts)])
+    codes = [together.codes[begin + part.codes] for begin, part in zip(begins, parts, strict=False)]
+    return Codes(np.concatenate(codes), together.labels)
+
+
+def _numbered(labels: Sequence[Hashable], name: str) -> Codes:
+    """Labels in order; those of several columns by the first, then by the second, and so on.
+
+    In one of several columns a value may be unknown, and comes last.
+    """
+    tuples = [label for label in labels if isinstance(label, tuple)]
+    if len(tuples) < len(labels) or len({len(label) for label in tuples}) > 1:
+        return encode_labels(labels, name)
+    return combined([_with_unknown(column, name) for column in zip(*tuples, strict=True)])
+
+
+def _with_unknown(column: Sequence[Hashable], name: str) -> Codes:
+    """Codes of the values of a column, with `None` behind all others if there is any."""
+    known = np.array([value is not None for value in column])
+    codes = encode_labels([value for value in column if value is not None], name)
+    if known.all():
+        return codes
+    every = np.full(known.size, len(codes.labels))
+    every[known] = codes.codes
+    return Codes(every, (*codes.labels, None))
+
+
+def labelled(codes: npt.NDArray[Any], labels: Sequence[object], name: str) -> Codes:
+    """Codes of a file, each of which must have a label."""
+    numbered = np.ascontiguousarray(codes, dtype=np.int64)
+    if numbered.size and not 0 <= int(numbered.min()) <= int(numbered.max()) < len(labels):
+        raise ValueError(f"a {name} has no label")
+    return Codes(numbered, tuple(label_of(label) for label in labels))
+
+
+def used(column: Codes) -> Codes:
+    """Forget the labels that no row has."""
+    present = np.bincount(column.codes, minlength=len(column.labels)) > 0
+    if present.all():
+        return column
+    labels = tuple(column.labels[k] for k in np.flatnonzero(present))
+    return Codes((np.cumsum(present) - 1)[column.codes], labels)

@@ -12,7 +12,8 @@ from likeforlike._lazy import lazy_package
 
 if TYPE_CHECKING:
     from likeforlike.document._schema import audit_schema
-    from likeforlike.document._types import AuditDocument, DemonstrationDocument
+    from likeforlike.document._training_types import DemonstrationDocument
+    from likeforlike.document._types import AuditDocument
 
 __all__ = ["AuditDocument", "DemonstrationDocument", "audit_schema"]
 
@@ -20,6 +21,7 @@ lazy_package(
     __name__,
     {
         "_schema": ["audit_schema"],
-        "_types": ["AuditDocument", "DemonstrationDocument"],
+        "_training_types": ["DemonstrationDocument"],
+        "_types": ["AuditDocument"],
     },
 )

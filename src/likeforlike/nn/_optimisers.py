@@ -25,6 +25,15 @@ class _Memory(NamedTuple):
     steps: Tensor
 
 
+class _Moving(NamedTuple):
+    """Weights that take a step, as torch wants them: in lists, one for each thing it needs."""
+
+    weights: list[Tensor]
+    gradients: list[Tensor]
+    first: list[Tensor]
+    second: list[Tensor]
+
+
 class StackOptimiser(ABC):
     """Weights, what they keep between steps, and the learning rate, which may be changed."""
 
@@ -44,17 +53,20 @@ class StackOptimiser(ABC):
     def step(self, gradients: Sequence[Tensor | None]) -> None:
         """One step against the gradients, shaped as the weights; a weight with none stays put."""
         moving = [k for k, gradient in enumerate(gradients) if gradient is not None]
+        memories = [self._memories[k] for k in moving]
         self._move(
-            [self._weights[k] for k in moving],
-            [gradient for gradient in gradients if gradient is not None],
-            [self._memories[k] for k in moving],
+            _Moving(
+                [self._weights[k] for k in moving],
+                [gradient for gradient in gradients if gradient is not None],
+                [memory.first for memory in memories],
+                [memory.second for memory in memories],
+            ),
+            [memory.steps for memory in memories],
         )
 
     @abstractmethod
-    def _move(
-        self, weights: list[Tensor], gradients: list[Tensor], memories: list[_Memory]
-    ) -> None:
-        """Change weights and memories in place."""
+    def _move(self, moving: _Moving, steps: list[Tensor]) -> None:
+        """Change weights and what they keep in place."""
 
     def keep(self, members: Tensor, weights: Iterable[Tensor]) -> None:
         """Go on with some of the members, and with weights that hold just these."""
@@ -72,16 +84,11 @@ class Adam(StackOptimiser):
         super().__init__(weights, rate)
         self._momentum = momentum
 
-    def _move(
-        self, weights: list[Tensor], gradients: list[Tensor], memories: list[_Memory]
-    ) -> None:
+    def _move(self, moving: _Moving, steps: list[Tensor]) -> None:
         adam(
-            weights,
-            gradients,
-            [memory.first for memory in memories],
-            [memory.second for memory in memories],
+            *moving,
             [],
-            [memory.steps for memory in memories],
+            steps,
             fused=True,
             amsgrad=False,
             beta1=self._momentum,
@@ -96,15 +103,10 @@ class Adam(StackOptimiser):
 class Adadelta(StackOptimiser):
     """Adadelta (Zeiler, 2012)."""
 
-    def _move(
-        self, weights: list[Tensor], gradients: list[Tensor], memories: list[_Memory]
-    ) -> None:
+    def _move(self, moving: _Moving, steps: list[Tensor]) -> None:
         adadelta(
-            weights,
-            gradients,
-            [memory.first for memory in memories],
-            [memory.second for memory in memories],
-            [memory.steps for memory in memories],
+            *moving,
+            steps,
             lr=self.rate,
             rho=0.9,
             eps=1e-6,

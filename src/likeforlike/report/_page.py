@@ -8,7 +8,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from likeforlike.document._names import named_groups
-from likeforlike.document._types import Document, TrainingPart, VerdictPart
+from likeforlike.document._training_types import Document, TrainingPart
+from likeforlike.document._types import VerdictPart
 from likeforlike.document._verdict_words import verdict_meaning, verdict_origin, verdict_title
 from likeforlike.report import _format as formats
 from likeforlike.report._comparison import comparison_chart

@@ -18,7 +18,8 @@ from rich.text import Text
 from likeforlike._text import figure, p_text, visible
 
 if TYPE_CHECKING:
-    from likeforlike.document._types import AuditFigures, Document, FindingPart, VerdictPart
+    from likeforlike.document._training_types import Document
+    from likeforlike.document._types import AuditFigures, FindingPart, VerdictPart
 
 _SHOWN_LEVELS = 12
 _SHOWN_CONTRASTS = 8

@@ -9,7 +9,7 @@ from typing import Literal
 
 from markupsafe import Markup
 
-from likeforlike.document._types import ModelPart, NetworkPart, TrainingFigures
+from likeforlike.document._training_types import ModelPart, NetworkPart, TrainingFigures
 from likeforlike.report import _svg as svg
 from likeforlike.report._axes import Frame, axis_across, axis_up, height_labels
 from likeforlike.report._format import confidence, fixed, interval, listed, number, tick

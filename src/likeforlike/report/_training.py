@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from likeforlike.document._types import (
-    FindingPart,
+from likeforlike.document._training_types import (
     ModelPart,
     TrainingDataPart,
     TrainingFigures,
     TrainingFindingPart,
     TrainingPart,
 )
+from likeforlike.document._types import FindingPart
 from likeforlike.report._format import confidence, fixed, number, open_interval, p_value, tick
 from likeforlike.report._gap_panels import SHOWN, gap_panels
 from likeforlike.report._tradeoff import NARROW, WIDE, tradeoff_chart, tradeoff_key

@@ -7,14 +7,14 @@ say. It never says "fair".
 from __future__ import annotations
 
 from likeforlike._text import counted
-from likeforlike.document._types import (
-    EstimatePart,
+from likeforlike.document._training_types import (
     ModelPart,
     NetworkPart,
     TrainingDataPart,
     TrainingFigures,
     TrainingFindingPart,
 )
+from likeforlike.document._types import EstimatePart
 from likeforlike.errors import InputError
 from likeforlike.report._format import (
     confidence,
