@@ -11,14 +11,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Generator, Sequence
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    CancelledError,
-    Executor,
-    Future,
-    wait,
-)
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from importlib.metadata import version
 from threading import Lock
 from typing import cast
@@ -27,6 +20,7 @@ from likeforlike.errors import InputError
 from likeforlike.experiments._methods import Method
 from likeforlike.experiments._pool import Entry, Unit, run_unit
 from likeforlike.experiments._task import Task
+from likeforlike.experiments._waiting import as_finished, submitted
 
 _ONE_AT_A_TIME = Lock()
 
@@ -37,17 +31,17 @@ def finished_elsewhere(
     """Units and what they found, as they are finished by an executor."""
     kept = {id(unit.task): unit.task for unit in units}
     tasks = {known: _left_with(executor, task) for known, task in kept.items()}
+
+    def submit(unit: Unit) -> Future[tuple[str, Entry]]:
+        return executor.submit(_run, tasks[id(unit.task)], unit.method, unit.seeds)
+
     under_way: dict[Future[tuple[str, Entry]], Unit] = {}
     try:
-        for unit in units:
-            call = executor.submit(_run, tasks[id(unit.task)], unit.method, unit.seeds)
-            under_way[call] = unit
-        while under_way:
-            ready, _ = wait(under_way, return_when=FIRST_COMPLETED)
-            for future in ready:
-                there, entry = future.result()
-                _check_version(there)
-                yield under_way.pop(future), entry
+        under_way = submitted(submit, units)
+        for future in as_finished(under_way):
+            there, entry = future.result()
+            _check_version(there)
+            yield under_way[future], entry
     except _losses() as error:
         raise InputError(
             f"the executor lost its workers or gave up ({type(error).__name__}: {error}). What was "

@@ -76,7 +76,7 @@ def _interrupts_held() -> Iterator[None]:
         return
     # It is started with the first process otherwise, and lets interrupts through again.
     resource_tracker.ensure_running()
-    with _interrupt_postponed():
+    with interrupt_postponed():
         # Inherited by what is started here. Our other threads still hear interrupts.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
@@ -86,7 +86,7 @@ def _interrupts_held() -> Iterator[None]:
 
 
 @contextmanager
-def _interrupt_postponed() -> Iterator[None]:
+def interrupt_postponed() -> Iterator[None]:
     """Answer an interrupt afterwards: a process that is half started would be nobody's."""
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):

@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Generator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import active_children
 from typing import Any
@@ -16,14 +16,12 @@ from likeforlike.experiments._guard import GuardedContext
 from likeforlike.experiments._methods import Method
 from likeforlike.experiments._run_metrics import run_metrics
 from likeforlike.experiments._task import Task
+from likeforlike.experiments._waiting import as_finished, submitted
 from likeforlike.nn._threads import one_thread
 
 Entry = dict[str, Any]
 """What the journal keeps of a unit: its `runs`, the `seconds` and `cpu_seconds` they took, and the
 largest memory of its process so far, `peak_mb`."""
-
-# Seconds after which whoever waits for workers looks whether there was an interrupt.
-_AWAKE = 0.5
 
 
 @dataclass(frozen=True)
@@ -57,12 +55,9 @@ def finished(units: Sequence[Unit], workers: int) -> Generator[tuple[Unit, Entry
         min(workers, len(units)), mp_context=GuardedContext(), initializer=_begin_worker
     )
     try:
-        under_way: dict[Future[Entry], Unit] = {pool.submit(run_unit, unit): unit for unit in units}
-        while under_way:
-            # An interrupt that another thread has taken does not wake this one.
-            ready, _ = wait(under_way, timeout=_AWAKE, return_when=FIRST_COMPLETED)
-            for future in ready:
-                yield under_way.pop(future), future.result()
+        under_way = submitted(lambda unit: pool.submit(run_unit, unit), units)
+        for future in as_finished(under_way):
+            yield under_way[future], future.result()
     except BaseException:
         # Whoever interrupts a sweep should not have to wait for the units under way.
         for worker in active_children():
