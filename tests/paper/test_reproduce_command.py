@@ -61,6 +61,12 @@ def test_the_quick_profile_runs_from_end_to_end(tmp_path: Path) -> None:
     read = call("reproduce", "--read", out, "--out", tmp_path / "b")
     assert read.returncode == 0, read.stderr
     assert (tmp_path / "b" / "runs.csv").read_bytes() == (out / "runs.csv").read_bytes()
+    # What is trained again stands beside what was kept, and the page says so.
+    part = ("--method", "legitimate only", "--dataset", "drug", "--quick")
+    renewed = call("reproduce", "--read", out, *part, "--out", tmp_path / "c")
+    assert renewed.returncode == 0, renewed.stderr
+    assert (tmp_path / "c" / "runs.csv").read_bytes() == (out / "runs.csv").read_bytes()
+    assert "minutes: legitimate only." in (tmp_path / "c" / "reproduction.md").read_text()
 
 
 @pytest.mark.process
@@ -69,6 +75,7 @@ def test_the_quick_profile_runs_from_end_to_end(tmp_path: Path) -> None:
     [
         (("--dataset", "compas"), "compas"),
         (("--runs", "0"), "at least 1"),
+        (("--method", "our best"), "method must be among"),
         (("--read", "nowhere"), "holds no results"),
         (("--page", "/nowhere/page.md"), "no folder /nowhere"),
     ],

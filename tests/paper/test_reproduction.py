@@ -122,6 +122,25 @@ class TestRun:
         assert more.setting["units_run"] == 1
         assert_frame_equal(more.runs.head(2), first.runs)
 
+    def test_a_method_can_be_renewed(self, tmp_path: Path) -> None:
+        kept = reproduce(
+            tmp_path / "a", datasets=["drug"], methods=METHODS, profile=TINY, workers=0
+        )
+        other = replace(TINY, max_epochs=2)
+        part = reproduce(
+            tmp_path / "b", datasets=["drug"], methods=METHODS[1:], profile=other, workers=0
+        )
+        both = kept.renewed(part)
+        name = METHODS[1].name
+        assert_frame_equal(both.runs.filter(method=name), part.runs)
+        assert_frame_equal(both.times.filter(method=name), part.times)
+        assert_frame_equal(
+            both.runs.filter(pl.col("method") != name), kept.runs.filter(pl.col("method") != name)
+        )
+        assert both.runs.select("method", "seed").equals(kept.runs.select("method", "seed"))
+        assert both.setting["renewed"]["methods"] == [name]
+        assert both.setting["wall_seconds"] == kept.setting["wall_seconds"]
+
     def test_other_settings_need_another_folder(self, tmp_path: Path) -> None:
         reproduce(tmp_path, datasets=["drug"], methods=METHODS[:1], profile=TINY, workers=0)
         longer = replace(TINY, max_epochs=3)

@@ -145,7 +145,11 @@ def reproduce_command(
         Path | None, typer.Option(help="Where the page goes; OUT/reproduction.md by default.")
     ] = None,
     read: Annotated[
-        Path | None, typer.Option(help="Train nothing; write figures and page from this folder.")
+        Path | None,
+        typer.Option(help="Train nothing but --method; the rest is what this folder holds."),
+    ] = None,
+    method: Annotated[
+        list[str] | None, typer.Option(help="Name in the tables; may be repeated. All of them.")
     ] = None,
 ) -> None:
     """Run the paper's experiments, and set what comes out beside what the paper says.
@@ -153,21 +157,27 @@ def reproduce_command(
     Finished runs are kept in OUT/journals: a reproduction that was stopped goes on where it was.
     """
     from likeforlike.files._writing import check_writable
-    from likeforlike.paper._protocol import Profile
+    from likeforlike.paper._protocol import Profile, protocol_methods
     from likeforlike.paper._publishing import publish
     from likeforlike.paper._reproduction import read_reproduction, reproduce
 
     check_writable(page)
     target = page or out / "reproduction.md"
-    if read is not None:
-        reproduction = read_reproduction(read)
+    kept = None if read is None else read_reproduction(read)
+    if kept is not None and not method:
+        reproduction = kept
     else:
         profile = Profile.quick() if quick else Profile()
         if runs is not None:
             profile = replace(profile, runs=runs)
         with training_bar() as progress:
-            reproduction = reproduce(
-                out, datasets=dataset or PAPER_DATASETS, profile=profile, progress=progress
+            trained = reproduce(
+                out,
+                datasets=dataset or PAPER_DATASETS,
+                methods=protocol_methods(method),
+                profile=profile,
+                progress=progress,
             )
+        reproduction = trained if kept is None else kept.renewed(trained)
     for path in publish(reproduction, out, target):
         Terminal().print(f"Written: {path}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -165,21 +166,28 @@ def _run(reproduction: Reproduction, appendix: str) -> str:
     minutes = counted(round(setting["wall_seconds"] / 60), "minute")
     kept = setting["units"] - setting["units_run"]
     resumed = f" for {setting['units_run']} of {setting['units']} units of work" if kept else ""
+    again = _renewed(setting["renewed"]) if "renewed" in setting else ""
     return (
         "## What was run\n\n"
         f"On {setting['machine']}, it took {minutes}{resumed}, "
         f"with at most {setting['peak_mb_of_a_worker']:.0f} MB in a worker and "
-        f"{setting['peak_mb_of_the_parent']:.0f} MB in the parent ({versions}). Everything is "
-        f"measured on test rows: {sizes} in each run. The [protocol]({appendix}protocol.md) says "
-        "what the paper leaves open and how long each method took; the [tables]"
-        f"({appendix}tables.md) have every setting beside the printed one. To run it again, and to "
-        "write these pages again from the results that are kept:\n\n"
+        f"{setting['peak_mb_of_the_parent']:.0f} MB in the parent ({versions}). {again}"
+        f"Everything is measured on test rows: {sizes} in each run. The [protocol]"
+        f"({appendix}protocol.md) says what the paper leaves open and how long each method "
+        f"took; the [tables]({appendix}tables.md) have every setting beside the printed one. To "
+        "run it again, and to write these pages again from the results that are kept:\n\n"
         "```console\n"
         "likeforlike reproduce --out reproduction\n"
         "likeforlike reproduce --read docs/reproduction --out docs/reproduction "
         "--page docs/reproduction.md\n"
         "```\n"
     )
+
+
+def _renewed(again: Mapping[str, Any]) -> str:
+    """Which methods were trained again after the others."""
+    minutes = counted(round(again["wall_seconds"] / 60), "minute")
+    return f"Trained again since then, in {minutes}: {', '.join(again['methods'])}. "
 
 
 def _figures(figures: Mapping[str, str]) -> list[str]:

@@ -23,7 +23,7 @@ Ghassemi et al. (2025), section 6 and appendix.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -90,6 +90,15 @@ OWN_METHODS: tuple[Method, ...] = (
 )
 """Our recipe, with and without the sensitive feature among the inputs; its penalty on each batch in
 place of large samples; and our post-processing."""
+
+
+def protocol_methods(names: Sequence[str] | None) -> tuple[Method, ...]:
+    """Methods of the paper and our own by their names; all of them for `None`."""
+    methods = {method.name: method for method in (*PAPER_METHODS, *OWN_METHODS)}
+    unknown = [name for name in names or () if name not in methods]
+    if unknown:
+        raise InputError(f"method must be among {list(methods)}, not {unknown[0]!r}.")
+    return tuple(methods.values()) if not names else tuple(methods[name] for name in names)
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,16 @@ class Reproduction:
         runs = self.runs.filter(pl.col("dataset") == dataset).drop("dataset")
         return Sweep(runs, task)
 
+    def renewed(self, part: Reproduction) -> Reproduction:
+        """These results, with those of `part` in the place of the same data sets and methods."""
+        again = {"methods": part.runs["method"].unique(maintain_order=True).to_list()}
+        again |= {name: part.setting[name] for name in ("wall_seconds", "units_run")}
+        return Reproduction(
+            _in_place(self.runs, part.runs),
+            _in_place(self.times, part.times),
+            self.setting | {"renewed": again},
+        )
+
     def write(self, folder: Path | str) -> None:
         """Write `runs.csv`, `times.csv` and `setting.json` to `folder`, whole or not at all."""
         target = Path(folder)
@@ -88,6 +98,14 @@ class Reproduction:
         write_whole(target / "runs.csv", short.write_csv())
         write_whole(target / "times.csv", self.times.write_csv())
         write_whole(target / "setting.json", json.dumps(self.setting, indent=1) + "\n")
+
+
+def _in_place(kept: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
+    """Rows of `kept`, but those of `new` where it has the same data set and method."""
+    keys = ["dataset", "method"]
+    parts = kept.partition_by(keys, as_dict=True)
+    parts |= new.select(kept.columns).cast(kept.schema).partition_by(keys, as_dict=True)
+    return pl.concat(parts.values())
 
 
 def read_reproduction(folder: Path | str) -> Reproduction:
