@@ -11,6 +11,12 @@ import pytest
 LONG = ("types", "java", "simulation", "training", "wheel", "process", "browser")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Without this, pytest-xdist would sort files anew: those with the most tests first."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Sort files by the first kind of long tests they have; inside a file nothing moves."""

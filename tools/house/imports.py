@@ -45,8 +45,13 @@ def _imported(modules: Modules, module: Module, anywhere: bool) -> Iterator[str]
 
 
 def _executed(node: ast.AST, anywhere: bool) -> Iterator[ast.AST]:
-    """Parts of a tree that run: not blocks for type checkers, and functions only if asked for."""
+    """Parts of a tree that run: not blocks for type checkers, and functions only if asked for.
+
+    No import is inside an expression, so these are passed over.
+    """
     for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr):
+            continue
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) and not anywhere:
             continue
         if isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):

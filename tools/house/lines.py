@@ -37,7 +37,7 @@ def docstring_lines(module: Module) -> set[int]:
     """
     return {
         line
-        for node in ast.walk(module.tree)
+        for node in module.statements
         if isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)
         and isinstance(node.value.value, str)

@@ -43,6 +43,11 @@ class Module:
         """The file as Python understands it."""
         return ast.parse(self.text, str(self.path))
 
+    @cached_property
+    def statements(self) -> list[ast.stmt]:
+        """All statements, at any depth; what expressions hold is not looked into."""
+        return [node for node in _below(self.tree) if isinstance(node, ast.stmt)]
+
     @property
     def is_public(self) -> bool:
         """Whether no part of its path begins with an underscore."""
@@ -106,6 +111,14 @@ class Module:
 
 Modules = Mapping[str, Module]
 """Modules by name."""
+
+
+def _below(node: ast.AST) -> Iterator[ast.AST]:
+    """Parts of a tree but for expressions, which hold no statement and are most of it."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.expr):
+            yield child
+            yield from _below(child)
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:

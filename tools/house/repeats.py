@@ -20,6 +20,7 @@ import keyword
 import tokenize
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from typing import Literal, NamedTuple
 
 from tools.house.lines import code_tokens
@@ -44,6 +45,7 @@ class Run(NamedTuple):
     lines: int
 
 
+@cache
 def forms(module: Module, alike: Alike) -> list[tuple[int, str]]:
     r"""Number and form of every line of code that counts.
 
@@ -58,7 +60,7 @@ def forms(module: Module, alike: Alike) -> list[tuple[int, str]]:
     >>> forms(module, "text")
     [(2, 'if size > 3 :'), (3, "print ( 'large' )")]
     """
-    passed_over = {line for part in _passed_over(module.tree, alike) for line in part}
+    passed_over = {line for part in _passed_over(module, alike) for line in part}
     return [
         (line, " ".join(_mark(token) if alike == "shape" else token.string for token in tokens))
         for line, tokens in sorted(code_tokens(module).items())
@@ -72,14 +74,19 @@ def _mark(token: tokenize.TokenInfo) -> str:
     return _MARKS.get(token.type, token.string)
 
 
-def _passed_over(tree: ast.Module, alike: Alike) -> Iterator[range]:
-    for node in ast.walk(tree):
-        listed = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
-        if listed or isinstance(node, ast.Import | ast.ImportFrom):
-            assert isinstance(node, ast.stmt)
-            yield _lines_of(node)
-        if alike == "shape" and isinstance(node, ast.FunctionDef | ast.ClassDef):
-            yield from _declarations(node)
+def _passed_over(module: Module, alike: Alike) -> Iterator[range]:
+    for statement in module.statements:
+        if _is_list_of_exports(statement) or isinstance(statement, ast.Import | ast.ImportFrom):
+            yield _lines_of(statement)
+        if alike == "shape" and isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            yield from _declarations(statement)
+
+
+def _is_list_of_exports(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Assign(targets=[ast.Name(id="__all__"), *_]):
+            return True
+    return False
 
 
 def _declarations(node: ast.FunctionDef | ast.ClassDef) -> Iterator[range]:

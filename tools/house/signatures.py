@@ -38,13 +38,13 @@ def untyped(modules: Modules, rooms: tuple[str, ...]) -> list[str]:
         f"{module.name}.{name}: {ast.unparse(annotation)}"
         for module in modules.values()
         if module.name.split(".")[1:2] and module.name.split(".")[1] in rooms
-        for name, annotation in _annotations(module.tree)
+        for name, annotation in _annotations(module)
         if _says_anything(modules, module, annotation)
     ]
 
 
-def _annotations(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    for node in ast.walk(tree):
+def _annotations(module: Module) -> Iterator[tuple[str, ast.expr]]:
+    for node in module.statements:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             given = node.args
             every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]

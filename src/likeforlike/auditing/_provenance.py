@@ -7,6 +7,7 @@ import platform
 import secrets
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 
 from likeforlike.errors import InputError
@@ -68,6 +69,12 @@ def check_salt(salt: object, *, needed: bool) -> str | None:
 
 def provenance(data: str, salt: str | None = None) -> Provenance:
     """Provenance of figures computed now from data with this fingerprint."""
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    return Provenance(data, dict(_versions()), created, salt)
+
+
+@cache
+def _versions() -> dict[str, str]:
+    """Of what computes. Reading them takes as long as a quarter of a small audit."""
     versions = {name: version(name) for name in ("likeforlike", "numpy", "numba")}
-    versions["python"] = platform.python_version()
-    return Provenance(data, versions, datetime.now(UTC).isoformat(timespec="seconds"), salt)
+    return {**versions, "python": platform.python_version()}
