@@ -5,7 +5,12 @@ from pathlib import Path
 
 import pytest
 
-pytest_plugins = ["tests.left_out", "tests.longest_first", "tests.processor_time"]
+pytest_plugins = [
+    "tests.left_out",
+    "tests.longest_first",
+    "tests.no_garbage",
+    "tests.processor_time",
+]
 
 # Data that a developer keeps beside the clone, as the Makefile finds them too. Law School is the
 # only data set that does not come with the package.

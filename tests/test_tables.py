@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,24 +17,6 @@ from likeforlike.auditing._tables import Roles, read_cells
 from likeforlike.document._types import AuditDocument
 from tests.needs import cases
 from tests.real import TABLES
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    """A real Spark session on this machine."""
-    from pyspark.sql import SparkSession
-
-    session = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "4")
-        .config("spark.driver.host", "127.0.0.1")
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("ERROR")
-    yield session
-    session.stop()
-
 
 Engines = dict[str, Callable[[pl.DataFrame], Any]]
 
@@ -81,17 +63,6 @@ def same_everywhere(frame: pl.DataFrame, engines: Engines, **arguments: Any) -> 
         assert results(lfl.audit(convert(frame), **arguments)) == expected, engine
 
 
-@pytest.fixture
-def in_spark(spark: Any, tmp_path: Path) -> Engines:
-    """How Spark takes a table."""
-
-    def read(frame: pl.DataFrame) -> Any:
-        frame.write_parquet(tmp_path / "spark.parquet")
-        return spark.read.parquet(str(tmp_path / "spark.parquet"))
-
-    return {"spark": read}
-
-
 @pytest.mark.parametrize("name", cases(TABLES))
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("resolution", [None, 0.05])
@@ -101,39 +72,6 @@ def test_every_engine_gives_the_same_audit_to_the_last_bit(
     table = TABLES[name]()
     arguments = {**table.arguments, "permutations": 49, "resolution": resolution}
     same_everywhere(table.frame, engines, **arguments)
-
-
-@pytest.mark.parametrize("name", cases(TABLES))
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("resolution", [None, 0.05])
-def test_spark_gives_the_same_audit_to_the_last_bit(
-    name: str, resolution: float | None, in_spark: Engines
-) -> None:
-    table = TABLES[name]()
-    arguments = {**table.arguments, "permutations": 49, "resolution": resolution}
-    same_everywhere(table.frame, in_spark, **arguments)
-
-
-def test_spark_carries_along_a_number_as_others_do(in_spark: Engines) -> None:
-    rng = np.random.default_rng(5)
-    income = rng.lognormal(10.0, 0.5, 1500)
-    sex = np.where(rng.random(1500) < income / (income + 22_000.0), "m", "f")
-    score = (np.log(income) / 20.0 + 0.02 * rng.normal(size=1500)).round(6)
-    frame = pl.DataFrame({"score": score, "sex": sex, "income": income.round(2)})
-    roles = {"score": "score", "sensitive": "sex", "legitimate": "income"}
-    same_everywhere(frame, in_spark, **roles, smooth="income", resolution=0.005, permutations=9)
-
-
-def test_several_sensitive_columns_are_the_same_in_spark(in_spark: Engines) -> None:
-    rng = np.random.default_rng(0)
-    frame = pl.DataFrame(
-        {
-            "score": rng.random(300).round(2),
-            "sex": rng.choice(np.array(["f", "m", None]), 300, p=[0.5, 0.45, 0.05]).tolist(),
-            "race": rng.choice(["a", "b"], 300),
-        }
-    )
-    same_everywhere(frame, in_spark, score="score", sensitive=["sex", "race"], permutations=9)
 
 
 def people(*, across: bool) -> pl.DataFrame:
@@ -173,10 +111,6 @@ def test_clusters_are_the_same_on_every_engine_and_in_any_order(
     assert results(lfl.audit(shuffled, **ROLES, weight=weight)) == results(found)
     method = "permutation" if not across and weight is None else "design"
     assert found.to_dict()["contrasts"][0]["test"]["method"] == method  # type: ignore[index]
-
-
-def test_spark_gives_the_same_audit_of_clusters(in_spark: Engines) -> None:
-    same_everywhere(people(across=True), in_spark, **ROLES, weight="weight")
 
 
 @pytest.mark.parametrize("name", cases(TABLES))
@@ -268,14 +202,6 @@ def test_unsigned_levels_and_groups_are_the_same_everywhere(
 ) -> None:
     frame, arguments = whole_numbers(kind)
     same_everywhere(frame, engines, **arguments)
-
-
-@pytest.mark.parametrize("kind", [pl.UInt64, pl.UInt8, pl.Int64])
-def test_unsigned_levels_and_groups_are_the_same_in_spark(
-    kind: type[pl.DataType], in_spark: Engines
-) -> None:
-    frame, arguments = whole_numbers(kind)
-    same_everywhere(frame, in_spark, **arguments)
 
 
 def test_whole_numbers_are_integers_whatever_the_engine_says() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,13 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
+Number = TypeVar("Number", bound=np.generic)
+
+
+def plain(array: npt.NDArray[Number]) -> npt.NDArray[Number]:
+    """An array that may be written to, in one piece and by rows: itself, or a copy of it."""
+    flags = array.flags
+    return array if flags.c_contiguous and flags.writeable else array.copy()
 
 
 def real(value: object) -> float:

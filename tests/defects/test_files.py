@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,23 +41,6 @@ def refused(path: Path, *options: object, engine: str = "polars") -> str:
 
 def levels(document: dict[str, Any]) -> set[str]:
     return {str(level["level"]) for level in document["contrasts"][0]["levels"]}
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    """A real Spark session on this machine."""
-    from pyspark.sql import SparkSession
-
-    session = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.driver.host", "127.0.0.1")
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
@@ -251,32 +233,6 @@ def test_lines_with_too_many_values_are_refused(engine: str, name: str, tmp_path
     quoted = '"' + name.replace('"', '""') + '"' if '"' in name else name
     path.write_text(f"sex,score,level,name\nf,2,1,{quoted}\nm,3,1,{quoted}\nm,2,320,1,{quoted}\n")
     assert "cannot be read" in refused(path, engine=engine)
-
-
-def test_every_engine_reads_the_same_from_a_csv_file(tmp_path: Path, spark: Any) -> None:
-    """Names that look like patterns, text, words for missing values, quotes, odd numbers."""
-    rows = [
-        *((s, f'"{g}, ""x"""', level) for s, g, level in ROWS),
-        *((" 0.5", '"f, ""x"""', "1"), ("NA", '"m, ""x"""', "1"), (0.5, " ? ", "01")),
-        *((0.5, "", "1"), ("", "", ""), (1, '"m, ""x"""', "001")),
-    ]
-    path = tmp_path / "scores [1] {a}*.csv"
-    path.write_text(text(rows) + "\n")
-    found = {engine: audited(path, engine=engine) for engine in ("polars", "duckdb", "spark")}
-    assert found["polars"]["contrasts"][0]["groups"] == ['f, "x"', 'm, "x"']
-    assert (found["polars"]["data"]["rows"], found["polars"]["data"]["used"]) == (35, 32)
-    for document in found.values():
-        del document["data"]["engine"], document["provenance"]["created"]
-    assert found["duckdb"] == found["polars"]
-    assert found["spark"] == found["polars"]
-    # Spark has its own idea of numbers and of letters that it cannot read.
-    path.write_text(text([*ROWS, ("1d", "f", "1"), ("1_0", "m", "1")]))
-    for engine in found:
-        assert "must hold numbers, but 2 of its values are none" in refused(path, engine=engine)
-    path.write_bytes(text([*ROWS * 4_000, (0.5, "ä", 1)]).encode("latin-1"))
-    assert "--encoding latin-1" in refused(path, engine="spark")
-    path.write_text("sex,score,level\nf,2,1\nm,3,1\nm,2,320,1\n")
-    assert "cannot be read" in refused(path, engine="spark")
 
 
 @pytest.mark.parametrize(

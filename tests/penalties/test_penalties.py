@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 import pytest
+from numba import typeof
 
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
@@ -363,3 +365,19 @@ def test_bad_settings() -> None:
         )
     with pytest.raises(lfl.InputError, match="level_metric"):
         lfl.FairBiT(level_metric="far").value_and_grad([0.1, 0.2], [0, 1])
+
+
+def test_kernels_see_one_kind_of_array_whatever_was_given() -> None:
+    """Or they would be compiled for each kind anew."""
+    data = rows(2, weighted=True)
+    layout = Layout.of_rows(data.groups, data.levels, data.weight)
+    scores = np.stack([data.scores, data.scores])
+    crooked = replace(
+        layout, segments=np.repeat(layout.segments, 2, axis=1)[:, ::2], mass=layout.mass.copy()
+    )
+    crooked.mass.flags.writeable = False
+    expected, found = layout.stack(scores), crooked.stack(np.asfortranarray(scores))
+    assert typeof(found) == typeof(expected) != typeof(crooked.segments)
+    for one, other in zip(found[:3], expected[:3], strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert layout.stack(scores).scores is scores

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._arrays import FloatArray, IntArray, plain
 from likeforlike.disparity._columns import Codes, Column, encode, weights
 from likeforlike.errors import InputError
 from likeforlike.penalties._soft_groups import SoftGroups
@@ -229,11 +229,15 @@ class Layout:
         return amounts
 
     def stack(self, scores: FloatArray) -> Stack:
-        """The rows with the scores (m, n) of m models, as kernels take them."""
+        """The rows with the scores (m, n) of m models, as kernels take them.
+
+        A kernel would be compiled anew for arrays that may not be written to, as those of polars,
+        and for rows that do not follow each other in memory.
+        """
         return Stack(
-            scores,
-            self.segments,
-            self.mass,
+            plain(scores),
+            plain(self.segments),
+            plain(self.mass),
             len(self.levels),
             len(self.groups),
             np.empty(len(scores)),
