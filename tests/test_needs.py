@@ -185,6 +185,11 @@ def test_the_quick_lane_leaves_out_every_kind_that_takes_long() -> None:
     assert left_out == sorted([*kinds, "browser", "java"])
 
 
+def test_long_files_come_first_for_workers_too(pytestconfig: pytest.Config) -> None:
+    """By default pytest-xdist begins with the files that have the most tests, however short."""
+    assert pytestconfig.getoption("loadscopereorder") is False
+
+
 def test_no_example_is_skipped() -> None:
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.py")]
     assert [page.name for page in pages if "doctest: +SKIP" in page.read_text("utf-8")] == []
