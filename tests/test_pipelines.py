@@ -94,6 +94,7 @@ def said_by_pytest(audit: Audit, policy: Policy) -> str:
     return "investigate" if any(w.category is UnsettledWarning for w in caught) else "pass"
 
 
+@pytest.mark.simulation
 def test_five_entrances_say_the_same_on_200_audits(mlflow: Any, tmp_path: Path) -> None:
     random = np.random.default_rng(17)
     file, data = tmp_path / "likeforlike.toml", tmp_path / "rows.parquet"

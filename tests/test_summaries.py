@@ -55,6 +55,7 @@ def whole() -> Audit:
     return lfl.audit(ALL, **ROLES, resolution=0.05, permutations=49)
 
 
+@pytest.mark.simulation
 def test_a_year_of_days_is_the_year(whole: Audit, tmp_path: Path) -> None:
     files = [tmp_path / f"{day}.cells" for day in range(DAYS)]
     for day, part in ALL.group_by("day"):

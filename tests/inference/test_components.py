@@ -130,6 +130,7 @@ def test_statistics_are_those_of_their_definitions(kind: str, seed: int) -> None
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.simulation
 def test_the_null_distance_is_the_mean_of_w1(kind: str) -> None:
     """Shuffled labels put in by hand, a few hundred times, on each path."""
     scores, groups, levels = drawn(kind, 5)

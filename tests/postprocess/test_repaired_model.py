@@ -58,6 +58,7 @@ def gap(scores: Any) -> float:
 )
 @pytest.mark.filterwarnings("ignore::likeforlike.UnpenalisedWarning")
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.training
 def test_models_are_repaired_in_a_pipeline(model: Any) -> None:
     plain = make_pipeline(StandardScaler(), model).fit(X, Y).predict_proba(X)[:, 1]
     pipe = make_pipeline(StandardScaler(), RepairedClassifier(model, folds=2))
