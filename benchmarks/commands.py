@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from likeforlike.files._writing import write_whole
 
@@ -20,7 +20,7 @@ Run = TypeVar("Run", bound="_Written")
 class _Written(Protocol):
     """A dataclass: its fields are written."""
 
-    __dataclass_fields__: dict[str, Any]
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
 
 def command_line(module: str, about: str | None) -> argparse.ArgumentParser:

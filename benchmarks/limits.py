@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
 import likeforlike as lfl
 from benchmarks.commands import command_line, runs_command
@@ -31,8 +30,9 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import Dataset, make_loans
 from likeforlike.limits._held_rows import HeldRows, estimated_size
 from likeforlike.limits._limit import STRENGTHS
-from likeforlike.nn._fit import Member, Table, prepare
+from likeforlike.nn._fit import Member, fitted
 from likeforlike.nn._stacked import StackedMLP
+from likeforlike.nn._table import Table, prepare
 from likeforlike.nn._training import Recipe, evaluate, train
 from likeforlike.penalties import Layout
 
@@ -198,13 +198,8 @@ def _by_point_estimate(case: _Case, limit: float, seed: int) -> _Fitted:
         look(np.geomspace(low, STRENGTHS[first], 8)[1:-1])
     within = [one for one in tried if one[1] <= limit]
     chosen = min(within) if within else min(tried, key=lambda one: one[1])
-    return _Fitted(_test_scores(case, ready, chosen[3]), chosen[2], bool(within))
-
-
-@torch.no_grad()
-def _test_scores(case: _Case, ready: Any, member: Member) -> FloatArray:  # noqa: ANN401
-    scores: FloatArray = ready.fitted(member, 0.0).scores(case.inputs[case.test])
-    return scores
+    scores = fitted(ready, chosen[3], chosen[2]).scores(case.inputs[case.test])
+    return _Fitted(scores, chosen[2], bool(within))
 
 
 _RULES: dict[str, Callable[[_Case, float, int], _Fitted]] = {

@@ -29,8 +29,9 @@ from benchmarks.six_tables import MOST_TO_FIT, MOST_TO_TEST, SIX, parted, relati
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import Dataset, make_loans
 from likeforlike.limits._held_rows import HeldRows
-from likeforlike.nn._fit import Member, Prepared, Table, prepare
+from likeforlike.nn._fit import Member, fitted
 from likeforlike.nn._stacked import StackedMLP
+from likeforlike.nn._table import Prepared, Table, prepare
 from likeforlike.nn._training import Recipe, Stopping, Trained, train
 from likeforlike.penalties import Layout
 
@@ -163,7 +164,7 @@ def _runs(
     for stopping in _WATCHED:
         ready, stack = _trained(fit, stopping, np.array(strengths), split, epochs)
         for k, strength in enumerate(strengths):
-            scores = ready.fitted(Member(stack, k), strength).scores(test.inputs)
+            scores = fitted(ready, Member(stack, k), strength).scores(test.inputs)
             which = (kind, name, split, strength, stopping, int(stack.best_epoch[k]))
             found.append(Run(*which, **_measured(test, scores)))
     return found
