@@ -16,7 +16,8 @@ first two. Of tables with more than 6,000 rows as many are drawn, once for all.
   kinder to it, the mean of their probabilities. Whichever is better counts.
 
 Every (data, split, method) is written to the JSON file as it comes; a file that is there already
-is gone on with. `benchmarks/rivals_page.py` makes the tables.
+is gone on with, and with `--again` methods are begun anew. `benchmarks/rivals_page.py` makes the
+tables.
 """
 
 from __future__ import annotations
@@ -319,15 +320,21 @@ def run(
     for name, load in data.items():
         known: dict[str, Any] = found.setdefault(name, {})
         loaded = load()
+        for method in methods if again else ():
+            known.get("done", {}).pop(method, None)
         for seed in seeds:
             case = _case(loaded, seed)
             for method in methods:
                 done = known.setdefault("done", {}).setdefault(method, {})
-                if str(seed) in done and not again:
+                if str(seed) in done:
                     continue
                 begin = time.perf_counter()
                 for label, settings in _METHODS[method](case).items():
-                    known.setdefault("methods", {}).setdefault(label, {})[str(seed)] = settings
+                    splits = known.setdefault("methods", {}).setdefault(label, {})
+                    # What is there of a method of which nothing is done was to be run again.
+                    if not done:
+                        splits.clear()
+                    splits[str(seed)] = settings
                 done[str(seed)] = round(time.perf_counter() - begin, 1)
                 keep(found)
     return found
@@ -339,7 +346,7 @@ def main(arguments: list[str] | None = None) -> int:
     line.add_argument("--page", type=Path, help="put the tables into this page")
     line.add_argument("--data", action="append", choices=list(_DATA), help="one of the six")
     line.add_argument("--method", action="append", choices=list(_METHODS), help="one of them")
-    line.add_argument("--again", action="store_true", help="also what the file has already")
+    line.add_argument("--again", action="store_true", help="begin these methods anew")
     line.add_argument("--splits", type=int, default=5)
     given = line.parse_args(arguments)
     found: dict[str, Any] = kept(given.json if given.read is None else given.read, {})
