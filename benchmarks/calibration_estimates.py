@@ -17,25 +17,22 @@ the place of those that the file holds.
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.commands import command_line, kept, read_or_run, write_json
 from benchmarks.estimate_settings import PARITY_TESTS, SETTINGS, SIMPSON
 from benchmarks.made_rows import Setting, contrast_of
 from benchmarks.report import source_digest
 from likeforlike import Cells
 from likeforlike.disparity._contrasts import contrasts
-from likeforlike.files._writing import write_whole
 from likeforlike.inference import (
     compare_gaps,
     estimate_distance,
@@ -412,24 +409,15 @@ def _again(results: dict[str, Any], times: int, names: list[str]) -> dict[str, A
 
 def main(arguments: list[str] | None = None) -> int:
     """Simulate or read, write or print what is asked for; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.calibration_estimates", description=__doc__
-    )
-    parser.add_argument("--read", type=Path, help="simulate nothing; take the results from here")
-    parser.add_argument("--json", type=Path, help="write the results here")
-    parser.add_argument("--quick", action="store_true", help="a few repetitions, as a trial")
-    parser.add_argument("--again", type=int, help="draw the settings named so often, keep the rest")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="settings to be drawn again")
-    given = parser.parse_args(arguments)
+    line = command_line("calibration_estimates", __doc__)
+    line.add_argument("--again", type=int, help="draw the settings named so often, keep the rest")
+    line.add_argument("names", nargs="*", metavar="NAME", help="settings to be drawn again")
+    given = line.parse_args(arguments)
     if given.again is not None:
-        kept = json.loads(given.json.read_text("utf-8"))
-        results = _again(kept, given.again, given.names)
-    elif given.read is not None:
-        results = json.loads(given.read.read_text("utf-8"))
+        results = _again(kept(given.json), given.again, given.names)
     else:
-        results = _simulated(quick=given.quick)
-    if given.json is not None:
-        write_whole(given.json, json.dumps(results, indent=1) + "\n")
+        results = read_or_run(given, lambda: _simulated(quick=given.quick))
+    write_json(given.json, results)
     print(tables(results), end="")
     return 0
 

@@ -12,23 +12,20 @@ file to the same bounds.
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.commands import command_line, read_or_run, write_json
 from benchmarks.report import source_digest
 from benchmarks.simulated import DETECTABLE, FAMILIES, PARITY, POWER, Draw, Sample, Shifted
 from likeforlike import Cells
 from likeforlike.disparity import contrasts
 from likeforlike.disparity._measures import level_weights
-from likeforlike.files._writing import write_whole
 from likeforlike.inference import HeadlineTest, adjust_contrasts, headline_test, omnibus_test
 
 PERMUTATIONS = 199
@@ -220,21 +217,10 @@ def _simulated(repetitions: dict[str, int]) -> dict[str, Any]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Simulate or read, write what is asked for; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.calibration_tests", description=__doc__
-    )
-    parser.add_argument("--read", type=Path, help="simulate nothing; take the results from here")
-    parser.add_argument("--json", type=Path, help="write the results here")
-    parser.add_argument("--quick", action="store_true", help="a few repetitions, as a trial")
-    given = parser.parse_args(arguments)
-    if given.read is not None:
-        results = json.loads(given.read.read_text("utf-8"))
-    else:
-        results = _simulated(
-            {table: 4 if given.quick else times for table, times in REPETITIONS.items()}
-        )
-    if given.json is not None:
-        write_whole(given.json, json.dumps(results, indent=1) + "\n")
+    given = command_line("calibration_tests", __doc__).parse_args(arguments)
+    times = {table: 4 if given.quick else many for table, many in REPETITIONS.items()}
+    results = read_or_run(given, lambda: _simulated(times))
+    write_json(given.json, results)
     print(tables(results))
     return 0
 

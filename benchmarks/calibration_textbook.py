@@ -19,8 +19,6 @@ about ten minutes.
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import sys
 from dataclasses import asdict, dataclass
@@ -31,12 +29,12 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from benchmarks.commands import command_line, kept, read_or_run, write_json
 from benchmarks.estimate_settings import SETTINGS
 from benchmarks.made_rows import Rows, Setting, confounded, contrast_of
 from benchmarks.report import source_digest
 from likeforlike import Cells, cdd_lp
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.files._writing import write_whole
 from likeforlike.inference import estimate_distance
 from likeforlike.inference._contrast_test import contrast_test
 
@@ -278,33 +276,21 @@ def _estimated_line(one: dict[str, Any]) -> str:
 
 def _simulated(path: Path | None, *, quick: bool) -> dict[str, Any]:
     """All settings; those that the file holds are not drawn again."""
-    results: dict[str, Any] = {"settings": []}
-    if path is not None and path.exists():
-        results = json.loads(path.read_text("utf-8"))
+    results: dict[str, Any] = kept(path, {"settings": []})
     there = {one["setting"] for one in results["settings"]}
     for name in (one for one in TEXTBOOK if one not in there):
         found = asdict(beside(name, 2 if quick else REPETITIONS))
         when = datetime.now(UTC).isoformat(timespec="seconds")
         results["settings"].append({**found, "date": when, "source": source_digest()})
-        if path is not None:
-            write_whole(path, json.dumps(results, indent=1) + "\n")
+        write_json(path, results)
         print(_tested_line(results["settings"][-1]), file=sys.stderr, flush=True)
     return results
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Simulate or read, print the tables; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.calibration_textbook", description=__doc__
-    )
-    parser.add_argument("--read", type=Path, help="simulate nothing; take the results from here")
-    parser.add_argument("--json", type=Path, help="write the results here")
-    parser.add_argument("--quick", action="store_true", help="a few repetitions, as a trial")
-    given = parser.parse_args(arguments)
-    if given.read is not None:
-        results = json.loads(given.read.read_text("utf-8"))
-    else:
-        results = _simulated(given.json, quick=given.quick)
+    given = command_line("calibration_textbook", __doc__).parse_args(arguments)
+    results = read_or_run(given, lambda: _simulated(given.json, quick=given.quick))
     print(tables(results), end="")
     return 0
 

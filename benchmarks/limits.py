@@ -11,42 +11,34 @@ alone. Trees are boosted under the first rule. Runs that are in the file already
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import warnings
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
 import likeforlike as lfl
-from benchmarks.outside import credit_cards, german_credit
+from benchmarks.commands import command_line, runs_command
+from benchmarks.sections import table
+from benchmarks.six_tables import SIX, parted, relative_loss
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.datasets import (
-    Dataset,
-    load_adult,
-    load_communities,
-    load_drug,
-    load_law_school,
-    make_loans,
-)
-from likeforlike.files._writing import write_whole
+from likeforlike.datasets import Dataset, make_loans
 from likeforlike.limits._held_rows import HeldRows, estimated_size
 from likeforlike.limits._limit import STRENGTHS
-from likeforlike.nn._fit import Member, Table, prepare
+from likeforlike.nn._fit import Member, fitted
 from likeforlike.nn._stacked import StackedMLP
+from likeforlike.nn._table import Table, prepare
 from likeforlike.nn._training import Recipe, evaluate, train
 from likeforlike.penalties import Layout
 
 __all__ = ["USED_TO", "main", "page", "read", "run"]
 
 _SPLITS = 4
-_MOST_TO_FIT, _MOST_TO_TEST = 4000, 20_000
 _SETTINGS: dict[str, Any] = {"max_epochs": 150, "patience": 15, "learning_rate": 3e-3}
 # Confidence of the interval on test rows; its lower end is then too high one time in twenty.
 _TESTED = 0.9
@@ -61,14 +53,15 @@ class _Data(NamedTuple):
     limits: tuple[float, ...]
 
 
-_DATA = {
-    "drug": _Data(load_drug, (0.15, 0.10, 0.08)),
-    "law school": _Data(load_law_school, (0.08, 0.05, 0.03)),
-    "communities": _Data(load_communities, (0.12, 0.08, 0.05)),
-    "German credit": _Data(german_credit, (0.12, 0.10, 0.08)),
-    "credit cards": _Data(credit_cards, (0.05, 0.04, 0.03)),
-    "adult": _Data(load_adult, (0.15, 0.10, 0.05)),
+_LIMITS = {
+    "drug": (0.15, 0.10, 0.08),
+    "law school": (0.08, 0.05, 0.03),
+    "communities": (0.12, 0.08, 0.05),
+    "German credit": (0.12, 0.10, 0.08),
+    "credit cards": (0.05, 0.04, 0.03),
+    "adult": (0.15, 0.10, 0.05),
 }
+_DATA = {name: _Data(load, _LIMITS[name]) for name, load in SIX.items()}
 _QUICK = {"loans": _Data(lambda: make_loans(1500, gap=0.3), (0.1,))}
 
 
@@ -142,10 +135,8 @@ class _Case(NamedTuple):
 
     @classmethod
     def of(cls, data: Dataset, split: int) -> _Case:
-        mixed = np.random.default_rng([split, 18]).permutation(len(data.targets))
-        size = min(_MOST_TO_FIT, int(0.6 * mixed.size))
         inputs = data.inputs(with_sensitive=True).matrix
-        return cls(data, inputs, mixed[:size], mixed[size : size + _MOST_TO_TEST])
+        return cls(data, inputs, *parted(len(inputs), split))
 
     def fitted(self, model: Any) -> _Fitted:  # noqa: ANN401
         """An estimator with a limit, fitted."""
@@ -159,15 +150,8 @@ class _Case(NamedTuple):
 
     def loss(self, scores: FloatArray) -> float:
         """Loss on test rows, divided by that of the best constant score."""
-        target = np.asarray(self.data.targets)[self.test].astype(np.float64)
-        if not self.classes:
-            return float(np.mean((scores - target) ** 2) / target.var())
-
-        def log_loss(chance: Any) -> float:  # noqa: ANN401
-            sure = np.clip(chance, 1e-7, 1.0 - 1e-7)
-            return float(-np.mean(target * np.log(sure) + (1.0 - target) * np.log1p(-sure)))
-
-        return log_loss(scores) / log_loss(target.mean())
+        targets = np.asarray(self.data.targets)[self.test].astype(np.float64)
+        return relative_loss(scores, targets, classes=self.classes)
 
 
 def _networks(case: _Case, limit: float, seed: int) -> _Fitted:
@@ -214,13 +198,8 @@ def _by_point_estimate(case: _Case, limit: float, seed: int) -> _Fitted:
         look(np.geomspace(low, STRENGTHS[first], 8)[1:-1])
     within = [one for one in tried if one[1] <= limit]
     chosen = min(within) if within else min(tried, key=lambda one: one[1])
-    return _Fitted(_test_scores(case, ready, chosen[3]), chosen[2], bool(within))
-
-
-@torch.no_grad()
-def _test_scores(case: _Case, ready: Any, member: Member) -> FloatArray:  # noqa: ANN401
-    scores: FloatArray = ready.fitted(member, 0.0).scores(case.inputs[case.test])
-    return scores
+    scores = fitted(ready, chosen[3], chosen[2]).scores(case.inputs[case.test])
+    return _Fitted(scores, chosen[2], bool(within))
 
 
 _RULES: dict[str, Callable[[_Case, float, int], _Fitted]] = {
@@ -231,10 +210,9 @@ if hasattr(lfl, "FairLGBMClassifier"):
     _RULES["upper end, trees"] = _trees
 
 
-def run(
-    data: dict[str, _Data], splits: int, done: Iterable[Run], kept: Callable[[list[Run]], None]
-) -> list[Run]:
-    """All runs that are not done yet; `kept` is called with those there are, after every one."""
+def run(done: list[Run], keep: Callable[[list[Run]], None], quick: bool) -> list[Run]:
+    """All runs, of which some are done; `keep` is called with those there are, after every one."""
+    data, splits = (_QUICK, 1) if quick else (_DATA, _SPLITS)
     found = list(done)
     known = {one.key for one in found}
     tables = {name: load() for name, (load, _) in data.items()}
@@ -246,7 +224,7 @@ def run(
                 fitted = _RULES[rule](case, limit, split)
                 rows = HeldRows(test, test)
                 found.append(_measured(name, split, limit, rule, case, rows, fitted))
-                kept(found)
+                keep(found)
     return found
 
 
@@ -323,13 +301,13 @@ def page(runs: list[Run]) -> str:
         limits=max(len({one.limit for one in runs if one.data == name}) for name in names),
         fit=max(one.rows[0] for one in runs),
         test=max(one.rows[1] for one in runs),
-        summary=_table(
+        summary=table(
             ("rule", "runs", "promised", "above", "broken", "loss"),
             [(rule, *_figures(runs, rule), _loss(old, rule)) for rule in rules],
         ),
         price=f"The new rule costs {(now - before) / (1.0 - before):.1%} of what networks gain.",
         room=_room(runs),
-        by_data=_table(
+        by_data=table(
             ("data", "rule", "runs", "promised", "above", "broken", "loss"),
             [
                 (
@@ -388,11 +366,6 @@ def _loss(runs: list[Run], rule: str) -> str:
     return f"{np.mean(losses):.4f}" if losses else "none"
 
 
-def _table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    lines = [headings, ("---",) * len(headings), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 def read(path: Path) -> list[Run]:
     return [
         Run(**{**entry, "rows": tuple(entry["rows"])})
@@ -402,27 +375,8 @@ def read(path: Path) -> list[Run]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run what is not done yet (or read what is), and write what is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="write what was found, after every run")
-    parser.add_argument("--read", type=Path, help="read what an earlier run found")
-    parser.add_argument("--page", type=Path, help="write the page of the documentation")
-    parser.add_argument("--quick", action="store_true", help="made loans, one split")
-    given = parser.parse_args(arguments)
-
-    def keep(runs: list[Run]) -> None:
-        if given.json is not None:
-            lines = ",\n".join(json.dumps(asdict(one)) for one in runs)
-            write_whole(given.json, f"[\n{lines}\n]\n")
-
-    if given.read is not None:
-        runs = read(given.read)
-    else:
-        done = read(given.json) if given.json is not None and given.json.exists() else []
-        runs = run(_QUICK if given.quick else _DATA, 1 if given.quick else _SPLITS, done, keep)
-    sys.stdout.write(page(runs))
-    if given.page is not None:
-        write_whole(given.page, page(runs))
-    return 0
+    line = command_line("limits", __doc__)
+    return runs_command(line, arguments, read=read, run=run, page=page)
 
 
 if __name__ == "__main__":

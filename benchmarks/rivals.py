@@ -16,41 +16,36 @@ first two. Of tables with more than 6,000 rows as many are drawn, once for all.
   kinder to it, the mean of their probabilities. Whichever is better counts.
 
 Every (data, split, method) is written to the JSON file as it comes; a file that is there already
-is gone on with. `benchmarks/rivals_page.py` makes the tables.
+is gone on with, and with `--again` methods are begun anew. `benchmarks/rivals_page.py` makes the
+tables.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import lightgbm
 import numpy as np
-import polars as pl
 import torch
 from scipy.stats import rankdata
 from sklearn.metrics import roc_auc_score
 
+from benchmarks.commands import command_line, kept, write_json
 from benchmarks.outside import credit_cards, german_credit
-from benchmarks.rivals_page import section, summary, write_section
+from benchmarks.rivals_page import SECTION, section, summary
+from benchmarks.sections import with_section
+from benchmarks.six_tables import above_median, law_school_by_race
 from likeforlike import FairBiT, FairLeap
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.boosting import lightgbm_objective, probabilities
-from likeforlike.datasets import (
-    Dataset,
-    load_adult,
-    load_communities,
-    load_drug,
-    load_law_school,
-    make_loans,
-)
+from likeforlike.datasets import Dataset, load_adult, load_communities, load_drug, make_loans
 from likeforlike.experiments import Split, split
 from likeforlike.experiments._task import network_scores
 from likeforlike.files._writing import write_whole
@@ -65,8 +60,8 @@ _ROWS = 6_000
 _SHARES = (0.48, 0.12, 0.4)
 _HIDDEN = (50, 20)
 _BATCH, _EPOCHS, _PATIENCE = 256, 120, 15
-_STRENGTHS = (0.0, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-_FAIRRET_STRENGTHS = (0.0, 0.03, 0.1, 0.3, 1.0, 3.0)
+_STRENGTHS = (0.0, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+_FAIRRET_STRENGTHS = (0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 _BOUNDS = (0.2, 0.1, 0.05, 0.02, 0.005)
 _TREES: dict[str, Any] = {"n_estimators": 100, "learning_rate": 0.1, "n_jobs": 1, "verbose": -1}
 
@@ -102,25 +97,11 @@ class Case:
         )
 
 
-def _above_median(data: Dataset) -> Dataset:
-    """A regression as a classification: whether the target is above its median."""
-    above = pl.col(data.target) > pl.col(data.target).median()
-    frame = data.frame.with_columns(above.cast(pl.Int64))
-    return replace(data, frame=frame, task="classification")
-
-
-def _law_school() -> Dataset:
-    law = load_law_school()
-    race = pl.when(pl.col("race1") == "white").then(pl.lit("white")).otherwise(pl.lit("other"))
-    frame = law.frame.drop_nulls("race1").with_columns(race.alias("race1"))
-    return _above_median(replace(law, frame=frame, sensitive="race1"))
-
-
 _DATA: dict[str, Callable[[], Dataset]] = {
     "Adult": load_adult,
     "Drug": load_drug,
-    "Communities, above the median": lambda: _above_median(load_communities()),
-    "Law School by race, above the median": _law_school,
+    "Communities, above the median": lambda: above_median(load_communities()),
+    "Law School by race, above the median": lambda: above_median(law_school_by_race()),
     "German credit": german_credit,
     "Credit cards": credit_cards,
 }
@@ -153,6 +134,7 @@ def _networks(penalty: Penalty, case: Case) -> _Settings:
         batch_size=_BATCH,
         max_epochs=_EPOCHS,
         patience=_PATIENCE,
+        stopping="excess",
     )
     scores = network_scores(case.parts, recipe, _STRENGTHS, _HIDDEN)[0]
     yield from zip(_STRENGTHS, scores, strict=True)
@@ -328,58 +310,59 @@ def run(
     found: dict[str, Any],
     keep: Callable[[dict[str, Any]], None],
     methods: Sequence[str] = tuple(_METHODS),
+    *,
+    again: bool = False,
 ) -> dict[str, Any]:
-    """Add what is missing to `found`, and keep each as it comes.
+    """Add what is missing to `found`, or run it `again`, and keep each as it comes.
 
     It is {data: {"methods": {method: {split: settings}}, "done": {name: {split: seconds}}}}.
     """
     for name, load in data.items():
         known: dict[str, Any] = found.setdefault(name, {})
         loaded = load()
+        for method in methods if again else ():
+            known.get("done", {}).pop(method, None)
         for seed in seeds:
             case = _case(loaded, seed)
             for method in methods:
-                if str(seed) in known.setdefault("done", {}).setdefault(method, {}):
+                done = known.setdefault("done", {}).setdefault(method, {})
+                if str(seed) in done:
                     continue
                 begin = time.perf_counter()
                 for label, settings in _METHODS[method](case).items():
-                    known.setdefault("methods", {}).setdefault(label, {})[str(seed)] = settings
-                known["done"][method][str(seed)] = round(time.perf_counter() - begin, 1)
+                    splits = known.setdefault("methods", {}).setdefault(label, {})
+                    # What is there of a method of which nothing is done was to be run again.
+                    if not done:
+                        splits.clear()
+                    splits[str(seed)] = settings
+                done[str(seed)] = round(time.perf_counter() - begin, 1)
                 keep(found)
     return found
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run (or read what an earlier run found), print, and write what is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="write what was found; go on if it is there")
-    parser.add_argument("--read", type=Path, help="read what an earlier run found")
-    parser.add_argument("--page", type=Path, help="put the tables between the marks of this page")
-    parser.add_argument("--data", action="append", choices=list(_DATA), help="one of the six")
-    parser.add_argument("--method", action="append", choices=list(_METHODS), help="one of them")
-    parser.add_argument("--splits", type=int, default=5)
-    parser.add_argument("--quick", action="store_true", help="the loan data, one split")
-    given = parser.parse_args(arguments)
-    if given.read is not None:
-        found = json.loads(given.read.read_text("utf-8"))
-    else:
-        kept = given.json is not None and given.json.exists()
-        found = json.loads(given.json.read_text("utf-8")) if kept else {}
-
-        def keep(results: dict[str, Any]) -> None:
-            if given.json is not None:
-                write_whole(given.json, json.dumps(results, indent=1) + "\n")
-
+    line = command_line("rivals", __doc__)
+    line.add_argument("--page", type=Path, help="put the tables into this page")
+    line.add_argument("--data", action="append", choices=list(_DATA), help="one of the six")
+    line.add_argument("--method", action="append", choices=list(_METHODS), help="one of them")
+    line.add_argument("--again", action="store_true", help="begin these methods anew")
+    line.add_argument("--splits", type=int, default=5)
+    given = line.parse_args(arguments)
+    found: dict[str, Any] = kept(given.json if given.read is None else given.read, {})
+    if given.read is None:
         chosen = {name: load for name, load in _DATA.items() if name in (given.data or _DATA)}
         data, seeds = (_QUICK, range(1)) if given.quick else (chosen, range(given.splits))
+        methods = given.method or tuple(_METHODS)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             # The first call compiles kernels, which is nobody's time.
             _found(case := _case(_QUICK["Loans"](), 0), _trees(case))
-            run(data, seeds, found, keep, given.method or tuple(_METHODS))
+            run(data, seeds, found, partial(write_json, given.json), methods, again=given.again)
     print(summary(found))
     if given.page is not None:
-        write_section(given.page, section(found))
+        page = given.page.read_text("utf-8")
+        write_whole(given.page, with_section(page, SECTION, section(found)))
     return 0
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,11 @@ from scipy.stats import t as student
 
 from likeforlike._arrays import FloatArray
 
-__all__ = ["Cut", "cuts", "section", "summary", "write_section"]
+__all__ = ["SECTION", "Cut", "cuts", "section", "summary"]
 
-_BEGIN, _END = "<!-- frontier beside rivals -->", "<!-- end of frontier beside rivals -->"
+SECTION = "frontier beside rivals"
+"""The part of the page that is made here."""
+
 _BELOW = (0.002, 0.005, 0.01, 0.02, 0.04)
 _SIDES = {
     "ours": ("LightGBM, FairLeap", "network, FairLeap", "network, FairBiT"),
@@ -203,8 +204,7 @@ def section(found: dict[str, Any]) -> str:
     splits = min(
         len(of_split) for of_data in found.values() for of_split in of_data["methods"].values()
     )
-    lines = [_BEGIN, ""]
-    lines += [f"Means of {splits} splits. " + _counted(found, "squared"), ""]
+    lines = [f"Means of {splits} splits. " + _counted(found, "squared"), ""]
     lines += [
         "A smaller spread of all scores makes every distance between them smaller and leaves the "
         "AUC alone, so the same once more for their ranks, which it does not change. "
@@ -219,7 +219,7 @@ def section(found: dict[str, Any]) -> str:
             lines += [
                 "| " + " | ".join(_row(cut)) + " |" for cut in cuts(of_data["methods"], figure)
             ]
-    return "\n".join([*lines, "", _END])
+    return "\n".join(lines)
 
 
 def summary(found: dict[str, Any]) -> str:
@@ -230,10 +230,3 @@ def summary(found: dict[str, Any]) -> str:
             lines.append(f"{name}, {word}: AUC, ours, which, {', '.join(_RIVALS)}")
             lines += ["  " + "  ".join(_row(cut)) for cut in cuts(of_data["methods"], figure)]
     return "\n".join([*lines, *(_counted(found, figure) for figure in _OF)])
-
-
-def write_section(path: Path, text: str) -> None:
-    """Put a section between its marks of a page."""
-    page = path.read_text("utf-8")
-    before, rest = page.split(_BEGIN)
-    path.write_text(before + text + rest.split(_END)[1], "utf-8")

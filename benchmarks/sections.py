@@ -1,8 +1,16 @@
-"""Parts of a page that a command writes, between two comments that name them."""
+"""Parts of a page that a command writes: tables, and what stands between two comments."""
 
 from __future__ import annotations
 
-__all__ = ["with_section"]
+from collections.abc import Iterable
+
+__all__ = ["table", "with_section"]
+
+
+def table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """A table in Markdown."""
+    lines = [headings, ("---",) * len(headings), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def with_section(text: str, name: str, content: str) -> str:

@@ -6,16 +6,16 @@
 Networks on four data sets of the project and two from outside, stopped by loss + strength * V or by
 the same without what chance alone makes of V (`Recipe.stopping`), measured on test rows without
 small-sample bias and by plug-in. Then made rows at parity, in few levels and in many: whatever a
-penalty costs there, it costs for nothing.
+penalty costs there, it costs for nothing. Splits that are in the file already are not repeated.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -23,38 +23,25 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 import likeforlike as lfl
-from benchmarks.outside import credit_cards, german_credit
+from benchmarks.commands import command_line, runs_command
+from benchmarks.sections import table
+from benchmarks.six_tables import MOST_TO_FIT, MOST_TO_TEST, SIX, parted, relative_loss
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.datasets import (
-    Dataset,
-    load_adult,
-    load_communities,
-    load_drug,
-    load_law_school,
-    make_loans,
-)
-from likeforlike.files._writing import write_whole
+from likeforlike.datasets import Dataset, make_loans
 from likeforlike.limits._held_rows import HeldRows
-from likeforlike.nn._fit import Member, Prepared, Table, prepare
+from likeforlike.nn._fit import Member, fitted
 from likeforlike.nn._stacked import StackedMLP
+from likeforlike.nn._table import Prepared, Table, prepare
 from likeforlike.nn._training import Recipe, Stopping, Trained, train
 from likeforlike.penalties import Layout
 
-__all__ = ["main", "page", "run"]
+__all__ = ["main", "page", "read", "run"]
 
 _SPLITS = 2
-_MOST_TO_FIT, _MOST_TO_TEST = 4000, 20_000
 _STRENGTHS = (1.0, 10.0, 100.0)
 _WATCHED: tuple[Stopping, ...] = get_args(Stopping)
-_DATA: dict[str, Callable[[], Dataset]] = {
-    "drug": load_drug,
-    "law school": load_law_school,
-    "communities": load_communities,
-    "German credit": german_credit,
-    "credit cards": credit_cards,
-    "adult": load_adult,
-}
 _LEVELS = (20, 200)
+Kind = Literal["data", "parity"]
 _PARITY_ROWS, _PARITY_STRENGTH = 4000, 3.0
 
 
@@ -72,7 +59,7 @@ class Run:
     auc : of classifiers.
     """
 
-    kind: Literal["data", "parity"]
+    kind: Kind
     name: str
     split: int
     strength: float
@@ -108,9 +95,8 @@ class _Rows:
 
 def _parts(rows: _Rows, split: int) -> tuple[_Rows, _Rows]:
     """Rows to fit, and rows to test."""
-    mixed = np.random.default_rng([split, 18]).permutation(len(rows.targets))
-    size = min(_MOST_TO_FIT, int(0.6 * mixed.size))
-    return rows.take(mixed[:size]), rows.take(mixed[size : size + _MOST_TO_TEST])
+    fit, test = parted(len(rows.targets), split)
+    return rows.take(fit), rows.take(test)
 
 
 def _of_data(data: Dataset) -> _Rows:
@@ -126,7 +112,7 @@ def _of_data(data: Dataset) -> _Rows:
 def _at_parity(levels: int, split: int) -> _Rows:
     """Rows whose classes owe much to the inputs and to the level, and nothing to the group."""
     rng = np.random.default_rng([split, levels])
-    size = _PARITY_ROWS + _MOST_TO_TEST
+    size = _PARITY_ROWS + MOST_TO_TEST
     level = rng.integers(0, levels, size)
     inputs = np.column_stack([rng.standard_normal((size, 3)), level / levels])
     chance = 1.0 / (1.0 + np.exp(-1.5 * inputs[:, 0] - 2.0 * (inputs[:, 3] - 0.5)))
@@ -157,22 +143,16 @@ def _trained(
 def _measured(test: _Rows, scores: FloatArray) -> dict[str, Any]:
     held = HeldRows(test.layout, test.layout)
     plug_in = lfl.cdd_lp(scores, test.groups, test.levels, order=1, p=2).value
-    found = {"squared": held.disparity(scores).squared, "plug_in": plug_in}
-    target = test.targets
-    if not test.classes:
-        loss = float(np.mean((scores - target) ** 2) / target.var())
-        return {**found, "loss": loss, "auc": None}
-
-    def log_loss(chance: Any) -> float:  # noqa: ANN401
-        sure = np.clip(chance, 1e-7, 1.0 - 1e-7)
-        return float(-np.mean(target * np.log(sure) + (1.0 - target) * np.log1p(-sure)))
-
-    auc = float(roc_auc_score(target, scores))
-    return {**found, "loss": log_loss(scores) / log_loss(target.mean()), "auc": auc}
+    return {
+        "squared": held.disparity(scores).squared,
+        "plug_in": plug_in,
+        "loss": relative_loss(scores, test.targets, classes=test.classes),
+        "auc": float(roc_auc_score(test.targets, scores)) if test.classes else None,
+    }
 
 
 def _runs(
-    kind: Literal["data", "parity"],
+    kind: Kind,
     name: str,
     rows: _Rows,
     split: int,
@@ -184,30 +164,38 @@ def _runs(
     for stopping in _WATCHED:
         ready, stack = _trained(fit, stopping, np.array(strengths), split, epochs)
         for k, strength in enumerate(strengths):
-            scores = ready.fitted(Member(stack, k), strength).scores(test.inputs)
+            scores = fitted(ready, Member(stack, k), strength).scores(test.inputs)
             which = (kind, name, split, strength, stopping, int(stack.best_epoch[k]))
             found.append(Run(*which, **_measured(test, scores)))
     return found
 
 
-def run(kept: Callable[[list[Run]], None], *, quick: bool = False) -> list[Run]:
-    """All runs; `kept` is called with those there are, after every split."""
-    found: list[Run] = []
+def run(done: list[Run], keep: Callable[[list[Run]], None], quick: bool) -> list[Run]:
+    """All runs, of which some are done; `keep` is called with those there are, after every split.
+
+    Of a trial none is taken over.
+    """
     if quick:
         loans = _of_data(make_loans(600, gap=0.3))
         found = _runs("data", "loans", loans, 0, _STRENGTHS[1:2], epochs=5)
         return found + _runs("parity", "20", _at_parity(20, 0), 0, (0.0, _PARITY_STRENGTH), 2)
-    for levels in _LEVELS:
-        for split in range(_SPLITS):
-            strengths = (0.0, _PARITY_STRENGTH)
-            found += _runs("parity", str(levels), _at_parity(levels, split), split, strengths)
-            kept(found)
-    for name, load in _DATA.items():
-        rows = _of_data(load())
-        for split in range(_SPLITS):
-            found += _runs("data", name, rows, split, _STRENGTHS)
-            kept(found)
+    found, known = list(done), {(one.kind, one.name, one.split) for one in done}
+    for kind, name, split in _planned():
+        if (kind, name, split) not in known:
+            parity = kind == "parity"
+            rows = _at_parity(int(name), split) if parity else _of_data(SIX[name]())
+            strengths = (0.0, _PARITY_STRENGTH) if parity else _STRENGTHS
+            found += _runs(kind, name, rows, split, strengths)
+            keep(found)
     return found
+
+
+def _planned() -> Iterator[tuple[Kind, str, int]]:
+    """What is run: kind, name and split."""
+    for levels, split in product(_LEVELS, range(_SPLITS)):
+        yield "parity", str(levels), split
+    for name, split in product(SIX, range(_SPLITS)):
+        yield "data", name, split
 
 
 _PAGE = """# When training stops
@@ -250,8 +238,8 @@ def page(runs: list[Run]) -> str:
     few, many = _LEVELS
     return _PAGE.format(
         splits=len({one.split for one in data}),
-        fit=_MOST_TO_FIT,
-        by_data=_table(
+        fit=MOST_TO_FIT,
+        by_data=table(
             ("data", "strength", "watched", "epoch", "loss", "disparity", "plug-in"),
             [
                 (name, f"{strength:g}", stopping, *_figures(data, name, strength, stopping))
@@ -316,37 +304,17 @@ def _parity(runs: list[Run]) -> str:
                 for strength in (0.0, _PARITY_STRENGTH)
             )
             rows.append((levels, stopping, f"{free:.3f}", f"{held:.3f}", f"{free - held:.3f}"))
-    return _table(("levels", "watched", "AUC without", "AUC with", "cost"), rows)
+    return table(("levels", "watched", "AUC without", "AUC with", "cost"), rows)
 
 
-def _table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    lines = [headings, ("---",) * len(headings), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+def read(path: Path) -> list[Run]:
+    return [Run(**entry) for entry in json.loads(path.read_text("utf-8"))]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run (or read what an earlier run found), and write what is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="write what was found, after every split")
-    parser.add_argument("--read", type=Path, help="read what an earlier run found")
-    parser.add_argument("--page", type=Path, help="write the page of the documentation")
-    parser.add_argument("--quick", action="store_true", help="made rows, one split, few epochs")
-    given = parser.parse_args(arguments)
-
-    def keep(runs: list[Run]) -> None:
-        if given.json is not None:
-            lines = ",\n".join(json.dumps(asdict(one)) for one in runs)
-            write_whole(given.json, f"[\n{lines}\n]\n")
-
-    if given.read is not None:
-        runs = [Run(**entry) for entry in json.loads(given.read.read_text("utf-8"))]
-    else:
-        runs = run(keep, quick=given.quick)
-        keep(runs)
-    sys.stdout.write(page(runs))
-    if given.page is not None:
-        write_whole(given.page, page(runs))
-    return 0
+    """Run what is not done yet (or read what is), and write what is asked for."""
+    line = command_line("stopping", __doc__)
+    return runs_command(line, arguments, read=read, run=run, page=page)
 
 
 if __name__ == "__main__":

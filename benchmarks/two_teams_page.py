@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.sections import table
+
 __all__ = ["PAGE", "page", "trained"]
 
 PAGE = Path(__file__).parents[1] / "docs" / "two_teams_figures.md"
@@ -70,25 +72,15 @@ def page(known: dict[str, list[dict[str, Any]]]) -> str:
     audits = known["audits"]
     fewest = min(entry["replicates"] for entry in audits)
     parts.append(_AUDITS.format(spread=2.0 * np.sqrt(0.95 * 0.05 / fewest)))
-    parts.append(_table(_COLUMNS, map(_audit_line, audits)))
+    parts += ["\n", table(_COLUMNS, map(_audit_line, audits)), "\n"]
     adult = known["adult"]
     parts.append(_ADULT.format(**adult[0]))
-    parts.append(
-        _table(("ε", "error"), ((f"{one['epsilon']:g}", f"{one['error']:.4f}") for one in adult))
-    )
+    errors = ((f"{one['epsilon']:g}", f"{one['error']:.4f}") for one in adult)
+    parts += ["\n", table(("ε", "error"), errors), "\n"]
     parts.append(_TRAINING)
-    parts.append(
-        _table(
-            ("data", "model", "groups", "splits", "AUC (MSE)", "disparity", "ratio"),
-            _training_lines(known["training"]),
-        )
-    )
+    headings = ("data", "model", "groups", "splits", "AUC (MSE)", "disparity", "ratio")
+    parts += ["\n", table(headings, _training_lines(known["training"])), "\n"]
     return "".join(parts)
-
-
-def _table(headings: tuple[str, ...], lines: Iterator[tuple[str, ...]]) -> str:
-    rows = [headings, ("---",) * len(headings), *lines]
-    return "\n" + "".join("| " + " | ".join(row) + " |\n" for row in rows)
 
 
 def _audit_line(entry: dict[str, Any]) -> tuple[str, ...]:

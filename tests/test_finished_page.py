@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.finished import section
+from benchmarks.finished import SECTION, section
+from benchmarks.sections import with_section
 
 ROOT = Path(__file__).parents[1]
 FOUND: dict[str, Any] = json.loads((ROOT / "benchmarks" / "finished.json").read_text("utf-8"))
@@ -23,7 +24,8 @@ def means(part: str, data: str, method: str) -> tuple[float, float]:
 
 
 def test_the_page_says_what_was_measured() -> None:
-    assert section(FOUND) in (ROOT / "docs" / "rivals.md").read_text("utf-8")
+    page = (ROOT / "docs" / "rivals.md").read_text("utf-8")
+    assert with_section(page, SECTION, section(FOUND)) == page
 
 
 @pytest.mark.parametrize(

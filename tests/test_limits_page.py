@@ -1,6 +1,5 @@
 """Pages about limits and stopping say what was measured, and the promise was kept there."""
 
-import json
 from pathlib import Path
 
 from benchmarks import limits, stopping
@@ -21,7 +20,6 @@ def test_limits_are_kept_on_test_rows() -> None:
 
 
 def test_the_page_of_stopping_says_what_was_measured() -> None:
-    kept = json.loads((ROOT / "benchmarks" / "stopping.json").read_text("utf-8"))
-    runs = [stopping.Run(**entry) for entry in kept]
+    runs = stopping.read(ROOT / "benchmarks" / "stopping.json")
     assert (ROOT / "docs" / "stopping.md").read_text("utf-8") == stopping.page(runs)
     assert len({one.name for one in runs if one.kind == "data"}) == 6

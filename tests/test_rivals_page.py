@@ -14,14 +14,27 @@ from fairret.loss import NormLoss
 from fairret.statistic import PositiveRate
 
 from benchmarks.rivals import _QUICK, _case, _cells, _fairret_loss, run
-from benchmarks.rivals_page import cuts, least_at, section
+from benchmarks.rivals_page import SECTION, cuts, least_at, section
+from benchmarks.sections import with_section
 
 ROOT = Path(__file__).parents[1]
 
 
+FOUND: dict[str, Any] = json.loads((ROOT / "benchmarks" / "rivals.json").read_text("utf-8"))
+
+
 def test_the_page_says_what_was_found() -> None:
-    found = json.loads((ROOT / "benchmarks" / "rivals.json").read_text("utf-8"))
-    assert section(found) in (ROOT / "docs" / "rivals.md").read_text("utf-8")
+    page = (ROOT / "docs" / "rivals.md").read_text("utf-8")
+    assert with_section(page, SECTION, section(FOUND)) == page
+
+
+@pytest.mark.parametrize("figure", ["squared", "squared_of_ranks"])
+@pytest.mark.parametrize("rival", ["fairret", "fairlearn"])
+def test_nobody_is_ahead_of_our_best_beyond_error(rival: str, figure: str) -> None:
+    assert len(FOUND) == 6
+    for name, of_data in FOUND.items():
+        assert all(len(splits) >= 5 for splits in of_data["methods"].values())
+        assert all(cut.verdict(rival) != "behind" for cut in cuts(of_data["methods"], figure)), name
 
 
 def test_the_least_at_an_auc_is_that_of_every_mixture_of_neighbours() -> None:

@@ -37,7 +37,8 @@ def swept(journal: Path, **how: Any) -> Sweep:
 
 @pytest.fixture(scope="module")
 def local(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
-    return swept(tmp_path_factory.mktemp("local") / "runs.jsonl", workers=0)
+    """What the local pool finds, in two processes of its own."""
+    return swept(tmp_path_factory.mktemp("local") / "runs.jsonl", workers=2)
 
 
 def runs_in(journal: Path) -> int:
@@ -48,7 +49,11 @@ def runs_in(journal: Path) -> int:
 # Any executor ------------------------------------------------------------------------------------
 
 
-def test_threads_find_what_this_process_finds(tmp_path: Path, local: Sweep) -> None:
+def test_this_process_finds_what_the_local_pool_finds(tmp_path: Path, local: Sweep) -> None:
+    assert swept(tmp_path / "runs.jsonl", workers=0).runs.equals(local.runs)
+
+
+def test_threads_find_what_the_local_pool_finds(tmp_path: Path, local: Sweep) -> None:
     told: list[tuple[int, int]] = []
     with ThreadPoolExecutor(3) as pool:
         found = swept(

@@ -14,8 +14,9 @@ from likeforlike.baselines._adversary import check_two_groups
 from likeforlike.errors import InputError
 from likeforlike.estimators._network_estimator import NetworkEstimator
 from likeforlike.nn._data import Rows
-from likeforlike.nn._fit import Fitted, Member, Table, prepare
+from likeforlike.nn._fit import Fitted, Member, fitted
 from likeforlike.nn._objectives import Loss
+from likeforlike.nn._table import Table, prepare
 from likeforlike.nn._training import Follow, Trained
 from likeforlike.penalties import Layout
 
@@ -79,7 +80,7 @@ class ContestEstimator(NetworkEstimator):
                 seed,
                 lambda epoch: tick(epoch.number % self.max_epochs),
             )
-        return ready.fitted(Member(trained, 0), strength)
+        return fitted(ready, Member(trained, 0), strength)
 
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:

@@ -13,11 +13,10 @@ from likeforlike.boosting._losses import LossName, probabilities
 from likeforlike.boosting._problem import BoostedRows, Problem
 from likeforlike.boosting._rounds import Boosted, Inputs, Learning, Library, Watching, boost
 from likeforlike.boosting._watched import watched_objective
-from likeforlike.errors import InputError
 from likeforlike.inference import DistanceEstimate
 from likeforlike.limits._held_rows import HeldRows
-from likeforlike.limits._limit import Kept, Limit, Trial, keep_limit
-from likeforlike.penalties._held_out import SMALL, held_out
+from likeforlike.limits._limit import Kept, Limit, Trial, keep_limit, rows_to_judge
+from likeforlike.penalties._held_out import held_out
 from likeforlike.penalties._layout import Layout
 from likeforlike.penalties._penalty import Penalty
 
@@ -200,24 +199,15 @@ def fit_trees(
     validation = (parts.back if held[0].size else parts.seen).held_rows()
     if limit is None:
         boosted = parts.boosted(strength, seed, follow)
-        disparity, coverage = None, None
-        if validation is not None:
-            coverage = validation.coverage()
-            # Groups that never meet there cannot be compared.
-            if any(coverage.values()):
-                disparity = validation.disparity(parts.held_scores(boosted))
-        return FittedTrees(boosted, strength, disparity, coverage)
-    judging = parts.last.held_rows() if held[1].size else None
-    if validation is None or judging is None:
-        raise InputError(
-            f"max_disparity needs rows on which to judge it, and {table.targets.size} are too few "
-            f"to hold any back; give {SMALL} rows or more, or a strength instead."
-        )
+        if validation is None:
+            return FittedTrees(boosted, strength, None, None)
+        return FittedTrees(boosted, strength, *validation.measured(parts.held_scores(boosted)))
+    judging = rows_to_judge(parts.last.held_rows() if held[1].size else None, table.targets.size)
 
     def tried(strengths: FloatArray) -> list[Trial[Boosted]]:
         return [parts.trial(parts.boosted(one, seed, follow), one) for one in strengths.tolist()]
 
-    kept = keep_limit(limit, validation, judging, tried)
+    kept = keep_limit(limit, rows_to_judge(validation, table.targets.size), judging, tried)
     return FittedTrees(
         kept.trial.model, kept.chosen.strength, kept.disparity, judging.coverage(), kept
     )

@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from likeforlike._arrays import real
 from likeforlike.errors import InputError
-from likeforlike.limits._limit import Limit
+from likeforlike.estimators._grouped import GroupedEstimator
+from likeforlike.inference import DistanceEstimate
+from likeforlike.limits._limit import Candidate, Limit
 from likeforlike.penalties import FairLeap, Layout, Penalty
 from likeforlike.penalties._worst_pair import worst_pair
 
 
-class Aimed(Protocol):
-    """An estimator with a penalty."""
+@dataclass(kw_only=True, eq=False, repr=False)
+class AimedEstimator(GroupedEstimator):
+    """An estimator under a penalty or a limit: what all of them are asked, and tell."""
 
-    penalty: Penalty | None
-    strength: float | None
-    max_disparity: float | None
-    limit_confidence: float
-    validation_fraction: float
-    limit_fraction: float
+    penalty: Penalty | None = None
+    strength: float | None = None
+    max_disparity: float | None = None
+    limit_confidence: float = 0.9
+    validation_fraction: float = 0.2
+    limit_fraction: float = 0.2
+    random_state: int | np.random.RandomState | None = None
+    verbose: bool = False
+    strength_: float = field(init=False)
+    disparity_: DistanceEstimate | None = field(init=False)
+    coverage_: dict[Hashable, float] | None = field(init=False)
+    path_: tuple[Candidate, ...] = field(init=False)
+    loss_curve_: list[float] = field(init=False)
+    n_iter_: int = field(init=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +69,7 @@ class Aim:
         return prepared
 
     @classmethod
-    def of(cls, estimator: Aimed) -> Aim:
+    def of(cls, estimator: AimedEstimator) -> Aim:
         """The aim of an estimator; raises if its settings make no sense."""
         penalty, strength = estimator.penalty, estimator.strength
         if penalty is not None and not isinstance(penalty, Penalty):
@@ -77,7 +90,7 @@ class Aim:
         )
 
 
-def _check_fractions(estimator: Aimed) -> None:
+def _check_fractions(estimator: AimedEstimator) -> None:
     """Raise unless rows are left to train on."""
     validation, limit = estimator.validation_fraction, estimator.limit_fraction
     if not 0.0 < real(validation) < 1.0:

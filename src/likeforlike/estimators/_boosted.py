@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -32,18 +32,16 @@ from likeforlike.boosting._losses import LossName
 from likeforlike.boosting._rounds import Library, Model
 from likeforlike.disparity._columns import numbers
 from likeforlike.errors import InputError, UnderfitWarning, UnmetLimitWarning
-from likeforlike.estimators._aim import Aim
-from likeforlike.estimators._checks import check_count, class_factors, seed_of
-from likeforlike.estimators._grouped import GroupedEstimator, Inputs, Targets, Told
+from likeforlike.estimators._aim import Aim, AimedEstimator
+from likeforlike.estimators._checks import check_count, class_factors, classes_of, seed_of
+from likeforlike.estimators._grouped import Inputs, Targets, Told
 from likeforlike.estimators._sklearn import ClassifierMixin, RegressorMixin, Tags
 from likeforlike.estimators._tree_inputs import TreeInputs
-from likeforlike.inference import DistanceEstimate
-from likeforlike.limits._limit import Candidate
-from likeforlike.penalties import Layout, Penalty
+from likeforlike.penalties import Layout
 from likeforlike.transport._scale import is_moderate, moderate
 
 with extra("boost"):
-    from sklearn.utils.multiclass import check_classification_targets, type_of_target
+    from sklearn.utils.multiclass import type_of_target
     from sklearn.utils.validation import check_is_fitted
 
 # Leaves are fitted here: what a library would do with them itself must not be asked for.
@@ -68,13 +66,9 @@ _OURS = {
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BoostedEstimator(GroupedEstimator):
+class BoostedEstimator(AimedEstimator):
     """An estimator with trees inside: what does not depend on the library."""
 
-    penalty: Penalty | None = None
-    strength: float | None = None
-    max_disparity: float | None = None
-    limit_confidence: float = 0.9
     n_estimators: int = 500
     learning_rate: float = 0.1
     patience: int = 30
@@ -82,17 +76,7 @@ class BoostedEstimator(GroupedEstimator):
     colsample_bytree: float = 1.0
     reg_lambda: float = 0.0
     settings: Mapping[str, Any] | None = None
-    validation_fraction: float = 0.2
-    limit_fraction: float = 0.2
     n_jobs: int | None = None
-    random_state: int | np.random.RandomState | None = None
-    verbose: bool = False
-    strength_: float = field(init=False)
-    disparity_: DistanceEstimate | None = field(init=False)
-    coverage_: dict[Hashable, float] | None = field(init=False)
-    path_: tuple[Candidate, ...] = field(init=False)
-    loss_curve_: list[float] = field(init=False)
-    n_iter_: int = field(init=False)
     n_trees_: int = field(init=False)
     booster_: Model = field(init=False)
     start_: float = field(init=False)
@@ -240,10 +224,7 @@ class BoostedClassifier(ClassifierMixin, BoostedEstimator):
     _loss = "logistic"
 
     def _learned(self, y: npt.NDArray[Any]) -> FloatArray:
-        check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
-        if classes.size == 1:
-            raise InputError(f"y has one class only, {classes[0]!r}; a classifier needs two.")
+        classes, codes = classes_of(y)
         if classes.size > 2:
             # scikit-learn looks for the first words.
             raise InputError(

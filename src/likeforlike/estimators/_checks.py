@@ -6,11 +6,12 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from operator import ne
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
-from likeforlike._arrays import BoolArray, FloatArray
+from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike._extras import extra
 from likeforlike.disparity._columns import (
     Codes,
@@ -95,6 +96,17 @@ def all_or_nothing(estimator: object, check_settings: Callable[[], None]) -> Ite
         estimator.__dict__.clear()
         estimator.__dict__.update(before)
         raise
+
+
+def classes_of(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], IntArray]:
+    """The classes of targets (n,), two at least, and which of them each row has."""
+    with extra("train"):
+        from sklearn.utils.multiclass import check_classification_targets
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if classes.size == 1:
+        raise InputError(f"y has one class only, {classes[0]!r}; a classifier needs two.")
+    return classes, codes.astype(np.int64)
 
 
 def class_factors(class_weight: object, y: Column) -> FloatArray | None:

@@ -10,27 +10,25 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from likeforlike._progress import epochs_bar
 from likeforlike.errors import InputError, UnmetLimitWarning
-from likeforlike.estimators._aim import Aim
+from likeforlike.estimators._aim import Aim, AimedEstimator
 from likeforlike.estimators._checks import check_count, check_sizes
 from likeforlike.estimators._network_estimator import (
     NetworkClassifier,
     NetworkEstimator,
     NetworkRegressor,
 )
-from likeforlike.limits._limit import Candidate
 from likeforlike.nn._devices import check_device
-from likeforlike.nn._fit import Fitted, Table, fit_network
+from likeforlike.nn._fit import Fitted, fit_network
 from likeforlike.nn._objectives import Loss
 from likeforlike.nn._stacked_module import Module
+from likeforlike.nn._table import Table
 from likeforlike.nn._training import Epoch, Recipe
-from likeforlike.penalties import Layout, Penalty
+from likeforlike.penalties import Layout
 
 _LEARNING_RATE = 1e-3
 _LOG = logging.getLogger("likeforlike.estimators")
@@ -39,13 +37,9 @@ _LOGGED = 10
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class _FairEstimator(NetworkEstimator):
-    """Trained under a penalty or under a limit."""
+class _FairEstimator(AimedEstimator, NetworkEstimator):
+    """Networks trained under a penalty or under a limit."""
 
-    penalty: Penalty | None = None
-    strength: float | None = None
-    max_disparity: float | None = None
-    limit_confidence: float = 0.9
     hidden_layer_sizes: tuple[int, ...] = (50, 20)
     module: Module | None = None
     learning_rate: float | None = _LEARNING_RATE
@@ -53,12 +47,7 @@ class _FairEstimator(NetworkEstimator):
     patience: int = 50
     batch_size: int = 256
     penalty_rows: int | None = 4096
-    validation_fraction: float = 0.2
-    limit_fraction: float = 0.2
     device: str | None = None
-    random_state: int | np.random.RandomState | None = None
-    verbose: bool = False
-    path_: tuple[Candidate, ...] = field(init=False)
 
     def _check_settings(self) -> None:
         super()._check_settings()

@@ -18,18 +18,23 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._extras import extra
 from likeforlike.disparity._columns import refuse_masked
 from likeforlike.errors import InputError
-from likeforlike.estimators._checks import check_count, class_factors, refuse_unknown
+from likeforlike.estimators._checks import (
+    check_count,
+    class_factors,
+    classes_of,
+    refuse_unknown,
+    seed_of,
+)
 from likeforlike.estimators._grouped import GroupedEstimator, Inputs, Targets, Told
 from likeforlike.estimators._sklearn import ClassifierMixin, RegressorMixin, Tags
 from likeforlike.inference import DistanceEstimate
-from likeforlike.nn._fit import Fitted, Table
+from likeforlike.nn._fit import Fitted
 from likeforlike.nn._objectives import Loss
+from likeforlike.nn._table import Table
 from likeforlike.penalties import Layout
 from likeforlike.transport._scale import Scale
 
 with extra("train"):
-    from sklearn.utils import check_random_state
-    from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, validate_data
 
 
@@ -112,7 +117,7 @@ class NetworkEstimator(GroupedEstimator):
 
     def _fit(self, table: Table, loss: Loss, outputs: int) -> None:
         """Train, then set the fitted attributes, all at once."""
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        seed = seed_of(self.random_state)
         table = self._prepared(table)
         fitted = self._fit_table(table, loss, outputs, seed)
         self._fitted = fitted
@@ -154,12 +159,8 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):
         return replace(table, weight=factors if table.weight is None else table.weight * factors)
 
     def _learned(self, y: npt.NDArray[Any]) -> Learned:
-        check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
-        if classes.size < 2:
-            raise InputError(f"y has one class only, {classes[0]!r}; a classifier needs two.")
+        classes, targets = classes_of(y)
         self.classes_ = classes
-        targets = codes.astype(np.int64)
         if classes.size == 2:
             return Learned(targets, "logistic", 1)
         return Learned(targets, "softmax", classes.size)

@@ -54,6 +54,11 @@ class HeldRows:
         """Disparity of scores (n,) or (n, c): the largest of all pairs of groups and classes."""
         return _largest(self._estimates(scores, confidence))
 
+    def measured(self, scores: FloatArray) -> tuple[DistanceEstimate | None, dict[Hashable, float]]:
+        """Disparity of scores, `None` where no groups meet that could be compared, and coverage."""
+        coverage = self.coverage()
+        return (self.disparity(scores) if any(coverage.values()) else None), coverage
+
     def upper_end(self, scores: FloatArray, confidence: float) -> DistanceEstimate:
         """The pair of groups and the class of which least can be promised.
 

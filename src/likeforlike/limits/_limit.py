@@ -29,6 +29,7 @@ from likeforlike._arrays import FloatArray, real
 from likeforlike.errors import InputError
 from likeforlike.inference import DistanceEstimate
 from likeforlike.limits._held_rows import HeldRows, estimated_size
+from likeforlike.penalties._held_out import SMALL
 
 Model = TypeVar("Model")
 
@@ -153,6 +154,16 @@ class Kept(Generic[Model]):
             return f"No number of rows would show it; {looser}."
         enough = f"About {math.ceil(needed):,} limit rows would show it"
         return f"{enough} if that is its disparity; {looser}."
+
+
+def rows_to_judge(held: HeldRows | None, size: int) -> HeldRows:
+    """Rows that were held back of a table with so many; raises where there are none."""
+    if held is None:
+        raise InputError(
+            f"max_disparity needs rows on which to judge it, and {size} are too few to hold any "
+            f"back; give {SMALL} rows or more, or a strength instead."
+        )
+    return held
 
 
 def check_coverage(rows: HeldRows) -> None:

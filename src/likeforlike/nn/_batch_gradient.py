@@ -58,9 +58,7 @@ class BatchSlopes:
         if self._step % self._refresh_every == 0:
             self._refresh(network, splits)
         self._step += 1
-        places = self._rows.layout.places_of(which)
-        density = np.take_along_axis(self._density, places, axis=1) / which.shape[1]
-        share: FloatArray = density if self._rows.splits == 1 else density[splits]
+        share = self._share(which, splits)
         if scores.ndim == 2:
             return layout.folded(self._fields[0].slopes(scores, layout) * share)
         by_class = [
@@ -68,6 +66,15 @@ class BatchSlopes:
             for c, field in enumerate(self._fields)
         ]
         return np.stack(by_class, axis=2)
+
+    def _share(self, which: IntArray, splits: IntArray) -> FloatArray:
+        """What the rows `which` (s, b) of a batch stand for, for every member (m, c b)."""
+        places = self._rows.layout.places_of(which)
+        if self._rows.splits == 1:
+            share: FloatArray = self._density[0][places] / which.shape[1]
+            return share
+        each: FloatArray = np.take_along_axis(self._density, places, axis=1) / which.shape[1]
+        return each[splits]
 
     def _next_sample(self) -> IntArray:
         """Rows (s, r) of the next sample: the next stretch of an order that spreads every cell."""

@@ -214,6 +214,7 @@ class _Loop:
         self._weights = _plain(self.network)
         self.all_strengths = np.array(strengths, dtype=np.float64)
         self._splits = np.zeros(network.members, np.int64) if splits is None else splits
+        self._strengths = self.all_strengths[:, None]
         self._rows, self._recipe = rows, recipe
         self._rngs = [np.random.default_rng([int(seed), 0]) for seed in seeds]
         self._slopes: BatchSlopes | None = None
@@ -241,24 +242,23 @@ class _Loop:
             self._learn(np.ascontiguousarray(batches[:, step]))
 
     def _learn(self, which: IntArray) -> None:
-        splits = self._splits[self.members]
-        inputs, targets, weight, layout = self._rows.take(which, splits)
+        inputs, targets, weight, layout = self._rows.take(which, self._splits)
         outputs, back = forward(self.network, self._weights, inputs)
         loss, pull = self._recipe.loss, None
         if self._slopes is not None:
             plain = scores_of(outputs, loss).cpu().double().numpy()
-            gradient = self._slopes(self.network, plain, layout, which, splits)
-            strength = self.all_strengths[self.members].reshape(-1, *[1] * (plain.ndim - 1))
+            gradient = self._slopes(self.network, plain, layout, which, self._splits)
             # The penalty enters by its gradient alone.
+            strength = self._strengths if plain.ndim == 2 else self._strengths[:, :, None]
             pull = torch.from_numpy(gradient * strength).to(outputs)
         self._adam.step(back(output_slopes(outputs, targets, weight, loss, pull)))
 
     def validate(self, validation: Rows, number: int, chance: Chance | None) -> Epoch:
         """Loss, penalty and objective on the validation rows."""
-        splits, strength = self._splits[self.members], self.all_strengths[self.members]
-        loss, values, scores = evaluate(self.network, validation, splits, self._recipe)
-        excess = values if chance is None else values - chance(scores, splits)
-        return Epoch(number, self.members, loss, values, loss + strength * excess)
+        loss, values, scores = evaluate(self.network, validation, self._splits, self._recipe)
+        excess = values if chance is None else values - chance(scores, self._splits)
+        objective = loss + self._strengths[:, 0] * excess
+        return Epoch(number, self.members, loss, values, objective)
 
     def drop(self, going: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> None:
         """Leave out members that have stopped, once there are enough of them to be worth it."""
@@ -267,7 +267,8 @@ class _Loop:
         kept = torch.from_numpy(np.flatnonzero(going))
         self.network = self.network.select(kept)
         self._weights = _plain(self.network)
-        self.members = self.members[going]
+        self.members, self._splits = self.members[going], self._splits[going]
+        self._strengths = self._strengths[going]
         self._adam.keep(kept, self._weights)
         if self._slopes is not None:
             self._slopes.keep(np.flatnonzero(going))

@@ -50,7 +50,7 @@ from likeforlike.transport._outer import cheapest_flow
 from likeforlike.transport._pairs import add_pair, row_slopes
 from likeforlike.transport._rows import Stack, mass_of, sorted_atoms
 from likeforlike.transport._scale import Scale, balanced
-from likeforlike.transport._threads import in_parts
+from likeforlike.transport._threads import over_models
 
 
 class _Problem(NamedTuple):
@@ -240,8 +240,8 @@ def bicausal(
             off_diagonal,
             float(order),
         )
-        work = np.full(len(scaled), scaled.shape[1] * len(layout.levels))
-        in_parts(partial(_bicausal, stack, problem), work)
+        work = partial(_bicausal, stack, problem)
+        over_models(work, len(scaled), scaled.shape[1] * len(layout.levels))
         return stack.values, stack.gradients
 
     return evaluated(evaluate, scores, layout.moderate(), order)

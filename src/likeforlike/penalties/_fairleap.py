@@ -33,7 +33,7 @@ from likeforlike.transport._compiled import compiled
 from likeforlike.transport._pairs import add_pair, row_slopes
 from likeforlike.transport._rows import Stack, mass_of, sorted_atoms
 from likeforlike.transport._scale import Scale, moderate, weight_factor
-from likeforlike.transport._threads import in_parts
+from likeforlike.transport._threads import over_models
 
 # Kernels take numbers for names.
 _MARGINAL, _AVERAGE = MEASURES.index("marginal"), MEASURES.index("average")
@@ -135,7 +135,7 @@ def levelwise(
     def evaluate(scaled: FloatArray, rows: Layout, _: Scale) -> tuple[FloatArray, FloatArray]:
         stack = rows.stack(scaled)
         kernel = partial(_levelwise, stack, numbered, float(order))
-        in_parts(kernel, np.full(len(scaled), scaled.shape[1]))
+        over_models(kernel, *scaled.shape)
         return stack.values, stack.gradients
 
     return evaluated(evaluate, scores, weighed, order)

@@ -28,7 +28,7 @@ from likeforlike.penalties._penalty import Penalty
 from likeforlike.transport._compiled import compiled
 from likeforlike.transport._quantiles import seek
 from likeforlike.transport._sorting import deal, sort_small
-from likeforlike.transport._threads import in_parts
+from likeforlike.transport._threads import over_models
 
 # Scores that differ by no more than so many last digits of the largest are equal but for rounding.
 _LAST_DIGITS = 4.0
@@ -71,16 +71,25 @@ def _join_ties(
                 joined[k, i] = lowest[seek(ordered[k], 0, bins, scores[k, i])]
 
 
+@compiled
+def _any_within(ordered: FloatArray, apart: FloatArray) -> bool:
+    """Whether neighbours of some model differ, and by no more than `apart`."""
+    for k in range(ordered.shape[0]):
+        for i in range(1, ordered.shape[1]):
+            if 0.0 < ordered[k, i] - ordered[k, i - 1] <= apart[k]:
+                return True
+    return False
+
+
 def _without_rounding(scores: FloatArray, precision: float) -> FloatArray:
     """Scores (m, n), equal where they differ by rounding only."""
     ordered = np.sort(scores, axis=1)
     apart = _LAST_DIGITS * precision * np.abs(ordered[:, [0, -1]]).max(axis=1)
-    steps = np.diff(ordered, axis=1)
-    if not ((steps > 0.0) & (steps <= apart[:, None])).any():
+    if not _any_within(ordered, apart):
         return scores
     joined = scores.copy()
     kernel = partial(_join_ties, scores, ordered, apart, joined)
-    in_parts(kernel, np.full(len(scores), scores.shape[1]))
+    over_models(kernel, *scores.shape)
     return joined
 
 
@@ -212,7 +221,7 @@ class SlopeField:
         places, heights = np.empty(compared.shape), np.empty(compared.shape)
         offsets = np.empty((len(scores), layout.cells + 2), np.int64)
         kernel = partial(_sort_field, compared, slopes, segments, places, heights, offsets)
-        in_parts(kernel, np.full(len(scores), compared.shape[1]))
+        over_models(kernel, *compared.shape)
         return cls(values, places, heights, offsets, lines)
 
     def select(self, models: IntArray) -> SlopeField:
@@ -253,5 +262,5 @@ class SlopeField:
             self.offsets,
             heights_there,
         )
-        in_parts(kernel, np.full(len(scores), 8 * scores.shape[1]))
+        over_models(kernel, len(scores), 8 * scores.shape[1])
         return heights_there

@@ -32,7 +32,7 @@ from likeforlike.penalties._fairleap import FairLeap, levelwise
 from likeforlike.penalties._layout import Layout
 from likeforlike.penalties._penalty import Penalty, Slopes
 from likeforlike.transport._compiled import compiled
-from likeforlike.transport._threads import in_parts
+from likeforlike.transport._threads import over_models
 
 # Rows that are all equally far from an anchor have no slope; rounding must not give them one.
 _FLAT = 1e-12
@@ -247,7 +247,7 @@ class SmoothFairLeap(Penalty):
         copied = placed.copied(scores)
         found = self._sloped(copied, placed.apart(), rows)
         gradients = np.empty(copied.shape)
-        in_parts(partial(_fold, found.slopes, rows, found.lines, gradients), _work(found.slopes))
+        over_models(partial(_fold, found.slopes, rows, found.lines, gradients), *found.slopes.shape)
         return found.values, placed.merged(gradients)
 
     def by_place(self, scores: FloatArray, layout: Layout) -> Slopes:
@@ -273,14 +273,10 @@ class SmoothFairLeap(Penalty):
         carried = np.empty((len(scores), placed.segments.shape[1]))
         lines = np.empty((len(scores), rows.n_levels, 3))
         spread = np.empty((len(scores), rows.n_levels))
-        in_parts(partial(_fit_lines, scores, rows, carried, lines, spread), _work(carried))
+        over_models(partial(_fit_lines, scores, rows, carried, lines, spread), *carried.shape)
         values, slopes = levelwise(carried, placed, self.order)
-        in_parts(partial(_add_pull, slopes, rows, lines, spread), _work(carried))
+        over_models(partial(_add_pull, slopes, rows, lines, spread), *carried.shape)
         return Slopes(values, carried, slopes, lines)
-
-
-def _work(places: FloatArray) -> IntArray:
-    return np.full(len(places), places.shape[1])
 
 
 def _side_by_side(placed: list[Layout]) -> Layout:

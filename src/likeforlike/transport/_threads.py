@@ -47,6 +47,14 @@ def in_parts(work: Callable[[int, int], None], sizes: IntArray) -> None:
             part.result()
 
 
+def over_models(work: Callable[[int, int], None], models: int, each: int) -> None:
+    """The same for models of which each takes so many atoms; one alone is no reason to count."""
+    if models < 2:
+        work(0, models)
+    else:
+        in_parts(work, np.full(models, each))
+
+
 def over_blocks(
     work: Callable[[int, int], T],
     n_items: int,
