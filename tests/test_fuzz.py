@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.fuzz import TARGETS
+from tools.fuzz import TARGETS, auditing
 from tools.fuzz.__main__ import main
 from tools.fuzz.draw import Draw
 from tools.fuzz.runner import Report, Target, run_case, run_cases
@@ -71,6 +71,20 @@ def test_foreign_errors_panics_and_arithmetic_are_failures(run: object, error: s
     assert failure.case == "toy:1"
     assert failure.calls
     assert "1 times" in "\n".join(report.lines())
+
+
+def test_a_column_that_makes_an_engine_panic_is_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    class PanicException(BaseException):
+        """As engines raise it: no `Exception`."""
+
+    def panic(_: object) -> object:
+        raise PanicException("not implemented")
+
+    monkeypatch.setattr(auditing, "_TABLES", (panic,))
+    report = Report()
+    for number in range(20):
+        run_case(f"audit:{number}", TARGETS["audit"], report)
+    assert not report.failures, "\n".join(report.lines())
 
 
 def test_a_call_can_be_made_once_more(capfd: pytest.CaptureFixture[str]) -> None:

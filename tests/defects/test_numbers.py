@@ -4,6 +4,7 @@ why.
 
 from __future__ import annotations
 
+import json
 import math
 import warnings
 from collections.abc import Callable
@@ -144,6 +145,17 @@ def test_cdd_wass_grows_with_the_scores(size: float, metric: str, order: float) 
             assert value == (math.inf if power > 310 else 0.0 if power < -330 else value), name
 
 
+@pytest.mark.parametrize("order", [1.0, 2.0, 2.5])
+def test_parts_of_cdd_wass_add_up_where_they_can_hardly_be_held(order: float) -> None:
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        # Costs of a few times the smallest number there is.
+        scores = rng.random(ROWS) * (40.0 * 5e-324 if order == 1.0 else 8e-323 ** (1.0 / order))
+        found = nested(scores, order=order)
+        parts = found.diagonal, found.off_diagonal, found.level_transport
+        assert found.value == sum(parts), (seed, parts)
+
+
 @pytest.mark.parametrize("heavy", HEAVY)
 def test_cdd_wass_takes_weights_of_any_size(heavy: float) -> None:
     expected, found = (nested(weights=WEIGHTS * by) for by in (1.0, heavy))
@@ -174,6 +186,28 @@ def test_scores_further_apart_than_numbers_go_are_refused() -> None:
     for measured in (lfl.dd, lfl.cdd_wass, lfl.tv_overlap):
         with pytest.raises(lfl.InputError, match="divide the scores by 10"):
             measured([-1.7e308, 1.7e308], ["f", "m"])
+
+
+def vast(reach: float) -> pl.DataFrame:
+    """Four rows of either group, from which an interval is many times as long as the scores."""
+    scores = np.array([0.0, 1.0, 0.1, 0.9, 0.2, 0.8, 0.3, 0.7]) * reach
+    return pl.DataFrame({"score": scores, "sex": list("fmfmmfmf"), "level": [1, 1, 2, 2] * 2})
+
+
+@pytest.mark.parametrize("reach", [2e250, 1e301, 1.7e308])
+def test_scores_whose_intervals_reach_further_than_numbers_are_refused(reach: float) -> None:
+    with pytest.raises(lfl.InputError, match="divide the scores by 1e100"):
+        lfl.audit(vast(reach), score="score", sensitive="sex", legitimate="level", permutations=9)
+
+
+def test_vast_scores_have_a_document_of_numbers() -> None:
+    roles: Any = {"score": "score", "sensitive": "sex", "legitimate": "level", "permutations": 99}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        document = json.loads(lfl.audit(vast(1e249), **roles, confidence=0.999999).to_json())
+    ends = document["contrasts"][0]["gap"]["interval"]
+    assert ends[1] - ends[0] > 10 * 1e249
+    assert np.isfinite(ends).all()
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 17, 400, 1e6, 1e300])

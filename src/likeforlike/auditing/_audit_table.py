@@ -17,6 +17,7 @@ from likeforlike.auditing._comparisons import (
     Reference,
     chosen_contrasts,
     refuse_probabilities,
+    refuse_vast_scores,
 )
 from likeforlike.auditing._contrast_audit import ContrastAudit, examine
 from likeforlike.auditing._group_rows import group_rows
@@ -179,6 +180,7 @@ def audit_cells(
     """Audit cells, wherever they come from."""
     salt = check_salt(salt, needed=settings.suppress_below is not None)
     _refuse_together(roles, settings)
+    refuse_vast_scores(table.cells)
     refuse_probabilities(table.cells)
     chosen, unexamined = chosen_contrasts(table.cells, roles, settings.reference, settings.min_cell)
     check_measure(table.cells, settings.measure)

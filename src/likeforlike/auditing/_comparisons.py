@@ -20,6 +20,9 @@ _SAME = 1e-6
 _FEW_ROWS = 10
 # With more groups than this, not every two of them are compared.
 _MANY_GROUPS = 20
+# Intervals, errors and shifts that a test detects are multiples of how far the scores reach, and
+# the largest number there is is about 1e308.
+_FARTHEST = 1e250
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +224,16 @@ def _refuse_many(cells: Cells) -> None:
         f"are compared with, for instance reference={str(largest)!r} (--reference), which has "
         "most rows, or put small groups together."
     )
+
+
+def refuse_vast_scores(cells: Cells) -> None:
+    """Refuse scores that reach so far that an interval might reach further than numbers do."""
+    if cells.reach > _FARTHEST:
+        lowest, highest = cells.atoms.values.min(), cells.atoms.values.max()
+        raise InputError(
+            f"scores reach from {lowest:g} to {highest:g}, and an interval might reach further "
+            "than numbers do; divide the scores by 1e100."
+        )
 
 
 def refuse_probabilities(cells: Cells) -> None:
