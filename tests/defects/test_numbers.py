@@ -313,6 +313,30 @@ def test_boosting_takes_targets_of_any_size(size: float) -> None:
     np.testing.assert_allclose(curved, steep, rtol=1e-9)
 
 
+def test_what_boosting_cannot_hold_is_infinite_and_told_by_no_warning() -> None:
+    rows: Any = [0.5, 0.5, 0.25, 0.75], list("ffmm")
+    far = np.array([0.0, 1e160, 0.0, 1.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        strong = lightgbm_metric(lfl.FairLeap(), 1e300, rows[1], loss="squared")
+        assert strong(rows[0], [1e20, 0.0, -1e20, 3.0])[1] == math.inf
+        # The second row weighs less than numbers reach, and its loss is infinite.
+        light = lightgbm_metric(
+            lfl.FairLeap(), 1.0, rows[1], loss="squared", sample_weight=[1e200, 1e-200, 1.0, 1e200]
+        )
+        assert light(far, np.zeros(4))[1] == pytest.approx(light(far[[0, 0, 2, 3]], np.zeros(4))[1])
+
+
+@pytest.mark.training
+def test_trees_refuse_a_strength_whose_derivatives_cannot_be_held() -> None:
+    inputs, classes = RNG.normal(size=(ROWS, 2)), np.median(SCORES) < SCORES
+    model = lfl.FairLGBMClassifier(n_estimators=2, strength=1e290)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        with pytest.raises(lfl.InputError, match="too large to be held"):
+            model.fit(inputs, classes, sensitive_features=GROUPS)
+
+
 def test_boosting_refuses_weights_that_cannot_be_added_up() -> None:
     heavy = np.full(ROWS, 1e308)
     with pytest.raises(lfl.InputError, match="more than a number can hold"):

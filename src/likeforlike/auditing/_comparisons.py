@@ -226,17 +226,18 @@ def _refuse_many(cells: Cells) -> None:
     )
 
 
-def refuse_vast_scores(cells: Cells) -> None:
-    """Refuse scores that reach so far that an interval might reach further than numbers do."""
+def refuse_unfit(cells: Cells) -> None:
+    """Refuse scores too far apart for intervals, and weights that are probabilities of groups."""
     if cells.reach > _FARTHEST:
         lowest, highest = cells.atoms.values.min(), cells.atoms.values.max()
         raise InputError(
             f"scores reach from {lowest:g} to {highest:g}, and an interval might reach further "
             "than numbers do; divide the scores by 1e100."
         )
+    _refuse_probabilities(cells)
 
 
-def refuse_probabilities(cells: Cells) -> None:
+def _refuse_probabilities(cells: Cells) -> None:
     """Refuse rows that name everybody once in each group, with weights that add up.
 
     Weights of this kind are probabilities of groups. Averages by such weights move every group
