@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.fuzz import TARGETS
+from tools.fuzz import TARGETS, auditing, saving
 from tools.fuzz.__main__ import main
 from tools.fuzz.draw import Draw
 from tools.fuzz.runner import Report, Target, run_case, run_cases
@@ -71,6 +71,49 @@ def test_foreign_errors_panics_and_arithmetic_are_failures(run: object, error: s
     assert failure.case == "toy:1"
     assert failure.calls
     assert "1 times" in "\n".join(report.lines())
+
+
+def test_a_column_that_makes_an_engine_panic_is_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    class PanicException(BaseException):
+        """As engines raise it: no `Exception`."""
+
+    def panic(_: object) -> object:
+        raise PanicException("not implemented")
+
+    monkeypatch.setattr(auditing, "_TABLES", (panic,))
+    report = Report()
+    for number in range(20):
+        run_case(f"audit:{number}", TARGETS["audit"], report)
+    assert not report.failures, "\n".join(report.lines())
+
+
+def test_a_seed_that_scikit_learn_refuses_is_refused() -> None:
+    from sklearn.utils import check_random_state
+
+    report = Report()
+    run_case(
+        "toy:1",
+        Target(lambda draw: draw.call(check_random_state, -1), 1, scikit_learn=True),
+        report,
+    )
+    assert (report.failures, report.refused["toy"]) == ([], 1)
+
+
+def test_a_call_does_not_depend_on_those_before() -> None:
+    odd, report = repr(saving._ODD), Report()
+    run_cases(
+        {"saved models": TARGETS["saved models"]}, {"saved models": 1500}, report, watched=False
+    )
+    assert repr(saving._ODD) == odd
+    assert not report.failures
+
+
+@pytest.mark.parametrize("case", ["Cells.from_counts:53808", "cdd_lp:205738"])
+def test_odd_input_is_no_failure_of_the_library(case: str) -> None:
+    """Groups without a length; weights of which one is less than numbers reach of another."""
+    report = Report()
+    run_case(case, TARGETS[case.partition(":")[0]], report)
+    assert not report.failures, "\n".join(report.lines())
 
 
 def test_a_call_can_be_made_once_more(capfd: pytest.CaptureFixture[str]) -> None:

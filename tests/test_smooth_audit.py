@@ -357,3 +357,13 @@ def test_the_nested_distance_cuts_numbers_and_says_so() -> None:
         bands = (table["income"] / 10_000).round(0)
         few = lfl.cdd_wass(*columns[:2], bands)
         assert len(few.levels) == bands.n_unique()
+
+
+def test_the_nested_distance_cuts_numbers_in_whatever_order_they_come() -> None:
+    table = people(2000).with_columns(pl.col("income").clip(pl.col("income").quantile(0.2)))
+    found = []
+    for rows in (table, table.sort("income")):
+        with pytest.warns(lfl.BinnedLevelWarning, match="cut at quantiles"):
+            found.append(lfl.cdd_wass(rows["score"], rows["sex"], rows["income"]))
+    assert found[0].levels == pytest.approx(found[1].levels, rel=1e-12)
+    assert found[0].value == pytest.approx(found[1].value, rel=1e-12)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any, cast
 
 import numpy as np
@@ -277,6 +278,26 @@ def test_settings_and_targets_without_a_value_are_refused_before_training() -> N
     for targets in ([0, 1, pd.NA, 1, 0, 1], np.array([0, 1, pd.NA, 1, 0, 1], dtype=object)):
         with pytest.raises(lfl.InputError, match="y has no value in row 2"):
             lfl.FairClassifier().fit(inputs, targets, sensitive_features=groups)
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("huge", [10**400, Decimal("1e400")], ids=["whole", "decimal"])
+def test_targets_too_large_to_be_held_are_refused(huge: object) -> None:
+    inputs, groups = np.arange(24.0).reshape(12, 2), ["f", "m"] * 6
+    for estimator in (lfl.FairRegressor(max_epochs=1), lfl.FairLGBMRegressor(n_estimators=1)):
+        with pytest.raises(lfl.InputError, match=r"y .*(too large|not finite|can be held)"):
+            estimator.fit(inputs, [0, 1] * 5 + [1, huge], sensitive_features=groups)
+        with pytest.raises(lfl.InputError, match="y must hold numbers"):
+            estimator.fit(inputs, np.zeros(12, [("a", float)]), sensitive_features=groups)
+
+
+def test_a_level_whose_rows_weigh_nothing_is_no_level() -> None:
+    weighed = table().with_columns(weight=pl.when(pl.col("band") == 0).then(0.0).otherwise(2.0))
+    roles: dict[str, Any] = {"score": "score", "sensitive": "sex", "legitimate": "band"}
+    found = lfl.audit(weighed, **roles, weight="weight", permutations=9)
+    assert [level.name for level in found.levels] == ["band 1"]
+    alone = lfl.audit(weighed.filter(pl.col("band") == 1), **roles, permutations=9)
+    assert found.gap == pytest.approx(alone.gap, rel=1e-12)
 
 
 def test_groups_that_weigh_next_to_nothing_have_a_gap() -> None:

@@ -381,6 +381,9 @@ def test_figures_are_rounded_as_they_say() -> None:
     assert [round_step(x) for x in (0.034, 1.0, 7.0, 49.0, 0.0, math.inf)] == [
         0.02, 1.0, 5.0, 20.0, 0.0, 0.0,
     ]  # fmt: skip
+    assert [round_step(x) for x in (7e-300, 1e-310, 7e-320, 5e-323)] == [
+        5e-300, 1e-310, 5e-320, 2e-323,
+    ]  # fmt: skip
     grid = Grid(0.1)
     assert (grid.nearest(0.34), grid.below(0.37), grid.above(0.31)) == (0.3, 0.3, 0.4)
     assert (grid.below(0.3), grid.above(0.3), grid.nearest(-0.34)) == (0.3, 0.3, -0.3)

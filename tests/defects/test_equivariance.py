@@ -25,7 +25,7 @@ PLACES = {"edges", "score_range"}
 PARTS = ("contrasts", "omnibus", "unexamined", "data")
 
 
-def table(factor: float = 1.0, shift: float = 0.0) -> pl.DataFrame:
+def table(factor: float = 1.0, shift: float = 0.0, heavy: float = 1.0) -> pl.DataFrame:
     """Scores in whole numbers of 1/64, which a shift by 1e9 leaves as they are.
 
     The lowest and the highest are such that none of them lies on an edge of a histogram.
@@ -41,14 +41,14 @@ def table(factor: float = 1.0, shift: float = 0.0) -> pl.DataFrame:
             "score": factor * scores + shift,
             "sex": [("f", "m", "x")[g] for g in group],
             "level": level,
-            "weight": rng.integers(1, 4, n).astype(float),
+            "weight": heavy * rng.integers(1, 4, n),
         }
     )
 
 
-def audit(factor: float = 1.0, shift: float = 0.0, **more: Any) -> lfl.Audit:
+def audit(factor: float = 1.0, shift: float = 0.0, heavy: float = 1.0, **more: Any) -> lfl.Audit:
     return lfl.audit(
-        table(factor, shift),
+        table(factor, shift, heavy),
         score="score",
         sensitive="sex",
         legitimate="level",
@@ -117,6 +117,17 @@ def without_squares(each: lfl.Audit) -> Any:
             return document
 
     return Shown()
+
+
+@pytest.mark.parametrize("heavy", [2.0**-660, 2.0**550, 2.0**1000])
+def test_only_proportions_of_weights_count(heavy: float) -> None:
+    seen = 0
+    for name, _, before, after in compared(
+        audit(weight="weight"), audit(heavy=heavy, weight="weight")
+    ):
+        seen += 1
+        assert after == (before if before is None else pytest.approx(before, rel=1e-9)), name
+    assert seen > 100
 
 
 def test_figures_do_not_move_with_the_scores(plain: tuple[lfl.Audit, dict[str, Any]]) -> None:

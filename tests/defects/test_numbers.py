@@ -4,6 +4,7 @@ why.
 
 from __future__ import annotations
 
+import json
 import math
 import warnings
 from collections.abc import Callable
@@ -144,6 +145,17 @@ def test_cdd_wass_grows_with_the_scores(size: float, metric: str, order: float) 
             assert value == (math.inf if power > 310 else 0.0 if power < -330 else value), name
 
 
+@pytest.mark.parametrize("order", [1.0, 2.0, 2.5])
+def test_parts_of_cdd_wass_add_up_where_they_can_hardly_be_held(order: float) -> None:
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        # Costs of a few times the smallest number there is.
+        scores = rng.random(ROWS) * (40.0 * 5e-324 if order == 1.0 else 8e-323 ** (1.0 / order))
+        found = nested(scores, order=order)
+        parts = found.diagonal, found.off_diagonal, found.level_transport
+        assert found.value == sum(parts), (seed, parts)
+
+
 @pytest.mark.parametrize("heavy", HEAVY)
 def test_cdd_wass_takes_weights_of_any_size(heavy: float) -> None:
     expected, found = (nested(weights=WEIGHTS * by) for by in (1.0, heavy))
@@ -174,6 +186,28 @@ def test_scores_further_apart_than_numbers_go_are_refused() -> None:
     for measured in (lfl.dd, lfl.cdd_wass, lfl.tv_overlap):
         with pytest.raises(lfl.InputError, match="divide the scores by 10"):
             measured([-1.7e308, 1.7e308], ["f", "m"])
+
+
+def vast(reach: float) -> pl.DataFrame:
+    """Four rows of either group, from which an interval is many times as long as the scores."""
+    scores = np.array([0.0, 1.0, 0.1, 0.9, 0.2, 0.8, 0.3, 0.7]) * reach
+    return pl.DataFrame({"score": scores, "sex": list("fmfmmfmf"), "level": [1, 1, 2, 2] * 2})
+
+
+@pytest.mark.parametrize("reach", [2e250, 1e301, 1.7e308])
+def test_scores_whose_intervals_reach_further_than_numbers_are_refused(reach: float) -> None:
+    with pytest.raises(lfl.InputError, match="divide the scores by 1e100"):
+        lfl.audit(vast(reach), score="score", sensitive="sex", legitimate="level", permutations=9)
+
+
+def test_vast_scores_have_a_document_of_numbers() -> None:
+    roles: Any = {"score": "score", "sensitive": "sex", "legitimate": "level", "permutations": 99}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        document = json.loads(lfl.audit(vast(1e249), **roles, confidence=0.999999).to_json())
+    ends = document["contrasts"][0]["gap"]["interval"]
+    assert ends[1] - ends[0] > 10 * 1e249
+    assert np.isfinite(ends).all()
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 17, 400, 1e6, 1e300])
@@ -277,6 +311,30 @@ def test_boosting_takes_targets_of_any_size(size: float) -> None:
     found, curved = objective(SCORES * size, SCORES[::-1] * size)
     np.testing.assert_allclose(found / size, expected, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(curved, steep, rtol=1e-9)
+
+
+def test_what_boosting_cannot_hold_is_infinite_and_told_by_no_warning() -> None:
+    rows: Any = [0.5, 0.5, 0.25, 0.75], list("ffmm")
+    far = np.array([0.0, 1e160, 0.0, 1.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        strong = lightgbm_metric(lfl.FairLeap(), 1e300, rows[1], loss="squared")
+        assert strong(rows[0], [1e20, 0.0, -1e20, 3.0])[1] == math.inf
+        # The second row weighs less than numbers reach, and its loss is infinite.
+        light = lightgbm_metric(
+            lfl.FairLeap(), 1.0, rows[1], loss="squared", sample_weight=[1e200, 1e-200, 1.0, 1e200]
+        )
+        assert light(far, np.zeros(4))[1] == pytest.approx(light(far[[0, 0, 2, 3]], np.zeros(4))[1])
+
+
+@pytest.mark.training
+def test_trees_refuse_a_strength_whose_derivatives_cannot_be_held() -> None:
+    inputs, classes = RNG.normal(size=(ROWS, 2)), np.median(SCORES) < SCORES
+    model = lfl.FairLGBMClassifier(n_estimators=2, strength=1e290)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        with pytest.raises(lfl.InputError, match="too large to be held"):
+            model.fit(inputs, classes, sensitive_features=GROUPS)
 
 
 def test_boosting_refuses_weights_that_cannot_be_added_up() -> None:

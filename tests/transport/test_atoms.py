@@ -24,7 +24,7 @@ def sorter(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("kind", ["unit", "ties", "signs"])
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("n_segments", [1, 7])
+@pytest.mark.parametrize("n_segments", [1, 7, 32_767, 32_768, 70_000])
 def test_sorting_equals_lexsort(kind: str, size: int, n_segments: int) -> None:
     rng = np.random.default_rng(size)
     values = draw(rng, kind, size)

@@ -38,6 +38,15 @@ def test_whole_numbers_stay_whole() -> None:
     np.testing.assert_array_equal(flow, np.round(flow))
 
 
+@pytest.mark.parametrize("odd", [np.nan, np.inf])
+@pytest.mark.parametrize("part", range(3))
+def test_numbers_that_are_none_reach_no_solver(part: int, odd: float) -> None:
+    parts = [np.ones(3), np.ones(3), np.ones((3, 3))]
+    parts[part].flat[1] = odd
+    with pytest.raises(ArithmeticError, match="must be finite"):
+        outer_plan(*parts)
+
+
 def test_nothing_to_send() -> None:
     assert not cheapest_flow(np.zeros(2), np.zeros(3), np.ones((2, 3))).any()
 

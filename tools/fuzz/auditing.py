@@ -64,7 +64,9 @@ def _table(draw: Draw) -> Any:  # noqa: ANN401
         columns[name] = [None if draw.happens(0.2) else each for each in list(columns[name])]
     try:
         return draw.pick(_TABLES)(columns)
-    except Exception:  # noqa: BLE001
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # noqa: BLE001 what cannot be a table may make an engine panic
         return pl.DataFrame(_columns(draw, size))
 
 

@@ -20,6 +20,8 @@ __all__ = ["Failure", "Report", "Target", "run_case", "run_cases", "run_for"]
 
 # What differs between two errors of one kind.
 _NUMBERS = re.compile(r"[-+.\d]+(e[-+]?\d+)?|'[^']*'|\[.*")
+# Files of numpy, compiled ones too, whose names begin with it.
+_NUMPY = re.compile(r"(^|/)numpy/")
 # Seconds after which one of so many calls is one that never ends.
 _ENDLESS, _WATCHED = 180.0, 50
 
@@ -168,7 +170,7 @@ def _strict() -> Iterator[None]:
 def _by_scikit_learn(error: BaseException) -> bool:
     """Whether scikit-learn raised this, of itself, as it documents and its own checks ask for."""
     frames = traceback.extract_tb(error.__traceback__)
-    last = next(frame for frame in reversed(frames) if "/numpy/" not in frame.filename)
+    last = next(frame for frame in reversed(frames) if not _NUMPY.search(frame.filename))
     return isinstance(error, ValueError | TypeError) and "/sklearn/" in last.filename
 
 

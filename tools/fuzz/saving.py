@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,7 @@ def _changed(draw: Draw, document: dict[str, Any]) -> Any:  # noqa: ANN401
         parent = parent[key]
     how = draw.pick(("odd", "odd", "out", "twice", "number"))
     if how == "odd":
-        parent[last] = draw.pick(_ODD)
+        parent[last] = deepcopy(draw.pick(_ODD))  # which the next change may change
     elif how == "out":
         del parent[last]
     elif how == "number":

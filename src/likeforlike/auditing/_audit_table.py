@@ -16,7 +16,7 @@ from likeforlike.auditing._comparisons import (
     Chosen,
     Reference,
     chosen_contrasts,
-    refuse_probabilities,
+    refuse_unfit,
 )
 from likeforlike.auditing._contrast_audit import ContrastAudit, examine
 from likeforlike.auditing._group_rows import group_rows
@@ -179,7 +179,7 @@ def audit_cells(
     """Audit cells, wherever they come from."""
     salt = check_salt(salt, needed=settings.suppress_below is not None)
     _refuse_together(roles, settings)
-    refuse_probabilities(table.cells)
+    refuse_unfit(table.cells)
     chosen, unexamined = chosen_contrasts(table.cells, roles, settings.reference, settings.min_cell)
     check_measure(table.cells, settings.measure)
     with ThreadPoolExecutor(1) as beside:

@@ -43,7 +43,9 @@ def round_step(size: float) -> float:
     if not 0.0 < size < math.inf:
         return 0.0
     power = math.floor(math.log10(size))
-    fits = [step for step in _STEPS if step <= size / 10.0**power * (1.0 + 1e-12)]
+    lift = 30 if power < -290 else 0  # powers of ten end before numbers do
+    leading = size * 10.0**lift / 10.0 ** (power + lift)
+    fits = [step for step in _STEPS if step <= leading * (1.0 + 1e-12)]
     return float(f"{max(fits, default=0.0):.0f}e{power}")
 
 

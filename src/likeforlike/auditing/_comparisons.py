@@ -20,6 +20,9 @@ _SAME = 1e-6
 _FEW_ROWS = 10
 # With more groups than this, not every two of them are compared.
 _MANY_GROUPS = 20
+# Intervals, errors and shifts that a test detects are multiples of how far the scores reach, and
+# the largest number there is is about 1e308.
+_FARTHEST = 1e250
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +226,18 @@ def _refuse_many(cells: Cells) -> None:
     )
 
 
-def refuse_probabilities(cells: Cells) -> None:
+def refuse_unfit(cells: Cells) -> None:
+    """Refuse scores too far apart for intervals, and weights that are probabilities of groups."""
+    if cells.reach > _FARTHEST:
+        lowest, highest = cells.atoms.values.min(), cells.atoms.values.max()
+        raise InputError(
+            f"scores reach from {lowest:g} to {highest:g}, and an interval might reach further "
+            "than numbers do; divide the scores by 1e100."
+        )
+    _refuse_probabilities(cells)
+
+
+def _refuse_probabilities(cells: Cells) -> None:
     """Refuse rows that name everybody once in each group, with weights that add up.
 
     Weights of this kind are probabilities of groups. Averages by such weights move every group

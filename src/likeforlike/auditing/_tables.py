@@ -200,6 +200,9 @@ def read_cells(
         names = tuple(map(str, cells.levels))
     else:
         cells = _cells(collected, roles, read.text, level, group, counts, width)
+        if level is not None:  # one whose rows all weigh nothing is no level of the cells
+            name_of = dict(zip(level.labels, names, strict=True))
+            names = tuple(name_of[label] for label in cells.levels)
     return TableCells(
         cells,
         names,

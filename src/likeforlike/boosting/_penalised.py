@@ -132,10 +132,12 @@ class PenalisedLoss:
         """Mean loss + strength * V."""
         at = scored(self.loss, call.raw, call.targets)
         disparity, _ = self.penalty.stacked(at.scores[None], call.layout)
-        counted = call.weight > 0.0
-        loss = np.average(at.losses[counted], weights=unit_weights(call.weight[counted]))
+        weight = unit_weights(call.weight)
         # A loss or a disparity that cannot be held is infinite, but nothing is not times that.
-        return float(loss + (self.strength * disparity[0] if self.strength else 0.0))
+        counted = weight > 0.0
+        with np.errstate(over="ignore"):
+            loss = float(np.average(at.losses[counted], weights=weight[counted]))
+        return loss + (self.strength * float(disparity[0]) if self.strength else 0.0)
 
 
 def _summable(weight: FloatArray) -> FloatArray:

@@ -160,6 +160,8 @@ def leaf_values(
     matrix = np.diag(np.bincount(leaf, bent.of_loss, size) + problem.regularisation)
     if bent.of_penalty.size:
         matrix += problem.learning_rate * _coupling(problem, rows, at, bent.of_penalty, leaf, size)
+    if not np.isfinite(matrix).all():
+        raise InputError(TOO_LARGE)
     ridge = max(_RIDGE * float(matrix.diagonal().max()), FLOOR)
     matrix[np.diag_indices(size)] += ridge
     slope = np.bincount(leaf, at.gradient, size)

@@ -222,12 +222,14 @@ def contrast_nested(
         keep_diagonal=cost > bound,
     )
     least = nested.least_level_transport(source, target, ground)
+    parts = grown(solved.diagonal), grown(solved.off_diagonal), grown(solved.level_transport)
     return NestedDisparity(
-        value=grown(solved.value),
+        # Parts that can hardly be held are rounded one by one; what is shown adds up all the same.
+        value=sum(parts),
         root=scale.size * solved.value ** (1.0 / order),
-        diagonal=grown(solved.diagonal),
-        off_diagonal=grown(solved.off_diagonal),
-        level_transport=grown(solved.level_transport),
+        diagonal=parts[0],
+        off_diagonal=parts[1],
+        level_transport=parts[2],
         excess=grown(max(0.0, solved.value - cost * least)),
         plan=solved.plan,
         diagonal_mass=solved.diagonal_mass,

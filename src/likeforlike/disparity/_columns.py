@@ -173,9 +173,10 @@ def same_length(expected: int, actual: int, name: str) -> None:
 
 def encode(column: Column, name: str) -> Codes:
     """Number the distinct values of a column, in sorted order (by text where types are mixed)."""
-    series = nw.from_native(column, series_only=True, pass_through=True)
-    if isinstance(series, nw.Series) and series.dtype in (nw.String, nw.Categorical, nw.Enum):
-        return _encode_texts(series, name)
+    if not isinstance(column, np.ndarray):  # to ask takes as long as to number a batch
+        series = nw.from_native(column, series_only=True, pass_through=True)
+        if isinstance(series, nw.Series) and series.dtype in (nw.String, nw.Categorical, nw.Enum):
+            return _encode_texts(series, name)
     array = _array(column, name)
     if array.dtype.kind in "biu":
         return _encode_integers(array)

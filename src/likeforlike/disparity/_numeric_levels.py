@@ -23,16 +23,18 @@ def windowed_levels(levels: Column, *, numeric: bool) -> Column:
     quantiles, and a warning says so. Whole numbers may be codes: they are cut only if the metric
     takes them for numbers.
     """
+    # Types of whole numbers are known by name, before a million of them are looked at.
+    if not numeric and _type(levels).startswith(("int", "uint")):
+        return levels
     values = _floats(levels)
-    if values is None or np.unique(values[: 4 * _MANY_VALUES]).size <= 1:
+    if values is None or (not numeric and (values == np.floor(values)).all()):
         return levels
-    if np.unique(values).size <= _MANY_VALUES:
-        return levels
-    if not numeric and (values == np.floor(values)).all():
+    different = np.unique(values).size
+    if different <= _MANY_VALUES:
         return levels
     found = windows(fine_cells(values), values)
     warnings.warn(
-        f"levels has {np.unique(values).size:,} different numbers; they were cut at quantiles into "
+        f"levels has {different:,} different numbers; they were cut at quantiles into "
         f"{found.centre.size} windows. People in one window are not quite equal; cut them "
         "yourself, or audit with smooth, for more.",
         BinnedLevelWarning,
@@ -43,8 +45,7 @@ def windowed_levels(levels: Column, *, numeric: bool) -> Column:
 
 def _floats(levels: Column) -> npt.NDArray[np.float64] | None:
     """The levels, if all are finite numbers and not truth values."""
-    kind = getattr(levels, "dtype", None)
-    if kind is not None and str(kind).lower() in ("bool", "boolean", "object", "string", "str"):
+    if _type(levels) in ("bool", "boolean", "object", "string", "str"):
         return None
     if isinstance(levels, list | tuple) and any(isinstance(v, str | bool) for v in levels):
         return None
@@ -52,3 +53,8 @@ def _floats(levels: Column) -> npt.NDArray[np.float64] | None:
         return numbers(levels, "levels")
     except (InputError, TypeError, ValueError):
         return None
+
+
+def _type(levels: Column) -> str:
+    """What a column says that it holds, in small letters; "" if it does not."""
+    return str(getattr(levels, "dtype", "")).lower()

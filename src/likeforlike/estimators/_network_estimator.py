@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._extras import extra
-from likeforlike.disparity._columns import refuse_masked
+from likeforlike.disparity._columns import numbers, refuse_masked
 from likeforlike.errors import InputError
 from likeforlike.estimators._checks import (
     check_count,
@@ -97,15 +97,13 @@ class NetworkEstimator(GroupedEstimator):
     def _fit_told(self, inputs: Inputs, targets: Targets, told: Told) -> None:
         refuse_unknown(targets, "y")
         # Sums that scikit-learn tries first may overflow; it then looks at every value.
-        with np.errstate(over="ignore", invalid="ignore"):
-            given, y = validate_data(
-                self,
-                inputs,
-                targets,
-                dtype=np.float64,
-                y_numeric=self._numeric,
-                accept_sparse="csr",
-            )
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                settings = {"y_numeric": self._numeric, "accept_sparse": "csr"}
+                given, y = validate_data(self, inputs, targets, dtype=np.float64, **settings)
+        except OverflowError as error:
+            raise InputError("y has numbers too large to be held; use other units.") from error
+        y = numbers(y, "y") if self._numeric else y
         size = len(y)
         learned, loss, outputs = self._learned(y)
         layout = told.layout(size, needed=self._needs_groups())

@@ -104,7 +104,7 @@ class Layout:
 
     def moderate(self) -> Layout:
         """The same rows with weights of a size that products can carry, in the same proportions."""
-        mass = moderate(self.mass)
+        mass = moderate(self.mass) if self.mass.size else self.mass
         return self if mass is self.mass else replace(self, mass=mass)
 
     @property

@@ -43,7 +43,7 @@ def evaluated(
         return found, layout.merged(slopes)
     ends = list(zip(scores.min(axis=1).tolist(), scores.max(axis=1).tolist(), strict=True))
     scales = [_scale_between(lowest, highest, order) for lowest, highest in ends]
-    if all(scale == Scale() for scale in scales):
+    if scales.count(Scale()) == len(scales):
         return evaluate(scores, layout, Scale())
     values, gradients = np.empty(len(scores)), np.empty(scores.shape)
     for k, scale in enumerate(scales):

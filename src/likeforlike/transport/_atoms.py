@@ -90,16 +90,15 @@ def atoms_of_rows(
     values = ordered.values
     sorted_mass = None if mass is None else mass[ordered.rows]
     sorted_counts = None if counts is None else counts[ordered.rows]
-    begins = _begins(values, ordered.offsets) if merge else np.ones(values.size, np.bool_)
-    before = np.concatenate([[0], np.cumsum(begins)])
-    offsets, n_atoms = before[ordered.offsets], int(before[-1])
-    if n_atoms == values.size:  # every row is an atom, and nothing need be copied
+    begins = _begins(values, ordered.offsets) if merge else None
+    n_atoms = values.size if begins is None else int(np.count_nonzero(begins))
+    if begins is None or n_atoms == values.size:  # every row is an atom, and nothing is copied
         mass_ones, count_ones = ones or (np.ones(n_atoms), np.ones(n_atoms, np.int64))
         return Atoms(
             values,
             mass_ones if sorted_mass is None else sorted_mass,
             count_ones if sorted_counts is None else sorted_counts,
-            offsets,
+            ordered.offsets,
         )
     firsts = np.flatnonzero(begins)
     rows = np.diff(firsts, append=values.size)
@@ -107,9 +106,9 @@ def atoms_of_rows(
         values[firsts],
         rows.astype(np.float64)
         if sorted_mass is None
-        else sums_by(before[1:] - 1, sorted_mass, n_atoms),
+        else sums_by(np.cumsum(begins) - 1, sorted_mass, n_atoms),
         rows if sorted_counts is None else np.add.reduceat(sorted_counts, firsts),
-        offsets,
+        np.searchsorted(firsts, ordered.offsets),
     )
 
 

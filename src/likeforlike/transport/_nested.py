@@ -160,7 +160,7 @@ def _solve(problem: _Problem, masses: Masses) -> tuple[Plan, FloatArray]:
     sources, targets = np.flatnonzero(masses.supply), np.flatnonzero(masses.demand)
     pairs = np.repeat(sources, targets.size), np.tile(targets, sources.size)
     inner = problem.inner_costs(*pairs).reshape(sources.size, targets.size)
-    cost = inner + problem.level_cost * problem.ground[np.ix_(sources, targets)]
+    cost = inner + problem.level_cost * problem.ground[sources][:, targets]
     moves = outer_plan(masses.supply[sources], masses.demand[targets], cost) / masses.whole
     i, j = np.nonzero(moves)
     return Plan(sources[i], targets[j], moves[i, j]), inner[i, j]

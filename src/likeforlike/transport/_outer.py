@@ -13,6 +13,8 @@ Reference: Ahuja, Magnanti and Orlin (1993), *Network Flows*, section 9.7.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
@@ -141,20 +143,21 @@ def cheapest_flow(supply: FloatArray, demand: FloatArray, cost: FloatArray) -> F
 def outer_plan(supply: FloatArray, demand: FloatArray, cost: FloatArray) -> FloatArray:
     """Optimal plan between two discrete laws: few points here, many by POT's network simplex."""
     # Either solver would read outside of its arrays, or never end, with numbers that are none.
-    if not all(np.isfinite(part).all() for part in (supply, demand, cost)):
+    whole_supply, whole_demand = float(supply.sum()), float(demand.sum())
+    if not math.isfinite(whole_supply + whole_demand + float(cost.sum())):
         raise ArithmeticError("Masses and costs of a plan between levels must be finite.")
     if min(cost.shape) == 1:  # everything comes from one point or goes to one
         return demand[None, :].copy() if supply.size == 1 else supply[:, None].copy()
     if max(cost.shape) <= _FEW:
         flow = cheapest_flow(supply, demand, np.ascontiguousarray(cost))
-        if not np.isclose(flow.sum(), min(supply.sum(), demand.sum()), rtol=1e-6, atol=0.0):
+        if not math.isclose(flow.sum(), min(whole_supply, whole_demand), rel_tol=1e-6):
             raise ArithmeticError("The plan between levels was not found in as many steps.")
         return flow
     from ot import emd
 
     plan, log = emd(
-        supply / supply.sum(),
-        demand / demand.sum(),
+        supply / whole_supply,
+        demand / whole_demand,
         np.ascontiguousarray(cost),
         numItermax=_SIMPLEX_STEPS,
         log=True,
@@ -163,5 +166,5 @@ def outer_plan(supply: FloatArray, demand: FloatArray, cost: FloatArray) -> Floa
     )
     if log["warning"] is not None:
         raise ArithmeticError(f"The plan between levels was not found: {log['warning']}")
-    scaled: FloatArray = plan * supply.sum()
+    scaled: FloatArray = plan * whole_supply
     return scaled

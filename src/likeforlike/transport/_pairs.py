@@ -204,7 +204,7 @@ def pair_costs(atoms: Atoms, left: IntArray, right: IntArray, order: float) -> F
 
 def pair_sizes(atoms: Atoms, left: IntArray, right: IntArray) -> IntArray:
     """How many atoms a sweep of each pair of segments passes, shape (k,)."""
-    sizes = np.diff(atoms.offsets)
+    sizes = atoms.offsets[1:] - atoms.offsets[:-1]
     return sizes[left] + sizes[right]
 
 
@@ -237,5 +237,7 @@ def row_gradient(
     """Hand the gradient of each atom to its rows, in proportion to their mass."""
     weight = np.empty(0) if mass is None else mass
     by_row = np.empty(ordered.rows.size)
-    row_slopes(gradient, atoms.mass, atom_of_rows(ordered), ordered.rows, weight, by_row)
+    each = atoms.values.size == by_row.size  # is an atom of its own
+    atom_of = np.arange(by_row.size) if each else atom_of_rows(ordered)
+    row_slopes(gradient, atoms.mass, atom_of, ordered.rows, weight, by_row)
     return by_row
