@@ -112,7 +112,8 @@ def _laws_in_windows(
     def moved(v: int) -> FloatArray:
         curve = table.mean(place.read(law[:, v]))
         beyond = table.mean((code <= v).astype(np.float64)) - curve
-        return beyond + np.einsum("Kg,Kg->K", few, curve)[:, None]
+        brought: FloatArray = beyond + (few * curve).sum(axis=1, keepdims=True)
+        return brought
 
     return np.stack([moved(v) for v in range(law.shape[1])], axis=2)
 
