@@ -70,14 +70,16 @@ _WORDS = {
 How often p is at most 5%: the headline test and the part of it that looks at means (the signed
 gap); then, on as many of the data sets as *beside* says, the companion, and the headline test and
 the signed gap with ten bins of the same people, as they would be without `smooth`. The last column
-says how often the page warns of a jump.
+says how often the page warns of a jump. Along two numbers with 200,000 rows tests reject more often
+than they should.
 """,
     "estimates": f"""## Intervals and estimates
 
 2,000 rows, at parity and with a disparity of {DISPARITY}, the same for everybody. How often the 95%
 intervals of distance and gap hold the truth, and what the estimates are: for the distance the root
-of the mean of its unbiased square, for the gap the mean. At parity a little is left of the distance
-where windows hold a single row of a group, which cannot tell people from groups.
+of the mean of its unbiased square, for the gap the mean. At parity a little is left of the
+distance; windows with a single row of a group, which cannot tell people from groups, have a part in
+it.
 """,
     "power": f"""## A disparity with changing sign
 
