@@ -32,6 +32,8 @@ __all__ = ["main", "page", "run"]
 _BINS = (5, 10, 20)
 _SHIFT = 0.05
 _SPLITS = 12
+# How many times as many rows tell chance from what stays.
+_MORE = 10
 
 
 class _Drawn(NamedTuple):
@@ -100,22 +102,52 @@ def _root(squares: list[float]) -> float:
     return math.sqrt(max(float(np.mean(squares)), 0.0))
 
 
+def _squares(scenario: _Scenario, size: int, shift: float, repeats: int) -> dict[str, float]:
+    """Mean of the penalties over repeats."""
+    squares: dict[str, list[float]] = {}
+    for seed in range(repeats):
+        data = _drawn(scenario, size, shift, np.random.default_rng([seed, 1]))
+        for bins in _BINS:
+            level = _binned(data.numbers, data.numbers, bins)
+            value, _ = FairLeap().value_and_grad(data.scores, data.groups, level)
+            squares.setdefault(f"{bins} bins", []).append(value)
+        value, _ = SmoothFairLeap().value_and_grad(*data)
+        squares.setdefault("smooth", []).append(value)
+    return {method: float(np.mean(those)) for method, those in squares.items()}
+
+
 def _values(size: int, repeats: int) -> list[dict[str, Any]]:
     """Root of the penalties, over repeats, in every scenario."""
     found = []
     for name, scenario in _SCENARIOS.items():
         for shift in (0.0, _SHIFT):
-            squares: dict[str, list[float]] = {}
-            for seed in range(repeats):
-                data = _drawn(scenario, size, shift, np.random.default_rng([seed, 1]))
-                for bins in _BINS:
-                    level = _binned(data.numbers, data.numbers, bins)
-                    value, _ = FairLeap().value_and_grad(data.scores, data.groups, level)
-                    squares.setdefault(f"{bins} bins", []).append(value)
-                value, _ = SmoothFairLeap().value_and_grad(*data)
-                squares.setdefault("smooth", []).append(value)
-            roots = {method: _root(those) for method, those in squares.items()}
+            squares = _squares(scenario, size, shift, repeats)
+            roots = {method: math.sqrt(square) for method, square in squares.items()}
             found.append({"scenario": name, "shift": shift, "rows": size, "roots": roots})
+    return found
+
+
+def _beyond_chance(size: int, repeats: int) -> list[dict[str, Any]]:
+    """What of the penalties at parity is chance, and what stays however many rows there are.
+
+    Chance shrinks with the number of rows and nothing else does: with ten times the rows
+    V = stays + chance becomes stays + chance / 10.
+    """
+    found = []
+    for name, scenario in _SCENARIOS.items():
+        few = _squares(scenario, size, 0.0, repeats)
+        many = _squares(scenario, _MORE * size, 0.0, max(1, repeats // 4))
+        stays = {method: (_MORE * many[method] - few[method]) / (_MORE - 1) for method in few}
+        roots = {
+            f"{method}, {part}": math.sqrt(max(square, 0.0))
+            for method in ("20 bins", "smooth")
+            for part, square in (
+                ("all", few[method]),
+                ("chance", few[method] - stays[method]),
+                ("stays", stays[method]),
+            )
+        }
+        found.append({"scenario": name, "shift": 0.0, "rows": size, "roots": roots})
     return found
 
 
@@ -159,11 +191,13 @@ def _parts(*, quick: bool, kept: dict[str, Any] | None = None) -> dict[str, Call
     if quick:
         return {
             "values": lambda: _values(2000, 1),
+            "chance": lambda: _beyond_chance(2000, 1),
             "repairs": lambda: _repairs((2000,), 1),
             "frontier": lambda: frontier(1, 2, (0.0, 10.0)),
         }
     return {
         "values": lambda: _values(40_000, 8),
+        "chance": lambda: _beyond_chance(40_000, 32),
         "repairs": lambda: _repairs((2_000, 20_000), 3),
         "frontier": lambda: frontier(_SPLITS, kept=kept),
     }
@@ -253,11 +287,16 @@ def page(found: dict[str, Any]) -> str:
     lines += [
         "\n## What a penalty sees\n",
         "Root of the penalty, `FairLeap` in bins of equal numbers of rows and `SmoothFairLeap`,",
-        "with its ten anchors. Without a shift it should be 0. What is left of it is noise, which",
-        "shrinks with more rows; what bins add does not. Where bins add nothing, in the last two",
-        "scenarios, both sides are noise, of ten places and of twenty: about .6 of 20 bins. Fewer",
-        "anchors would have less noise, and see less of what changes along the number.\n",
+        "with its ten anchors. Without a shift it should be 0.\n",
         *_rows(found["values"]),
+        "",
+        "What is left without a shift is chance, which shrinks with more rows, and what the width",
+        "of bins adds, which does not. Ten times the rows tell them apart; squares of both add up",
+        "to that of *all*. What stays of `SmoothFairLeap` is next to nothing in every scenario.",
+        "Where the width of bins adds little, in the last two, *all* is chance, of ten places and",
+        "of twenty: about .6 of 20 bins. Fewer anchors would have less of it, and see less of what",
+        "changes along the number.\n",
+        *_rows(found["chance"]),
         "\n## What a cut of the disparity costs\n",
         f"Law School, {of_frontier['rows']:,} students: the grade of the first year is predicted,",
         "groups are white and not white, and equals are those of the same LSAT. Race is among the",

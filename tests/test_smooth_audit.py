@@ -261,6 +261,12 @@ def test_a_jump_is_warned_of() -> None:
     assert found.smooth is not None
     assert found.smooth.jumps[0] == pytest.approx(22_000.0, rel=0.03)
     assert any("seems to jump along income" in c for c in found.finding["cautions"])
+    asked = lfl.audit(table, **ROLES, smooth="income", windows=9, permutations=0).smooth
+    assert asked is not None
+    assert asked.windows == 9
+    # No window reaches across the jump.
+    assert all(w.high <= 22_000.0 or w.low > 22_000.0 for w in asked.curve)
+    assert len({window.level for window in asked.curve}) == 9
 
 
 def test_the_finding_says_what_was_done(shifted: Audit) -> None:

@@ -20,6 +20,16 @@ def test_the_page_says_what_was_found() -> None:
     assert (ROOT / "docs" / "smooth_training.md").read_text("utf-8") == page(found)
 
 
+def test_nothing_but_chance_is_left_of_the_penalty_at_parity() -> None:
+    found = json.loads(KEPT.read_text("utf-8"))
+    assert len(found["chance"]) >= 4
+    for entry in found["chance"]:
+        assert entry["roots"]["smooth, stays"] <= 0.0005
+        # Where bins add to it, half of theirs is more than all of ours, chance included.
+        if entry["roots"]["20 bins, stays"] > 0.001:
+            assert entry["roots"]["smooth, all"] <= 0.5 * entry["roots"]["20 bins, all"]
+
+
 def test_a_page_can_be_made_of_what_was_found(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

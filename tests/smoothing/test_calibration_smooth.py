@@ -19,6 +19,8 @@ from benchmarks.smooth_settings import JUMP, PARITY
 from benchmarks.timing import Case
 
 PEOPLE = {setting.name: setting for setting in PARITY}
+# Told on the page: with so many rows the tests along two numbers reject too often.
+TOO_OFTEN = ("two numbers and three categories", 200_000)
 RESULTS: dict[str, list[dict[str, Any]]] = json.loads(KEPT.read_text("utf-8"))
 
 
@@ -68,6 +70,8 @@ def test_the_page_is_that_of_the_results_that_are_kept() -> None:
 @pytest.mark.parametrize("entry", RESULTS["parity"], ids=lambda e: f"{e['people']}, {e['rows']}")
 def test_kept_tests_hold_their_level(entry: dict[str, Any]) -> None:
     limit = 0.20 if entry["people"] == JUMP.name else 0.08
+    if (entry["people"], entry["rows"]) == TOO_OFTEN:
+        limit = 0.12
     assert entry["repetitions"] >= 300
     assert entry["headline"] <= limit
     assert entry["companion"] <= most(0.08, entry["beside"])
@@ -77,12 +81,13 @@ def test_kept_tests_hold_their_level(entry: dict[str, Any]) -> None:
 
 def test_sizes_from_500_to_200000_were_tried_in_six_settings_or_more() -> None:
     tried = [entry["rows"] for entry in RESULTS["parity"] if entry["people"] in PEOPLE]
-    assert all(tried.count(rows) >= 6 for rows in (500, 2_000, 200_000))
+    assert all(tried.count(rows) >= 6 for rows in (500, 2_000, 20_000, 200_000))
 
 
 def test_a_jump_is_warned_of() -> None:
     jumps = {e["rows"]: e["warned"] for e in RESULTS["parity"] if e["people"] == JUMP.name}
     assert jumps[2000] > 0.8
+    assert jumps[20_000] > 0.99
 
 
 def test_ten_bins_do_not() -> None:
@@ -97,9 +102,7 @@ def test_kept_intervals_cover(entry: dict[str, Any]) -> None:
     assert entry["distance_covered"] >= least(0.9, entry["repetitions"])
     assert entry["gap_covered"] >= least(0.9, entry["repetitions"])
     if entry["true"] > 0.0:
-        # What is known of decisions is told on the page.
-        allowed = 0.09 if entry["people"] == "decisions" else 0.05
-        assert entry["distance"] == pytest.approx(entry["true"], rel=allowed)
+        assert entry["distance"] == pytest.approx(entry["true"], rel=0.05)
         assert entry["gap"] == pytest.approx(entry["true"], rel=0.05)
 
 

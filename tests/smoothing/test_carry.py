@@ -165,6 +165,26 @@ def test_the_refined_carry_keeps_the_whole_gap(kind: str) -> None:
         assert set(np.unique(refined.values)) == {0.0, 1.0}
 
 
+def test_few_rows_keep_their_values_and_many_come_to_them() -> None:
+    rng = np.random.default_rng(11)
+    numbers = np.sort(rng.random(2000))
+    group = (rng.random(2000) < np.where(numbers < 0.5, 0.05, 0.95)).astype(np.int64)
+    values = (rng.random(2000) < 0.1 + 0.8 * numbers).astype(np.float64)
+    cells = fine_cells(numbers)
+    found = windows(cells, numbers, 10)
+    uniform = uniforms(cells, values, group, 0)
+    fitted, _ = carry(cells, found, values, uniform)
+    refined = refine(cells, found, values, group, fitted, uniform)
+    for k in range(10):
+        rare = int(k < 5)
+        few, many = ((found.of_line == k) & (group == g) for g in (rare, 1 - rare))
+        assert refined.values[few].sum() == values[few].sum()
+        # The mean of the others is moved along the curve to where the few are.
+        along = 0.8 * (numbers[few].mean() - numbers[many].mean())
+        moved = refined.values[many].mean() - values[many].mean()
+        assert moved == pytest.approx(along, abs=0.02)
+
+
 def test_uniform_numbers_do_not_depend_on_the_order_of_rows() -> None:
     numbers, values, _ = decisions(9, 300)
     numbers = np.round(numbers, 1)

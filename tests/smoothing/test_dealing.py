@@ -1,4 +1,4 @@
-"""Values are dealt as chances say: every block has its sums, every line its rows."""
+"""Values are dealt as is due: every block has its sums, every line its rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from likeforlike.smoothing._dealing import Dealt, Deck, deal
 
 
 def chances_of(n: int, k: int, seed: int) -> FloatArray:
-    """Chances of k values that are near the value a line had, as a carry gives them."""
+    """Chances of k values for every line."""
     rng = np.random.default_rng(seed)
     drawn = rng.dirichlet(np.full(k, 0.3), n)
     drawn[rng.random(n) < 0.3] = np.eye(k)[0]
@@ -20,8 +20,15 @@ def chances_of(n: int, k: int, seed: int) -> FloatArray:
 def dealt_of(block: IntArray, mass: FloatArray, rows: FloatArray, chances: FloatArray) -> Dealt:
     lot = np.random.default_rng(9).random(block.size)
     order = np.argsort(block, kind="stable")
-    parts = np.array_split(np.arange(block.size), 3)
-    return deal(Deck(block, order, mass, rows, lot), parts, lambda some: chances[some])
+    return deal(Deck(block, order, mass, rows, lot), due_of(block, mass, chances))
+
+
+def due_of(block: IntArray, mass: FloatArray, chances: FloatArray) -> FloatArray:
+    """What every block has at or below each value, if its lines have what their chances say."""
+    due = np.zeros((int(block.max()) + 1, chances.shape[1]))
+    for of_block, of_line, chance in zip(block, mass, chances, strict=True):
+        due[of_block] += of_line * np.cumsum(chance)
+    return due
 
 
 def table(dealt: Dealt, n: int, k: int) -> FloatArray:
@@ -32,7 +39,7 @@ def table(dealt: Dealt, n: int, k: int) -> FloatArray:
 
 @pytest.mark.parametrize("values", [2, 5, 64])
 @pytest.mark.parametrize("many", [False, True])
-def test_every_block_has_what_the_chances_say(values: int, many: bool) -> None:
+def test_every_block_has_what_is_due(values: int, many: bool) -> None:
     rng = np.random.default_rng(values)
     n = 700
     block = rng.integers(0, 40, n)
@@ -58,7 +65,7 @@ def test_weights_count() -> None:
     assert abs(mass @ (dealt[:, 0] - chances[:, 0])) <= 2.0
 
 
-def test_the_mean_over_lots_is_what_the_chances_say() -> None:
+def test_the_mean_over_lots_is_what_is_due() -> None:
     n = 25
     chances = np.tile([0.05, 0.95], (n, 1))
     block, order, ones = np.zeros(n, np.int64), np.arange(n), np.ones(n)
@@ -66,8 +73,7 @@ def test_the_mean_over_lots_is_what_the_chances_say() -> None:
         table(
             deal(
                 Deck(block, order, ones, ones, np.full(n, lot / n)),
-                [order],
-                lambda some: chances[some],
+                due_of(block, ones, chances),
             ),
             n,
             2,

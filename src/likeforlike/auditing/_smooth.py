@@ -7,7 +7,7 @@ out before, for the estimates. The windows are then levels like any others.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from likeforlike.disparity._contrasts import Contrast, contrasts
 from likeforlike.smoothing._carried import Carried, carry, uniforms
 from likeforlike.smoothing._carry import ScaleCarry, ValueCarry, few_values
 from likeforlike.smoothing._companion import companion_p_value
+from likeforlike.smoothing._cuts import Cuts, cut_at_jumps, uncut
 from likeforlike.smoothing._fine_cells import FineCells
 from likeforlike.smoothing._jumps import jumps
 from likeforlike.smoothing._propensity import propensity
@@ -123,6 +124,7 @@ class Along:
     name : what they are compared along.
     numbers : (n,) floats, along what.
     cells, windows, level : fine cells, their windows, and the windows as levels.
+    cuts : where categories are cut, since scores jump there; their parts are the segments of cells.
     scores : (n,) floats on the scale that everything is computed on.
     scale : back to the scores.
     fitted, carried : the carry, and where it brings each line.
@@ -135,6 +137,7 @@ class Along:
     cells: FineCells
     windows: Windows
     level: Codes
+    cuts: Cuts
     scores: FloatArray
     scale: Scale
     fitted: ScaleCarry | ValueCarry
@@ -157,7 +160,7 @@ class Along:
 
     def binned(self) -> Contrast:
         """The groups in ten bins, with scores as they are."""
-        few = windows(self.cells, self.numbers, BINS)
+        few = windows(_uncut_cells(self), self.numbers, BINS)
         bins = Codes(few.of_line, tuple(range(few.centre.size)))
         return _contrast(self.lines.cells(bins, self.lines.scores))
 
@@ -194,14 +197,19 @@ def along_numbers(lines: Lines, seed: int) -> Along:
         name = f"estimated share of {lines.group.labels[1]}"
         numbers, scores = propensity_scores(lines, scores, seed)
         segment = np.zeros(numbers.size, np.int64)
-    cells = lines.fine_cells(numbers, segment)
-    found = windows(cells, numbers, lines.windows)
+    cells, cuts = lines.fine_cells(numbers, segment), uncut(segment)
+    if lines.along_one:
+        cuts = cut_at_jumps(cells, numbers, scores)
+        cells = lines.fine_cells(numbers, cuts.segment) if cuts.numbers.size else cells
+    found = windows(cells, numbers, cuts.shared(lines.windows, cells.rows))
     uniform = np.zeros(0)
     if few_values(scores) is not None:
         uniform = uniforms(cells, scores, lines.group.codes, seed)
     fitted, carried = carry(cells, found, scores, uniform)
-    level = levels_along(lines, found, name)
-    return Along(lines, name, numbers, cells, found, level, scores, scale, fitted, carried, uniform)
+    level = levels_along(lines, replace(found, segment=cuts.origin[found.segment]), name)
+    return Along(
+        lines, name, numbers, cells, found, level, cuts, scores, scale, fitted, carried, uniform
+    )
 
 
 class CarriedContrast(NamedTuple):
@@ -279,7 +287,15 @@ def jump_numbers(along: Along) -> tuple[float, ...]:
     """Numbers behind which the mean score or the share of a group jumps, a few digits each."""
     cells = along.cells
     behind = np.union1d(jumps(cells, along.scores), jumps(cells, along.member))
-    return tuple(sorted({float(_last_number(along, int(cell))) for cell in behind}))
+    others = {_last_number(along, int(cell)) for cell in behind}
+    return tuple(sorted(others.union(along.cuts.numbers.tolist())))
+
+
+def _uncut_cells(along: Along) -> FineCells:
+    """Fine cells that know nothing of jumps."""
+    if not along.cuts.numbers.size:
+        return along.cells
+    return along.lines.fine_cells(along.numbers, along.cuts.origin[along.cuts.segment])
 
 
 def _last_number(along: Along, cell: int) -> float:
@@ -332,7 +348,7 @@ def _curve(along: Along) -> tuple[Window, ...]:
     return tuple(
         Window(
             level=str(along.level.labels[k]),
-            category=names[int(found.segment[k])] if one else "",
+            category=names[int(along.cuts.origin[found.segment[k]])] if one else "",
             low=float(found.low[k]),
             high=float(found.high[k]),
             centre=float(found.middle[k]),

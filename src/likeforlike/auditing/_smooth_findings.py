@@ -70,8 +70,9 @@ def smooth_cautions(document: AuditFigures, contrast: ContrastPart) -> list[str]
     places = listed([figure(jump, 4) for jump in smooth["jumps"][:_SHOWN_JUMPS]] or [""])
     said = {
         f"The mean score or the share of a group seems to jump along {columns}, near {places}. "
-        "Curves do not follow a jump, so the test may reject too often; the second test is hardly "
-        "upset. If the jump is a rule, cut there with bins.": bool(smooth["jumps"]),
+        "Curves are cut where scores jump beyond doubt, and follow no other jump, so the test may "
+        "reject too often; the second test is hardly upset. If the jump is a rule, cut there with "
+        "bins.": bool(smooth["jumps"]),
         f"With {rows:,} rows, curves along {columns} are rough; from 1,000 on tests along numbers "
         "are known to hold.": rows < _FEW_ROWS,
         f"{lacking:,} of {len(smooth['windows']):,} windows lack a group and say nothing.": bool(

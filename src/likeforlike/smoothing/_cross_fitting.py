@@ -34,10 +34,10 @@ def cross_fit(known: Features, targets: FloatArray, mass: FloatArray, fold: IntA
         [_best(gram, cross[:, :, t], square[:, t]) for t in range(n_targets)], axis=2
     )
     predicted = np.empty(targets.shape)
+    by_column = np.moveaxis(coefficients, 1, 0).reshape(-1, FOLDS * n_targets)
     for some in blocks:
-        columns = known.columns(some)
-        own = np.einsum("bp,fpt->bft", columns, coefficients)
-        predicted[some] = own[np.arange(some.size), fold[some]]
+        of_folds = (known.columns(some) @ by_column).reshape(-1, FOLDS, n_targets)
+        predicted[some] = of_folds[np.arange(some.size), fold[some]]
     return predicted
 
 

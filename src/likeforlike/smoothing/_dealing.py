@@ -1,18 +1,17 @@
-"""Dealing: give every line one of few values, so that every block has what the chances say.
+"""Dealing: give every line one of few values, so that every block has as much of each as is due.
 
-A line stays a row, or rows, with one of the values each; the chances say how much of it should be
-at each. Drawn by lot for every line, the share of a value in a block would vary by more than the
-data do. So the mass that a block should have at or below each value is added up first, and its rows
-are cut there, one after the other: systematic sampling, with one lot a block that says where the
-rounding begins. The sum is off by less than a row, however many rows and values there are, and
-right on average over lots. In a block of few rows, where one row is much, it is the nearest row.
+A line stays a row, or rows, with one of the values each. Drawn by lot for every line, the share of
+a value in a block would vary by more than the data do. So the rows of a block are cut, one after
+the other, where the mass is reached that is due at or below each value: systematic sampling, with
+one lot a block that says where the rounding begins. The sum is off by less than a row, however many
+rows and values there are, and right on average over lots. In a block of few rows, where one row is
+much, it is the nearest row.
 
 Reference: Madow and Madow (1944), *On the theory of systematic sampling*.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +22,8 @@ from likeforlike._arrays import FloatArray, IntArray
 _ROUNDING = 1e-9
 # Below so many rows the noise of a lot is worse than the little that rounding takes back.
 _FEW = 20.0
+# Tables are made for this many lines at a time.
+_AT_A_TIME = 65_536
 
 
 class Dealt(NamedTuple):
@@ -43,7 +44,7 @@ class Deck(NamedTuple):
 
     Attributes
     ----------
-    block : (n,) integers, within which the mass at each value is to be what chances say.
+    block : (n,) integers, within which the mass at each value is to be what is due.
     order : (n,) integers, the lines as they are cut: block after block, by rising value.
     mass, rows : (n,) positive floats, weight and number of rows of every line.
     lot : (n,) floats in [0, 1); that of a block is what remains of their sum.
@@ -56,19 +57,18 @@ class Deck(NamedTuple):
     lot: FloatArray
 
 
-def deal(deck: Deck, parts: Sequence[IntArray], chances: Callable[[IntArray], FloatArray]) -> Dealt:
+def deal(deck: Deck, due: FloatArray) -> Dealt:
     """Deal the rows of all lines to k values.
 
     Parameters
     ----------
-    parts : the lines, some at a time, so that tables of chances stay small.
-    chances : from the numbers of some lines (b,) to their chances (b, k) of each value.
+    due : (B, k) floats, mass at or below each value that every block should have.
     """
-    due = _due(deck, parts, chances)
     before, lot = _before(deck)
     of_row = deck.mass / deck.rows
     dealt = []
-    for some in parts:
+    for first in range(0, before.size, _AT_A_TIME):
+        some = np.arange(first, min(first + _AT_A_TIME, before.size))
         rows = deck.rows[some, None]
         room = (due[deck.block[some]] - before[some, None]) / of_row[some, None]
         reached = np.clip(np.ceil(room - lot[some, None] - _ROUNDING * rows), 0.0, rows)
@@ -77,23 +77,6 @@ def deal(deck: Deck, parts: Sequence[IntArray], chances: Callable[[IntArray], Fl
         line, value = np.nonzero(counted)
         dealt.append(Dealt(some[line], value, counted[line, value]))
     return Dealt(*(np.concatenate(column) for column in zip(*dealt, strict=True)))
-
-
-def _due(
-    deck: Deck, parts: Sequence[IntArray], chances: Callable[[IntArray], FloatArray]
-) -> FloatArray:
-    """Mass at or below each value that every block should have, (B, k)."""
-    size = int(deck.block.max()) + 1
-
-    def held(some: IntArray) -> FloatArray:
-        at = chances(some) * deck.mass[some, None]
-        columns = [np.bincount(deck.block[some], column, minlength=size) for column in at.T]
-        return np.column_stack(columns)
-
-    due = held(parts[0])
-    for some in parts[1:]:
-        due += held(some)
-    return np.cumsum(due, axis=1)
 
 
 def _before(deck: Deck) -> tuple[FloatArray, FloatArray]:

@@ -20,14 +20,19 @@ _FEW = 4
 _LEAST_ERROR = 1e-12
 
 
-def jumps(cells: FineCells, values: FloatArray) -> IntArray:
-    """Cells behind which the mean of values (n,) given the number jumps, one for every jump."""
+def jumps(cells: FineCells, values: FloatArray, clear: float = _CLEAR) -> IntArray:
+    """Cells behind which the mean of values (n,) given the number jumps, one for every jump.
+
+    Parameters
+    ----------
+    clear : how many standard errors a jump has at least.
+    """
     means, error = cells.mean(values), cells.variance(values) / cells.effective
     # Values without any noise inside a cell still have some: cells are not infinitely fine.
     error = np.maximum(error, _LEAST_ERROR * (float(np.ptp(values)) or 1.0) ** 2)
     wide, narrow = (_breaks(cells, means, error, width) for width in (_WIDE, _NARROW))
     size, clarity, step = narrow.T
-    found = (clarity > _CLEAR) & (np.abs(size) > _STEPS * step)
+    found = (clarity > clear) & (np.abs(size) > _STEPS * step)
     found &= (np.abs(size) > _KEPT * np.abs(wide[:, 0])) & (size * wide[:, 0] > 0.0)
     # Neighbours of a jump look like one as well; it lies where it is clearest.
     shown = np.where(found, clarity, 0.0)

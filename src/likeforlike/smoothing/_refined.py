@@ -2,31 +2,26 @@
 
 The mean that all lines have together contains P(A | L) times the gap, so a gap shrinks a little
 where P(A | L) is steep. The gaps of the windows are therefore taken out first, the rest is carried,
-and they are added again, in two rounds.
+and they are added again, in two rounds. What is taken out is `steadied`: the noise of a gap between
+few rows must not bend the curve of all.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.smoothing._carried import Carried, centres, whole
-from likeforlike.smoothing._carry import (
-    ScaleCarry,
-    ValueCarry,
-    law_at,
-    rising_to_one,
-    scale_carry,
-    step_chances,
-)
+from likeforlike.smoothing._carry import ScaleCarry, ValueCarry, rising_to_one, scale_carry
 from likeforlike.smoothing._dealing import Deck, deal
 from likeforlike.smoothing._fine_cells import FineCells, sums
 from likeforlike.smoothing._smoother import smoothed
+from likeforlike.smoothing._steadied import steadied
 from likeforlike.smoothing._windows import Windows
 
 _ROUNDS = 2
-# Tables of laws are made for this many lines at a time.
-_AT_A_TIME = 65_536
 
 
 def refine(
@@ -59,9 +54,12 @@ def _refine_scale(
 ) -> Carried:
     start, end = cells.own_places, centres(cells, windows)
     moved = fitted.move(values, start, end)
+    table = _Table.of(cells, windows, of_group)
     for _ in range(_ROUNDS):
-        means = window_means(cells, windows, of_group, moved[:, None])[:, :, 0]
-        gap = (means - means[:, :1])[windows.of_line, of_group]
+        means = table.mean(moved)
+        rest = moved - means[windows.of_line, of_group]
+        spread = table.pooled(table.mean(rest * rest)[:, :, None])
+        gap = table.steady_gaps(means[:, :, None], spread)[windows.of_line, of_group, 0]
         moved = scale_carry(cells, values - gap).move(values - gap, start, end) + gap
     return whole(cells, moved)
 
@@ -74,45 +72,50 @@ def _refine_values(
     fitted: ValueCarry,
     uniform: FloatArray,
 ) -> Carried:
-    """The same for the distribution function at every value.
+    """The same for the distribution function F at every value v.
 
-    Gaps are of the chances, not of what is drawn by them, and in the end values are dealt as the
-    chances say (`_dealing`): lots would add noise that no estimate takes off again.
+    At or below v a group gets Σ (1{s <= v} - F(v | L) + F(v | window)) rows of a window: what its
+    rows have beyond the curve stays with them. So many are dealt in the end (`_dealing`): a lot for
+    every row would add noise that no estimate takes off again.
     """
     code = np.searchsorted(fitted.values, values)
-    start, end = cells.own_places, centres(cells, windows)
-    law, gaps = fitted.law, np.zeros((windows.centre.size, int(of_group.max()) + 1, 1))
-    share = np.stack([cells.mean(of_group == g) for g in range(gaps.shape[1])], axis=1)
-
-    def chances(some: IntArray) -> FloatArray:
-        gap = gaps[windows.of_line[some], of_group[some]]
-        at_start = rising_to_one(law_at(law, start.of(some)) + gap)
-        at_end = rising_to_one(law_at(law, end.of(some)) + gap)
-        return step_chances(code[some], at_start, at_end)
-
-    blocks = np.split(np.arange(code.size), np.arange(_AT_A_TIME, code.size, _AT_A_TIME))
+    table = _Table.of(cells, windows, of_group)
     own = cells.means_of_steps(code, fitted.values.size)
+    share = np.stack([cells.mean(of_group == g) for g in range(table.rows.shape[1])], axis=1)
+    law = fitted.law
     for _ in range(_ROUNDS):
-        means = _law_means(cells, windows, of_group, [chances(some) for some in blocks])
-        gaps = means - means[:, :1]
+        means = _laws_in_windows(cells, table, code, law)
+        pooled = table.pooled(means)
+        gaps = table.steady_gaps(means, pooled * (1.0 - pooled))
         # What is left of 1{s <= v} in a cell without the gaps of its groups.
         left = own - np.einsum("mg,mgk->mk", share, gaps[windows.of_cell])
         law = smoothed(cells, left, fitted.choice)
-    block = windows.of_line * gaps.shape[1] + of_group
-    order = np.lexsort((uniform, code, block))
-    dealt = deal(Deck(block, order, cells.mass, cells.rows, uniform), blocks, chances)
+    means = _laws_in_windows(cells, table, code, law)
+    due = rising_to_one(means.reshape(-1, law.shape[1])) * table.total.reshape(-1, 1)
+    order = np.lexsort((uniform, code, table.code))
+    dealt = deal(Deck(table.code, order, cells.mass, cells.rows, uniform), due)
     return Carried(fitted.values[dealt.value], dealt.line, dealt.rows)
 
 
-def _law_means(
-    cells: FineCells, windows: Windows, of_group: IntArray, chances: list[FloatArray]
+def _laws_in_windows(
+    cells: FineCells, table: _Table, code: IntArray, law: FloatArray
 ) -> FloatArray:
-    """Mean distribution functions (K, g, k) of every window and group, from chances in blocks."""
-    columns = [
-        np.concatenate([np.cumsum(part, axis=1)[:, k] for part in chances])
-        for k in range(chances[0].shape[1])
-    ]
-    return window_means(cells, windows, of_group, np.stack(columns, axis=1))
+    """Mean of 1{s <= v} - F(v | L) + F(v | window) in every window and group, (K, g, k).
+
+    F(v | window) is the mean of F(v | L) in the groups, and that of the group with fewest rows
+    counts most: few rows should move least, since they can only move by a whole row.
+    """
+    place = cells.own_places
+    few = np.where(table.rows > 0.0, 1.0 / np.maximum(table.worth, 1.0), 0.0)
+    few /= few.sum(axis=1, keepdims=True)
+
+    def moved(v: int) -> FloatArray:
+        curve = table.mean(place.read(law[:, v]))
+        beyond = table.mean((code <= v).astype(np.float64)) - curve
+        brought: FloatArray = beyond + (few * curve).sum(axis=1, keepdims=True)
+        return brought
+
+    return np.stack([moved(v) for v in range(law.shape[1])], axis=2)
 
 
 def _by_rows(cells: FineCells, group: IntArray) -> IntArray:
@@ -123,18 +126,58 @@ def _by_rows(cells: FineCells, group: IntArray) -> IntArray:
     return rank
 
 
-def window_means(
-    cells: FineCells, windows: Windows, of_group: IntArray, values: FloatArray
-) -> FloatArray:
-    """Means (K, g, q) of q columns (n, q) in every window and group.
+class _Table(NamedTuple):
+    """Windows by groups.
 
-    Of nobody, or of a single row, no gap to group 0 is known: theirs is the mean of group 0.
+    Attributes
+    ----------
+    code : (n,) integers, window and group of every line.
+    mass : (n,) positive floats, its weight.
+    total, rows, worth : (K, g) floats, weight and rows there, and how many rows of equal weight
+        would be as good.
     """
-    n_groups, n_windows = int(of_group.max()) + 1, windows.centre.size
-    code, size = windows.of_line * n_groups + of_group, n_windows * n_groups
-    total, rows = sums(code, cells.mass, size), sums(code, cells.rows, size)
-    columns = [sums(code, cells.mass * column, size) for column in values.T]
-    means = np.stack(columns, axis=1) / np.where(total > 0.0, total, 1.0)[:, None]
-    means = means.reshape(n_windows, n_groups, -1)
-    known = (rows >= 2.0).reshape(n_windows, n_groups, 1)
-    return np.where(known & known[:, :1], means, np.where(known[:, :1], means[:, :1], 0.0))
+
+    code: IntArray
+    mass: FloatArray
+    total: FloatArray
+    rows: FloatArray
+    worth: FloatArray
+
+    @classmethod
+    def of(cls, cells: FineCells, windows: Windows, of_group: IntArray) -> Self:
+        """Lines in their windows and groups."""
+        shape = windows.centre.size, int(of_group.max()) + 1
+        code, mass, size = windows.of_line * shape[1] + of_group, cells.mass, shape[0] * shape[1]
+        total, rows = sums(code, mass, size), sums(code, cells.rows, size)
+        squares = sums(code, mass * mass / cells.rows, size)
+        worth = total**2 / np.where(squares > 0.0, squares, 1.0)
+        return cls(code, mass, total.reshape(shape), rows.reshape(shape), worth.reshape(shape))
+
+    def mean(self, values: FloatArray) -> FloatArray:
+        """Means (K, g) of values (n,); 0 of nobody."""
+        added = sums(self.code, self.mass * values, self.total.size).reshape(self.total.shape)
+        mean: FloatArray = added / np.where(self.total > 0.0, self.total, 1.0)
+        return mean
+
+    def pooled(self, means: FloatArray) -> FloatArray:
+        """Means (K, q) of all groups together, from theirs (K, g, q)."""
+        share = self.total / self.total.sum(axis=1, keepdims=True)
+        pooled: FloatArray = np.einsum("Kg,Kgq->Kq", share, means)
+        return pooled
+
+    def steady_gaps(self, means: FloatArray, spread: FloatArray) -> FloatArray:
+        """Gaps (K, g, q) of means (K, g, q) to group 0, `steadied`.
+
+        Of a single row no gap is known.
+
+        Parameters
+        ----------
+        spread : (K, q) floats, the variance of a row in each window.
+        """
+        gaps = np.zeros(means.shape)
+        of_mean, single = 1.0 / np.maximum(self.worth, 1.0), self.rows < 2.0
+        for g in range(1, means.shape[1]):
+            noise = spread * (of_mean[:, g] + of_mean[:, 0])[:, None]
+            noise[single[:, g] | single[:, 0]] = np.inf
+            gaps[:, g] = steadied(means[:, g] - means[:, 0], noise)
+        return gaps

@@ -35,7 +35,7 @@ class Windows:
     middle: FloatArray
 
 
-def window_counts(cells: FineCells, wanted: int | None = None) -> IntArray:
+def window_counts(cells: FineCells, wanted: int | IntArray | None = None) -> IntArray:
     """How many windows each segment gets: max(4, n^(1/3)), with 20 rows in each, or as asked."""
     held = np.bincount(cells.segment, cells.rows)
     if wanted is not None:
@@ -45,13 +45,14 @@ def window_counts(cells: FineCells, wanted: int | None = None) -> IntArray:
     return np.minimum(np.minimum(usual, most).astype(np.int64), np.diff(cells.offsets))
 
 
-def windows(cells: FineCells, numbers: FloatArray, wanted: int | None = None) -> Windows:
+def windows(cells: FineCells, numbers: FloatArray, wanted: int | IntArray | None = None) -> Windows:
     """Gather the fine cells of every segment into windows of about equal number.
 
     Parameters
     ----------
     numbers : (n,) floats, as the cells were made of.
-    wanted : how many windows each segment has at most; `None` means max(4, n^(1/3)).
+    wanted : how many windows each segment has at most, or (S,) those of every segment; `None` means
+        max(4, n^(1/3)).
     """
     of_segment = cells.of_segment
     of_cell = np.empty(of_segment.size, np.int64)
