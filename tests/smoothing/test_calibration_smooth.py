@@ -7,16 +7,13 @@ and held to the same bounds here.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from scipy import stats
 
 from benchmarks.calibration_smooth import KEPT, PAGE, main, one_estimate, one_size, page
-from benchmarks.smooth import cases
 from benchmarks.smooth_settings import JUMP, PARITY
-from benchmarks.timing import Case
 
 PEOPLE = {setting.name: setting for setting in PARITY}
 # Told on the page: with so many rows the tests along two numbers reject too often.
@@ -119,11 +116,3 @@ def test_a_command_simulates_and_reads(tmp_path: Any, capsys: pytest.CaptureFixt
     assert main(["--read", "--json", str(kept)]) == 0
     assert json.loads(kept.read_text()) == RESULTS
     assert capsys.readouterr().err == ""
-
-
-@pytest.mark.process
-@pytest.mark.parametrize("case", cases(quick=True), ids=lambda case: case.name[:30])
-def test_speed_is_compared_with_bins(case: Case) -> None:
-    measured = replace(case, required=None).run().measured
-    assert measured.ours > 0.0
-    assert measured.peer > 0.0
