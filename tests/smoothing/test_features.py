@@ -1,5 +1,7 @@
 """Cross-fitted regressions against plain ridge regression, and what they explain."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -68,3 +70,41 @@ def test_rare_categories_share_a_column(many: int) -> None:
     known = features(np.arange(1000.0)[:, None], category)
     assert known.n_categories == min(60, many - 1)
     assert np.isfinite(known.columns(np.arange(10))).all()
+
+
+def test_curves_of_categories_may_bend_where_others_do_not() -> None:
+    rng = np.random.default_rng(3)
+    numbers, category = rng.random((9000, 2)), rng.integers(0, 3, 9000)
+    bend = 4.0 * (numbers - 0.5) ** 2
+    mean = np.where(category == 1, bend[:, 0], np.where(category == 2, -bend[:, 1], 0.0))
+    fold = rng.integers(0, FOLDS, 9000)
+    predicted = cross_fit(features(numbers, category), mean[:, None], np.ones(9000), fold)[:, 0]
+    assert np.mean((mean - predicted) ** 2) < 0.02 * np.var(mean)
+
+
+def test_categories_with_many_rows_have_all_hats_of_their_own() -> None:
+    rng = np.random.default_rng(4)
+    category = np.repeat([0, 1, 2], [900, 800, 700])
+    known = features(rng.normal(size=(2400, 2)), category)
+    columns = known.columns(np.arange(2400))
+    assert known.n_bent == 2
+    for of in (0, 1):
+        for j in range(2):
+            wanted = (category == of)[:, None] * hats(known.ranks[:, j], 5)
+            coefficients = np.linalg.lstsq(columns, wanted, rcond=None)[0]
+            np.testing.assert_allclose(columns @ coefficients, wanted, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("many", "rows", "n_numbers", "bent"),
+    [(3, 1_500, 2, 0), (3, 2_100, 2, 2), (3, 2_100, 3, 0), (50, 50_000, 2, 20), (50, 50_000, 8, 0)],
+)
+def test_few_rows_and_many_categories_do_not_make_many_columns(
+    many: int, rows: int, n_numbers: int, bent: int
+) -> None:
+    numbers = np.random.default_rng(5).normal(size=(rows, n_numbers))
+    known = features(numbers, np.arange(rows) % many)
+    assert known.n_bent == bent
+    straight = replace(known, n_bent=0).columns(np.arange(2)).shape[1]
+    more = known.columns(np.arange(2)).shape[1] - straight
+    assert more == bent * 3 * n_numbers <= 120

@@ -2,7 +2,10 @@
 
 Every number has hat functions at nine of its quantiles and a straight line; every two numbers the
 products of four hat functions each; every category a column, and one for its slope along each
-number. Columns are made for some lines at a time, so that memory does not grow with them.
+number. Categories with many rows also have hat functions of their own at three quantiles of each
+number: their curves may bend elsewhere than those of others, and with many rows a straight slope
+would leave enough of that to be taken for a gap. Columns are made for some lines at a time, so that
+memory does not grow with them.
 """
 
 from __future__ import annotations
@@ -15,9 +18,11 @@ import numpy as np
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.smoothing._ranking import rank
 
-_KNOTS, _COARSE_KNOTS = 9, 4
+_KNOTS, _COARSE_KNOTS, _BENT_KNOTS = 9, 4, 5
 # Rarer categories have no column of their own; beyond so many numbers no products are taken.
 _MOST_CATEGORIES, _MOST_IN_PAIRS = 60, 8
+# Categories bend if they have so many rows for each column that takes, up to so many columns.
+_ROWS_A_BEND, _MOST_BENDS = 100, 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +33,15 @@ class Features:
     ----------
     ranks, raw : (n, q) floats between 0 and 1.
     category : (n,) integers; 0 for rare ones.
-    n_categories : how many columns categories have.
+    n_categories : how many categories have a column, the one with most rows first.
+    n_bent : how many of them have hat functions of their own.
     """
 
     ranks: FloatArray
     raw: FloatArray
     category: IntArray
     n_categories: int
+    n_bent: int
 
     def columns(self, some: IntArray) -> FloatArray:
         """The columns (b, p) of some lines; the first is constant."""
@@ -44,11 +51,14 @@ class Features:
         parts += [hats(ranks[:, j], _KNOTS)[:, 1:] for j in numbers]
         parts.append(raw - 0.5)
         if len(numbers) <= _MOST_IN_PAIRS:
-            coarse = [hats(ranks[:, j], _COARSE_KNOTS) for j in numbers]
+            coarse = [hats(ranks[:, j], _COARSE_KNOTS)[:, 1:] for j in numbers]
             parts += [_products(coarse[i], coarse[j]) for i, j in combinations(numbers, 2)]
         own = (self.category[some][:, None] == np.arange(1, self.n_categories + 1)).astype(float)
         parts.append(own)
         parts += [own * (ranks[:, [j]] - 0.5) for j in numbers]
+        # The first and the last hat function follow from the others and the slope.
+        bends = [hats(ranks[:, j], _BENT_KNOTS)[:, 1:-1] for j in numbers]
+        parts += [_products(own[:, : self.n_bent], bend) for bend in bends]
         return np.concatenate(parts, axis=1)
 
 
@@ -63,7 +73,14 @@ def features(numbers: FloatArray, category: IntArray, rows: FloatArray | None = 
     common = np.argsort(-held, kind="stable")[: min(_MOST_CATEGORIES, held.size - 1)]
     column = np.zeros(held.size, np.int64)
     column[common] = np.arange(1, common.size + 1)
-    return Features(ranks, raw, column[category], common.size)
+    return Features(ranks, raw, column[category], common.size, _bent(held[common], ranks.shape[1]))
+
+
+def _bent(held: IntArray, n_numbers: int) -> int:
+    """How many of the categories with so many rows each, most first, have curves of their own."""
+    bends = n_numbers * (_BENT_KNOTS - 2)
+    enough = int(np.count_nonzero(held >= _ROWS_A_BEND * bends))
+    return min(enough, _MOST_BENDS // bends)
 
 
 def hats(positions: FloatArray, knots: int) -> FloatArray:
@@ -74,4 +91,4 @@ def hats(positions: FloatArray, knots: int) -> FloatArray:
 
 
 def _products(one: FloatArray, other: FloatArray) -> FloatArray:
-    return (one[:, 1:, None] * other[:, None, 1:]).reshape(one.shape[0], -1)
+    return (one[:, :, None] * other[:, None, :]).reshape(one.shape[0], -1)
