@@ -41,13 +41,13 @@ HERE = Path(__file__).parent
 KEPT = HERE / "calibration_smooth.json"
 PAGE = HERE.parent / "docs" / "calibration_smooth.md"
 
-REPETITIONS = {500: 300, 2_000: 1_000, 20_000: 1_000, 200_000: 300}
+REPETITIONS = {500: 1_000, 2_000: 1_000, 20_000: 1_000, 200_000: 300}
 """How often data of each size are drawn for the test at parity."""
 
 PERMUTATIONS = {20_000: 99, 200_000: 59}
 """How often labels are permuted, by size, where it is not 199; a test at 5% is exact with all."""
 
-BESIDE = {2_000: 300, 20_000: 300, 200_000: 100}
+BESIDE = {500: 300, 2_000: 300, 20_000: 300, 200_000: 100}
 """In how many of the data sets the companion, bins and jumps are looked at, where not in all."""
 
 _ROWS, _USUAL, _TIMES = 2_000, 199, 400
@@ -70,8 +70,7 @@ _WORDS = {
 How often p is at most 5%: the headline test and the part of it that looks at means (the signed
 gap); then, on as many of the data sets as *beside* says, the companion, and the headline test and
 the signed gap with ten bins of the same people, as they would be without `smooth`. The last column
-says how often the page warns of a jump. Along two numbers with 200,000 rows tests reject more often
-than they should.
+says how often the page warns of a jump.
 """,
     "estimates": f"""## Intervals and estimates
 
