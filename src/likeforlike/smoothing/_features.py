@@ -73,7 +73,8 @@ def features(numbers: FloatArray, category: IntArray, rows: FloatArray | None = 
     common = np.argsort(-held, kind="stable")[: min(_MOST_CATEGORIES, held.size - 1)]
     column = np.zeros(held.size, np.int64)
     column[common] = np.arange(1, common.size + 1)
-    return Features(ranks, raw, column[category], common.size, _bent(held[common], ranks.shape[1]))
+    bent = _bent(held[common], numbers.shape[1])
+    return Features(ranks, raw, column[category], common.size, bent)
 
 
 def _bent(held: IntArray, n_numbers: int) -> int:
