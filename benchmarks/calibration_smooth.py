@@ -62,7 +62,7 @@ hold the truth, and what they find, simulated. `python -m benchmarks.calibration
 page. [Legitimate features that are numbers](smooth.md) says what each figure is. Tests have
 {_USUAL} permutations, with 20,000 rows {PERMUTATIONS[20_000]}, with 200,000 rows
 {PERMUTATIONS[200_000]}. With 1,000 data sets a rate of .05 is known to ±.014, with 300 to ±.025,
-with 60 to ±.055.
+with 100 to ±.043.
 """
 _WORDS = {
     "parity": """## Tests where there is nothing to find
