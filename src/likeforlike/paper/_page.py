@@ -186,8 +186,9 @@ def _run(reproduction: Reproduction, appendix: str) -> str:
 
 def _renewed(again: Mapping[str, Any]) -> str:
     """Which methods were trained again after the others."""
-    minutes = counted(round(again["wall_seconds"] / 60), "minute")
-    return f"Trained again since then, in {minutes}: {', '.join(again['methods'])}. "
+    minutes = counted(round(again["cpu_seconds"] / 60), "minute")
+    names = "; ".join(again["methods"])
+    return f"Trained again since then, in {minutes} of processor time: {names}. "
 
 
 def _figures(figures: Mapping[str, str]) -> list[str]:

@@ -82,8 +82,10 @@ class Reproduction:
 
     def renewed(self, part: Reproduction) -> Reproduction:
         """These results, with those of `part` in the place of the same data sets and methods."""
-        again = {"methods": part.runs["method"].unique(maintain_order=True).to_list()}
-        again |= {name: part.setting[name] for name in ("wall_seconds", "units_run")}
+        again = {
+            "methods": part.runs["method"].unique(maintain_order=True).to_list(),
+            "cpu_seconds": round(float(part.times["cpu_seconds"].sum()), 1),
+        }
         return Reproduction(
             _in_place(self.runs, part.runs),
             _in_place(self.times, part.times),
