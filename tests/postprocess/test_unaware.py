@@ -16,6 +16,8 @@ from likeforlike.datasets import make_loans
 from likeforlike.postprocess import ConditionalBarycentre, Decisions, UnawareRepair
 from tests.postprocess.unaware import Drawn, drawn
 
+pytestmark = pytest.mark.training  # the chance of a group is fitted
+
 
 @pytest.fixture(scope="module")
 def people() -> Drawn:
