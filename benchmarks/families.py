@@ -70,7 +70,8 @@ levels and somebody to maintain it.""",
         "How our time grows",
         """`cdd_lp` at ten times the rows, and at a hundred times the levels. The peer is
 ourselves at the smaller size.""",
-        "Linear time would make ten times the rows cost ten times as much.",
+        """Linear time would make ten times the rows cost ten times as much. A hundred thousand rows
+fit into the cache of a processor and a million do not, which may cost half as much again.""",
     ),
     "audit": Note(
         "Whole audits",
@@ -78,7 +79,8 @@ ourselves at the smaller size.""",
 fairlearn. Then a Parquet file of many rows read by DuckDB, its time and its memory.""",
         """fairlearn computes means and we compute distances, so the ratio is what a user waits for,
 not the same work twice. Much of what `MetricFrame` spends is Python code for every row; `groupby`
-of pandas alone finds the same means in less time than our audit takes.
+of pandas alone finds the same means in less time than our audit takes. The ratio also depends on
+how fast a machine hands out memory, which our arrays ask for and Python's rows do not.
 
 An audit of a file spends a constant time on resampling, whatever the rows, which would flatter the
 growth of its time: the ratio is that of the audit without resampling, and the note gives the other.
@@ -100,7 +102,9 @@ Counts are dealt bin by bin, so their test costs what the bins cost, whatever th
 training, what one network costs in a stack of many, and one model trained to the end beside the
 time the paper reports.""",
         """The paper's two hours were measured by its authors on their machine, with a graphics
-card. That row compares what a user waits for, on different machines, and requires nothing.""",
+card. That row compares what a user waits for, on different machines, and requires nothing. The
+other rows set us beside ourselves: whatever makes plain training of one network faster makes their
+ratios worse, though nobody waits longer.""",
     ),
     "smooth": Note(
         "Audits along a number",

@@ -20,7 +20,8 @@ from likeforlike.smoothing._carry import ScaleCarry, ValueCarry
 from likeforlike.smoothing._fine_cells import FineCells
 
 _DRAWS = 9_999
-_AT_A_TIME = 65_536
+# So few that tables of them stay in the processor's cache, which is twice as fast.
+_AT_A_TIME = 4_096
 # Directions in which next to nothing varies are left out.
 _NOTHING = 1e-6
 
