@@ -201,6 +201,11 @@ def _estimators(draw: Draw) -> None:
         penalty_rows=draw.pick((None, 64)),
         random_state=settings.count(draw, 0, 3),
     )
+    _fit_and_predict(draw, model, inputs, target, size)
+
+
+def _fit_and_predict(draw: Draw, model: Any, inputs: Any, target: Any, size: int) -> None:  # noqa: ANN401
+    """Fit a model to some groups and levels; what it predicts is finite."""
     draw.call(
         model.fit,
         inputs,
@@ -212,7 +217,7 @@ def _estimators(draw: Draw) -> None:
         sample_weight=weights(draw, size) if draw.happens(0.3) else None,
     )
     found = draw.call(model.predict, inputs)
-    if make is lfl.FairClassifier:
+    if hasattr(model, "predict_proba"):
         found = model.predict_proba(inputs)
     assert np.isfinite(found).all(), found
 
@@ -241,20 +246,7 @@ def _trees(draw: Draw) -> None:
         reg_lambda=settings.number(draw, 0.0, 1.0),
         random_state=settings.count(draw, 0, 3),
     )
-    draw.call(
-        model.fit,
-        inputs,
-        target,
-        sensitive_features=labels(draw, size)
-        if draw.happens(0.5)
-        else draw.numpy.integers(0, 2, size),
-        legitimate_features=labels(draw, size) if draw.happens(0.3) else None,
-        sample_weight=weights(draw, size) if draw.happens(0.3) else None,
-    )
-    found = draw.call(model.predict, inputs)
-    if classify:
-        found = model.predict_proba(inputs)
-    assert np.isfinite(found).all(), found
+    _fit_and_predict(draw, model, inputs, target, size)
 
 
 TARGETS = {
