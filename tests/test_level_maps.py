@@ -151,6 +151,18 @@ def test_the_order_inside_cells_is_kept(
         assert moved.scores.max() <= known.scores.max()
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_scores_that_rounding_ties_keep_their_order(seed: int) -> None:
+    """Less the mean of their level, 0 and a number next to nothing below it are one."""
+    scores = np.zeros(30)
+    scores[[1, 12, 15, 29]] = 1.0, -1.0, -5e-29, 1.0
+    columns = {"sensitive_features": np.isin(np.arange(30), [1, 12])}
+    repair = ConditionalBarycentre(0.25, min_cell=1, random_state=seed).fit(scores, **columns)
+    assert 0.0 < repair.trust_ < 1.0
+    moved = repair.transform(scores, **columns)
+    assert moved[15] == moved[~columns["sensitive_features"]].min()
+
+
 @given(tables(), st.sampled_from(STEPS[1:]))
 def test_the_bounds_hold_for_any_rows(drawn: tuple[Rows, Rows], t: float) -> None:
     known, _ = drawn

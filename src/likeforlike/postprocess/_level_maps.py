@@ -34,6 +34,7 @@ class MappedRows(NamedTuple):
     level : (n,) integers, positions among `labels`.
     labels : labels of levels, which the maps may or may not know.
     mass : (n,) floats >= 0, by which tied rows share; `None` means evenly.
+    rest : (n,) floats, what rounding took off the scores, by which rows that it tied are in order.
     """
 
     scores: FloatArray
@@ -41,6 +42,7 @@ class MappedRows(NamedTuple):
     level: IntArray
     labels: tuple[Hashable, ...]
     mass: FloatArray | None = None
+    rest: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,8 @@ class LevelMaps:
         source = self.sources(rows.labels)
         segments = (source * n_groups + np.arange(n_groups)).ravel()
         lot = np.random.default_rng(seed).permutation(rows.scores.size)
+        if rows.rest is not None:
+            lot = lot[np.argsort(rows.rest[lot], kind="stable")]
         cell = rows.level * n_groups + rows.group
         ordered = sort_rows(rows.scores[lot], cell[lot], segments.size)
         mass = None if rows.mass is None else rows.mass[lot]

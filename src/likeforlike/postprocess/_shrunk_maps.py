@@ -89,14 +89,17 @@ class SharedMap:
         """T_shared of every row, (n,)."""
         of_label = np.array([self.means.get(label, self.overall) for label in rows.labels])
         mean = of_label[rows.level]
+        # Rows of different levels are tied only by chance of rounding; rows of one level that
+        # rounding ties keep their order by what it took off.
+        scores, rest = _difference(rows.scores, mean)
         centred = MappedRows(
-            rows.scores - mean,
+            scores,
             rows.group,
             np.zeros(rows.level.size, np.int64),
             self.maps.cells.levels,
             rows.mass,
+            rest,
         )
-        # Rows of different levels are tied only by chance of rounding.
         carried: FloatArray = self.maps.carried(centred, seed) + mean
         return np.minimum(np.maximum(carried, self.low), self.high)
 
@@ -185,6 +188,15 @@ def _shared_map(rows: MappedRows, known: Cells, min_cell: int) -> SharedMap:
         float(rows.scores.min()),
         float(rows.scores.max()),
     )
+
+
+def _difference(left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """left - right as it is rounded, and what rounding took off, exactly (Knuth's two-sum)."""
+    with np.errstate(invalid="ignore"):  # of infinite scores, which stay where they are
+        rounded = left - right
+        of_right = rounded - left
+        rest = (left - (rounded - of_right)) - (right + of_right)
+    return rounded, rest
 
 
 def _known(cells: Cells) -> _Known:
