@@ -9,10 +9,16 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from typer.main import get_command
+
 from likeforlike.cli import app
+
+# Reading the signatures of all commands takes longer than many a command; once is enough.
+command_of = cache(get_command)
 
 
 class Called(NamedTuple):
@@ -43,5 +49,5 @@ def called(folder: Path) -> Iterator[Callable[[], Called]]:
 def call(*arguments: object, cwd: Path | None = None) -> Called:
     """Call `likeforlike` with arguments, as from a shell in the folder `cwd`."""
     with called(cwd or Path.cwd()) as outcome:
-        app([str(argument) for argument in arguments])
+        command_of(app)([str(argument) for argument in arguments])
     return outcome()

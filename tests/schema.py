@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator as Explaining
 from jsonschema.exceptions import best_match
+from jsonschema_rs import Draft202012Validator
 
 from likeforlike.auditing._audit import Audit
 from likeforlike.document._schema import audit_schema
@@ -29,6 +30,7 @@ SCHEMAS = {
 
 @cache
 def validator(schema: Callable[[], str] = audit_schema) -> Draft202012Validator:
+    """Compiled: it says whether a document is valid in a hundredth of the time, but not why not."""
     return Draft202012Validator(json.loads(schema()))
 
 
@@ -36,8 +38,9 @@ def check(document: object, schema: Callable[[], str] = audit_schema) -> None:
     """Complain about a document that is not strict JSON, or not as the schema says."""
     read_back = json.loads(json.dumps(document, allow_nan=False))
     assert read_back == document
-    error = best_match(validator(schema).iter_errors(read_back))
-    assert error is None, f"{error.json_path}: {error.message[:1000]}"
+    if not validator(schema).is_valid(read_back):
+        error = best_match(Explaining(json.loads(schema())).iter_errors(read_back))
+        pytest.fail(f"{error.json_path}: {error.message[:1000]}" if error else "not valid")
 
 
 def check_file(path: Path) -> dict[str, Any]:

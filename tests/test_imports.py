@@ -175,6 +175,7 @@ assert not heavy & set(sys.modules), heavy & set(sys.modules)
     run(code)
 
 
+@pytest.mark.process
 def test_help_waits_for_no_array_library() -> None:
     code = """
 import sys
@@ -189,6 +190,7 @@ assert not heavy & set(sys.modules), heavy & set(sys.modules)
     assert "audit" in run(code)
 
 
+@pytest.mark.process
 def test_an_audit_loads_neither_pot_nor_what_it_brings() -> None:
     code = """
 import sys
@@ -341,6 +343,7 @@ def test_a_missing_extra_is_an_import_error_and_bad_input(kind: type[Exception])
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
+@pytest.mark.process
 def test_nothing_imports_the_room_of_two_teams_unless_it_is_used() -> None:
     """But for the command line, which imports it inside its commands, no room knows of it."""
     users = {

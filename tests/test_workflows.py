@@ -83,17 +83,20 @@ def for_safety(*paths: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("schema", "path"), SCHEMAS, ids=lambda each: getattr(each, "name", None))
 def test_a_file_follows_its_schema(schema: str, path: Path) -> None:
     done = against_schema(schema, path)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.process
 def test_nothing_unsafe_is_found() -> None:
     done = for_safety(*WORKFLOWS, GITHUB / "dependabot.yml")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("schema", "path"), SCHEMAS, ids=lambda each: getattr(each, "name", None))
 def test_a_broken_file_is_seen(schema: str, path: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.yml"
@@ -101,6 +104,7 @@ def test_a_broken_file_is_seen(schema: str, path: Path, tmp_path: Path) -> None:
     assert against_schema(schema, broken).returncode == 1
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("safe", "unsafe"),
     [

@@ -161,6 +161,7 @@ def originals(place: Path) -> Path:
     return place
 
 
+@pytest.mark.process
 def test_packing_gives_the_same_bytes_every_time(tmp_path: Path) -> None:
     folder = originals(tmp_path / "originals")
     put(folder / LAW_SCHOOL.path, b"never to be passed on")

@@ -35,7 +35,9 @@ def short_law_school(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.law_school
 @pytest.mark.training
 @pytest.mark.usefixtures("short_law_school")
-def test_the_quick_profile_runs_from_end_to_end(tmp_path: Path) -> None:
+def test_the_quick_profile_runs_from_end_to_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "out"
     done = call("reproduce", "--quick", "--out", out)
     assert done.returncode == 0, done.stderr
@@ -56,7 +58,9 @@ def test_the_quick_profile_runs_from_end_to_end(tmp_path: Path) -> None:
     assert len(list(out.glob("*_fairleap.csv"))) + len(list(out.glob("*_rest.csv"))) == 8
     # Nothing that is finished is trained again.
     assert reproduce(out, profile=Profile.quick()).setting["units_run"] == 0
-    # What is trained again elsewhere stands beside what was kept, and the page says so.
+    # What is trained again elsewhere stands beside what was kept, and the page says so. Its figures
+    # would be drawn of the same numbers again.
+    monkeypatch.setattr("likeforlike.paper._publishing.reproduction_figures", lambda _: {})
     part = ("--method", "legitimate only", "--dataset", "drug", "--quick")
     read = call("reproduce", "--read", out, *part, "--out", tmp_path / "b")
     assert read.returncode == 0, read.stderr
@@ -113,7 +117,7 @@ class TestKept:
     def test_it_ran_in_one_go_within_its_limits(self) -> None:
         setting = self.FOUND.setting
         assert setting["units_run"] == setting["units"]
-        assert setting["wall_seconds"] <= 90 * 60
+        assert setting["wall_seconds"] <= 75 * 60
         assert 2 * setting["peak_mb_of_a_worker"] + setting["peak_mb_of_the_parent"] <= 8000
 
     def test_the_page_and_the_figures_are_made_of_it(self, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import copy
 import re
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from html.parser import HTMLParser
 from typing import Any
 
@@ -67,14 +68,20 @@ class Elements(HTMLParser):
         return [one for one in self.found if one["tag"] == tag]
 
 
+@cache
+def shown(make: Callable[[Document], str], name: str) -> tuple[str, Elements]:
+    """What is made of a document, and its elements, for tests that change neither."""
+    text = make(fresh(name))
+    return text, Elements(text)
+
+
 def text_of(html: str) -> str:
     return " ".join(Elements(html).all("body")[0]["text"].split())
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_finding_comes_first_and_whole(name: str) -> None:
-    document = fresh(name)
-    elements = Elements(page(document))
+    document, (_, elements) = fresh(name), shown(page, name)
     (headline,) = elements.all("h1")
     assert headline["text"] == document["finding"]["headline"]
     told = [one["text"] for one in elements.all("p") + elements.all("li")]
@@ -86,7 +93,7 @@ def test_the_finding_comes_first_and_whole(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_landmarks_names_and_tables_are_accessible(name: str) -> None:
-    elements = Elements(page(fresh(name)))
+    _, elements = shown(page, name)
     assert elements.all("html")[0]["attributes"]["lang"] == "en"
     for landmark in ("header", "main", "footer"):
         assert len(elements.all(landmark)) == 1
@@ -105,7 +112,7 @@ def test_landmarks_names_and_tables_are_accessible(name: str) -> None:
 def test_every_drawing_says_what_it_shows(name: str, make: Callable[[Document], str]) -> None:
     drawings = [
         one
-        for one in Elements(make(fresh(name))).all("svg")
+        for one in shown(make, name)[1].all("svg")
         if one["attributes"].get("aria-hidden") != "true"
     ]
     assert drawings
@@ -120,8 +127,7 @@ def test_every_drawing_says_what_it_shows(name: str, make: Callable[[Document], 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("make", [page, summary])
 def test_nothing_is_fetched_and_nothing_runs(name: str, make: Callable[[Document], str]) -> None:
-    text = make(fresh(name))
-    elements = Elements(text)
+    text, elements = shown(make, name)
     tags = {one["tag"] for one in elements.found}
     assert not tags & {"script", "link", "img", "iframe", "object", "embed", "a", "b", "base"}
     for one in elements.found:
@@ -142,7 +148,7 @@ def test_hostile_names_are_shown_as_they_are() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_figure_is_missing_or_raw(name: str) -> None:
-    text = text_of(page(fresh(name)))
+    text = " ".join(shown(page, name)[1].all("body")[0]["text"].split())
     slips = r"\bNone\b|\bnan\b|\binf\b|Undefined|Markup|\{\{|\{%|\d[eE][-+]\d|\d\.\d{8}"
     assert not re.search(slips, text)
 
@@ -160,13 +166,12 @@ def test_the_page_leaves_the_document_alone_and_depends_on_nothing_else() -> Non
 
 @pytest.mark.parametrize("name", NAMES)
 def test_pages_are_small(name: str) -> None:
-    assert len(page(fresh(name)).encode()) < 600_000
+    assert len(shown(page, name)[0].encode()) < 600_000
 
 
 def test_many_levels_are_cut_and_the_cut_is_said() -> None:
-    document = fresh("many_levels")
-    contrast = document["contrasts"][0]
-    elements = Elements(page(document))
+    contrast = fresh("many_levels")["contrasts"][0]
+    _, elements = shown(page, "many_levels")
     text = " ".join(elements.all("main")[0]["text"].split())
     levels, excluded = len(contrast["levels"]), len(contrast["excluded"])
     assert f"{levels - 40:,} other levels are not drawn" in text
