@@ -6,6 +6,7 @@ import pickle
 import re
 import subprocess
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 from types import ModuleType
@@ -31,6 +32,7 @@ def package_of(module: str) -> str:
     return module.partition(".")[0]
 
 
+@cache
 def imported_modules(path: Path) -> set[str]:
     """Modules of the package that a file imports, wherever in the file it does so."""
     imported = set()
@@ -47,6 +49,7 @@ def imported_modules(path: Path) -> set[str]:
     return {name.removeprefix(prefix) for name in imported if name.startswith(prefix)}
 
 
+@cache
 def is_module(name: str) -> bool:
     path = PACKAGE.parent / Path(*name.split("."))
     return path.with_suffix(".py").exists() or (path / "__init__.py").exists()

@@ -38,6 +38,7 @@ def test_levels_do_not_make_a_batch_thin_that_does_not_look_at_them() -> None:
     assert loss.thin_batches == 0
 
 
+@pytest.mark.training
 def test_training_goes_on_through_thin_batches() -> None:
     rng = np.random.default_rng(0)
     groups, levels = rng.integers(0, 2, 640), rng.integers(0, 200, 640)

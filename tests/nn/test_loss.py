@@ -212,6 +212,7 @@ def test_a_gradient_of_the_gradient_is_refused() -> None:
         torch.autograd.backward(first.sum())
 
 
+@pytest.mark.training
 @pytest.mark.parametrize("name", PENALTIES)
 def test_training_with_it_lowers_the_penalty(name: str) -> None:
     rng = np.random.default_rng(11)

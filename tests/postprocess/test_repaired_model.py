@@ -29,6 +29,8 @@ X, Y = LOANS.inputs(with_sensitive=True).matrix, LOANS.targets
 WHO = {"sensitive_features": LOANS.groups, "legitimate_features": LOANS.levels}
 LEVELS = {"legitimate_features": LOANS.levels}
 
+pytestmark = pytest.mark.training
+
 
 CHECKS = [
     (estimator, check)
@@ -58,7 +60,6 @@ def gap(scores: Any) -> float:
 )
 @pytest.mark.filterwarnings("ignore::likeforlike.UnpenalisedWarning")
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-@pytest.mark.training
 def test_models_are_repaired_in_a_pipeline(model: Any) -> None:
     plain = make_pipeline(StandardScaler(), model).fit(X, Y).predict_proba(X)[:, 1]
     pipe = make_pipeline(StandardScaler(), RepairedClassifier(model, folds=2))

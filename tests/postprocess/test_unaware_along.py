@@ -23,6 +23,8 @@ from likeforlike.postprocess import (
 from likeforlike.postprocess._along_number import OF_SCORES
 from likeforlike.postprocess._unaware_along import AlongUnaware
 
+pytestmark = pytest.mark.training
+
 ROWS = 3000
 _SPREAD = 0.06
 

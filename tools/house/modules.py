@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.util import resolve_name
 from pathlib import Path
 
@@ -145,8 +145,12 @@ def read_package(folder: Path) -> dict[str, Module]:
     for path in sorted(folder.rglob("*.py")):
         parts = path.relative_to(folder.parent).with_suffix("").parts
         name = ".".join(part for part in parts if part != "__init__")
-        found[name] = Module(name, path, path.read_text("utf-8"))
+        found[name] = _module(name, path, path.read_text("utf-8"))
     return found
+
+
+# Read again, a file that has not changed is not parsed again.
+_module = cache(Module)
 
 
 def home(modules: Modules, module: str, name: str) -> Target:
