@@ -20,9 +20,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.smooth_frontier import at_cut
 from likeforlike import FairBiT, FairLeap
 from likeforlike.datasets import (
     Dataset,
@@ -48,11 +50,19 @@ _INTRODUCTION = """# What enforcing costs
 Made by `python -m benchmarks.enforcing --json benchmarks/enforcing.json --page docs/frontiers.md`.
 
 Five splits of each data set; networks with 50 and 20 hidden units at several strengths, trained as
-one stack; everything measured on test rows. *Power* is the mean over the splits with its standard
-error. *Disparity* is that of an audit, Σ P(l) W_2²(l) without small-sample bias, averaged over the
-splits before the root is taken. *Change* and *cut* are against strength 0. *Repair* is
+one stack; everything measured on test rows. *Performance* is the mean over the splits with its
+standard error. *Disparity* is that of an audit, Σ P(l) W_1²(l) without small-sample bias, averaged
+over the splits before the root is taken. *Change* and *cut* are against strength 0. *Repair* is
 `ConditionalBarycentre` on the network without penalty, with t for a strength: it knows everybody's
-group when it predicts, so it shows about what can be had at all."""
+group when it predicts, so it shows about what can be had at all.
+
+## What four fifths of the disparity cost
+
+AUC that is lost, or squared error that is added, where the disparity is cut by 80%; between two
+strengths, on the line that joins them. Where no strength gets there, the largest cut is shown.
+"""
+_METHODS = (*_PENALTIES, "repair")
+_CUT = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +141,7 @@ def _rows(entry: dict[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def _inputs(entry: dict[str, Any]) -> str:
-    return "with the sensitive column" if entry["with_sensitive"] else "without it"
+    return f"{'with' if entry['with_sensitive'] else 'without'} the sensitive column"
 
 
 def _table(entries: list[dict[str, Any]]) -> Table:
@@ -144,12 +154,38 @@ def _table(entries: list[dict[str, Any]]) -> Table:
     return table
 
 
+def _price(entry: dict[str, Any]) -> str:
+    """What a cut of four fifths costs, as text, or how far the disparity can be cut."""
+    worse = 1.0 if entry["performance"] == "mean squared error" else -1.0
+    errors = worse * np.array([point["performance"] for point in entry["points"]])
+    disparities = np.array([point["disparity"] for point in entry["points"]])
+    error = at_cut(errors, disparities**2, _CUT, disparities[0])
+    if np.isfinite(error):
+        return f"{error - errors[0]:.4f}"
+    return f"at most {1.0 - disparities.min() / disparities[0]:.0%}"
+
+
+def _prices(entries: list[dict[str, Any]]) -> Iterator[str]:
+    """Lines of the table that sums up: data sets and inputs by methods."""
+    yield "| | inputs | disparity | " + " | ".join(_METHODS) + " |"
+    yield "|---|---|" + "---:|" * (1 + len(_METHODS))
+    for name, inputs in dict.fromkeys((entry["data"], _inputs(entry)) for entry in entries):
+        own = {e["method"]: e for e in entries if (e["data"], _inputs(e)) == (name, inputs)}
+        free = own[_METHODS[0]]["points"][0]["disparity"]
+        prices = " | ".join(_price(own[method]) for method in _METHODS)
+        yield f"| {_title(name)} | {inputs} | {free:.3f} | {prices} |"
+
+
+def _title(name: str) -> str:
+    return name.replace("_", " ").capitalize()
+
+
 def page(entries: list[dict[str, Any]]) -> str:
     """The trade-offs as a page of the documentation."""
-    lines = [_INTRODUCTION]
+    lines = [_INTRODUCTION, *_prices(entries)]
     for name in dict.fromkeys(entry["data"] for entry in entries):
         own = [entry for entry in entries if entry["data"] == name]
-        lines.append(f"\n## {name.replace('_', ' ').capitalize()}: {own[0]['performance']}\n")
+        lines.append(f"\n## {_title(name)}: {own[0]['performance']}\n")
         for entry in own:
             lines.append(f"\n**{entry['method']}**, inputs {_inputs(entry)}\n")
             lines.append("| " + " | ".join(_HEADINGS) + " |")
