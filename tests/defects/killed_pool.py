@@ -6,7 +6,8 @@ Workers leave files behind that say who they are and where they are: in the fold
 `ID.importing` and `ID.working`. Everything is imported once.
 
 At a moment that says "interrupted" the fork and its workers get what Ctrl-C in a terminal sends to
-all of them.
+all of them. If it says "large" too, units do not fit into the pipe to the workers, and the fork
+ends as a program does, which waits for whoever is still writing into it.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ METHODS = tuple(Endless(name, (1.0,)) for name in ("one", "two"))
 def start(moment: str) -> None:
     """Run what is to be killed."""
     if moment.startswith("sweep"):
-        sweep(Task(make_loans(200)), METHODS, seeds=1, journal=FOLDER / "runs.jsonl", workers=2)
+        task = Task(make_loans(20_000 if "large" in moment else 200))
+        sweep(task, METHODS, seeds=1, journal=FOLDER / "runs.jsonl", workers=2)
     else:
         from likeforlike.paper import Profile, reproduce
 
@@ -74,6 +76,9 @@ def killed(moment: str) -> None:
         os.setsid()
         with suppress(KeyboardInterrupt):
             start(moment)
+        if "large" in moment:
+            signal.alarm(60)
+            raise SystemExit(INTERRUPTED)
         os._exit(INTERRUPTED)
     state = "working" if moment.endswith("working") else "importing"
     end = time.monotonic() + 120.0

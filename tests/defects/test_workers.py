@@ -19,6 +19,7 @@ MOMENTS = [
     "reproduce importing",
     "sweep working",
     "sweep interrupted",
+    "sweep large interrupted",
     "reproduce interrupted",
     *(f"{what} {1.5 * RANDOM.random() ** 2:.3f}" for what in 4 * ["sweep", "reproduce"]),
 ]

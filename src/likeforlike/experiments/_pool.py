@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Generator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -54,6 +55,7 @@ def finished(units: Sequence[Unit], workers: int) -> Generator[tuple[Unit, Entry
     pool = ProcessPoolExecutor(
         min(workers, len(units)), mp_context=GuardedContext(), initializer=_begin_worker
     )
+    end = _own_end(pool)
     try:
         under_way = submitted(lambda unit: pool.submit(run_unit, unit), units)
         for future in as_finished(under_way):
@@ -62,22 +64,35 @@ def finished(units: Sequence[Unit], workers: int) -> Generator[tuple[Unit, Entry
         # Whoever interrupts a sweep should not have to wait for the units under way.
         for worker in active_children():
             worker.terminate()
-        _let_go(pool)
+        if end is not None:
+            threading.Thread(target=_emptied, args=(end,), daemon=True).start()
+            end = None
         raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+        if end is not None:
+            os.close(end)
 
 
-def _let_go(pool: ProcessPoolExecutor) -> None:
-    """Close the way to workers that have ended, where the pool does not do so itself.
+def _own_end(pool: ProcessPoolExecutor) -> int | None:
+    """The end of the pipe to the workers once more, where a pool may need somebody to read it.
 
-    Before Python 3.11.5 it waits for ever to hand them what is too large for a pipe
-    (https://github.com/python/cpython/issues/94777). Since then its own thread closes that way, and
-    whoever closes it as well may find it closed, or close what has its number by now.
+    Before Python 3.11.5 a pool waits for ever to hand what is too large for the pipe to workers
+    that have ended (https://github.com/python/cpython/issues/94777). Closing its own end would let
+    it go, but a thread of the pool closes that too, at any moment.
     """
-    on_its_way = getattr(pool, "_call_queue", None)
-    if sys.version_info < (3, 11, 5) and on_its_way is not None:
-        on_its_way._reader.close()
+    if sys.version_info >= (3, 11, 5) or os.name != "posix":
+        return None
+    return os.dup(pool._call_queue._reader.fileno())  # type: ignore[attr-defined]
+
+
+def _emptied(end: int) -> None:
+    """Read what nobody will read any more until nobody writes, and close the end."""
+    try:
+        while os.read(end, 2**16):
+            pass
+    finally:
+        os.close(end)
 
 
 def _begin_worker() -> None:
