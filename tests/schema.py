@@ -40,7 +40,7 @@ def check(document: object, schema: Callable[[], str] = audit_schema) -> None:
     assert read_back == document
     if not validator(schema).is_valid(read_back):
         error = best_match(Explaining(json.loads(schema())).iter_errors(read_back))
-        raise AssertionError(f"{error.json_path}: {error.message[:1000]}" if error else "why?")
+        raise AssertionError(f"{error.json_path}: {error.message[:1000]}" if error else "not valid")
 
 
 def check_file(path: Path) -> dict[str, Any]:
