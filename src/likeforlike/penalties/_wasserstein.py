@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from likeforlike._arrays import FloatArray
+from likeforlike.disparity._cdd_wass import check_reg
 from likeforlike.disparity._distances import check_cost_order
 from likeforlike.penalties._fairleap import levelwise
 from likeforlike.penalties._layout import Layout
@@ -27,6 +28,7 @@ class WassersteinPenalty(Penalty):
     Parameters
     ----------
     order : p from 1 to 32.
+    reg : 0 is exact; above 0 the cost is entropic, as for `FairLeap`.
 
     Examples
     --------
@@ -37,18 +39,20 @@ class WassersteinPenalty(Penalty):
     """
 
     order: float = 2.0
+    reg: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", check_cost_order(self.order))
+        object.__setattr__(self, "reg", check_reg(self.reg))
 
     @classmethod
-    def paper(cls) -> WassersteinPenalty:
-        """The paper's settings: W_1."""
-        return cls(order=1.0)
+    def paper(cls, *, order: float = 1.0, reg: float = 0.0) -> WassersteinPenalty:
+        """The paper's settings: W_1, entropic with `reg`."""
+        return cls(order=order, reg=reg)
 
     def stacked(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
         """Values (m,) and gradients (m, n) of the scores (m, n) of m models on rows of a layout."""
-        return levelwise(scores, _pooled(layout), self.order)
+        return levelwise(scores, _pooled(layout), self.order, reg=self.reg)
 
     def compared(self, layout: Layout) -> Layout:
         """The layout with one level, in which everybody is compared.

@@ -11,7 +11,6 @@ from likeforlike._lazy import lazy_package
 
 if TYPE_CHECKING:
     from likeforlike.transport._atoms import Atoms
-    from likeforlike.transport._entropic import nested_sinkhorn
     from likeforlike.transport._level_cost import (
         choose_level_cost,
         discrete_ground,
@@ -37,7 +36,6 @@ __all__ = [
     "least_level_transport",
     "metric_ground",
     "nested_cost_and_gradient",
-    "nested_sinkhorn",
     "nested_transport",
     "plan",
     "safe_level_cost",
@@ -47,7 +45,6 @@ lazy_package(
     __name__,
     {
         "_atoms": ["Atoms"],
-        "_entropic": ["nested_sinkhorn"],
         "_level_cost": ["choose_level_cost", "discrete_ground", "metric_ground", "safe_level_cost"],
         "_line": ["Plan", "cost", "cost_and_gradient", "plan"],
         "_nested": [

@@ -1,92 +1,413 @@
-"""Algorithm 1 of the paper: the bi-causal distance by nested Sinkhorn iterations.
+"""Entropic transport: blurred plans, their cost, and how it changes.
 
-A reference, not the way to compute: `nested` is exact and thousands of times faster. Each pair of
-levels, and then the levels themselves, is solved with an entropic term,
+    γ = argmin ⟨γ, M⟩ + reg Σ γ log γ,   V = ⟨γ, M⟩,
 
-    min_γ ⟨γ, M⟩ + reg Σ γ log γ,
+over plans γ with given marginals. V is what POT's `sinkhorn2` returns: the transport cost of the
+blurred plan, without the entropy and not debiased. It is larger than the exact cost, also between
+equal distributions, and falls to it with `reg`.
 
-and the transport cost ⟨γ, M⟩ of the blurred plan is passed on, which is what POT's `sinkhorn2`
-returns. The blur makes the value too large by an amount that does not vanish at parity; it goes
-to zero with `reg`. In the paper's notation reg = 1/λ.
+The plan has the form γ_ij = exp((f_i + g_j - M_ij) / reg). Sinkhorn sweeps scale rows and columns
+to their marginals in turn; Newton steps on both at once end what sweeps would take hundreds of
+passes for (Brauer et al., 2017). The search starts at the potentials of the *exact* problem, which
+sorting gives on the line and the prices of the flow between levels: f_i + g_j <= M_ij, with
+equality along the exact plan. So every row and column of the first kernel has an entry of 1, and no
+`reg` is too small for it.
 
-Reference: Ghassemi et al. (2025), Algorithm 1; Pichler and Weinhardt (2021), *The nested Sinkhorn
-divergence to learn the nested distance*.
+V has no envelope gradient, since the plan does not minimise it. Differentiating the marginal
+constraints gives what automatic differentiation through the sweeps converges to:
+
+    ∂V / ∂M_ij = γ_ij [1 + (α_i + β_j - M_ij) / reg],
+
+where (α, β) solves  Σ_j γ_ij (α_i + β_j) = Σ_j γ_ij M_ij,  Σ_i γ_ij (α_i + β_j) = Σ_i γ_ij M_ij.
+Newton's step solves the same equations with another right-hand side.
+
+References: Cuturi (2013), *Sinkhorn distances*; Brauer, Clason, Lorenz and Wirth (2017), *A
+Sinkhorn-Newton method for entropic optimal transport*.
 """
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.transport._atoms import Atoms
+from likeforlike.transport._atoms import Atoms, Packed
+from likeforlike.transport._compiled import compiled
+from likeforlike.transport._outer import priced_flow
+from likeforlike.transport._pairs import pair_sizes, power, slope
+from likeforlike.transport._threads import in_parts
 
-_STEPS = 100_000
+# Σ |row sums - marginal| at which a plan counts as found.
+_TOLERANCE = 1e-12
+# ... and above which it has not been found after all rounds.
+_FAILED = 1e-7
+# Rounds of sweeps or of a Newton step, and sweeps in a round of sweeps.
+_ROUNDS, _SWEEPS = 1000, 10
 
 
-def _sinkhorn_cost(
-    source: FloatArray, target: FloatArray, cost: FloatArray, reg: float, tolerance: float
+@compiled
+def _dot(left: FloatArray, right: FloatArray) -> float:
+    """Inner product in four running sums, which processors add side by side."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    whole = left.size - left.size % 4
+    for i in range(0, whole, 4):
+        a += left[i] * right[i]
+        b += left[i + 1] * right[i + 1]
+        c += left[i + 2] * right[i + 2]
+        d += left[i + 3] * right[i + 3]
+    for i in range(whole, left.size):
+        a += left[i] * right[i]
+    return float((a + b) + (c + d))
+
+
+@compiled
+def _largest(values: FloatArray) -> float:
+    """max |value|."""
+    largest = 0.0
+    for value in values:
+        largest = max(largest, abs(value))
+    return float(largest)
+
+
+@compiled
+def _apply(
+    plan: FloatArray,
+    rows: FloatArray,
+    columns: FloatArray,
+    direction: FloatArray,
+    image: FloatArray,
+) -> None:
+    """image = (diag(columns) - γ' diag(1/rows) γ) direction."""
+    for j in range(columns.size):
+        image[j] = columns[j] * direction[j]
+    for i in range(rows.size):
+        share = _dot(plan[i], direction) / rows[i]
+        for j in range(columns.size):
+            image[j] -= share * plan[i, j]
+
+
+@compiled
+def _eliminate_rows(
+    plan: FloatArray,
+    rows: FloatArray,
+    wanted_rows: FloatArray,
+    wanted_columns: FloatArray,
+    residual: FloatArray,
+) -> None:
+    """residual = wanted columns - γ' (wanted rows / rows)."""
+    for j in range(residual.size):
+        residual[j] = wanted_columns[j]
+    for i in range(rows.size):
+        share = wanted_rows[i] / rows[i]
+        for j in range(residual.size):
+            residual[j] -= plan[i, j] * share
+
+
+@compiled
+def _solve_marginals(
+    plan: FloatArray,
+    rows: FloatArray,
+    columns: FloatArray,
+    wanted_rows: FloatArray,
+    wanted_columns: FloatArray,
+    accuracy: float,
+    alpha: FloatArray,
+    beta: FloatArray,
+) -> None:
+    """Solve Σ_j γ_ij (α_i + β_j) = wanted row i and the same for columns, up to a constant.
+
+    Conjugate gradients on the Schur complement of β, preconditioned by `columns`; `rows` and
+    `columns` are the marginals of the plan.
+    """
+    m = columns.size
+    residual, direction, image = np.empty(m), np.zeros(m), np.empty(m)
+    _eliminate_rows(plan, rows, wanted_rows, wanted_columns, residual)
+    for j in range(m):
+        beta[j] = 0.0
+    size, enough = 0.0, np.inf
+    for step_number in range(2 * m + 10):
+        before, size = size, 0.0
+        for j in range(m):
+            size += residual[j] * residual[j] / columns[j]
+        if step_number == 0:
+            before, enough = np.inf, max(accuracy * accuracy * size, 1e-31)
+        if size <= enough:
+            break
+        for j in range(m):
+            direction[j] = residual[j] / columns[j] + size / before * direction[j]
+        _apply(plan, rows, columns, direction, image)
+        curvature = _dot(direction, image)
+        if curvature <= 0.0:  # nothing but rounding is left
+            break
+        step = size / curvature
+        for j in range(m):
+            beta[j] += step * direction[j]
+            residual[j] -= step * image[j]
+    for i in range(rows.size):
+        alpha[i] = (wanted_rows[i] - _dot(plan[i], beta)) / rows[i]
+
+
+@compiled
+def _sweep(
+    plan: FloatArray, source: FloatArray, target: FloatArray, x: FloatArray, y: FloatArray
+) -> None:
+    """Scale rows by x so that they sum to the source, then columns by y to the target."""
+    sums = np.zeros(y.size)
+    for i in range(x.size):
+        x[i] = source[i] / _dot(plan[i], y)
+        for j in range(y.size):
+            sums[j] += plan[i, j] * x[i]
+    for j in range(y.size):
+        y[j] = target[j] / sums[j]
+
+
+@compiled
+def _scale(
+    cost: FloatArray,
+    source: FloatArray,
+    target: FloatArray,
+    f: FloatArray,
+    g: FloatArray,
+    reg: float,
+    sweeps: int,
+    plan: FloatArray,
+    rows: FloatArray,
 ) -> float:
-    """⟨γ, M⟩ of the entropic plan, iterated on logarithms so that a small `reg` cannot overflow."""
-    from ot.bregman import sinkhorn_log
+    """Make the plan of the potentials and sweep over it; fills in plan, row sums and potentials.
 
-    plan = sinkhorn_log(source, target, cost, reg, numItermax=_STEPS, stopThr=tolerance)
-    return float((plan * cost).sum())
+    Columns then sum to the target; the error Σ |row sums - source| is returned.
+    """
+    x, y = np.empty(source.size), np.empty(target.size)
+    for j in range(target.size):
+        y[j] = 1.0
+    for i in range(source.size):
+        for j in range(target.size):
+            plan[i, j] = np.exp((f[i] + g[j] - cost[i, j]) / reg)
+    for _ in range(sweeps):
+        _sweep(plan, source, target, x, y)
+    error = 0.0
+    for i in range(source.size):
+        f[i] += reg * np.log(x[i])
+        rows[i] = 0.0
+        for j in range(target.size):
+            plan[i, j] *= x[i] * y[j]
+            rows[i] += plan[i, j]
+        error += abs(rows[i] - source[i])
+    for j in range(target.size):
+        g[j] += reg * np.log(y[j])
+    return error
 
 
-def nested_sinkhorn(
-    atoms: Atoms,
+@compiled
+def _step(
+    plan: FloatArray,
+    rows: FloatArray,
+    source: FloatArray,
+    target: FloatArray,
+    f: FloatArray,
+    g: FloatArray,
+    reg: float,
+    accuracy: float,
+) -> None:
+    """Newton's step of the potentials, shortened to `reg` where it is longer."""
+    lacking, none = np.empty(f.size), np.zeros(g.size)
+    by_row, by_column = np.empty(f.size), np.empty(g.size)
+    for i in range(f.size):
+        lacking[i] = source[i] - rows[i]
+    _solve_marginals(plan, rows, target, lacking, none, accuracy, by_row, by_column)
+    longest = max(1.0, _largest(by_row), _largest(by_column))
+    for i in range(f.size):
+        f[i] += reg / longest * by_row[i]
+    for j in range(g.size):
+        g[j] += reg / longest * by_column[j]
+
+
+@compiled
+def _blur(
+    cost: FloatArray,
+    source: FloatArray,
+    target: FloatArray,
+    f: FloatArray,
+    g: FloatArray,
+    reg: float,
+) -> FloatArray:
+    """The entropic plan between two distributions, from potentials to begin with.
+
+    f_i + g_j must not exceed the cost, and must equal it somewhere in every row and column. A plan
+    that was not found is filled with nan.
+    """
+    plan, rows = np.empty(cost.shape), np.empty(source.size)
+    last, newton = np.inf, False
+    for _ in range(_ROUNDS):
+        error = _scale(cost, source, target, f, g, reg, 1 if newton else _SWEEPS, plan, rows)
+        if error <= _TOLERANCE:
+            return plan
+        # A Newton step that does not halve the error came too early: sweep on.
+        newton = error < 0.1 and not (newton and error > 0.5 * last)
+        last = error
+        if newton:
+            _step(plan, rows, source, target, f, g, reg, 1e-3 if error > 1e-5 else 1e-8)
+    if not last <= _FAILED:
+        for i in range(rows.size):
+            for j in range(target.size):
+                plan[i, j] = np.nan
+    return plan
+
+
+@compiled
+def _weigh(cost: FloatArray, plan: FloatArray, reg: float) -> float:
+    """V = ⟨γ, M⟩; the plan is overwritten by ∂V / ∂M."""
+    n, m = cost.shape
+    rows, columns = np.zeros(n), np.zeros(m)
+    paid_by_row, paid_by_column = np.zeros(n), np.zeros(m)
+    for i in range(n):
+        for j in range(m):
+            paid = plan[i, j] * cost[i, j]
+            rows[i] += plan[i, j]
+            columns[j] += plan[i, j]
+            paid_by_row[i] += paid
+            paid_by_column[j] += paid
+    alpha, beta, value = np.empty(n), np.empty(m), 0.0
+    _solve_marginals(plan, rows, columns, paid_by_row, paid_by_column, 1e-10, alpha, beta)
+    for i in range(n):
+        value += paid_by_row[i]
+        for j in range(m):
+            plan[i, j] *= 1.0 + (alpha[i] + beta[j] - cost[i, j]) / reg
+    return float(value)
+
+
+@compiled
+def _paid(cost: FloatArray, plan: FloatArray) -> float:
+    """V = ⟨γ, M⟩."""
+    value = 0.0
+    for i in range(len(cost)):
+        value += _dot(plan[i], cost[i])
+    return value
+
+
+@compiled
+def _atoms_with_mass(packed: Packed, segment: int) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Which atoms of a segment have mass, their values, and their shares of its mass."""
+    begin, end = packed.offsets[segment], packed.offsets[segment + 1]
+    atoms, found = np.empty(end - begin, np.int64), 0
+    for atom in range(begin, end):
+        if packed.mass[atom] > 0.0:
+            atoms[found] = atom
+            found += 1
+    values, shares = np.empty(found), np.empty(found)
+    for k in range(found):
+        values[k] = packed.values[atoms[k]]
+        shares[k] = packed.mass[atoms[k]] / packed.totals[segment]
+    return atoms, values, shares
+
+
+@compiled
+def _start_on_the_line(
+    cost: FloatArray, source: FloatArray, target: FloatArray, f: FloatArray, g: FloatArray
+) -> None:
+    """Potentials of the exact problem between sorted atoms: M_ij = f_i + g_j along its plan."""
+    i, j, last_i, last_j = 0, 0, f.size - 1, g.size - 1
+    reached_i, reached_j = source[0], target[0]
+    f[0], g[0] = 0.0, cost[0, 0]
+    while i < last_i or j < last_j:
+        if j == last_j or (i < last_i and reached_i <= reached_j):
+            i += 1
+            reached_i += source[i]
+            f[i] = cost[i, j] - g[j]
+        else:
+            j += 1
+            reached_j += target[j]
+            g[j] = cost[i, j] - f[i]
+
+
+@compiled
+def _positive(mass: FloatArray) -> FloatArray:
+    """Where mass is positive."""
+    return np.flatnonzero(mass > 0.0)
+
+
+@compiled
+def entropic_pair(
+    packed: Packed,
+    left: int,
+    right: int,
+    order: float,
+    reg: float,
+    weight: float,
+    slopes_left: FloatArray,
+    slopes_right: FloatArray,
+) -> float:
+    """V between two segments of sorted atoms. A kernel.
+
+    Adds weight * ∂V to the slopes of the atoms of either segment, unless slopes are empty; the two
+    may be the same array. Atoms without mass do not change V.
+    """
+    atoms_left, u, source = _atoms_with_mass(packed, left)
+    atoms_right, v, target = _atoms_with_mass(packed, right)
+    cost = np.empty((u.size, v.size))
+    for i in range(u.size):
+        for j in range(v.size):
+            cost[i, j] = power(abs(u[i] - v[j]), order)
+    f, g = np.empty(u.size), np.empty(v.size)
+    _start_on_the_line(cost, source, target, f, g)
+    plan = _blur(cost, source, target, f, g, reg)
+    if not slopes_left.size:
+        return _paid(cost, plan)
+    value = _weigh(cost, plan, reg)
+    for i in range(u.size):
+        for j in range(v.size):
+            change = weight * plan[i, j] * slope(u[i] - v[j], order)
+            slopes_left[atoms_left[i]] += change
+            slopes_right[atoms_right[j]] -= change
+    return value
+
+
+@compiled
+def entropic_flow(
+    supply: FloatArray, demand: FloatArray, cost: FloatArray, reg: float, slopes: FloatArray
+) -> FloatArray:
+    """Entropic plan (K, M) between positive amounts that sum to one on either side. A kernel.
+
+    `slopes` (K, M) are filled in with ∂V / ∂cost, unless they are empty.
+    """
+    prices = priced_flow(supply, demand, cost)[1]
+    f, g = prices[: supply.size], prices[supply.size :]
+    for i in range(supply.size):
+        f[i] = -f[i]
+    plan = _blur(cost, supply, demand, f, g, reg)
+    if slopes.size:
+        for i in range(supply.size):
+            for j in range(demand.size):
+                slopes[i, j] = plan[i, j]
+        _weigh(cost, slopes, reg)
+    return plan
+
+
+@compiled
+def _entropic_costs(
+    packed: Packed,
     left: IntArray,
     right: IntArray,
-    ground: FloatArray,
-    *,
     order: float,
-    level_cost: float,
     reg: float,
-    tolerance: float = 1e-9,
-) -> float:
-    """Nested Sinkhorn estimate of the nested transport cost V.
-
-    Parameters
-    ----------
-    atoms, left, right, ground, order, level_cost : as for `nested_transport`.
-    reg : strength of the entropic term, in the units of the cost; the paper's 1/λ.
-    tolerance : largest error of the marginals at which a Sinkhorn loop may stop; POT warns when
-        100,000 steps do not get there.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from likeforlike.transport import Atoms, nested_sinkhorn
-    >>> atoms = Atoms(np.array([0.0, 1.0]), np.ones(2), np.ones(2, np.int64), np.arange(3))
-    >>> nested_sinkhorn(
-    ...     atoms,
-    ...     np.array([0]),
-    ...     np.array([1]),
-    ...     np.zeros((1, 1)),
-    ...     order=2,
-    ...     level_cost=1.0,
-    ...     reg=0.1,
-    ... )
-    1.0
-    """
-    sources = [_segment(atoms, s) for s in left]
-    targets = [_segment(atoms, s) for s in right]
-    present = [k for k, (values, _) in enumerate(sources) if values.size]
-    reached = [k for k, (values, _) in enumerate(targets) if values.size]
-    cost = np.empty((len(present), len(reached)))
-    for i, k in enumerate(present):
-        for j, m in enumerate(reached):
-            (u, a), (v, b) = sources[k], targets[m]
-            # The paper adds the level distance to every inner cost; a constant moves no plan.
-            inner = np.abs(u[:, None] - v[None, :]) ** order + level_cost * ground[k, m]
-            cost[i, j] = _sinkhorn_cost(a / a.sum(), b / b.sum(), inner, reg, tolerance)
-    source_share = np.array([sources[k][1].sum() for k in present])
-    target_share = np.array([targets[m][1].sum() for m in reached])
-    return _sinkhorn_cost(
-        source_share / source_share.sum(), target_share / target_share.sum(), cost, reg, tolerance
-    )
+    costs: FloatArray,
+    first: int,
+    last: int,
+) -> None:
+    none = np.empty(0)
+    for k in range(first, last):
+        costs[k] = entropic_pair(packed, left[k], right[k], order, reg, 0.0, none, none)
 
 
-def _segment(atoms: Atoms, segment: int) -> tuple[FloatArray, FloatArray]:
-    part = slice(atoms.offsets[segment], atoms.offsets[segment + 1])
-    return atoms.values[part], atoms.mass[part]
+def entropic_costs(
+    atoms: Atoms, left: IntArray, right: IntArray, order: float, reg: float
+) -> FloatArray:
+    """V between segment `left[k]` and segment `right[k]`, for every k."""
+    costs = np.empty(left.size)
+    left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
+    work = partial(_entropic_costs, atoms.packed, left, right, float(order), float(reg), costs)
+    in_parts(work, pair_sizes(atoms, left, right) ** 2)
+    if np.isnan(costs).any():
+        raise ArithmeticError(f"An entropic plan was not found; reg={reg:g} may be too small.")
+    return costs

@@ -11,6 +11,10 @@ where π has the level shares p_0, p_1 as marginals, G is the ground cost betwee
 *level cost*. The inner costs are exact by sorting (`line`), the outer plan is exact too
 (`outer`), and by the envelope theorem ∂V = Σ π*(l, l') ∂W_p^p(P_0^l, P_1^l').
 
+With `reg` > 0 both stages are entropic, which is Algorithm 1 of the paper: the cost of the blurred
+inner plan is passed up, and the plan between levels is blurred too (`entropic`). In its notation
+reg = 1/λ. It lacks C in its cost and has the sign of the entropy reversed; both are corrected.
+
 References: Ghassemi et al. (2025), definition of the bi-causal distance and its nested form;
 Backhoff-Veraguas et al. (2017), *Causal transport in discrete time*.
 """
@@ -24,6 +28,7 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.transport._atoms import Atoms, atoms_of_rows
+from likeforlike.transport._entropic import entropic_costs, entropic_flow
 from likeforlike.transport._level_cost import is_discrete
 from likeforlike.transport._line import Plan
 from likeforlike.transport._outer import outer_plan
@@ -95,10 +100,12 @@ def nested_transport(
     order: float,
     level_cost: float,
     keep_diagonal: bool = False,
+    reg: float = 0.0,
 ) -> Nested:
-    """Solve the nested transport problem between two laws of (level, score).
+    """Solve the nested transport problem between two distributions of (level, score).
 
-    Costs O(K n) for the inner problems of n atoms in K levels, and one problem between the levels.
+    Costs O(K n) for the inner problems of n atoms in K levels, and one problem between the levels;
+    entropic, O(n²).
 
     Parameters
     ----------
@@ -109,7 +116,8 @@ def nested_transport(
     level_cost : C >= 0.
     keep_diagonal : whether C is known to lie above `safe_level_cost`. Then min(p_0(l), p_1(l))
         stays in level l in any optimal plan, and only what is left is solved for: a quarter of
-        the pairs of levels.
+        the pairs of levels. Not with `reg`.
+    reg : strength of the entropic term, in the unit of the cost; 0 is exact.
 
     Examples
     --------
@@ -122,9 +130,9 @@ def nested_transport(
     ... ).value
     1.0
     """
-    solve = _solve_excess if keep_diagonal else _solve
+    solve = _solve_excess if keep_diagonal and reg == 0.0 else _solve
     masses = _masses(atoms, left, right)
-    plan, inner = solve(_Problem(atoms, left, right, ground, order, level_cost), masses)
+    plan, inner = solve(_Problem(atoms, left, right, ground, order, level_cost, reg), masses)
     stays = plan.source == plan.target
     inner_paid = plan.mass * inner
     diagonal = float(inner_paid[stays].sum())
@@ -149,10 +157,14 @@ class _Problem(NamedTuple):
     ground: FloatArray
     order: float
     level_cost: float
+    reg: float
 
     def inner_costs(self, sources: IntArray, targets: IntArray) -> FloatArray:
-        """W_p^p between levels of the left side and levels of the right side."""
-        return pair_costs(self.atoms, self.left[sources], self.right[targets], self.order)
+        """W_p^p between levels of the left side and levels of the right side, or V with `reg`."""
+        left, right = self.left[sources], self.right[targets]
+        if self.reg > 0.0:
+            return entropic_costs(self.atoms, left, right, self.order, self.reg)
+        return pair_costs(self.atoms, left, right, self.order)
 
 
 def _solve(problem: _Problem, masses: Masses) -> tuple[Plan, FloatArray]:
@@ -161,7 +173,12 @@ def _solve(problem: _Problem, masses: Masses) -> tuple[Plan, FloatArray]:
     pairs = np.repeat(sources, targets.size), np.tile(targets, sources.size)
     inner = problem.inner_costs(*pairs).reshape(sources.size, targets.size)
     cost = inner + problem.level_cost * problem.ground[sources][:, targets]
-    moves = outer_plan(masses.supply[sources], masses.demand[targets], cost) / masses.whole
+    supply, demand = masses.supply[sources], masses.demand[targets]
+    if problem.reg > 0.0:
+        shares = supply / masses.whole, demand / masses.whole
+        moves = entropic_flow(*shares, cost, problem.reg, np.empty((0, 0)))
+    else:
+        moves = outer_plan(supply, demand, cost) / masses.whole
     i, j = np.nonzero(moves)
     return Plan(sources[i], targets[j], moves[i, j]), inner[i, j]
 

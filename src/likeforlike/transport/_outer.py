@@ -119,8 +119,13 @@ def _send(
 
 
 @compiled
-def cheapest_flow(supply: FloatArray, demand: FloatArray, cost: FloatArray) -> FloatArray:
-    """Optimal plan between two small laws: min Σ flow * cost with the given marginals."""
+def priced_flow(
+    supply: FloatArray, demand: FloatArray, cost: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Optimal plan (S, T) between two small distributions, and prices (S + T,). A kernel.
+
+    cost + price of the source >= price of the target, with equality wherever the plan moves mass.
+    """
     n_sources, n_targets = cost.shape
     supply, demand = supply.copy(), demand.copy()
     flow = np.zeros((n_sources, n_targets))
@@ -132,12 +137,18 @@ def cheapest_flow(supply: FloatArray, demand: FloatArray, cost: FloatArray) -> F
     for _ in range(8 * prices.size * prices.size + 64):
         last = _search(supply, demand, cost, prices, flow, distance, before, done)
         if last < 0:
-            return flow
+            break
         _send(supply, demand, flow, before, last)
         # What is nearer than the target found moves closer to it by the difference.
         for k in range(prices.size):
             prices[k] += min(distance[k], distance[last])
-    return flow
+    return flow, prices
+
+
+@compiled
+def cheapest_flow(supply: FloatArray, demand: FloatArray, cost: FloatArray) -> FloatArray:
+    """Optimal plan between two small distributions: min Σ flow * cost with the given marginals."""
+    return priced_flow(supply, demand, cost)[0]
 
 
 def outer_plan(supply: FloatArray, demand: FloatArray, cost: FloatArray) -> FloatArray:

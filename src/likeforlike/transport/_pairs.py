@@ -34,8 +34,8 @@ _LEAST_COST = 1e-250
 
 
 @compiled
-def _power(distance: float, order: float) -> float:
-    """distance^order, without `pow` for the orders everybody uses."""
+def power(distance: float, order: float) -> float:
+    """distance^order, without `pow` for the usual orders. A kernel."""
     if order == 1.0:
         return distance
     if order == 2.0:
@@ -44,8 +44,8 @@ def _power(distance: float, order: float) -> float:
 
 
 @compiled
-def _slope(difference: float, order: float) -> float:
-    """d/dx |x|^order at x = difference, with 0 at 0."""
+def slope(difference: float, order: float) -> float:
+    """d/dx |x|^order at x = difference, with 0 at 0. A kernel."""
     if difference == 0.0:
         return 0.0
     if order == 2.0:
@@ -86,9 +86,9 @@ def add_pair(
         end_u, end_v = sum_u * times_v, sum_v * times_u
         end = min(end_u, end_v)
         moved = end - reached
-        cost += moved * _power(abs(u[i] - v[j]), order)
+        cost += moved * power(abs(u[i] - v[j]), order)
         if slopes.size:
-            step = moved * scale * weight * _slope(u[i] - v[j], order)
+            step = moved * scale * weight * slope(u[i] - v[j], order)
             slope_u[i] += step
             slope_v[j] -= step
         reached = end
