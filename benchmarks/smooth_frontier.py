@@ -107,8 +107,7 @@ def _with_levels(parts: Split, data: Dataset, levels: FloatArray) -> Split:
 
 
 def _measured(scores: FloatArray, parts: Split) -> dict[str, Any]:
-    targets = parts.test.targets.double().numpy()
-    errors = ((scores - targets[:, None]) ** 2).mean(axis=2)
+    errors = ((scores - parts.test_targets[:, None]) ** 2).mean(axis=2)
     layouts = [parts.test.layout.of_model(k) for k in range(len(scores))]
     squares = [
         [smooth_disparity(np.ascontiguousarray(one), layout).squared for one in of_split]

@@ -26,8 +26,10 @@ pytestmark = pytest.mark.training
 def performance(method: Method, task: Task, splits: int = 5) -> float:
     """Mean over the splits of the performance on test rows."""
     scores, parts = method.scores(task, range(splits))
-    targets = parts.test.targets.double().numpy()
-    found = [predictive_performance(scores[k, 0], targets[k], parts.loss) for k in range(splits)]
+    found = [
+        predictive_performance(scores[k, 0], parts.test_targets[k], parts.loss)
+        for k in range(splits)
+    ]
     return float(np.mean(found))
 
 

@@ -243,9 +243,8 @@ def test_training_with_it_lowers_the_penalty(name: str) -> None:
 
 
 def test_it_says_what_is_inside() -> None:
-    assert (
-        repr(PenaltyLoss(lfl.WassersteinPenalty())) == "PenaltyLoss(WassersteinPenalty(order=2.0))"
-    )
+    said = repr(PenaltyLoss(lfl.WassersteinPenalty()))
+    assert said == "PenaltyLoss(WassersteinPenalty(order=2.0, reg=0.0))"
     assert not list(PenaltyLoss(lfl.FairLeap()).parameters())
 
 

@@ -1,5 +1,6 @@
 """Entropic transport against POT, and its exact limit. Gradients are with those of penalties."""
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -66,7 +67,7 @@ def test_small_reg_is_the_exact_cost(order: float, equal: bool) -> None:
 
 def test_scores_of_any_shape_have_a_plan() -> None:
     rng = np.random.default_rng(0)
-    draws = [
+    draws: list[Callable[[int], FloatArray]] = [
         lambda size: rng.lognormal(0.0, 2.0, size),
         rng.standard_cauchy,
         lambda size: (rng.random(size) < 0.3) * 1.0,

@@ -51,7 +51,7 @@ from likeforlike.transport._line import Plan
 from likeforlike.transport._scale import Scale
 
 # Products of level costs and of powers of distances between levels must be held.
-_LARGEST_COST = 1e150
+LARGEST_COST = 1e150
 
 LevelMetric = Literal["discrete", "ordinal", "numeric"] | npt.ArrayLike
 """Ground metric between levels: a name, or a K x K array in the order of the sorted levels.
@@ -235,7 +235,7 @@ def contrast_nested(
         order=order,
         level_cost=cost,
         keep_diagonal=cost > bound,
-        reg=scaled_reg(reg, scale, order),
+        reg=Scale(size=1.0 / scale.size).powered(reg, order),
     )
     least = nested.least_level_transport(source, target, ground)
     parts = grown(solved.diagonal), grown(solved.off_diagonal), grown(solved.level_transport)
@@ -269,18 +269,13 @@ def check_reg(reg: float) -> float:
     return real(reg)
 
 
-def scaled_reg(reg: float, scale: Scale, order: float) -> float:
-    """What the strength of an entropic term is for scaled scores."""
-    return Scale(size=1.0 / scale.size).powered(reg, order)
-
-
 def check_level_cost(level_cost: float | None) -> float | None:
     """Check a level cost that was given."""
     if level_cost is None:
         return None
-    if not 0.0 <= real(level_cost) <= _LARGEST_COST:
+    if not 0.0 <= real(level_cost) <= LARGEST_COST:
         raise InputError(
-            f"level_cost must be a finite number of 0 or more, up to {_LARGEST_COST:g}, not "
+            f"level_cost must be a finite number of 0 or more, up to {LARGEST_COST:g}, not "
             f"{level_cost!r}."
         )
     return real(level_cost)
@@ -289,7 +284,7 @@ def check_level_cost(level_cost: float | None) -> float | None:
 def scaled_level_cost(level_cost: float, scale: Scale, order: float) -> float:
     """What a level cost is beside costs of scaled scores."""
     # Beside scores that small any level cost looks infinite, and one that large will do.
-    return min(Scale(size=1.0 / scale.size).powered(level_cost, order), _LARGEST_COST)
+    return min(Scale(size=1.0 / scale.size).powered(level_cost, order), LARGEST_COST)
 
 
 def level_ground(
@@ -332,7 +327,7 @@ def _powered(metric: FloatArray, order: float) -> FloatArray:
     with np.errstate(over="ignore", under="ignore"):
         ground = metric_ground(metric, order)
     apart = ground[metric > 0.0]
-    if apart.size and not (apart.min() >= 1.0 / _LARGEST_COST and apart.max() <= _LARGEST_COST):
+    if apart.size and not (apart.min() >= 1.0 / LARGEST_COST and apart.max() <= LARGEST_COST):
         raise InputError(
             f"level_metric has distances from {metric[metric > 0.0].min():g} to {metric.max():g}, "
             f"whose powers of order {order:g} cannot be held; use other units, or another metric."

@@ -67,7 +67,8 @@ class NetworkMethod(Method):
         _, _, scores = evaluate(
             self.networks(visible, parts), parts.test, splits, visible.recipe(parts)
         )
-        return scores.reshape(parts.seeds.size, len(self.strengths), -1), parts
+        by_strength = scores.reshape(parts.seeds.size, len(self.strengths), -1)
+        return parts.natural(by_strength), parts
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,6 @@ def run_unit(unit: Unit) -> Entry:
     begin, cpu = time.monotonic(), time.process_time()
     with one_thread():
         scores, parts = unit.method.scores(unit.task, unit.seeds)
-    targets = parts.test.targets.double().numpy()
     runs = [
         {
             "method": unit.method.name,
@@ -114,7 +113,10 @@ def run_unit(unit: Unit) -> Entry:
             "seed": seed,
             "rows": int(parts.test.size),
             **run_metrics(
-                scores[split, k], targets[split], parts.test.layout.of_model(split), parts.loss
+                scores[split, k],
+                parts.test_targets[split],
+                parts.test.layout.of_model(split),
+                parts.loss,
             ),
         }
         for split, seed in enumerate(unit.seeds)

@@ -68,7 +68,11 @@ def _repaired(parts: Split, amounts: Sequence[float], columns: list[int]) -> Spl
         Rows(
             torch.stack(moved_inputs[name]),
             rows.targets[splits],
-            replace(rows.layout, segments=rows.layout.segments[splits]),
+            replace(
+                rows.layout,
+                segments=rows.layout.segments[splits],
+                unit=rows.layout.unit[splits] if rows.layout.unit.size else rows.layout.unit,
+            ),
         )
         for name, rows in _named(parts)
     )
@@ -80,6 +84,9 @@ def _repaired(parts: Split, amounts: Sequence[float], columns: list[int]) -> Spl
         train_rows=parts.train_rows[splits],
         validation_rows=parts.validation_rows[splits],
         test_rows=parts.test_rows[splits],
+        test_targets=parts.test_targets[splits],
+        target_mean=parts.target_mean[splits],
+        target_spread=parts.target_spread[splits],
         seeds=parts.seeds[splits],
     )
 
@@ -134,7 +141,7 @@ def plain_scores(
     network = trained_networks(parts, recipe, (0.0,), hidden)
     _, _, known = evaluate(network, parts.train, splits, recipe)
     _, _, new = evaluate(network, parts.test, splits, recipe)
-    return known, new
+    return parts.natural(known), parts.natural(new)
 
 
 def repaired_scores(parts: Split, known: FloatArray, new: FloatArray, amount: float) -> FloatArray:

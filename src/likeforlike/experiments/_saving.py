@@ -43,11 +43,14 @@ def fit_model(task: Task, method: Method, *, strength: float, seed: int = 0) -> 
     network = replace(network_method, strengths=(strength,)).networks(visible, parts)
     matrix = visible.data.inputs(with_sensitive=visible.with_sensitive).matrix[parts.train_rows[0]]
     mean, spread = input_scale(matrix)
+    *weights, last, bias = (weight[0].detach().double().numpy() for weight in network.weights)
+    # The last layer gives scores in the unit of the target.
+    weights += [last * parts.target_spread[0], parts.natural(bias[None])[0]]
     return SavedModel(
         _columns(visible),
         mean,
         spread,
-        tuple(weight[0].detach().double().numpy() for weight in network.weights),
+        tuple(weights),
         visible.data.task,
         {"method": method.name, "strength": strength, "seed": seed},
     )

@@ -1,13 +1,15 @@
 """Splits: a data set cut into training, validation and test rows, once for every seed.
 
 Rows are dealt so that every part has its share of every cell. Inputs are standardised by the
-training rows of the same seed, targets are left in their own unit.
+training rows of the same seed, and so are the targets of a regression: a network could not reach a
+salary from weights near 0, and against errors of its size no penalty would weigh anything. Scores
+are given back in the unit of the target (`Split.natural`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,8 +34,10 @@ class Split:
 
     Attributes
     ----------
-    train, validation, test : rows of s data sets.
+    train, validation, test : rows of s data sets, standardised.
     train_rows, validation_rows, test_rows : (s, n) integers, where they are in the data set.
+    test_targets : (s, n) floats, targets of the test rows in their own unit.
+    target_mean, target_spread : (s,) floats, of the training targets of a regression; else 0 and 1.
     seeds : (s,) integers.
     loss : what a network is trained for.
 
@@ -52,8 +56,21 @@ class Split:
     train_rows: IntArray
     validation_rows: IntArray
     test_rows: IntArray
+    test_targets: FloatArray
+    target_mean: FloatArray
+    target_spread: FloatArray
     seeds: IntArray
     loss: Loss
+
+    def natural(self, scores: FloatArray) -> FloatArray:
+        """Scores (s, ...) of networks in the unit of the target."""
+        if self.loss != "squared":
+            return scores
+        shape = (-1, *([1] * (scores.ndim - 1)))
+        in_unit: FloatArray = self.target_mean.reshape(shape) + (
+            self.target_spread.reshape(shape) * scores
+        )
+        return in_unit
 
 
 def split(
@@ -92,9 +109,20 @@ def split(
         for seed in seeds
     ]
     parts = [np.stack(part) for part in zip(*orders, strict=True)]
-    scales = [input_scale(matrix[rows]) for rows in parts[0]]
-    train, validation, test = (_packed(matrix, targets, layout, part, scales) for part in parts)
     loss: Loss = "logistic" if data.task == "classification" else "squared"
+    scales = [input_scale(matrix[rows]) for rows in parts[0]]
+    middle, height = np.zeros(len(seeds)), np.ones(len(seeds))
+    if loss == "squared":
+        middle, height = (
+            np.concatenate(part)
+            for part in zip(*(input_scale(targets[rows, None]) for rows in parts[0]), strict=True)
+        )
+        layout = replace(layout, unit=height)
+    wanted = [(targets[part] - middle[:, None]) / height[:, None] for part in parts]
+    train, validation, test = (
+        _packed(matrix, of_part, layout, part, scales)
+        for of_part, part in zip(wanted, parts, strict=True)
+    )
     return Split(
         train=train,
         validation=validation,
@@ -102,6 +130,9 @@ def split(
         train_rows=parts[0],
         validation_rows=parts[1],
         test_rows=parts[2],
+        test_targets=targets[parts[2]],
+        target_mean=middle,
+        target_spread=height,
         seeds=np.array(seeds, np.int64),
         loss=loss,
     )
@@ -128,6 +159,6 @@ def _packed(
     )
     return Rows(
         torch.tensor(inputs, dtype=torch.float32),
-        torch.tensor(targets[rows], dtype=torch.float32),
+        torch.tensor(targets, dtype=torch.float32),
         layout.take(rows),
     )

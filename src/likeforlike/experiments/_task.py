@@ -12,6 +12,7 @@ from likeforlike.datasets._dataset import Dataset
 from likeforlike.datasets._inputs import Encoding
 from likeforlike.experiments._split import Split, split
 from likeforlike.nn._stacked import StackedMLP
+from likeforlike.nn._table import strength_unit
 from likeforlike.nn._training import Recipe, evaluate, train
 from likeforlike.penalties import Penalty
 
@@ -75,16 +76,21 @@ def trained_networks(
 ) -> StackedMLP:
     """One network for each seed and strength, seed after seed, trained as one stack.
 
-    Networks of a seed begin with the same weights and see the same batches.
+    Networks of a seed begin with the same weights and see the same batches. Strengths are those of
+    an objective in the unit of the target.
     """
     splits = np.repeat(np.arange(parts.seeds.size), len(strengths))
+    units = np.ones(parts.seeds.size)
+    if recipe.penalty is not None:
+        order = recipe.penalty.order
+        units = np.array([strength_unit(order, spread) for spread in parts.target_spread])
     sizes = (parts.train.inputs.shape[2], *hidden, 1)
     return train(
         StackedMLP([int(seed) for seed in parts.seeds[splits]], sizes),
         parts.train,
         parts.validation,
         recipe,
-        strengths=np.tile(np.asarray(strengths, dtype=np.float64), parts.seeds.size),
+        strengths=np.outer(units, np.asarray(strengths, dtype=np.float64)).ravel(),
         seeds=parts.seeds,
         splits=splits,
     ).network
@@ -97,4 +103,4 @@ def network_scores(
     splits = np.repeat(np.arange(parts.seeds.size), len(strengths))
     network = trained_networks(parts, recipe, strengths, hidden)
     _, _, scores = evaluate(network, parts.test, splits, recipe)
-    return scores.reshape(parts.seeds.size, len(strengths), -1)
+    return parts.natural(scores.reshape(parts.seeds.size, len(strengths), -1))

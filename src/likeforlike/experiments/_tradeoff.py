@@ -89,11 +89,10 @@ def repair_tradeoff(parts: Split, recipe: Recipe, amounts: Sequence[float]) -> l
 
 def _point(strength: float, scores: FloatArray, parts: Split) -> Point:
     """Measure the scores (s, n) of the test rows of all splits."""
-    targets = parts.test.targets.numpy()
     performance = np.array(
         [
             predictive_performance(of_split, wanted, parts.loss)
-            for of_split, wanted in zip(scores, targets, strict=True)
+            for of_split, wanted in zip(scores, parts.test_targets, strict=True)
         ]
     )
     squares = tuple(

@@ -116,7 +116,9 @@ def fit_network(
     ready = prepare(
         table, recipe.loss, validation_fraction, seed, limit_fraction=share, device=device
     )
-    unit = 1.0 if recipe.penalty is None else strength_unit(recipe.penalty.order, ready.scale)
+    unit = 1.0
+    if recipe.penalty is not None:
+        unit = strength_unit(recipe.penalty.order, ready.scale.target_spread)
 
     def stack(members: int) -> StackedMLP:
         if module is None:

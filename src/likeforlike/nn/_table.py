@@ -2,12 +2,13 @@
 
 Inputs are standardised, and so is the target of a regression. The objective is that of the target
 in its own unit: with y = μ + σ y', squared errors carry σ² and a penalty of order p carries σ^p, so
-a strength is multiplied by σ^{p-2} inside (`strength_unit`).
+a strength is multiplied by σ^{p-2} inside (`strength_unit`), and constants of a penalty in the unit
+of costs are divided by σ^p (`Layout.unit`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -151,12 +152,12 @@ def _held_rows(table: Table) -> HeldRows | None:
     return HeldRows(table.layout, table.penalised)
 
 
-def strength_unit(order: float, scale: Scale) -> float:
+def strength_unit(order: float, target_spread: float) -> float:
     """What a strength is multiplied by inside, σ^{p-2}."""
-    unit = ScoreScale(size=scale.target_spread).powered(1.0, order - 2.0)
+    unit = ScoreScale(size=target_spread).powered(1.0, order - 2.0)
     if not 0.0 < unit < np.inf:
         raise InputError(
-            f"y has the spread {scale.target_spread:g}, with which a penalty of order {order:g} "
+            f"y has the spread {target_spread:g}, with which a penalty of order {order:g} "
             "cannot be held; scale y."
         )
     return unit
@@ -205,5 +206,6 @@ def _tensors(
     if table.weight is not None:
         weight = torch.tensor(unit_weights(table.weight), dtype=dtype)[None]
     layout = Layout.single(size) if table.penalised is None else table.penalised
+    layout = replace(layout, unit=np.array([scale.target_spread]))
     placed = None if weight is None else weight.to(device)
     return Rows(inputs[None].to(device), wanted[None].to(device), layout, placed)

@@ -28,12 +28,11 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.disparity._cdd_wass import (
+    LARGEST_COST,
     LevelMetric,
     check_level_cost,
     check_reg,
     level_ground,
-    scaled_level_cost,
-    scaled_reg,
 )
 from likeforlike.disparity._distances import check_cost_order
 from likeforlike.errors import InputError
@@ -51,7 +50,7 @@ from likeforlike.transport._entropic import entropic_flow, entropic_pair
 from likeforlike.transport._level_cost import level_cost_factor
 from likeforlike.transport._outer import cheapest_flow
 from likeforlike.transport._pairs import add_pair, row_slopes
-from likeforlike.transport._rows import Stack, mass_of, sorted_atoms
+from likeforlike.transport._rows import Stack, mass_of, of_model, sorted_atoms
 from likeforlike.transport._scale import Scale, balanced
 from likeforlike.transport._threads import over_models
 
@@ -62,20 +61,21 @@ class _Problem(NamedTuple):
     Attributes
     ----------
     ground : (K, K) ground cost between levels.
-    level_cost, factor : C, or nan for factor * R^p with R the reach of the scores.
+    level_cost, factor : C of every model (1,) or (m,), or nan for factor * R^p with R the reach of
+        the scores.
     keep : whether those who can stay in a level do.
     change : whether those count who cannot.
     order : p.
-    reg : strength of the entropic term, or 0.
+    reg : strength of the entropic term for every model (1,) or (m,), or 0.
     """
 
     ground: FloatArray
-    level_cost: float
+    level_cost: FloatArray
     factor: float
     keep: bool
     change: bool
     order: float
-    reg: float
+    reg: FloatArray
 
 
 class _Sides(NamedTuple):
@@ -174,11 +174,12 @@ def _entropic_between_groups(
     sides: _Sides,
     problem: _Problem,
     level_cost: float,
+    reg: float,
     weight: float,
     slopes: FloatArray,
 ) -> float:
     """The same with both stages entropic, as in Algorithm 1 of the paper."""
-    size, order, reg = problem.ground.shape[0], problem.order, problem.reg
+    size, order = problem.ground.shape[0], problem.order
     supply, demand = np.empty(size), np.empty(size)
     keep = problem.keep and not problem.change
     whole, _, stay = _staying(packed.totals, sides, keep, supply, demand)
@@ -242,6 +243,15 @@ def _reach(scores: FloatArray) -> float:
 
 
 @compiled
+def _level_cost(problem: _Problem, stack: Stack, k: int) -> float:
+    """C of model k."""
+    cost = of_model(problem.level_cost, k)
+    if np.isnan(cost):
+        return float(problem.factor * _reach(stack.scores[k]) ** problem.order)
+    return cost
+
+
+@compiled
 def _group_shares(totals: FloatArray, n_groups: int) -> FloatArray:
     """Weight (G, G) of each pair of groups a < b, ω_a ω_b / Σ ω_a ω_b; 0 elsewhere."""
     of_group = moderate_mass(group_mass(totals, n_groups))
@@ -257,9 +267,7 @@ def _bicausal(stack: Stack, problem: _Problem, first: int, last: int) -> None:
     """Fill in values and gradients of some models."""
     for k in range(first, last):
         packed, rows, atom_of = sorted_atoms(stack, k)
-        cost = problem.level_cost
-        if np.isnan(cost):
-            cost = problem.factor * _reach(stack.scores[k]) ** problem.order
+        cost = _level_cost(problem, stack, k)
         shares = _group_shares(packed.totals, stack.n_groups)
         slopes, value = np.zeros(packed.values.size), 0.0
         for g in range(stack.n_groups):
@@ -276,9 +284,7 @@ def _entropic_bicausal(stack: Stack, problem: _Problem, first: int, last: int) -
     """The same by entropic transport."""
     for k in range(first, last):
         packed, rows, atom_of = sorted_atoms(stack, k)
-        cost = problem.level_cost
-        if np.isnan(cost):
-            cost = problem.factor * _reach(stack.scores[k]) ** problem.order
+        cost, reg = _level_cost(problem, stack, k), of_model(problem.reg, k)
         shares = _group_shares(packed.totals, stack.n_groups)
         slopes, value = np.zeros(packed.values.size), 0.0
         for g in range(stack.n_groups):
@@ -286,7 +292,7 @@ def _entropic_bicausal(stack: Stack, problem: _Problem, first: int, last: int) -
                 share, sides = shares[g, h], _Sides(g, h, stack.n_groups)
                 if share > 0.0:
                     value += share * _entropic_between_groups(
-                        packed, sides, problem, cost, share, slopes
+                        packed, sides, problem, cost, reg, share, slopes
                     )
         stack.values[k] = value
         row_slopes(slopes, packed.mass, atom_of, rows, mass_of(stack, k), stack.gradients[k])
@@ -332,14 +338,18 @@ def bicausal(
 
     def evaluate(scaled: FloatArray, rows: Layout, scale: Scale) -> tuple[FloatArray, FloatArray]:
         stack = rows.stack(scaled)
+        cost = np.full(1, np.nan)
+        if level_cost is not None:
+            # For scores that small any level cost looks infinite, and one that large will do.
+            cost = np.minimum(rows.in_own_unit(level_cost, scale, order), LARGEST_COST)
         problem = _Problem(
             ground.cost,
-            np.nan if level_cost is None else scaled_level_cost(level_cost, scale, order),
+            cost,
             ground.factor,
             level_cost is None and ground.safe,
             off_diagonal,
             float(order),
-            scaled_reg(reg, scale, order),
+            rows.in_own_unit(reg, scale, order),
         )
         kernel, size = _bicausal, scaled.shape[1] * len(layout.levels)
         if reg > 0.0:

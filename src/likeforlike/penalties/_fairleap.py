@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray, is_one_of, real
-from likeforlike.disparity._cdd_wass import check_reg, scaled_reg
+from likeforlike.disparity._cdd_wass import check_reg
 from likeforlike.disparity._distances import check_cost_order
 from likeforlike.disparity._measures import MEASURES, Measure, MeasureName
 from likeforlike.errors import InputError
@@ -33,7 +33,7 @@ from likeforlike.penalties._penalty import Penalty, evaluated, group_shares
 from likeforlike.transport._compiled import compiled
 from likeforlike.transport._entropic import entropic_pair
 from likeforlike.transport._pairs import add_pair, row_slopes
-from likeforlike.transport._rows import Stack, mass_of, sorted_atoms
+from likeforlike.transport._rows import Stack, mass_of, of_model, sorted_atoms
 from likeforlike.transport._scale import Scale, moderate, weight_factor
 from likeforlike.transport._threads import over_models
 
@@ -136,12 +136,12 @@ def _levelwise(stack: Stack, measure: _Measure, order: float, first: int, last: 
 
 @compiled
 def _entropic_levelwise(
-    stack: Stack, measure: _Measure, order: float, reg: float, first: int, last: int
+    stack: Stack, measure: _Measure, order: float, regs: FloatArray, first: int, last: int
 ) -> None:
     """The same by entropic transport."""
     for k in range(first, last):
         packed, rows, atom_of = sorted_atoms(stack, k)
-        slopes, value = np.zeros(packed.values.size), 0.0
+        slopes, value, reg = np.zeros(packed.values.size), 0.0, of_model(regs, k)
         segments, shares = _pairs(packed.totals, stack.n_levels, stack.n_groups, measure)
         for pair in range(shares.size):
             left, right = segments[pair]
@@ -171,8 +171,8 @@ def levelwise(
         if reg == 0.0:
             over_models(partial(_levelwise, stack, numbered, float(order)), *scaled.shape)
         else:
-            blur = scaled_reg(reg, scale, order)
-            kernel = partial(_entropic_levelwise, stack, numbered, float(order), blur)
+            regs = rows.in_own_unit(reg, scale, order)
+            kernel = partial(_entropic_levelwise, stack, numbered, float(order), regs)
             over_models(kernel, len(scaled), scaled.shape[1] ** 2)
         return stack.values, stack.gradients
 

@@ -14,7 +14,7 @@ from likeforlike.disparity._columns import Codes, Column, encode, weights
 from likeforlike.errors import InputError
 from likeforlike.penalties._soft_groups import SoftGroups
 from likeforlike.transport._rows import Stack
-from likeforlike.transport._scale import moderate
+from likeforlike.transport._scale import Scale, moderate
 
 
 class NothingToCompare(InputError):  # noqa: N818
@@ -38,6 +38,8 @@ class Layout:
         `segments` then say the level only.
     copies : how many times each row is there, one after the other in all that rows have: once, or
         once a group where soft groups were worked out (`in_copies`).
+    unit : (s,) positive floats, or (0,) for 1: scores are given in units of so much. Constants of a
+        penalty that have a unit, a level cost or an entropic term, are those of scores times this.
 
     Examples
     --------
@@ -54,6 +56,7 @@ class Layout:
     away: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     share: FloatArray = field(default_factory=lambda: np.empty((0, 0, 0)))
     copies: int = 1
+    unit: FloatArray = field(default_factory=lambda: np.empty(0))
 
     @classmethod
     def of_rows(
@@ -130,11 +133,22 @@ class Layout:
     def of_model(self, k: int) -> Layout:
         """Layout of the rows that model k of a stack sees."""
         place = min(k, len(self.segments) - 1)
-        return self._each(lambda values: values[place : place + 1])
+        part = self._each(lambda values: values[place : place + 1])
+        return replace(part, unit=self.unit[place : place + 1])
 
     def for_members(self, splits: IntArray) -> Layout:
         """Layout for m models of which model k sees the rows of split `splits[k]`."""
-        return self if len(self.segments) == 1 else self._each(lambda values: values[splits])
+        if len(self.segments) == 1:
+            return self
+        each = self._each(lambda values: values[splits])
+        return replace(each, unit=self.unit[splits] if self.unit.size else self.unit)
+
+    def in_own_unit(self, constant: float, scale: Scale, order: float) -> FloatArray:
+        """A constant in the unit of costs of this order, for scores as given and scaled, (s,)."""
+        units = self.unit if self.unit.size else np.ones(1)
+        return np.array(
+            [Scale(size=1.0 / (scale.size * unit)).powered(constant, order) for unit in units]
+        )
 
     def take(self, rows: IntArray) -> Layout:
         """Layout of some rows: (n',) integers for all models, or (s, n') for each its own."""

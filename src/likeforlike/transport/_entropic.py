@@ -322,12 +322,6 @@ def _start_on_the_line(
 
 
 @compiled
-def _positive(mass: FloatArray) -> FloatArray:
-    """Where mass is positive."""
-    return np.flatnonzero(mass > 0.0)
-
-
-@compiled
 def entropic_pair(
     packed: Packed,
     left: int,

@@ -38,6 +38,12 @@ class Stack(NamedTuple):
 
 
 @compiled
+def of_model(constants: FloatArray, k: int) -> float:
+    """What model k has of constants (m,), or (1,) where all have the same. A kernel."""
+    return float(constants[min(k, constants.size - 1)])
+
+
+@compiled
 def mass_of(stack: Stack, k: int) -> FloatArray:
     """Mass of the rows of model k, empty if they all count one. A kernel."""
     return stack.mass[min(k, stack.mass.shape[0] - 1)] if stack.mass.size else np.empty(0)
