@@ -1,6 +1,7 @@
 """Entropic transport against POT, and its exact limit. Gradients are with those of penalties."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -9,11 +10,12 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.penalties import Layout
 from likeforlike.transport import discrete_ground, metric_ground, nested_transport
 from likeforlike.transport._atoms import Atoms, atoms_of_rows
 from likeforlike.transport._entropic import entropic_costs, entropic_flow
 from likeforlike.transport._sorting import sort_rows
-from tests.oracles import normalised, transport_cost
+from tests.oracles import normalised, slopes, transport_cost
 
 Sample = tuple[FloatArray, FloatArray]
 
@@ -70,7 +72,7 @@ def test_scores_of_any_shape_have_a_plan() -> None:
     draws: list[Callable[[int], FloatArray]] = [
         lambda size: rng.lognormal(0.0, 2.0, size),
         rng.standard_cauchy,
-        lambda size: (rng.random(size) < 0.3) * 1.0,
+        lambda size: (rng.random(size) < 0.3).astype(np.float64),
         lambda size: rng.random(size) * 1e-6,
     ]
     for k in range(200):
@@ -137,6 +139,12 @@ def test_algorithm_1_equals_a_nested_loop_of_pot(level_cost: float, reg: float) 
     assert penalty.value_and_grad(scores, sides, levels)[0] == pytest.approx(
         found.excess, abs=1e-12
     )
+    least = found.value - found.excess
+    rooted = replace(penalty, root=True)
+    value, gradient = rooted.value_and_grad(scores, sides, levels)
+    assert value + least**0.5 == pytest.approx(found.root, abs=1e-10)
+    expected = slopes(lambda at: rooted.value_and_grad(at, sides, levels)[0], scores, 1e-6)
+    np.testing.assert_allclose(gradient, expected, atol=1e-6)
 
 
 def test_fairleap_by_entropic_costs_equals_pot_level_by_level() -> None:
@@ -162,12 +170,12 @@ def test_reg_of_a_thousandth_is_within_one_per_cent_of_exact(seed: int) -> None:
         (lfl.FairLeap.paper(reg=1e-3), lfl.FairLeap.paper()),
         (lfl.WassersteinPenalty.paper(reg=1e-3), lfl.WassersteinPenalty.paper()),
     ):
-        wanted, slopes = exact.value_and_grad(scores, sides, levels)
+        wanted, slope = exact.value_and_grad(scores, sides, levels)
         found, gradient = blurred.value_and_grad(scores, sides, levels)
         assert found == pytest.approx(wanted, rel=0.01)
         np.testing.assert_allclose(gradient.sum(), 0.0, atol=1e-9)
         if exact.order == 2.0:
-            np.testing.assert_allclose(gradient, slopes, atol=0.1 * np.abs(slopes).max())
+            np.testing.assert_allclose(gradient, slope, atol=0.1 * np.abs(slope).max())
 
 
 def atoms_of(scores: FloatArray, sides: IntArray, levels: IntArray, n_levels: int) -> Atoms:
@@ -207,10 +215,44 @@ def test_reg_must_be_a_finite_number(reg: float) -> None:
             penalty(reg=reg)
 
 
+def test_root_needs_two_groups_and_a_level_cost() -> None:
+    three = [0.1, 0.2, 0.3], [0, 1, 2]
+    with pytest.raises(lfl.InputError, match="root=True needs two groups and a level_cost"):
+        lfl.FairBiT.paper(root=True).value_and_grad(*three)
+    with pytest.raises(lfl.InputError, match="root=True needs two groups and a level_cost"):
+        lfl.FairBiT(root=True).value_and_grad([0.1, 0.2], [0, 1])
+    with pytest.raises(lfl.InputError, match="bends without bound"):
+        lfl.FairBiT.paper(root=True).curvature(np.array([0.1, 0.2]), Layout.of_rows([0, 1]))
+
+
+def test_equal_scores_cost_nothing_under_the_root() -> None:
+    _, sides, levels = table(7)
+    value, gradient = lfl.FairBiT.paper(root=True).value_and_grad(np.ones(40), sides, levels)
+    assert value == pytest.approx(0.0, abs=1e-12)
+    assert not gradient.any()
+
+
+def test_constants_are_in_the_unit_of_the_target() -> None:
+    """C and reg are those of scores times the unit of a layout."""
+    scores, sides, levels = table(8)
+    layout = Layout.of_rows(sides, levels)
+    scaled = replace(layout, unit=np.array([10.0]))
+    for penalty in (
+        lfl.FairBiT.paper(),
+        lfl.FairBiT.paper(reg=0.05),
+        lfl.FairBiT.paper(reg=0.05, root=True),
+        lfl.FairLeap.paper(reg=0.05),
+    ):
+        wanted, slope = penalty.stacked(scores[None], layout)
+        found, gradient = penalty.stacked(scores[None] / 10.0, scaled)
+        assert found * 10.0**penalty.degree == pytest.approx(wanted, rel=1e-9)
+        np.testing.assert_allclose(gradient * 10.0 ** (penalty.degree - 1.0), slope, atol=1e-9)
+
+
 def test_entropic_values_keep_the_unit_of_scores() -> None:
     scores, sides, levels = table(6)
-    small, slopes = lfl.FairLeap(reg=0.05).value_and_grad(scores, sides, levels)
+    small, slope = lfl.FairLeap(reg=0.05).value_and_grad(scores, sides, levels)
     for unit in (1e3, 1e-90):
         large, grown = lfl.FairLeap(reg=0.05 * unit**2).value_and_grad(unit * scores, sides, levels)
         assert large == pytest.approx(small * unit**2, rel=1e-9)
-        np.testing.assert_allclose(grown, unit * slopes, rtol=1e-6, atol=1e-12 * unit)
+        np.testing.assert_allclose(grown, unit * slope, rtol=1e-6, atol=1e-12 * unit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -59,7 +59,12 @@ class Task:
     def recipe(
         self, parts: Split, penalty: Penalty | None = None, *, penalty_rows: int | None = 4096
     ) -> Recipe:
-        """How networks are trained on `parts`, with a `penalty` (and `penalty_rows`) or without."""
+        """How networks are trained on `parts`, with a `penalty` (and `penalty_rows`) or without.
+
+        An entropic penalty takes O(n²), so its value on validation rows is a mean over blocks of
+        the size of a batch.
+        """
+        entropic = getattr(penalty, "reg", 0.0) > 0.0
         return Recipe(
             loss=parts.loss,
             penalty=penalty,
@@ -68,6 +73,7 @@ class Task:
             patience=self.patience,
             batch_size=self.batch_size,
             penalty_rows=penalty_rows,
+            validation_rows=self.batch_size if entropic else None,
         )
 
 
@@ -82,8 +88,8 @@ def trained_networks(
     splits = np.repeat(np.arange(parts.seeds.size), len(strengths))
     units = np.ones(parts.seeds.size)
     if recipe.penalty is not None:
-        order = recipe.penalty.order
-        units = np.array([strength_unit(order, spread) for spread in parts.target_spread])
+        degree = recipe.penalty.degree
+        units = np.array([strength_unit(degree, spread) for spread in parts.target_spread])
     sizes = (parts.train.inputs.shape[2], *hidden, 1)
     return train(
         StackedMLP([int(seed) for seed in parts.seeds[splits]], sizes),
@@ -102,5 +108,5 @@ def network_scores(
     """Scores of the test rows, shape (s, k, n), of one network for each seed and strength."""
     splits = np.repeat(np.arange(parts.seeds.size), len(strengths))
     network = trained_networks(parts, recipe, strengths, hidden)
-    _, _, scores = evaluate(network, parts.test, splits, recipe)
+    _, _, scores = evaluate(network, parts.test, splits, replace(recipe, penalty=None))
     return parts.natural(scores.reshape(parts.seeds.size, len(strengths), -1))

@@ -118,7 +118,7 @@ def fit_network(
     )
     unit = 1.0
     if recipe.penalty is not None:
-        unit = strength_unit(recipe.penalty.order, ready.scale.target_spread)
+        unit = strength_unit(recipe.penalty.degree, ready.scale.target_spread)
 
     def stack(members: int) -> StackedMLP:
         if module is None:

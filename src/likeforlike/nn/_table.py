@@ -152,12 +152,12 @@ def _held_rows(table: Table) -> HeldRows | None:
     return HeldRows(table.layout, table.penalised)
 
 
-def strength_unit(order: float, target_spread: float) -> float:
-    """What a strength is multiplied by inside, σ^{p-2}."""
-    unit = ScoreScale(size=target_spread).powered(1.0, order - 2.0)
+def strength_unit(degree: float, target_spread: float) -> float:
+    """What the strength of a penalty of this degree is multiplied by inside, σ^{p-2}."""
+    unit = ScoreScale(size=target_spread).powered(1.0, degree - 2.0)
     if not 0.0 < unit < np.inf:
         raise InputError(
-            f"y has the spread {target_spread:g}, with which a penalty of order {order:g} "
+            f"y has the spread {target_spread:g}, with which a penalty of degree {degree:g} "
             "cannot be held; scale y."
         )
     return unit

@@ -16,7 +16,7 @@ penalty may be taken without what chance alone makes of it (`stopping`). In trai
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
@@ -36,6 +36,7 @@ from likeforlike.nn._optimisers import Adam
 from likeforlike.nn._stacked import StackedMLP
 from likeforlike.nn._threads import one_thread
 from likeforlike.penalties import Penalty
+from likeforlike.penalties._even_order import even_order
 
 Stopping = Literal["plug-in", "excess"]
 """What is watched: loss + strength * V, or without what chance alone makes of V."""
@@ -58,6 +59,8 @@ class Recipe:
         what the batches do.
     stopping : what is watched on the validation rows: `"plug-in"`, loss + strength * V, as the
         paper does, or `"excess"`, the same without what chance alone makes of V.
+    validation_rows : V on the validation rows is the mean over stratified blocks of about so many;
+        `None` takes all rows at once. For penalties that take O(n²).
 
     Examples
     --------
@@ -76,9 +79,11 @@ class Recipe:
     penalty_rows: int | None = 4096
     penalty_every: int | None = None
     stopping: Stopping = "plug-in"
+    validation_rows: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("max_epochs", "patience", "batch_size", "penalty_rows", "penalty_every"):
+        counts = ("max_epochs", "patience", "batch_size", "penalty_rows", "penalty_every")
+        for name in (*counts, "validation_rows"):
             given = getattr(self, name)
             if given is not None and given < 1:
                 raise InputError(f"{name} must be at least 1, not {given!r}.")
@@ -137,17 +142,40 @@ Follow = Callable[[Epoch], None]
 
 @torch.no_grad()
 def evaluate(
-    network: StackedMLP, rows: Rows, splits: IntArray, recipe: Recipe
+    network: StackedMLP,
+    rows: Rows,
+    splits: IntArray,
+    recipe: Recipe,
+    blocks: Sequence[IntArray] | None = None,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Loss (m,), penalty (m,) and scores (m, n) or (m, n, c) of every member on all rows."""
+    """Loss (m,), penalty (m,) and scores (m, n) or (m, n, c) of every member on all rows.
+
+    With `blocks` of rows, (s, b) each, the penalty is the mean over them.
+    """
     targets, weight, layout = rows.all_but_inputs(splits)
     outputs = network.predict(rows.inputs, splits)
     loss = losses(outputs, targets, weight, recipe.loss).cpu().double().numpy()
     scores = scores_of(outputs, recipe.loss).cpu().double().numpy()
     values = np.zeros(len(scores))
-    if recipe.penalty is not None:
+    if recipe.penalty is not None and blocks is None:
         values, _ = penalise(recipe.penalty, scores, layout)
+    elif recipe.penalty is not None and blocks is not None:
+        for block in blocks:
+            which = block[splits] if len(block) > 1 else np.repeat(block, len(scores), axis=0)
+            part = np.take_along_axis(
+                scores, which.reshape(*which.shape, *[1] * (scores.ndim - 2)), 1
+            )
+            values += penalise(recipe.penalty, part, rows.layout.take(block).for_members(splits))[0]
+        values /= len(blocks)
     return loss, values, scores
+
+
+def _stratified_blocks(rows: Rows, size: int | None) -> list[IntArray] | None:
+    """Blocks (s, b) of about `size` rows that together are all rows; `None` without a size."""
+    if size is None:
+        return None
+    orders = [even_order(cells, np.random.default_rng(0)) for cells in rows.layout.strata]
+    return np.array_split(np.stack(orders), max(1, rows.size // size), axis=1)
 
 
 def train(
@@ -167,6 +195,7 @@ def train(
     chance = None
     if recipe.penalty is not None and recipe.stopping == "excess":
         chance = Chance(recipe.penalty, validation.layout)
+    blocks = _stratified_blocks(validation, recipe.validation_rows)
     keeper = Keeper(network, recipe.patience)
     curve: list[Epoch] = []
     with one_thread():
@@ -174,7 +203,7 @@ def train(
             # Who diverges is told by the objective and stops; numpy need not warn as well.
             with np.errstate(over="ignore", invalid="ignore"):
                 loop.epoch()
-                seen = loop.validate(validation, number, chance)
+                seen = loop.validate(validation, number, chance, blocks)
             curve.append(seen)
             going = keeper.look(loop.network, loop.members, seen.objective, number)
             if follow is not None:
@@ -253,9 +282,17 @@ class _Loop:
             pull = torch.from_numpy(gradient * strength).to(outputs)
         self._adam.step(back(output_slopes(outputs, targets, weight, loss, pull)))
 
-    def validate(self, validation: Rows, number: int, chance: Chance | None) -> Epoch:
+    def validate(
+        self,
+        validation: Rows,
+        number: int,
+        chance: Chance | None,
+        blocks: Sequence[IntArray] | None,
+    ) -> Epoch:
         """Loss, penalty and objective on the validation rows."""
-        loss, values, scores = evaluate(self.network, validation, self._splits, self._recipe)
+        loss, values, scores = evaluate(
+            self.network, validation, self._splits, self._recipe, blocks
+        )
         excess = values if chance is None else values - chance(scores, self._splits)
         objective = loss + self._strengths[:, 0] * excess
         return Epoch(number, self.members, loss, values, objective)

@@ -48,6 +48,7 @@ from likeforlike.transport._atoms import Packed
 from likeforlike.transport._compiled import compiled
 from likeforlike.transport._entropic import entropic_flow, entropic_pair
 from likeforlike.transport._level_cost import level_cost_factor
+from likeforlike.transport._nested import least_level_transport
 from likeforlike.transport._outer import cheapest_flow
 from likeforlike.transport._pairs import add_pair, row_slopes
 from likeforlike.transport._rows import Stack, mass_of, of_model, sorted_atoms
@@ -298,6 +299,13 @@ def _entropic_bicausal(stack: Stack, problem: _Problem, first: int, last: int) -
         row_slopes(slopes, packed.mass, atom_of, rows, mass_of(stack, k), stack.gradients[k])
 
 
+def _level_shares(layout: Layout) -> tuple[FloatArray, FloatArray]:
+    """Shares (K,) of the levels in each of two groups."""
+    mass = layout.cell_mass()
+    left, right = (mass / np.maximum(mass.sum(axis=0), np.finfo(float).tiny)).T
+    return np.ascontiguousarray(left), np.ascontiguousarray(right)
+
+
 class Ground(NamedTuple):
     """Cost between levels (K, K), and which level cost to take with it (`level_cost_factor`)."""
 
@@ -376,6 +384,8 @@ class FairBiT(Penalty):
         given, or where the metric has no safe one.
     reg : 0 is exact. Above 0 both stages are entropic, as in Algorithm 1 of the paper: for
         comparison with it, since the blur rewards scores that do not vary at all.
+    root : whether to take the p-th root of the whole distance, the change of levels included, as
+        Algorithm 1 returns it, less what it is for equal scores. For two groups.
 
     References
     ----------
@@ -396,6 +406,7 @@ class FairBiT(Penalty):
     level_cost: float | None = None
     off_diagonal: bool | None = None
     reg: float = 0.0
+    root: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", check_cost_order(self.order))
@@ -403,13 +414,18 @@ class FairBiT(Penalty):
         object.__setattr__(self, "level_cost", check_level_cost(self.level_cost))
 
     @classmethod
-    def paper(cls, *, reg: float = 0.0) -> FairBiT:
-        """The paper's settings: p = 2, levels numbered, |l - l'|², C = 1, un-rooted.
+    def paper(cls, *, reg: float = 0.0, root: bool = False) -> FairBiT:
+        """The paper's settings: p = 2, levels numbered, |l - l'|², C = 1.
 
         The paper trains with entropic costs and does not say how strong the entropic term is: give
-        `reg`.
+        `reg`. It defines the distance without a root, and its Algorithm 1 returns the root.
         """
-        return cls(order=2.0, level_metric="ordinal", level_cost=1.0, off_diagonal=True, reg=reg)
+        return cls(2.0, "ordinal", 1.0, off_diagonal=True, reg=reg, root=root)
+
+    @property
+    def degree(self) -> float:
+        """1 for the root, else p."""
+        return 1.0 if self.root else self.order
 
     def at_parity(self, layout: Layout, rng: np.random.Generator) -> Layout | None:
         """Rows whose groups differ by chance alone inside their levels.
@@ -426,7 +442,7 @@ class FairBiT(Penalty):
     def stacked(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
         """Values (m,) and gradients (m, n) of the scores (m, n) of m models on rows of a layout."""
         ground = ground_between(self.level_metric, layout.levels, self.order)
-        return bicausal(
+        values, gradients = bicausal(
             scores,
             layout,
             ground,
@@ -435,6 +451,32 @@ class FairBiT(Penalty):
             off_diagonal=self._everybody(layout),
             reg=self.reg,
         )
+        return self._rooted(values, gradients, layout, ground) if self.root else (values, gradients)
+
+    def _rooted(
+        self, values: FloatArray, gradients: FloatArray, layout: Layout, ground: Ground
+    ) -> tuple[FloatArray, FloatArray]:
+        """From V to (V + C least)^{1/p} - (C least)^{1/p}, and its gradient; 0 where both are."""
+        if len(layout.groups) != 2 or self.level_cost is None:
+            raise InputError("root=True needs two groups and a level_cost.")
+        shares = [_level_shares(layout.of_model(k)) for k in range(len(layout.segments))]
+        least = np.array([least_level_transport(*of_split, ground.cost) for of_split in shares])
+        levels = layout.in_own_unit(self.level_cost, Scale(), self.order) * least
+        whole = values + levels
+        root = whole ** (1.0 / self.order)
+        factor = np.divide(root, self.order * whole, out=np.zeros(len(whole)), where=whole > 0.0)
+        return root - levels ** (1.0 / self.order), gradients * factor[:, None]
+
+    def curvature(self, scores: FloatArray, layout: Layout) -> FloatArray:
+        """A diagonal (n,) that bounds the second derivative; the root has none.
+
+        Parameters
+        ----------
+        scores, layout : as for every penalty.
+        """
+        if self.root:
+            raise InputError("root=True bends without bound, and trees need one; leave it out.")
+        return super().curvature(scores, layout)
 
     def moved(self, layout: Layout) -> FloatArray:
         """Mass that the plan moves to or from each row of a layout, shape (n,).

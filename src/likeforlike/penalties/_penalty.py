@@ -96,6 +96,11 @@ class Penalty(ABC):
 
     order: float
 
+    @property
+    def degree(self) -> float:
+        """With scores twice as large the value is 2^degree times as large: p, but for roots."""
+        return self.order
+
     @abstractmethod
     def stacked(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
         """Values (m,) and gradients (m, n) of the scores (m, n) of m models on rows of a layout."""
