@@ -55,6 +55,9 @@ from likeforlike.transport._rows import Stack, mass_of, of_model, sorted_atoms
 from likeforlike.transport._scale import Scale, balanced
 from likeforlike.transport._threads import over_models
 
+# Mass that is moved between two levels below this makes no difference to the value.
+_NOT_MOVED = 1e-14
+
 
 class _Problem(NamedTuple):
     """What is solved between two groups.
@@ -170,6 +173,29 @@ def _between_groups(
 
 
 @compiled
+def _entropic_inside_levels(
+    packed: Packed,
+    sides: _Sides,
+    problem: _Problem,
+    reg: float,
+    weight: float,
+    slopes: FloatArray,
+) -> float:
+    """Σ_l min(p_0(l), p_1(l)) V(l), the entropic costs of those who stay in their level."""
+    size, value = problem.ground.shape[0], 0.0
+    supply, demand = np.empty(size), np.empty(size)
+    whole, _, stay = _staying(packed.totals, sides, True, supply, demand)
+    for i in range(size):
+        if stay[i] > 0.0:
+            left, right = i * sides.n_groups + sides.left, i * sides.n_groups + sides.right
+            share = stay[i] / whole
+            value += share * entropic_pair(
+                packed, left, right, problem.order, reg, weight * share, slopes, slopes
+            )
+    return value
+
+
+@compiled
 def _entropic_between_groups(
     packed: Packed,
     sides: _Sides,
@@ -182,45 +208,71 @@ def _entropic_between_groups(
     """The same with both stages entropic, as in Algorithm 1 of the paper."""
     size, order = problem.ground.shape[0], problem.order
     supply, demand = np.empty(size), np.empty(size)
-    keep = problem.keep and not problem.change
-    whole, _, stay = _staying(packed.totals, sides, keep, supply, demand)
-    if keep:
-        value = 0.0
-        for i in range(size):
-            if stay[i] > 0.0:
-                left, right = i * sides.n_groups + sides.left, i * sides.n_groups + sides.right
-                share, each = stay[i] / whole, weight * stay[i] / whole
-                value += share * entropic_pair(
-                    packed, left, right, order, reg, each, slopes, slopes
-                )
-        return value
-    # Atoms of the left side have a line for each level of the right one, and the other way round.
-    inner = np.zeros((size, packed.values.size))
+    whole, _, _ = _staying(packed.totals, sides, False, supply, demand)
     sources, targets = _positive(supply), _positive(demand)
     shape = sources.size, targets.size
     cost, levels, outer = np.empty(shape), np.empty(shape), np.empty(shape)
     share_left, share_right = np.empty(sources.size), np.empty(targets.size)
+    none, solved = np.empty(0), np.zeros(shape, np.int64)
     for i, at in enumerate(sources):
         share_left[i] = supply[at] / whole
         for j, to in enumerate(targets):
             share_right[j] = demand[to] / whole
             left, right = at * sides.n_groups + sides.left, to * sides.n_groups + sides.right
             levels[i, j] = level_cost * problem.ground[at, to]
-            cost[i, j] = levels[i, j] + entropic_pair(
-                packed, left, right, order, reg, 1.0, inner[to], inner[at]
-            )
+            cost[i, j] = levels[i, j] + add_pair(packed, left, right, order, 0.0, none)
+    # Exact costs are below entropic ones, so what is not worth moving at them never is.
+    inner = np.zeros((size, packed.values.size))
     moves = entropic_flow(share_left, share_right, cost, reg, outer)
+    while _blur_moves(
+        packed, sides, problem, reg, moves, sources, targets, levels, cost, solved, inner
+    ):
+        moves = entropic_flow(share_left, share_right, cost, reg, outer)
     least = cheapest_flow(share_left, share_right, levels)
     value = 0.0
     for i, at in enumerate(sources):
         for j, to in enumerate(targets):
             value += moves[i, j] * cost[i, j] - least[i, j] * levels[i, j]
+            if not solved[i, j]:
+                continue
             left, right = at * sides.n_groups + sides.left, to * sides.n_groups + sides.right
             for atom in range(packed.offsets[left], packed.offsets[left + 1]):
                 slopes[atom] += weight * outer[i, j] * inner[to, atom]
             for atom in range(packed.offsets[right], packed.offsets[right + 1]):
                 slopes[atom] += weight * outer[i, j] * inner[at, atom]
     return float(value)
+
+
+@compiled
+def _blur_moves(
+    packed: Packed,
+    sides: _Sides,
+    problem: _Problem,
+    reg: float,
+    moves: FloatArray,
+    sources: IntArray,
+    targets: IntArray,
+    levels: FloatArray,
+    cost: FloatArray,
+    solved: IntArray,
+    inner: FloatArray,
+) -> bool:
+    """Put entropic costs in the place of exact ones wherever mass is moved; whether any was new.
+
+    Slopes go to `inner` (K, atoms): atoms of the left side have a line for each level of the right
+    one, and the other way round.
+    """
+    new = False
+    for i, at in enumerate(sources):
+        for j, to in enumerate(targets):
+            if not solved[i, j] and moves[i, j] > _NOT_MOVED:
+                left, right = at * sides.n_groups + sides.left, to * sides.n_groups + sides.right
+                cost[i, j] = levels[i, j] + entropic_pair(
+                    packed, left, right, problem.order, reg, 1.0, inner[to], inner[at]
+                )
+                solved[i, j] = 1
+                new = True
+    return new
 
 
 @compiled
@@ -291,7 +343,11 @@ def _entropic_bicausal(stack: Stack, problem: _Problem, first: int, last: int) -
         for g in range(stack.n_groups):
             for h in range(g + 1, stack.n_groups):
                 share, sides = shares[g, h], _Sides(g, h, stack.n_groups)
-                if share > 0.0:
+                if share > 0.0 and problem.keep and not problem.change:
+                    value += share * _entropic_inside_levels(
+                        packed, sides, problem, reg, share, slopes
+                    )
+                elif share > 0.0:
                     value += share * _entropic_between_groups(
                         packed, sides, problem, cost, reg, share, slopes
                     )

@@ -42,8 +42,10 @@ from likeforlike.transport._threads import in_parts
 _TOLERANCE = 1e-12
 # ... and above which it has not been found after all rounds.
 _FAILED = 1e-7
+# A plan is made anew of its potentials when they have gone so far, in units of reg.
+_FAR = 30.0
 # Rounds of sweeps or of a Newton step, and sweeps in a round of sweeps.
-_ROUNDS, _SWEEPS = 1000, 10
+_ROUNDS, _SWEEPS = 1000, 8
 
 
 @compiled
@@ -149,54 +151,51 @@ def _solve_marginals(
 
 
 @compiled
-def _sweep(
-    plan: FloatArray, source: FloatArray, target: FloatArray, x: FloatArray, y: FloatArray
-) -> None:
-    """Scale rows by x so that they sum to the source, then columns by y to the target."""
-    sums = np.zeros(y.size)
-    for i in range(x.size):
-        x[i] = source[i] / _dot(plan[i], y)
-        for j in range(y.size):
-            sums[j] += plan[i, j] * x[i]
+def _rescale(
+    plan: FloatArray, x: FloatArray, y: FloatArray, f: FloatArray, g: FloatArray, reg: float
+) -> float:
+    """Multiply rows of the plan by x and columns by y, and let the potentials follow.
+
+    Says how far they went, in units of `reg`.
+    """
+    farthest = 0.0
     for j in range(y.size):
-        y[j] = target[j] / sums[j]
+        step = np.log(y[j])
+        g[j] += reg * step
+        farthest = max(farthest, abs(step))
+    for i in range(x.size):
+        step = np.log(x[i])
+        f[i] += reg * step
+        farthest = max(farthest, abs(step))
+        for j in range(y.size):
+            plan[i, j] *= x[i] * y[j]
+    return farthest
 
 
 @compiled
-def _scale(
-    cost: FloatArray,
+def _sweep(
+    plan: FloatArray,
     source: FloatArray,
     target: FloatArray,
     f: FloatArray,
     g: FloatArray,
     reg: float,
-    sweeps: int,
-    plan: FloatArray,
-    rows: FloatArray,
+    times: int,
 ) -> float:
-    """Make the plan of the potentials and sweep over it; fills in plan, row sums and potentials.
-
-    Columns then sum to the target; the error Σ |row sums - source| is returned.
-    """
-    x, y = np.empty(source.size), np.empty(target.size)
+    """Scale rows to the source and then columns to the target, so many times."""
+    x, y, sums = np.empty(source.size), np.empty(target.size), np.empty(target.size)
     for j in range(target.size):
         y[j] = 1.0
-    for i in range(source.size):
+    for _ in range(times):
         for j in range(target.size):
-            plan[i, j] = np.exp((f[i] + g[j] - cost[i, j]) / reg)
-    for _ in range(sweeps):
-        _sweep(plan, source, target, x, y)
-    error = 0.0
-    for i in range(source.size):
-        f[i] += reg * np.log(x[i])
-        rows[i] = 0.0
+            sums[j] = 0.0
+        for i in range(source.size):
+            x[i] = source[i] / _dot(plan[i], y)
+            for j in range(target.size):
+                sums[j] += plan[i, j] * x[i]
         for j in range(target.size):
-            plan[i, j] *= x[i] * y[j]
-            rows[i] += plan[i, j]
-        error += abs(rows[i] - source[i])
-    for j in range(target.size):
-        g[j] += reg * np.log(y[j])
-    return error
+            y[j] = target[j] / sums[j]
+    return _rescale(plan, x, y, f, g, reg)
 
 
 @compiled
@@ -209,7 +208,7 @@ def _step(
     g: FloatArray,
     reg: float,
     accuracy: float,
-) -> None:
+) -> float:
     """Newton's step of the potentials, shortened to `reg` where it is longer."""
     lacking, none = np.empty(f.size), np.zeros(g.size)
     by_row, by_column = np.empty(f.size), np.empty(g.size)
@@ -218,9 +217,22 @@ def _step(
     _solve_marginals(plan, rows, target, lacking, none, accuracy, by_row, by_column)
     longest = max(1.0, _largest(by_row), _largest(by_column))
     for i in range(f.size):
-        f[i] += reg / longest * by_row[i]
+        by_row[i] = np.exp(by_row[i] / longest)
     for j in range(g.size):
-        g[j] += reg / longest * by_column[j]
+        by_column[j] = np.exp(by_column[j] / longest)
+    return _rescale(plan, by_row, by_column, f, g, reg)
+
+
+@compiled
+def _row_sums(plan: FloatArray, source: FloatArray, rows: FloatArray) -> float:
+    """Fill in the row sums; their distance from the source is returned."""
+    error = 0.0
+    for i in range(source.size):
+        rows[i] = 0.0
+        for j in range(plan.shape[1]):
+            rows[i] += plan[i, j]
+        error += abs(rows[i] - source[i])
+    return float(error)
 
 
 @compiled
@@ -238,18 +250,25 @@ def _blur(
     that was not found is filled with nan.
     """
     plan, rows = np.empty(cost.shape), np.empty(source.size)
-    last, newton = np.inf, False
+    last, newton, travelled = np.inf, False, np.inf
     for _ in range(_ROUNDS):
-        error = _scale(cost, source, target, f, g, reg, 1 if newton else _SWEEPS, plan, rows)
+        if travelled > _FAR:  # what was too small to be held may not be so any more
+            for i in range(source.size):
+                for j in range(target.size):
+                    plan[i, j] = np.exp((f[i] + g[j] - cost[i, j]) / reg)
+            travelled = 0.0
+        travelled += _sweep(plan, source, target, f, g, reg, 1 if newton else _SWEEPS)
+        error = _row_sums(plan, source, rows)
         if error <= _TOLERANCE:
             return plan
         # A Newton step that does not halve the error came too early: sweep on.
         newton = error < 0.1 and not (newton and error > 0.5 * last)
         last = error
         if newton:
-            _step(plan, rows, source, target, f, g, reg, 1e-3 if error > 1e-5 else 1e-8)
+            accuracy = 1e-3 if error > 1e-5 else 1e-8
+            travelled += _step(plan, rows, source, target, f, g, reg, accuracy)
     if not last <= _FAILED:
-        for i in range(rows.size):
+        for i in range(source.size):
             for j in range(target.size):
                 plan[i, j] = np.nan
     return plan
