@@ -59,6 +59,8 @@ class Recipe:
         what the batches do.
     stopping : what is watched on the validation rows: `"plug-in"`, loss + strength * V, as the
         paper does, or `"excess"`, the same without what chance alone makes of V.
+    strata : every batch has its share of all `"cells"` (levels by groups), or of all `"levels"`, as
+        in the paper.
     validation_rows : V on the validation rows is the mean over stratified blocks of about so many;
         `None` takes all rows at once. For penalties that take O(n²).
 
@@ -79,6 +81,7 @@ class Recipe:
     penalty_rows: int | None = 4096
     penalty_every: int | None = None
     stopping: Stopping = "plug-in"
+    strata: Literal["cells", "levels"] = "cells"
     validation_rows: int | None = None
 
     def __post_init__(self) -> None:
@@ -261,6 +264,8 @@ class _Loop:
     def epoch(self) -> None:
         """Pass through all rows once."""
         cells = self._rows.layout.strata
+        if self._recipe.strata == "levels":
+            cells = cells // len(self._rows.layout.groups)
         batches = np.stack(
             [
                 batch_rows(of_split, self._recipe.batch_size, rng)

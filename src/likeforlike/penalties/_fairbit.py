@@ -184,7 +184,7 @@ def _entropic_inside_levels(
     """Σ_l min(p_0(l), p_1(l)) V(l), the entropic costs of those who stay in their level."""
     size, value = problem.ground.shape[0], 0.0
     supply, demand = np.empty(size), np.empty(size)
-    whole, _, stay = _staying(packed.totals, sides, True, supply, demand)
+    whole, _, stay = _staying(packed.totals, sides, keep=True, supply=supply, demand=demand)
     for i in range(size):
         if stay[i] > 0.0:
             left, right = i * sides.n_groups + sides.left, i * sides.n_groups + sides.right
@@ -208,7 +208,7 @@ def _entropic_between_groups(
     """The same with both stages entropic, as in Algorithm 1 of the paper."""
     size, order = problem.ground.shape[0], problem.order
     supply, demand = np.empty(size), np.empty(size)
-    whole, _, _ = _staying(packed.totals, sides, False, supply, demand)
+    whole, _, _ = _staying(packed.totals, sides, keep=False, supply=supply, demand=demand)
     sources, targets = _positive(supply), _positive(demand)
     shape = sources.size, targets.size
     cost, levels, outer = np.empty(shape), np.empty(shape), np.empty(shape)

@@ -259,7 +259,7 @@ def _blur(
             travelled = 0.0
         travelled += _sweep(plan, source, target, f, g, reg, 1 if newton else _SWEEPS)
         error = _row_sums(plan, source, rows)
-        if error <= _TOLERANCE:
+        if error <= _TOLERANCE or not error < np.inf:
             return plan
         # A Newton step that does not halve the error came too early: sweep on.
         newton = error < 0.1 and not (newton and error > 0.5 * last)
