@@ -8,6 +8,7 @@ __all__ = [
     "LevelCostWarning",
     "MissingExtra",
     "RepairWarning",
+    "ThinLevelsWarning",
     "UnderfitWarning",
     "UnmetLimitWarning",
     "UnpenalisedWarning",
@@ -82,6 +83,25 @@ class BinnedLevelWarning(UserWarning):
     """
 
 
+class ThinLevelsWarning(UserWarning):
+    """A legitimate feature is a number with so many values that hardly any rows share one.
+
+    Only rows with exactly the same number are compared; the others count for nothing.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import likeforlike as lfl
+    >>> rng = np.random.default_rng(0)
+    >>> score, sex, income = rng.random(400), rng.integers(0, 2, 400), rng.integers(0, 200, 400)
+    >>> with warnings.catch_warnings(action="ignore", category=lfl.ThinLevelsWarning):
+    ...     coverage = lfl.cdd_lp(score, sex, income).coverage
+    >>> min(coverage.values()) < 1.0
+    True
+    """
+
+
 class UnpenalisedWarning(UserWarning):
     """A model was trained without its penalty, because nobody said who belongs to which group.
 
@@ -95,7 +115,10 @@ class UnpenalisedWarning(UserWarning):
 
 
 class UnderfitWarning(UserWarning):
-    """Boosted trees ended before their objective had settled, so the loss is larger than need be.
+    """A model predicts worse than it could.
+
+    Boosted trees ended before their objective had settled, or models of a sweep predict worse than
+    a constant does.
 
     Examples
     --------

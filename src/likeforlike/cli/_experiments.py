@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,8 +23,11 @@ from likeforlike.cli._shared import (
 from likeforlike.cli._terminal import sweep_table
 from likeforlike.errors import InputError, MissingExtra
 from likeforlike.experiments._method_names import METHOD_NAMES
-from likeforlike.experiments._vocabulary import PAPER_DATASETS
+from likeforlike.experiments._vocabulary import PAPER_DATASETS, PAPER_METHOD_NAMES
 from likeforlike.report._terminal import Terminal
+
+if TYPE_CHECKING:
+    from likeforlike.experiments import Method
 
 
 def sweep_command(
@@ -36,11 +40,25 @@ def sweep_command(
     feature: Annotated[
         list[str] | None, typer.Option(help="Input of the models; all other columns by default.")
     ] = None,
+    smooth: Annotated[
+        str | None,
+        typer.Option(help="Legitimate number along which people are compared, without bins."),
+    ] = None,
     method: Annotated[
         list[str] | None,
-        typer.Option(help=f"{one_of(METHOD_NAMES)}; may be repeated."),
+        typer.Option(
+            help=f"{one_of(METHOD_NAMES)}; or one of the paper's, {one_of(PAPER_METHOD_NAMES)}, or "
+            "paper for all of these; may be repeated."
+        ),
     ] = None,
-    strength: Annotated[list[float] | None, typer.Option(help="May be repeated.")] = None,
+    strength: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[METHOD=]NUMBER[,...]",
+            help="Of all methods that have strengths, or of one, as dcfr=0.1,1,10; may be "
+            "repeated. The paper's methods have their own.",
+        ),
+    ] = None,
     seeds: Annotated[int, typer.Option(help="How many splits of the rows.")] = 5,
     epochs: Annotated[int, typer.Option(help="At most so many epochs.")] = 200,
     max_disparity: Annotated[
@@ -67,9 +85,9 @@ def sweep_command(
     """
     from likeforlike.datasets import dataset_of_table
     from likeforlike.datasets._table_file import read_table
-    from likeforlike.experiments import Task, fit_model, named_methods, sweep
+    from likeforlike.experiments import Task, fit_model, sweep
     from likeforlike.experiments._dask import dask_executor
-    from likeforlike.experiments._saving import check_keepable
+    from likeforlike.experiments._methods import as_network
     from likeforlike.experiments._sweep_panels import sweep_svg
     from likeforlike.files._csv import CsvOptions
     from likeforlike.files._writing import check_writable, write_whole
@@ -77,45 +95,51 @@ def sweep_command(
     if model is not None and max_disparity is None:
         raise InputError("--model needs --max-disparity, which says which model to keep.")
     check_writable(model)
-    group, levels = one_column(sensitive), legitimate or []
+    group, levels = one_column(sensitive), [*(legitimate or []), *([smooth] if smooth else [])]
     table = read_table(
         file,
         CsvOptions(separator, encoding, tuple(null_value or ()), not no_usual_nulls),
         named=[target, group, *levels, *(feature or [])],
-        groups=[group, *levels],
+        groups=[group, *(legitimate or [])],
     )
     data, left_out = dataset_of_table(
-        table.frame, target=target, sensitive=group, legitimate=levels, features=feature
+        table.frame,
+        target=target,
+        sensitive=group,
+        legitimate=levels,
+        features=feature,
+        smooth=smooth,
     )
-    methods = named_methods(
-        method or ["none", "legitimate-only", "fairleap", "fairbit"],
-        strength or [0.1, 0.3, 1.0, 3.0, 10.0, 30.0],
-    )
+    methods = _chosen_methods(method, strength, smooth=smooth is not None)
     if model is not None:
         for each in methods:
-            check_keepable(each)
+            as_network(each)
     terminal = Terminal()
     if left_out:
         read_as = f" Read as missing: {null_words(table.nulls)}." if table.nulls else ""
         terminal.print(
             f"{left_out:,} of {table.frame.height:,} rows lack a value and are left out.{read_as}"
         )
-    task = Task(data, max_epochs=epochs, patience=max(1, epochs // 5))
-    with dask_executor(dask) as executor, training_bar() as progress:
-        finished = sweep(
-            task,
-            methods,
-            seeds=seeds,
-            journal=out / "journal.jsonl",
-            executor=executor,
-            progress=progress,
-        )
+    task = Task(data, max_epochs=epochs, patience=max(1, epochs // 5), smooth=smooth is not None)
+    with warnings.catch_warnings(record=True) as complaints:
+        warnings.simplefilter("always")
+        with dask_executor(dask) as executor, training_bar() as progress:
+            finished = sweep(
+                task,
+                methods,
+                seeds=seeds,
+                journal=out / "journal.jsonl",
+                executor=executor,
+                progress=progress,
+            )
     finished.write(out)
     try:
         write_whole(out / "frontier.svg", sweep_svg(finished, title=file.name))
     except MissingExtra as missing:
         terminal.print(f"No picture: {missing}")
     terminal.print(sweep_table(finished))
+    for words in dict.fromkeys(str(complaint.message) for complaint in complaints):
+        terminal.print(words[0].upper() + words[1:])
     if max_disparity is not None:
         best = finished.frontier().choose(max_disparity=max_disparity)
         terminal.print(
@@ -127,6 +151,44 @@ def sweep_command(
             fit_model(task, chosen, strength=best["strength"]).write(model)
             terminal.print(f"Written: {model}, trained on the first split")
     terminal.print(f"Written: {out}")
+
+
+def _chosen_methods(
+    names: list[str] | None, given: list[str] | None, *, smooth: bool
+) -> list[Method]:
+    """Methods by their names, ours and the paper's, with their strengths."""
+    from likeforlike.experiments import named_methods
+
+    usual = ["none", "legitimate-only", "fairleap", *([] if smooth else ["fairbit"])]
+    asked = [name for name in names or usual if name not in ("paper", *PAPER_METHOD_NAMES)]
+    shared, of_method = _strengths(given or [])
+    methods = named_methods(
+        asked, shared or [0.1, 0.3, 1.0, 3.0, 10.0, 30.0], of_method=of_method, smooth=smooth
+    )
+    papers = [name for name in names or [] if name in PAPER_METHOD_NAMES]
+    if "paper" in (names or []):
+        papers = list(PAPER_METHOD_NAMES)
+    if papers:
+        from likeforlike.paper import paper_methods
+
+        methods += paper_methods(papers)
+    return methods
+
+
+def _strengths(given: list[str]) -> tuple[list[float], dict[str, list[float]]]:
+    """Strengths of all methods, and those of single ones."""
+    shared: list[float] = []
+    of_method: dict[str, list[float]] = {}
+    for text in given:
+        name, _, numbers = text.rpartition("=")
+        try:
+            values = [float(number) for number in numbers.split(",")]
+        except ValueError as error:
+            raise InputError(
+                f"--strength takes a number, or METHOD=NUMBER as in dcfr=0.1,1,10, not {text!r}."
+            ) from error
+        (of_method.setdefault(name, []) if name else shared).extend(values)
+    return shared, of_method
 
 
 def reproduce_command(

@@ -42,6 +42,7 @@ def dataset_of_table(
     sensitive: str,
     legitimate: Sequence[str] = (),
     features: Sequence[str] | None = None,
+    smooth: str | None = None,
 ) -> OwnTable:
     """A table with roles.
 
@@ -53,6 +54,8 @@ def dataset_of_table(
     sensitive : column whose values are the groups.
     legitimate : columns whose combinations are the levels.
     features : columns a model may use; `None` means all but the target and the sensitive one.
+    smooth : one of the legitimate columns that is a number and is compared without bins (see
+        `experiments.Task`); the others are then taken for categories.
 
     Examples
     --------
@@ -73,9 +76,21 @@ def dataset_of_table(
     complete = frame.select(named).fill_nan(None).drop_nulls()
     if complete.height == 0:
         raise InputError(f"no row of {frame.height} has a value in every column of {named}.")
+    if smooth is not None:
+        complete = _along(complete, smooth, legitimate)
     numbered, task = _target(complete, target)
     data = Dataset(numbered, used, target, sensitive, tuple(legitimate), task)
     return OwnTable(data, frame.height - complete.height)
+
+
+def _along(frame: pl.DataFrame, smooth: str, legitimate: Sequence[str]) -> pl.DataFrame:
+    """The table with one legitimate number, and text for the other legitimate columns."""
+    if smooth not in legitimate:
+        raise InputError(f"smooth must be one of the legitimate columns, not {smooth!r}.")
+    if not frame.schema[smooth].is_numeric():
+        raise InputError(f"smooth names {smooth!r}, which is {frame.schema[smooth]} and no number.")
+    others = [pl.col(name).cast(pl.String) for name in legitimate if name != smooth]
+    return frame.with_columns(pl.col(smooth).cast(pl.Float64), *others)
 
 
 def _others(frame: pl.DataFrame, target: str, sensitive: str) -> tuple[str, ...]:

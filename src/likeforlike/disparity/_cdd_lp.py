@@ -38,6 +38,7 @@ from likeforlike.disparity._distances import (
     level_distances,
 )
 from likeforlike.disparity._measures import Measure, level_weights
+from likeforlike.disparity._numeric_levels import MANY_VALUES, warn_of_thin_levels
 from likeforlike.errors import InputError
 from likeforlike.plots._axes import axes_or_new
 from likeforlike.plots._levels import LevelFigures, draw_distances
@@ -272,6 +273,8 @@ def cdd_lp(
     if is_barycentre(comparison) and name != "wasserstein":
         raise InputError(f"comparison='barycentre' needs distance='wasserstein', not {distance!r}.")
     cells = as_cells(scores, groups, levels, sample_weight)
+    if levels is not None and len(cells.levels) > MANY_VALUES:
+        warn_of_thin_levels(cells.levels, int(cells.counts.sum()), "audit with smooth")
 
     def measured(contrast: Contrast) -> Disparity:
         if not is_barycentre(comparison):

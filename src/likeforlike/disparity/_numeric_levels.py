@@ -1,19 +1,38 @@
-"""Levels that are numbers with many values: cut into windows of about equal number, and told."""
+"""Levels that are numbers with many values: cut into windows of equal size, or warned of."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from likeforlike.disparity._columns import Column, numbers
-from likeforlike.errors import BinnedLevelWarning, InputError
+from likeforlike.errors import BinnedLevelWarning, InputError, ThinLevelsWarning
 from likeforlike.smoothing._fine_cells import fine_cells
 from likeforlike.smoothing._windows import windows
 
 # With more different values than this nobody has equals, or hardly anybody.
-_MANY_VALUES = 50
+MANY_VALUES = 50
+# ... unless every value has as many rows as this, on average.
+_ENOUGH_ROWS = 20
+
+
+def warn_of_thin_levels(
+    levels: Sequence[Hashable], rows: int, remedy: str, stacklevel: int = 3
+) -> None:
+    """Warn if levels are numbers, so many of them that hardly any rows share one."""
+    if len(levels) <= MANY_VALUES or rows >= _ENOUGH_ROWS * len(levels):
+        return
+    if all(isinstance(level, int | float | np.number) for level in levels):
+        warnings.warn(
+            f"legitimate features have {len(levels):,} different numbers in {rows:,} rows, and "
+            "only rows with exactly the same number are compared; cut them into bins, or compare "
+            f"along the number: {remedy}.",
+            ThinLevelsWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def windowed_levels(levels: Column, *, numeric: bool) -> Column:
@@ -30,7 +49,7 @@ def windowed_levels(levels: Column, *, numeric: bool) -> Column:
     if values is None or (not numeric and (values == np.floor(values)).all()):
         return levels
     different = np.unique(values).size
-    if different <= _MANY_VALUES:
+    if different <= MANY_VALUES:
         return levels
     found = windows(fine_cells(values), values)
     warnings.warn(

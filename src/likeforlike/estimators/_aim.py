@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from likeforlike._arrays import real
+from likeforlike.disparity._numeric_levels import warn_of_thin_levels
 from likeforlike.errors import InputError
 from likeforlike.estimators._grouped import GroupedEstimator
 from likeforlike.inference import DistanceEstimate
@@ -66,6 +67,8 @@ class Aim:
         penalty = self.penalty_for(layout)
         prepared = penalty.prepared(layout)
         penalty.check(prepared)
+        if not prepared.away.size and len(penalty.compared(prepared).levels) > 1:
+            warn_of_thin_levels(layout.levels, layout.size, "penalty=SmoothFairLeap()")
         return prepared
 
     @classmethod

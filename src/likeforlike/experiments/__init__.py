@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING
 from likeforlike._lazy import lazy_package
 
 if TYPE_CHECKING:
+    from likeforlike.experiments._fairlearn import FairlearnAdversarial
     from likeforlike.experiments._frontier import Frontier
     from likeforlike.experiments._journal import Journal
     from likeforlike.experiments._method_names import METHOD_NAMES, named_methods
     from likeforlike.experiments._methods import (
         DCFR,
         Adversarial,
+        HardLabels,
         LegitimateOnly,
         Method,
         Penalised,
         Plain,
         WithoutSensitive,
     )
-    from likeforlike.experiments._repairing import PostProcessed, Repaired
+    from likeforlike.experiments._repairing import PostProcessed, Repaired, RepairedPenalised
     from likeforlike.experiments._run_metrics import MEASURED
     from likeforlike.experiments._saving import fit_model
     from likeforlike.experiments._split import Split, split
@@ -34,7 +36,9 @@ __all__ = [
     "METHOD_NAMES",
     "Adversarial",
     "Decided",
+    "FairlearnAdversarial",
     "Frontier",
+    "HardLabels",
     "Journal",
     "LegitimateOnly",
     "Method",
@@ -43,6 +47,7 @@ __all__ = [
     "Point",
     "PostProcessed",
     "Repaired",
+    "RepairedPenalised",
     "Split",
     "Sweep",
     "Task",
@@ -58,19 +63,21 @@ __all__ = [
 lazy_package(
     __name__,
     {
+        "_fairlearn": ["FairlearnAdversarial"],
         "_frontier": ["Frontier"],
         "_journal": ["Journal"],
         "_method_names": ["METHOD_NAMES", "named_methods"],
         "_methods": [
             "Adversarial",
             "DCFR",
+            "HardLabels",
             "LegitimateOnly",
             "Method",
             "Penalised",
             "Plain",
             "WithoutSensitive",
         ],
-        "_repairing": ["PostProcessed", "Repaired"],
+        "_repairing": ["PostProcessed", "Repaired", "RepairedPenalised"],
         "_run_metrics": ["MEASURED"],
         "_saving": ["fit_model"],
         "_split": ["Split", "split"],

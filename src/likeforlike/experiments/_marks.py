@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -70,4 +71,5 @@ _SPELLINGS: tuple[tuple[type | tuple[type, ...], Callable[[Any], str]], ...] = (
     (Mapping, _mapping),
     ((set, frozenset), _set),
     ((list, tuple), _sequence),
+    (partial, lambda call: _sequence([call.func, call.args, call.keywords])),
 )

@@ -10,18 +10,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Literal
 
 import numpy as np
 
 from likeforlike._arrays import FloatArray
 from likeforlike.baselines._adversarial import AdversarialSettings, Criterion, train_adversarial
 from likeforlike.baselines._adversarial_training import Schedule
+from likeforlike.baselines._adversary import check_two_groups
 from likeforlike.baselines._dcfr import DCFRSettings, train_dcfr
+from likeforlike.errors import InputError
 from likeforlike.experiments._split import Split
 from likeforlike.experiments._task import Task, trained_networks
 from likeforlike.nn._stacked import StackedMLP
 from likeforlike.nn._training import Trained, evaluate
-from likeforlike.penalties import Penalty
+from likeforlike.penalties import Layout, Penalty, SmoothFairLeap, WassersteinPenalty
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,9 @@ class Method(ABC):
     @abstractmethod
     def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
         """Scores (s, k, n) of the test rows of `task`, for s `seeds` at k strengths; the splits."""
+
+    def check(self, task: Task) -> None:  # noqa: B027
+        """Raise an `InputError` if the method cannot do the `task`, before anything is trained."""
 
 
 class NetworkMethod(Method):
@@ -103,7 +109,8 @@ class Penalised(NetworkMethod):
     ----------
     name, strengths : as for every method.
     penalty : which.
-    penalty_rows : as for `Recipe`; `None` penalises each batch, as the paper does.
+    penalty_rows, strata : as for `Recipe`; `None` penalises each batch and `"levels"` draws batches
+        by level, as the paper does.
 
     Examples
     --------
@@ -117,11 +124,29 @@ class Penalised(NetworkMethod):
 
     penalty: Penalty
     penalty_rows: int | None = 4096
+    strata: Literal["cells", "levels"] = "cells"
 
     def networks(self, task: Task, parts: Split) -> StackedMLP:
         """Networks for every seed of `parts` and every strength, as `task` says."""
-        recipe = task.recipe(parts, self.penalty, penalty_rows=self.penalty_rows)
+        recipe = task.recipe(
+            parts, self.penalty, penalty_rows=self.penalty_rows, strata=self.strata
+        )
         return trained_networks(parts, recipe, self.strengths, task.hidden)
+
+    def check(self, task: Task) -> None:
+        """Refuse a penalty inside levels where levels are numbers, and one along numbers where
+        they are not.
+        """
+        along = isinstance(self.penalty, SmoothFairLeap)
+        if task.smooth and not along and not isinstance(self.penalty, WassersteinPenalty):
+            refuse_numbers(self.name)
+        if along and not task.smooth:
+            raise InputError(
+                f"{self.name} compares groups along a number, and the task has none: smooth is "
+                "not set."
+            )
+        if getattr(self.penalty, "root", False) and len(np.unique(task.data.groups)) > 2:
+            raise InputError(f"{self.name} takes a root, which is for two groups.")
 
 
 @dataclass(frozen=True)
@@ -144,15 +169,81 @@ class WithoutSensitive(NetworkMethod):
     True
     """
 
-    method: NetworkMethod
+    method: Method
+
+    def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
+        """Scores (s, k, n) of the test rows of `task`, for s `seeds` at k strengths; the splits."""
+        return self._inside.scores(replace(task, with_sensitive=False), seeds)
+
+    def check(self, task: Task) -> None:
+        """Refuse what the other method refuses."""
+        self.method.check(task)
 
     def seen(self, task: Task) -> Task:
         """The task without the sensitive feature among its inputs."""
-        return replace(self.method.seen(task), with_sensitive=False)
+        return replace(as_network(self.method).seen(task), with_sensitive=False)
 
     def networks(self, task: Task, parts: Split) -> StackedMLP:
         """Networks of the other method on `parts` of `task`."""
-        return replace(self.method, strengths=self.strengths).networks(task, parts)
+        return as_network(self._inside).networks(task, parts)
+
+    @property
+    def _inside(self) -> Method:
+        return replace(self.method, strengths=self.strengths)
+
+
+@dataclass(frozen=True)
+class HardLabels(Method):
+    """Another method whose scores are cut at one half into decisions, as `predict` does.
+
+    Attributes
+    ----------
+    name, strengths : as for every method; the strengths are those that are tried.
+    method : the other one.
+
+    Examples
+    --------
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.experiments import HardLabels, Plain, Task
+    >>> scores, _ = HardLabels("hard", (0.0,), Plain()).scores(Task(make_loans(500)), [0])
+    >>> sorted(set(scores.ravel().tolist()))
+    [0.0, 1.0]
+    """
+
+    method: Method
+
+    def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
+        """Decisions (s, k, n) of the test rows of `task`, for s `seeds` at k strengths."""
+        scores, parts = replace(self.method, strengths=self.strengths).scores(task, seeds)
+        return (scores >= 0.5).astype(np.float64), parts
+
+    def check(self, task: Task) -> None:
+        """Refuse a regression, and what the other method refuses."""
+        self.method.check(task)
+        if task.data.task != "classification":
+            raise InputError(
+                f"{self.name} makes decisions, and the target of this task is a number."
+            )
+
+
+def as_network(method: Method) -> NetworkMethod:
+    """A method whose runs are networks and nothing else; an `InputError` if it is more."""
+    inside = method.method if isinstance(method, WithoutSensitive) else method
+    if not isinstance(inside, NetworkMethod) or not isinstance(method, NetworkMethod):
+        raise InputError(
+            f"{method.name!r} is more than a network, so it cannot be kept as one; leave it out, "
+            "or fit QuantileRepair, ConditionalBarycentre, UnawareRepair or Decisions yourself "
+            "(likeforlike.postprocess.write_repair keeps the last two)."
+        )
+    return method
+
+
+def refuse_numbers(name: str) -> None:
+    """Say that a method compares inside levels, where levels are numbers."""
+    raise InputError(
+        f"{name} compares inside levels, and a legitimate number is compared without bins here; "
+        "leave the method out, or cut the number into levels."
+    )
 
 
 @dataclass(frozen=True)
@@ -207,6 +298,10 @@ class Adversarial(NetworkMethod):
     criterion: Criterion = "conditional"
     weighted: bool = True
 
+    def check(self, task: Task) -> None:
+        """Refuse more than two groups, and levels that are numbers."""
+        _check_adversary(self.name, task)
+
     def networks(self, task: Task, parts: Split) -> StackedMLP:
         """Networks for every seed of `parts` and every strength, as `task` says."""
         settings = AdversarialSettings(
@@ -243,6 +338,10 @@ class DCFR(NetworkMethod):
     strengths: tuple[float, ...] = (0.1, 1.0, 10.0)
     few: int = 20
 
+    def check(self, task: Task) -> None:
+        """Refuse more than two groups, and levels that are numbers."""
+        _check_adversary(self.name, task)
+
     def networks(self, task: Task, parts: Split) -> StackedMLP:
         """Networks for every seed of `parts` and every strength, as `task` says."""
         # Adadelta, as its authors have it: under Adam the adversary becomes certain, and then its
@@ -258,6 +357,12 @@ class DCFR(NetworkMethod):
             schedule=schedule,
         )
         return _played(partial(train_dcfr, settings=settings), parts, self.strengths)
+
+
+def _check_adversary(name: str, task: Task) -> None:
+    check_two_groups(Layout.of_rows(task.data.groups))
+    if task.smooth:
+        refuse_numbers(name)
 
 
 def _schedule(task: Task) -> Schedule:

@@ -15,7 +15,7 @@ from typing import Any
 
 from likeforlike.experiments._guard import GuardedContext
 from likeforlike.experiments._methods import Method
-from likeforlike.experiments._run_metrics import run_metrics
+from likeforlike.experiments._run_metrics import constant_performance, run_metrics
 from likeforlike.experiments._task import Task
 from likeforlike.experiments._waiting import as_finished, submitted
 from likeforlike.nn._threads import one_thread
@@ -106,17 +106,23 @@ def run_unit(unit: Unit) -> Entry:
     begin, cpu = time.monotonic(), time.process_time()
     with one_thread():
         scores, parts = unit.method.scores(unit.task, unit.seeds)
+    task = unit.task
     runs = [
         {
             "method": unit.method.name,
             "strength": float(strength),
             "seed": seed,
             "rows": int(parts.test.size),
+            "baseline": constant_performance(
+                parts.test_targets[split], float(parts.target_mean[split]), parts.loss
+            ),
             **run_metrics(
                 scores[split, k],
                 parts.test_targets[split],
                 parts.test.layout.of_model(split),
                 parts.loss,
+                smooth=task.smooth,
+                own=task.measures,
             ),
         }
         for split, seed in enumerate(unit.seeds)

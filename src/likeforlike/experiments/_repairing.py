@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from likeforlike._arrays import FloatArray
 from likeforlike._extras import extra
 from likeforlike.baselines._repair import QuantileRepair
-from likeforlike.experiments._methods import Method
+from likeforlike.experiments._methods import Method, Penalised, refuse_numbers
 from likeforlike.experiments._split import Split
 from likeforlike.experiments._task import Task, network_scores, trained_networks
 from likeforlike.nn._data import Rows
 from likeforlike.nn._training import Recipe, evaluate
+from likeforlike.penalties import Penalty
 from likeforlike.postprocess import ConditionalBarycentre
 
 with extra("train"):
@@ -47,6 +49,46 @@ class Repaired(Method):
         repaired = _repaired(parts, self.strengths, _numeric(task, parts))
         scores = network_scores(repaired, task.recipe(repaired), (0.0,), task.hidden)
         return scores.reshape(parts.seeds.size, len(self.strengths), -1), parts
+
+
+@dataclass(frozen=True)
+class RepairedPenalised(Method):
+    """Networks with a penalty on inputs repaired by quantiles: two methods put together.
+
+    Attributes
+    ----------
+    name, strengths : as for every method; strengths are those of the penalty.
+    penalty : which.
+    amount : of repair, in [0, 1].
+    penalty_rows, strata : as for `Penalised`.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.experiments import RepairedPenalised, Task
+    >>> method = RepairedPenalised("both", (1.0, 10.0), lfl.FairLeap(), amount=0.5)
+    >>> method.scores(Task(make_loans(500), max_epochs=2), [0])[0].shape
+    (1, 2, 100)
+    """
+
+    penalty: Penalty
+    amount: float
+    penalty_rows: int | None = 4096
+    strata: Literal["cells", "levels"] = "cells"
+
+    def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
+        """Scores (s, k, n) of the test rows of `task`, for s `seeds` at k strengths; the splits."""
+        parts = task.split(seeds)
+        repaired = _repaired(parts, (self.amount,), _numeric(task, parts))
+        recipe = task.recipe(
+            repaired, self.penalty, penalty_rows=self.penalty_rows, strata=self.strata
+        )
+        return network_scores(repaired, recipe, self.strengths, task.hidden), parts
+
+    def check(self, task: Task) -> None:
+        """Refuse what the penalty refuses alone."""
+        Penalised(self.name, self.strengths, self.penalty).check(task)
 
 
 def _repaired(parts: Split, amounts: Sequence[float], columns: list[int]) -> Split:
@@ -131,6 +173,11 @@ class PostProcessed(Method):
         parts = task.split(seeds)
         known, new = plain_scores(parts, task.recipe(parts), task.hidden)
         return np.stack([repaired_scores(parts, known, new, t) for t in self.strengths], 1), parts
+
+    def check(self, task: Task) -> None:
+        """Refuse levels that are numbers."""
+        if task.smooth:
+            refuse_numbers(self.name)
 
 
 def plain_scores(

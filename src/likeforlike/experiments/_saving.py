@@ -7,7 +7,7 @@ from dataclasses import replace
 from likeforlike.disparity._columns import encode
 from likeforlike.errors import InputError
 from likeforlike.estimators._saved_model import InputColumn, SavedModel
-from likeforlike.experiments._methods import Method, NetworkMethod
+from likeforlike.experiments._methods import Method, as_network
 from likeforlike.experiments._split import input_scale
 from likeforlike.experiments._task import Task
 
@@ -35,7 +35,7 @@ def fit_model(task: Task, method: Method, *, strength: float, seed: int = 0) -> 
     >>> model.scores(loans.frame).shape
     (500,)
     """
-    network_method = check_keepable(method)
+    network_method = as_network(method)
     if task.encoding != "one-hot":
         raise InputError("only models of one-hot inputs can be kept.")
     visible = network_method.seen(task)
@@ -54,17 +54,6 @@ def fit_model(task: Task, method: Method, *, strength: float, seed: int = 0) -> 
         visible.data.task,
         {"method": method.name, "strength": strength, "seed": seed},
     )
-
-
-def check_keepable(method: Method) -> NetworkMethod:
-    """A method whose runs can be kept as models; an `InputError` if it is more than a network."""
-    if not isinstance(method, NetworkMethod):
-        raise InputError(
-            f"{method.name!r} is more than a network, so it cannot be kept as one; leave it out, "
-            "or fit QuantileRepair, ConditionalBarycentre, UnawareRepair or Decisions yourself "
-            "(likeforlike.postprocess.write_repair keeps the last two)."
-        )
-    return method
 
 
 def _columns(task: Task) -> tuple[InputColumn, ...]:

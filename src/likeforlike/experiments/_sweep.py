@@ -7,27 +7,29 @@ exactly the results of one that was not. Finished units go to the journal at onc
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from likeforlike.errors import InputError
+from likeforlike.disparity._numeric_levels import warn_of_thin_levels
+from likeforlike.errors import InputError, UnderfitWarning
 from likeforlike.experiments._executor import check_executor, finished_elsewhere
 from likeforlike.experiments._frontier import Frontier
 from likeforlike.experiments._journal import Journal
 from likeforlike.experiments._marks import mark_of
 from likeforlike.experiments._methods import Method
 from likeforlike.experiments._pool import Entry, Unit, finished
-from likeforlike.experiments._run_metrics import MEASURED
+from likeforlike.experiments._run_metrics import DESCRIBED, MEASURED
 from likeforlike.experiments._sweep_panels import sweep_panel
 from likeforlike.experiments._task import Task
 from likeforlike.files._writing import write_whole
-from likeforlike.penalties import Layout
+from likeforlike.penalties import Layout, SmoothFairLeap
 from likeforlike.plots._axes import axes_or_new
 from likeforlike.plots._tradeoff import draw_panel
 from likeforlike.transport._threads import n_threads
@@ -44,8 +46,11 @@ class Sweep:
 
     Attributes
     ----------
-    runs : one row a run: method, strength, seed, rows, and `MEASURED` on its test rows.
+    runs : one row a run: method, strength, seed; `rows`, `levels` and `coverage` of its test rows,
+        where groups meet, and `baseline`, the performance of a constant there; `MEASURED`, and
+        measures of one's own.
     task : `"classification"` or `"regression"`.
+    refused : {method: why} of methods that could not do the task and were left out.
 
     Examples
     --------
@@ -65,13 +70,36 @@ class Sweep:
 
     runs: pl.DataFrame
     task: str
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """Columns of what was measured, `performance` first."""
+        known = ("method", "strength", "seed", *DESCRIBED)
+        return tuple(name for name in self.runs.columns if name not in known)
 
     def means(self) -> pl.DataFrame:
         """Mean and standard deviation over the seeds, one row for each method and strength."""
+        described = [name for name in DESCRIBED if name in self.runs.columns]
         return self.runs.group_by("method", "strength", maintain_order=True).agg(
-            *(pl.col(name).mean() for name in MEASURED),
-            *(pl.col(name).std().alias(f"{name}_sd") for name in MEASURED),
+            *(pl.col(name).mean() for name in self.measured),
+            *(pl.col(name).std().alias(f"{name}_sd") for name in self.measured),
+            *(pl.col(name).mean() for name in described),
             pl.len().alias("seeds"),
+        )
+
+    def underfitted(self) -> pl.DataFrame:
+        """The rows of `means` whose models predict worse than a constant does.
+
+        A constant has an AUC of .5; of a regression it is the mean of the training targets, and
+        its error must be exceeded by more than a hundredth.
+        """
+        means = self.means()
+        if "baseline" not in means.columns:
+            return means.clear()
+        above = pl.col("performance") > 1.01 * pl.col("baseline")
+        return means.filter(
+            above if self.task == "regression" else pl.col("performance") < pl.col("baseline")
         )
 
     def frontier(self, disparity: str = "cdd_marginal") -> Frontier:
@@ -82,8 +110,8 @@ class Sweep:
         disparity : a column of what was measured.
         """
         means = self.means()
-        if disparity not in MEASURED[1:]:
-            raise InputError(f"disparity must be one of {MEASURED[1:]}, not {disparity!r}.")
+        if disparity not in self.measured[1:]:
+            raise InputError(f"disparity must be one of {self.measured[1:]}, not {disparity!r}.")
         performance = means["performance"].to_numpy()
         loss = performance if self.task == "regression" else 1.0 - performance
         return Frontier.of(loss, means[disparity].to_numpy(), means.to_dicts())
@@ -119,6 +147,9 @@ def sweep(
 ) -> Sweep:
     """Train and measure every method at every strength on every seed.
 
+    Methods that cannot do the task (an adversary with three groups, say) are left out, with a
+    warning, before anything is trained. A model that predicts worse than a constant is warned of.
+
     Parameters
     ----------
     task : data and training.
@@ -145,11 +176,14 @@ def sweep(
     >>> finished.runs.shape[0], finished.means().shape[0]
     (6, 3)
     """
-    units = units_of(task, methods, seeds, seeds_in_unit)
+    able, refused = able_methods(task, methods)
+    for reason in refused.values():
+        warnings.warn(f"left out: {reason}", UserWarning, stacklevel=2)
+    units = units_of(task, able, seeds, seeds_in_unit)
     if executor is not None:
         check_executor(executor, workers)
     with Journal(journal) as kept:
-        check_settings(kept, task, methods)
+        check_settings(kept, task, able)
         waiting = [unit for unit in units if unit.key not in kept]
         done = len(units) - len(waiting)
         results = (
@@ -164,19 +198,54 @@ def sweep(
                 done += 1
                 if progress is not None:
                     progress(done, len(units))
-        return gathered(units, dict(kept))
+        found = replace(gathered(units, dict(kept)), refused=refused)
+    poor = found.underfitted()
+    if poor.height:
+        worst = ", ".join(
+            f"{row['method']} at {row['strength']:g}" for row in poor.head(3).to_dicts()
+        )
+        warnings.warn(
+            f"{poor.height} of {found.means().height} settings predict worse than a constant: "
+            f"{worst}{', ...' if poor.height > 3 else ''}. Train longer, or try weaker strengths.",
+            UnderfitWarning,
+            stacklevel=2,
+        )
+    return found
+
+
+def able_methods(task: Task, methods: Sequence[Method]) -> tuple[list[Method], dict[str, str]]:
+    """The methods that can do a task, and why others cannot; an error if none can."""
+    able, refused = [], {}
+    for method in methods:
+        try:
+            method.check(task)
+        except InputError as error:
+            refused[method.name] = str(error)
+        else:
+            able.append(method)
+    if refused and not able:
+        raise InputError(" ".join(refused.values()))
+    return able, refused
 
 
 def gathered(units: Sequence[Unit], entries: Mapping[str, Entry]) -> Sweep:
     """All runs of the units of one task, in their order."""
     rows = [run for unit in units for run in entries[unit.key]["runs"]]
-    columns = ("method", "strength", "seed", "rows", *MEASURED)
+    columns = ("method", "strength", "seed", *DESCRIBED, *MEASURED, *units[0].task.measures)
     return Sweep(pl.DataFrame(rows).select(columns), units[0].task.data.task)
 
 
 def units_of(task: Task, methods: Sequence[Method], seeds: int, together: int) -> list[Unit]:
     """Cut a sweep into units, after a look at what it asks for."""
-    Layout.of_rows(task.data.groups, task.data.levels).check_meeting()
+    layout = Layout.of_rows(task.data.groups, task.data.levels)
+    if task.smooth:
+        SmoothFairLeap().check(layout)
+    else:
+        layout.check_meeting()
+        warn_of_thin_levels(layout.levels, layout.size, "smooth=True of Task (--smooth)")
+    taken = set(task.measures) & {"method", "strength", "seed", *DESCRIBED, *MEASURED}
+    if taken:
+        raise InputError(f"measures must have names of their own, not {sorted(taken)[0]!r}.")
     names = [method.name for method in methods]
     if len(set(names)) < len(names) or not names:
         raise InputError(f"methods must be at least one, with names that differ, not {names}.")

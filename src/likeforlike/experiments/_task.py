@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 
 from likeforlike._arrays import FloatArray
 from likeforlike.datasets._dataset import Dataset
 from likeforlike.datasets._inputs import Encoding
+from likeforlike.experiments._run_metrics import OwnMeasure
 from likeforlike.experiments._split import Split, split
 from likeforlike.nn._stacked import StackedMLP
 from likeforlike.nn._table import strength_unit
@@ -27,6 +29,11 @@ class Task:
     batch_size, max_epochs, patience, learning_rate, hidden : of the networks.
     shares : of training, validation and test rows.
     encoding, with_sensitive : of the inputs.
+    smooth : whether levels are numbers, alone or with categories: groups are then compared along
+        the number, in training (`SmoothFairLeap`) and in what is measured.
+    measures : {name: measure} of one's own, columns of `Sweep.runs`. Each is called with scores,
+        targets, groups and levels of the test rows of a run, and returns a number. Other processes
+        must be able to import it.
 
     Examples
     --------
@@ -45,6 +52,8 @@ class Task:
     shares: tuple[float, float, float] = (0.6, 0.2, 0.2)
     encoding: Encoding = "one-hot"
     with_sensitive: bool = False
+    smooth: bool = False
+    measures: Mapping[str, OwnMeasure] = field(default_factory=dict)
 
     def split(self, seeds: Sequence[int]) -> Split:
         """Training, validation and test rows for every one of the `seeds`."""
@@ -57,9 +66,16 @@ class Task:
         )
 
     def recipe(
-        self, parts: Split, penalty: Penalty | None = None, *, penalty_rows: int | None = 4096
+        self,
+        parts: Split,
+        penalty: Penalty | None = None,
+        *,
+        penalty_rows: int | None = 4096,
+        strata: Literal["cells", "levels"] = "cells",
     ) -> Recipe:
-        """How networks are trained on `parts`, with a `penalty` (and `penalty_rows`) or without.
+        """How networks are trained on `parts`, with a `penalty` or without.
+
+        `penalty_rows` and `strata` are those of `Recipe`.
 
         An entropic penalty takes O(n²), so its value on validation rows is a mean over blocks of
         the size of a batch.
@@ -73,6 +89,7 @@ class Task:
             patience=self.patience,
             batch_size=self.batch_size,
             penalty_rows=penalty_rows,
+            strata=strata,
             validation_rows=self.batch_size if entropic else None,
         )
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.errors import InputError, RepairWarning
-from likeforlike.experiments._methods import Method
+from likeforlike.experiments._methods import Method, refuse_numbers
 from likeforlike.experiments._repairing import plain_scores
 from likeforlike.experiments._split import Split
 from likeforlike.experiments._task import Task
@@ -56,6 +56,11 @@ class WithoutGroups(Method):
             found.append(np.stack(moved))
         return np.stack(found), parts
 
+    def check(self, task: Task) -> None:
+        """Refuse levels that are numbers."""
+        if task.smooth:
+            refuse_numbers(self.name)
+
 
 @dataclass(frozen=True)
 class Decided(Method):
@@ -82,8 +87,6 @@ class Decided(Method):
 
     def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
         """Decisions (s, k, n) of the test rows of `task`, for s `seeds` at k amounts."""
-        if task.data.task != "classification":
-            raise InputError("decisions need classes; the target of this task is a number.")
         parts = task.split(seeds)
         known, new = plain_scores(parts, task.recipe(parts), task.hidden)
         found = np.empty((parts.seeds.size, len(self.strengths), new.shape[1]))
@@ -94,6 +97,13 @@ class Decided(Method):
                 _fit(rule, seen, parts, split)
                 found[split, k] = rule.predict(other, inputs, legitimate_features=levels)
         return found, parts
+
+    def check(self, task: Task) -> None:
+        """Refuse a regression, and levels that are numbers."""
+        if task.data.task != "classification":
+            raise InputError(f"{self.name} need classes; the target of this task is a number.")
+        if task.smooth:
+            refuse_numbers(self.name)
 
 
 def _fit(repair: UnawareRepair | Decisions, scores: FloatArray, parts: Split, split: int) -> None:

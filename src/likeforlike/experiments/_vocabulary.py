@@ -29,6 +29,9 @@ DISPARITY_LABELS = {
     "cdd_uniform": "CDD-lp uniform",
     "cdd_average": "CDD-lp average",
     "cdd_marginal": "CDD-lp P(L)",
+    "w2sq_uniform": "W_2² uniform",
+    "w2sq_average": "W_2² average",
+    "w2sq_marginal": "W_2² P(L)",
     "dd": "DD",
     "squared": "estimate without small-sample bias",
 }
@@ -40,3 +43,21 @@ FAIRLEAPS: dict[str, MeasureName] = {
     "FairLeap, average": "average",
 }
 """The paper's variants of FairLeap, and how each weights levels."""
+
+PAPER_METHOD_NAMES = (
+    "paper-fairbit",
+    "paper-fairleap-uniform",
+    "paper-fairleap-marginal",
+    "paper-fairleap-average",
+    "paper-wasserstein",
+    "paper-dcfr",
+    "paper-adversarial",
+    "paper-adversarial-parity",
+    "paper-repair",
+    "paper-fairbit-entropic",
+    "paper-fairleap-uniform-entropic",
+    "paper-fairleap-marginal-entropic",
+    "paper-fairleap-average-entropic",
+    "paper-wasserstein-entropic",
+)
+"""Names by which the command line knows the paper's methods: exact, as rivals, and entropic."""

@@ -92,6 +92,11 @@ def smooth_disparity(scores: FloatArray, layout: Layout) -> DistanceEstimate:
     return _largest(_estimates(_smooth_cells(scores, layout), _USUAL))
 
 
+def cells_of_scores(scores: FloatArray, layout: Layout, *, smooth: bool) -> Cells:
+    """Cells of scores (n,): levels by groups, or windows along the number that levels are."""
+    return next((_smooth_cells if smooth else _level_cells)(scores, layout))
+
+
 def _level_cells(scores: FloatArray, layout: Layout) -> Iterator[Cells]:
     """Cells of every class."""
     layout, scores = _copied(layout, scores)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from likeforlike.paper._evidence import Claim
     from likeforlike.paper._hypervolumes import hypervolumes, volume_differences
     from likeforlike.paper._page import reproduction_pages
-    from likeforlike.paper._protocol import Profile
+    from likeforlike.paper._protocol import Profile, paper_methods
     from likeforlike.paper._published import published_rows
     from likeforlike.paper._publishing import publish
     from likeforlike.paper._reproduction import Reproduction, read_reproduction, reproduce
@@ -29,6 +29,7 @@ __all__ = [
     "dcfr_illustration",
     "hypervolumes",
     "paper_claims",
+    "paper_methods",
     "publish",
     "published_rows",
     "read_reproduction",
@@ -45,7 +46,7 @@ lazy_package(
         "_evidence": ["Claim"],
         "_hypervolumes": ["hypervolumes", "volume_differences"],
         "_page": ["reproduction_pages"],
-        "_protocol": ["Profile"],
+        "_protocol": ["Profile", "paper_methods"],
         "_published": ["published_rows"],
         "_publishing": ["publish"],
         "_reproduction": ["Reproduction", "read_reproduction", "reproduce"],

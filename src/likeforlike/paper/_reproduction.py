@@ -10,7 +10,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -23,16 +23,17 @@ from likeforlike.errors import InputError
 from likeforlike.experiments._journal import Journal
 from likeforlike.experiments._methods import DCFR, Method
 from likeforlike.experiments._pool import Entry, Unit, finished, peak_megabytes
-from likeforlike.experiments._run_metrics import MEASURED
-from likeforlike.experiments._sweep import Sweep, check_settings, gathered, units_of
+from likeforlike.experiments._sweep import (
+    Sweep,
+    able_methods,
+    check_settings,
+    gathered,
+    units_of,
+)
+from likeforlike.experiments._task import Task
 from likeforlike.experiments._vocabulary import CLASSIFICATION, PAPER_DATASETS
 from likeforlike.files._writing import write_whole
-from likeforlike.paper._protocol import (
-    OWN_METHODS,
-    PAPER_METHODS,
-    Profile,
-    paper_task,
-)
+from likeforlike.paper._protocol import ALL_METHODS, Profile, paper_task
 from likeforlike.transport._threads import n_threads
 
 _TOGETHER = 5
@@ -65,9 +66,15 @@ class Reproduction:
 
     @property
     def datasets(self) -> list[str]:
-        """Names of the data sets, in the paper's order."""
-        present = set(self.runs["dataset"])
-        return [name for name in PAPER_DATASETS if name in present]
+        """Names of the data sets, the paper's first and in its order."""
+        present = self.runs["dataset"].unique(maintain_order=True).to_list()
+        papers = [name for name in PAPER_DATASETS if name in present]
+        return papers + [name for name in present if name not in papers]
+
+    @property
+    def of_paper(self) -> bool:
+        """Whether all data sets are the paper's."""
+        return set(self.datasets) <= set(PAPER_DATASETS)
 
     @property
     def n_runs(self) -> int:
@@ -76,7 +83,8 @@ class Reproduction:
 
     def of(self, dataset: str) -> Sweep:
         """The runs of one `dataset`."""
-        task = "classification" if dataset in CLASSIFICATION else "regression"
+        usual = "classification" if dataset in CLASSIFICATION else "regression"
+        task = self.setting.get("tasks", {}).get(dataset, usual)
         runs = self.runs.filter(pl.col("dataset") == dataset).drop("dataset")
         return Sweep(runs, task)
 
@@ -96,7 +104,8 @@ class Reproduction:
         """Write `runs.csv`, `times.csv` and `setting.json` to `folder`, whole or not at all."""
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        short = self.runs.with_columns(pl.col(MEASURED).round_sig_figs(7))
+        figures = pl.selectors.float() - pl.selectors.by_name("strength")
+        short = self.runs.with_columns(figures.round_sig_figs(7))
         write_whole(target / "runs.csv", short.write_csv())
         write_whole(target / "times.csv", self.times.write_csv())
         write_whole(target / "setting.json", json.dumps(self.setting, indent=1) + "\n")
@@ -147,18 +156,20 @@ def read_reproduction(folder: Path | str) -> Reproduction:
 def reproduce(
     folder: Path | str,
     *,
-    datasets: Sequence[str] = PAPER_DATASETS,
-    methods: Sequence[Method] = (*PAPER_METHODS, *OWN_METHODS),
+    datasets: Sequence[str] | Mapping[str, Task] = PAPER_DATASETS,
+    methods: Sequence[Method] = ALL_METHODS,
     profile: Profile | None = None,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Reproduction:
     """Run the protocol.
 
+    Methods that cannot do a task, as decisions for a regression, are left out there.
+
     Parameters
     ----------
     folder : of the journals; runs that are in them are not repeated.
-    datasets : names from the paper's four.
+    datasets : names from the paper's four, or {name: task} of one's own.
     methods : the paper's and our own.
     profile : how much is run; all of it if `None`.
     workers : processes; as many as there are cores if `None`. Less than two work in this one.
@@ -178,34 +189,43 @@ def reproduce(
     (['drug'], 2)
     """
     chosen = profile or Profile()
-    kept_methods = chosen.methods(tuple(methods))
-    names = [name for name in PAPER_DATASETS if name in set(datasets)]
-    unknown = set(datasets) - set(names)
-    if unknown or not names:
-        raise InputError(f"dataset must be among {list(PAPER_DATASETS)}, not {sorted(unknown)}.")
     if chosen.runs < 1:
         raise InputError(f"runs must be at least 1, not {chosen.runs}.")
     began = time.monotonic()
-    units = {
-        name: units_of(paper_task(name, chosen), kept_methods, chosen.runs, _TOGETHER)
-        for name in names
-    }
+    tasks = _tasks(datasets, chosen)
+    units: dict[str, list[Unit]] = {}
+    refused: dict[str, dict[str, str]] = {}
+    for name, task in tasks.items():
+        able, refused[name] = able_methods(task, chosen.methods(tuple(methods)))
+        units[name] = units_of(task, able, chosen.runs, _TOGETHER)
     with ExitStack() as stack:
         journals = {
             name: stack.enter_context(Journal(Path(folder) / "journals" / f"{name}.jsonl"))
-            for name in names
+            for name in tasks
         }
         for name, journal in journals.items():
-            check_settings(journal, units[name][0].task, kept_methods)
+            check_settings(journal, tasks[name], [unit.method for unit in units[name]])
         repeated = _work(units, journals, n_threads() if workers is None else workers, progress)
         entries = {name: dict(journal) for name, journal in journals.items()}
     took = time.monotonic() - began
     said = {
         "profile": asdict(chosen),
+        "tasks": {name: task.data.task for name, task in tasks.items()},
+        "refused": {name: reasons for name, reasons in refused.items() if reasons},
         "wall_seconds": round(took, 3),
         "units_run": repeated,
     }
     return _gathered(units, entries, said)
+
+
+def _tasks(datasets: Sequence[str] | Mapping[str, Task], profile: Profile) -> dict[str, Task]:
+    if isinstance(datasets, Mapping):
+        return dict(datasets)
+    names = [name for name in PAPER_DATASETS if name in set(datasets)]
+    unknown = set(datasets) - set(names)
+    if unknown or not names:
+        raise InputError(f"dataset must be among {list(PAPER_DATASETS)}, not {sorted(unknown)}.")
+    return {name: paper_task(name, profile) for name in names}
 
 
 def _work(
@@ -232,8 +252,9 @@ def _work(
 
 def _expected_cost(unit: Unit) -> float:
     """Long units first; the adversaries of DCFR take ten times the steps and never stop early."""
-    rows = len(unit.task.data.frame)
-    return unit.size * rows * (10.0 if isinstance(unit.method, DCFR) else 1.0)
+    rows, method = len(unit.task.data.frame), unit.method
+    entropic = getattr(getattr(method, "penalty", None), "reg", 0.0) > 0.0
+    return unit.size * rows * (10.0 if isinstance(method, DCFR) else 5.0 if entropic else 1.0)
 
 
 def _gathered(
