@@ -35,7 +35,7 @@ def test_figures_are_those_of_the_rows_themselves(table: pl.DataFrame) -> None:
         assert float(lfl.tv_overlap(decisions, sex)) == pytest.approx(row["dcfr"], abs=1e-15)
 
 
-def test_proposition_2_by_its_definition(table: pl.DataFrame) -> None:
+def test_proposition_5_1_by_its_definition(table: pl.DataFrame) -> None:
     """E[(P(man | decision) - P(man))_+], applicant by applicant."""
     for row in table[::7].iter_rows(named=True):
         decisions, sex = map(np.array, rows_of(row))
@@ -71,6 +71,25 @@ def test_penalties_equal_the_disparity_for_every_share(table: pl.DataFrame) -> N
         for penalty in (FairLeap(), FairBiT()):
             value, _ = penalty.value_and_grad(decisions, sex)
             assert value == pytest.approx(row["cdd"], abs=1e-12)
+
+
+def test_drawn_applicants_are_close_to_what_was_asked_for() -> None:
+    drawn = dcfr_illustration(random_state=1)
+    assert drawn.equals(dcfr_illustration(random_state=1))
+    assert not drawn.equals(dcfr_illustration(random_state=2))
+    assert (drawn["a"] + drawn["b"] + drawn["c"] + drawn["d"] == 10_000).all()
+    # The scarcer sex has 100 applicants at the least: five standard errors of a rate there.
+    np.testing.assert_allclose(drawn["cdd"], drawn["difference"], atol=0.25)
+    np.testing.assert_allclose(drawn["fairbit"], drawn["cdd"].abs(), atol=1e-12)
+    for row in drawn[::13].iter_rows(named=True):
+        decisions, sex = rows_of(row)
+        assert FairBiT().value_and_grad(decisions, sex)[0] == pytest.approx(row["fairbit"])
+
+
+def test_fairbit_has_one_line_for_all_shares(drawing: ET.Element) -> None:
+    words = [text.text for text in panel(drawing, "fairbit").iter(f"{SVG}text")]
+    assert "all shares" in words
+    assert "50%" not in words
 
 
 def test_counts_that_do_not_come_out_even_are_rounded() -> None:
@@ -119,12 +138,14 @@ def panel(drawing: ET.Element, name: str) -> ET.Element:
 def test_the_drawing_says_what_it_shows(drawing: ET.Element) -> None:
     assert drawing.tag == f"{SVG}svg"
     assert drawing.get("role") == "img"
-    assert drawing.findtext(f"{SVG}title") == "Disparity against the regulariser of DCFR"
+    assert (
+        drawing.findtext(f"{SVG}title") == "Disparity against the regularisers of DCFR and FairBiT"
+    )
     told = drawing.findtext(f"{SVG}desc")
     assert told is not None
-    assert "CDD 0.400: printed 0.400, Proposition 2 0.100" in told
+    assert "CDD 0.400: printed 0.400, Proposition 5.1 0.100, FairBiT 0.400" in told
     assert "90% men: CDD 0" in told
-    assert told.count("Proposition 2 ") == 40
+    assert told.count("Proposition 5.1 ") == 40
 
 
 def test_the_drawing_needs_nothing_from_outside(table: pl.DataFrame) -> None:
@@ -156,8 +177,8 @@ def is_line(path: ET.Element) -> bool:
 def test_points_lie_where_their_figures_are(drawing: ET.Element, table: pl.DataFrame) -> None:
     circles = list(panel(drawing, "dcfr_printed").iter(f"{SVG}circle"))[1:]
     x, y = (np.array([float(dot.get(axis, "")) for dot in circles]) for axis in ("cx", "cy"))
-    np.testing.assert_allclose(x, 52.0 + 370.0 * table["dcfr_printed"].to_numpy(), atol=0.051)
-    np.testing.assert_allclose(y, 444.0 - 370.0 * table["cdd"].to_numpy(), atol=0.051)
+    np.testing.assert_allclose(x, 44.0 + 248.0 * table["dcfr_printed"].to_numpy(), atol=0.051)
+    np.testing.assert_allclose(y, 322.0 - 248.0 * table["cdd"].to_numpy(), atol=0.051)
 
 
 def test_labels_do_not_touch() -> None:

@@ -7,6 +7,7 @@ writes them all; `tests/test_pictures.py` holds the files to what this command m
 
 from tools.pictures.bins import bins
 from tools.pictures.chance import chance
+from tools.pictures.dcfr import dcfr
 from tools.pictures.frontier import frontier
 from tools.pictures.layers import layers
 from tools.pictures.loans import loans
@@ -24,6 +25,7 @@ PICTURES = {
     "nested": nested,
     "chance": chance,
     "bins": bins,
+    "dcfr": dcfr,
     "slopes": slopes,
     "frontier": frontier,
     "layers": layers,

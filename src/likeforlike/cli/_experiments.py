@@ -20,14 +20,15 @@ from likeforlike.cli._shared import (
     one_column,
     training_bar,
 )
-from likeforlike.cli._terminal import sweep_table
+from likeforlike.cli._terminal import sweep_notes, sweep_table
 from likeforlike.errors import InputError, MissingExtra
 from likeforlike.experiments._method_names import METHOD_NAMES
 from likeforlike.experiments._vocabulary import PAPER_DATASETS, PAPER_METHOD_NAMES
 from likeforlike.report._terminal import Terminal
 
 if TYPE_CHECKING:
-    from likeforlike.experiments import Method
+    from likeforlike.experiments import Method, Task
+    from likeforlike.paper import Profile
 
 
 def sweep_command(
@@ -138,6 +139,7 @@ def sweep_command(
     except MissingExtra as missing:
         terminal.print(f"No picture: {missing}")
     terminal.print(sweep_table(finished))
+    terminal.print(sweep_notes(finished))
     for words in dict.fromkeys(str(complaint.message) for complaint in complaints):
         terminal.print(words[0].upper() + words[1:])
     if max_disparity is not None:
@@ -213,10 +215,23 @@ def reproduce_command(
     method: Annotated[
         list[str] | None, typer.Option(help="Name in the tables; may be repeated. All of them.")
     ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(help="Run the protocol on this table in place of the paper's data sets."),
+    ] = None,
+    target: Annotated[str | None, typer.Option(help="Of --file: column to be predicted.")] = None,
+    sensitive: Annotated[
+        list[str] | None, typer.Option(help="Of --file: column whose values are the groups.")
+    ] = None,
+    legitimate: Annotated[
+        list[str] | None, typer.Option(help="Of --file: column that makes people equal.")
+    ] = None,
+    batch_size: Annotated[int, typer.Option(help="Of --file: rows of a batch.")] = 256,
 ) -> None:
-    """Run the paper's experiments, and set what comes out beside what the paper says.
+    """Run the paper's experiments, and compare what comes out with what the paper says.
 
     Finished runs are kept in OUT/journals: a reproduction that was stopped goes on where it was.
+    With --file the same methods are run on a table of your own, without the paper's claims.
     """
     from likeforlike.files._writing import check_writable
     from likeforlike.paper._protocol import Profile, protocol_methods
@@ -224,7 +239,7 @@ def reproduce_command(
     from likeforlike.paper._reproduction import read_reproduction, reproduce
 
     check_writable(page)
-    target = page or out / "reproduction.md"
+    first = page or out / "reproduction.md"
     kept = None if read is None else read_reproduction(read)
     if kept is not None and not method:
         reproduction = kept
@@ -232,14 +247,45 @@ def reproduce_command(
         profile = Profile.quick() if quick else Profile()
         if runs is not None:
             profile = replace(profile, runs=runs)
+        own = _own_task(file, target, sensitive, legitimate, batch_size, profile)
         with training_bar() as progress:
             trained = reproduce(
                 out,
-                datasets=dataset or PAPER_DATASETS,
+                datasets=own or dataset or PAPER_DATASETS,
                 methods=protocol_methods(method),
                 profile=profile,
                 progress=progress,
             )
         reproduction = trained if kept is None else kept.renewed(trained)
-    for path in publish(reproduction, out, target):
+    for path in publish(reproduction, out, first):
         Terminal().print(f"Written: {path}")
+
+
+def _own_task(
+    file: Path | None,
+    target: str | None,
+    sensitive: list[str] | None,
+    legitimate: list[str] | None,
+    batch_size: int,
+    profile: Profile,
+) -> dict[str, Task] | None:
+    """The task of a table of one's own, by the name of its file; `None` without one."""
+    from likeforlike.datasets import dataset_of_table
+    from likeforlike.datasets._table_file import read_table
+    from likeforlike.files._csv import CsvOptions
+    from likeforlike.paper._protocol import protocol_task
+
+    if file is None:
+        if target or sensitive or legitimate:
+            raise InputError("--target, --sensitive and --legitimate need --file.")
+        return None
+    if target is None:
+        raise InputError("--file needs --target, the column to be predicted.")
+    group, levels = one_column(sensitive), legitimate or []
+    table = read_table(file, CsvOptions(), named=[target, group, *levels], groups=[group, *levels])
+    data, left_out = dataset_of_table(
+        table.frame, target=target, sensitive=group, legitimate=levels
+    )
+    if left_out:
+        Terminal().print(f"{left_out:,} rows lack a value and are left out.")
+    return {file.stem: protocol_task(data, batch_size, profile)}

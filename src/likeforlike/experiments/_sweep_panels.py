@@ -21,6 +21,9 @@ _WORDS = {
     "cdd_uniform": "disparity among equals, CDD-lp, measure uniform",
     "cdd_average": "disparity among equals, CDD-lp, measure average",
     "cdd_marginal": "disparity among equals, CDD-lp, measure P(L)",
+    "w2sq_uniform": "disparity among equals, squared, W_2² uniform",
+    "w2sq_average": "disparity among equals, squared, W_2² average",
+    "w2sq_marginal": "disparity among equals, squared, W_2² P(L)",
     "dd": "disparity between groups whatever the level, DD",
     "squared": "disparity among equals, unbiased squares, measure P(L)",
 }
@@ -33,6 +36,8 @@ class Swept(Protocol):
     def runs(self) -> pl.DataFrame: ...
     @property
     def task(self) -> str: ...
+    @property
+    def measured(self) -> tuple[str, ...]: ...
     def means(self) -> pl.DataFrame: ...
     def frontier(self, disparity: str) -> Frontier: ...
 
@@ -61,8 +66,8 @@ def sweep_panel(
     ends where points are far out, which are those above the upper quartile by more than 1.5 times
     the distance of the quartiles, in loss of performance or in disparity.
     """
-    if disparity not in _WORDS:
-        raise InputError(f"disparity must be one of {list(_WORDS)}, not {disparity!r}.")
+    if disparity not in sweep.measured[1:]:
+        raise InputError(f"disparity must be one of {sweep.measured[1:]}, not {disparity!r}.")
     best = {(run["method"], run["strength"]) for run in sweep.frontier(disparity).best}
     by_method: dict[str, list[Point]] = {}
     for row in sweep.means().to_dicts():
@@ -76,7 +81,7 @@ def sweep_panel(
         _sample(sweep),
         "mean squared error" if regression else "AUC",
         "less" if regression else "more",
-        _WORDS[disparity],
+        _WORDS.get(disparity, disparity),
         tuple(
             Series(name, tuple(points_of), given.get(name)) for name, points_of in by_method.items()
         ),

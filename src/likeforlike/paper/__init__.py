@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from likeforlike.paper._dcfr_illustration import dcfr_chart, dcfr_illustration
     from likeforlike.paper._evidence import Claim
     from likeforlike.paper._hypervolumes import hypervolumes, volume_differences
-    from likeforlike.paper._page import reproduction_pages
+    from likeforlike.paper._pages import reproduction_pages
     from likeforlike.paper._protocol import Profile, paper_methods
-    from likeforlike.paper._published import published_rows
+    from likeforlike.paper._published import inconsistencies, published_rows
     from likeforlike.paper._publishing import publish
     from likeforlike.paper._reproduction import Reproduction, read_reproduction, reproduce
 
@@ -28,6 +28,7 @@ __all__ = [
     "dcfr_chart",
     "dcfr_illustration",
     "hypervolumes",
+    "inconsistencies",
     "paper_claims",
     "paper_methods",
     "publish",
@@ -45,9 +46,9 @@ lazy_package(
         "_dcfr_illustration": ["dcfr_chart", "dcfr_illustration"],
         "_evidence": ["Claim"],
         "_hypervolumes": ["hypervolumes", "volume_differences"],
-        "_page": ["reproduction_pages"],
+        "_pages": ["reproduction_pages"],
         "_protocol": ["Profile", "paper_methods"],
-        "_published": ["published_rows"],
+        "_published": ["inconsistencies", "published_rows"],
         "_publishing": ["publish"],
         "_reproduction": ["Reproduction", "read_reproduction", "reproduce"],
     },

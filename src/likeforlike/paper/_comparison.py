@@ -1,117 +1,327 @@
-"""Our figures beside the paper's: the eight tables, and what a cut by half costs in both.
+"""Our figures and the paper's in one unit: how many agree, which unit fits, what strengths mean.
 
-The unit of the paper's l_p columns is not known (`published`), so disparities are set side by side
-relative to a row of the same data set: no regularisation, or repair at 0 on Adult, where the
-paper's row of no regularisation cannot be used.
+Runs of ours stand for a method of the paper in two ways: *exact*, the same regulariser by exact
+transport, and *to the letter*, entropic as the paper has it, FairBiT with the root that Algorithm 1
+returns and adversarial debiasing by fairlearn (`stands_for`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
-from likeforlike.experiments._vocabulary import DISPARITY_LABELS, FAIRLEAPS
+from likeforlike.experiments._vocabulary import (
+    CLASSIFICATION,
+    DATASET_LABELS,
+    FAIRLEAPS,
+)
 from likeforlike.files._writing import write_whole
-from likeforlike.paper._published import PUBLISHED_DISPARITIES, published_rows
+from likeforlike.paper._protocol import ENTROPIC_MEASURES
+from likeforlike.paper._published import PRINTED_UNIT, PUBLISHED_DISPARITIES, published_rows
 from likeforlike.paper._reproduction import Reproduction
 
+WAYS = ("exact", "to the letter")
+"""How a method of the paper is stood for by runs of ours."""
+
+# Half of the last digit of what is printed, disparities in the unit of the print.
+_HALF_A_HUNDREDTH, _HALF_A_THOUSANDTH = 0.005, 0.0005
+_PAPERS_RUNS = 10
 _GRADED = ("FairBiT", *FAIRLEAPS, "DCFR", "Wasserstein")
-_ROUNDING = 0.005
-_AT_HALF = ("strength", "relative", "performance")
+_OURS = ("performance", *PUBLISHED_DISPARITIES, *ENTROPIC_MEASURES, "cdd_marginal")
+
+
+def stands_for(method: str, dataset: str, way: str) -> str:
+    """The method of ours whose runs stand for a method of the paper."""
+    if way == "exact":
+        return method
+    if method == "FairBiT":
+        return "FairBiT, Algorithm 1"
+    if method in (*FAIRLEAPS, "Wasserstein"):
+        return f"{method}, entropic"
+    if method.startswith("adversarial"):
+        return "fairlearn, hard" if dataset in CLASSIFICATION else "fairlearn"
+    return method
 
 
 def reference_row(dataset: str) -> str:
-    """The method whose row at strength 0 the others are compared with."""
+    """The method whose row at strength 0 is that of no penalty; on Adult its own cannot be used."""
     return "repair" if dataset == "adult" else "no regularisation"
 
 
-def comparison_tables(reproduction: Reproduction) -> dict[tuple[str, str], pl.DataFrame]:
-    """The paper's tables with our figures: two for each data set that was run."""
-    printed = _beside_reference(
-        published_rows().select(
-            "dataset", "method", "strength", *_columns("performance", "performance_sd")
-        )
-    ).rename({"performance": "paper_performance", "performance_sd": "paper_performance_sd"})
-    printed = printed.rename(
-        {f"{name}_relative": f"paper_{name}_relative" for name in PUBLISHED_DISPARITIES}
-    )
-    tables = {}
-    for dataset in reproduction.datasets:
-        means = reproduction.of(dataset).means().with_columns(pl.lit(dataset).alias("dataset"))
-        ours = _beside_reference(means.rename({"seeds": "runs"}))
-        both = _matched(printed.drop(PUBLISHED_DISPARITIES), ours)
-        leap = pl.col("method").is_in(list(FAIRLEAPS))
-        tables[dataset, "fairleap"] = both.filter(leap)
-        tables[dataset, "rest"] = both.filter(~leap)
-    return tables
+def compared_rows(reproduction: Reproduction, way: str = "exact") -> pl.DataFrame:
+    """Every printed setting that was run: the paper's figures and ours, in natural units.
 
-
-def _columns(*more: str) -> list[str]:
-    return [*more, *PUBLISHED_DISPARITIES]
-
-
-def _beside_reference(rows: pl.DataFrame) -> pl.DataFrame:
-    """Disparities as shares of those of the reference row of the same data set."""
-    parts = []
-    for (dataset,), of_dataset in rows.group_by("dataset", maintain_order=True):
-        at = (pl.col("method") == reference_row(str(dataset))) & (pl.col("strength") == 0.0)
-        row = of_dataset.filter(at)
-        shares = [
-            (pl.col(name) / (row[name].item() if row.height else None)).alias(f"{name}_relative")
-            for name in PUBLISHED_DISPARITIES
-        ]
-        parts.append(of_dataset.with_columns(shares))
-    return pl.concat(parts)
-
-
-def _matched(printed: pl.DataFrame, ours: pl.DataFrame) -> pl.DataFrame:
-    """Rows of both, in the order of the first. Strengths may have been through a file."""
-    key = pl.col("strength").round_sig_figs(6).alias("key")
-    order = printed.with_row_index("order").with_columns(key).drop("strength")
-    both = order.join(ours.with_columns(key), on=["dataset", "method", "key"]).sort("order")
-    figures = [
-        end
-        for name in PUBLISHED_DISPARITIES
-        for end in (name, f"{name}_sd", f"{name}_relative", f"paper_{name}_relative")
+    Columns are `dataset`, `method`, `strength`, `runs`, `performance`, the four disparities of the
+    tables, CDD-wass by Algorithm 1 and W_1 with P(L), each with `_sd`; the paper's begin with
+    `paper_`.
+    """
+    printed = published_rows()
+    theirs = ["performance", *PUBLISHED_DISPARITIES]
+    figures = [name for column in theirs for name in (column, f"{column}_sd")]
+    printed = printed.select(
+        "dataset",
+        "method",
+        pl.col("strength").round_sig_figs(6).alias("key"),
+        *(pl.col(name).alias(f"paper_{name}") for name in figures),
+    ).with_row_index("order")
+    stood = [
+        stands_for(method, dataset, way)
+        for dataset, method in printed[["dataset", "method"]].rows()
     ]
-    performance = ("performance", "performance_sd", "paper_performance", "paper_performance_sd")
-    return both.select("dataset", "method", "strength", "runs", *performance, *figures)
+    printed = printed.with_columns(pl.Series("ours", stood))
+    parts = []
+    for dataset in reproduction.datasets:
+        means = reproduction.of(dataset).means()
+        own = [name for name in _OURS if name in means.columns]
+        parts.append(
+            means.select(
+                pl.lit(dataset).alias("dataset"),
+                pl.col("method").alias("ours"),
+                "strength",
+                pl.col("strength").round_sig_figs(6).alias("key"),
+                pl.col("seeds").alias("runs"),
+                *own,
+                *(f"{name}_sd" for name in own),
+            )
+        )
+    if not parts:
+        return printed.clear()
+    both = printed.join(pl.concat(parts), on=["dataset", "ours", "key"]).sort("order")
+    return both.drop("order", "key")
+
+
+def _agrees(rows: pl.DataFrame, ours: str, paper: str) -> pl.Series:
+    """Whether ours is within rounding and three standard errors of what is printed."""
+    rounding = pl.lit(_HALF_A_HUNDREDTH if paper == "performance" else _HALF_A_THOUSANDTH)
+    if paper.startswith("w2sq"):
+        rounding = rounding / pl.col("dataset").replace_strict(PRINTED_UNIT)
+    own, theirs = pl.col(f"{ours}_sd"), pl.col(f"paper_{paper}_sd").fill_null(0.0)
+    noise = (own.fill_null(theirs) ** 2 / pl.col("runs") + theirs**2 / _PAPERS_RUNS).sqrt()
+    gap = (pl.col(ours) - pl.col(f"paper_{paper}")).abs()
+    return rows.select((gap <= rounding + 3 * noise).alias("agrees")).to_series()
+
+
+def agreement(
+    reproduction: Reproduction,
+    figure: str = "performance",
+    *,
+    way: str = "exact",
+    against: str | None = None,
+) -> pl.DataFrame:
+    """How many settings agree with what is printed, one row for each data set and method.
+
+    Parameters
+    ----------
+    reproduction : what was run.
+    figure : of ours.
+    way : how methods of the paper are stood for.
+    against : the printed figure, if it has another name.
+    """
+    rows = compared_rows(reproduction, way)
+    paper = against or figure
+    gap = pl.col(figure) - pl.col(f"paper_{paper}")
+    return (
+        rows.with_columns(_agrees(rows, figure, paper), gap.alias("gap"))
+        .filter(pl.col(f"paper_{paper}").is_not_null())
+        .group_by("dataset", "method", maintain_order=True)
+        .agg(
+            pl.len().alias("settings"),
+            pl.col("agrees").sum().alias("agreeing"),
+            pl.col("gap").mean().alias("difference"),
+            pl.col("gap").abs().max().alias("largest"),
+        )
+    )
+
+
+def agreement_summary(reproduction: Reproduction) -> list[tuple[str, dict[str, str]]]:
+    """Of the printed settings, how many agree: by figure and reading, for both ways."""
+    asked = {
+        "performance": ("performance", None),
+        "CDD-lp P(L), read as W_2²": ("w2sq_marginal", None),
+        "CDD-lp average, read as W_2²": ("w2sq_average", None),
+        "CDD-lp uniform, read as W_2²": ("w2sq_uniform", None),
+        "CDD-lp P(L), read as W_1": ("cdd_marginal", "w2sq_marginal"),
+        "CDD-wass, exact": ("cdd_wass", None),
+        **{
+            f"CDD-wass, Algorithm 1 at {name.rpartition('_')[2]}": (name, "cdd_wass")
+            for name in ENTROPIC_MEASURES
+        },
+    }
+    found = []
+    for label, (figure, against) in asked.items():
+        if figure not in reproduction.runs.columns:
+            continue
+        counts = {}
+        for way in WAYS:
+            table = agreement(reproduction, figure, way=way, against=against)
+            counts[way] = f"{table['agreeing'].sum()} of {table['settings'].sum()}"
+        found.append((label, counts))
+    return found
+
+
+def unit_evidence(reproduction: Reproduction) -> pl.DataFrame:
+    """Printed CDD-lp of models without a penalty, and ours as W_2² and as W_1 in the print's unit.
+
+    One row for each data set and measure: `printed`, its `printed_sd`, `w2sq` and `w1`.
+    """
+    printed, rows = published_rows(), []
+    for dataset in reproduction.datasets:
+        means = reproduction.of(dataset).means()
+        free = means.filter(pl.col("method") == "no regularisation")
+        own = printed.filter(
+            pl.col("dataset") == dataset, pl.col("method") == reference_row(dataset)
+        ).row(0, named=True)
+        rows += [
+            {
+                "dataset": dataset,
+                "measure": measure,
+                "printed": own[f"printed_w2sq_{measure}"],
+                "printed_sd": own[f"printed_w2sq_{measure}_sd"],
+                "w2sq": PRINTED_UNIT[dataset] * free[f"w2sq_{measure}"].item(),
+                "w1": 100.0 * free[f"cdd_{measure}"].item(),
+            }
+            for measure in ("uniform", "average", "marginal")
+            if free.height
+        ]
+    return pl.DataFrame(rows)
+
+
+def entropic_evidence(reproduction: Reproduction) -> pl.DataFrame:
+    """CDD-wass as printed, exact, and by Algorithm 1, of models without a penalty.
+
+    One row for each data set and method, `legitimate only` and that of `reference_row`.
+    """
+    rows = compared_rows(reproduction)
+    at_zero = pl.col("method").is_in(["no regularisation", "legitimate only"]) | (
+        (pl.col("method") == "repair") & (pl.col("strength") == 0.0)
+    )
+    own = [name for name in ENTROPIC_MEASURES if name in rows.columns]
+    return rows.filter(at_zero).select(
+        "dataset", "method", "paper_cdd_wass", "paper_cdd_wass_sd", "cdd_wass", *own
+    )
+
+
+def strength_factors(reproduction: Reproduction) -> pl.DataFrame:
+    """What the paper's strengths have to be multiplied by to do the same in ours.
+
+    For every printed setting of FairBiT, FairLeap P(L) and Wasserstein regularisation that leaves
+    between a tenth and nine tenths of W_2² with P(L), the strength at which our runs leave the same
+    share, on lines between strengths, divided by the printed one.
+
+    Returns
+    -------
+    `dataset`, `method`, `ours`, `settings`, and the lowest, median and highest factor.
+    """
+    candidates = {
+        "FairBiT": ("FairBiT", "FairBiT, entropic", "FairBiT, Algorithm 1"),
+        "FairLeap, P(L)": (
+            "FairLeap, P(L)",
+            "FairLeap, P(L), entropic",
+            "our FairLeap, by batch",
+            "FairLeap, P(L), entropic squared",
+        ),
+        "Wasserstein": ("Wasserstein", "Wasserstein, entropic", "Wasserstein, squared"),
+    }
+    printed, rows = published_rows(), []
+    for dataset in reproduction.datasets:
+        means = reproduction.of(dataset).means()
+        start = printed.filter(
+            pl.col("dataset") == dataset, pl.col("method") == reference_row(dataset)
+        )["w2sq_marginal"][0]
+        free = means.filter(pl.col("method") == "no regularisation")["w2sq_marginal"]
+        for method, ours in candidates.items():
+            own = printed.filter(pl.col("dataset") == dataset, pl.col("method") == method)
+            wanted = own.select("strength", (pl.col("w2sq_marginal") / start).alias("left")).rows()
+            for name in ours:
+                curve = means.filter(pl.col("method") == name)
+                if not curve.height or not free.len():
+                    continue
+                found = [
+                    at / strength
+                    for strength, left in wanted
+                    if 0.1 <= left <= 0.9
+                    and math.isfinite(at := _strength_that_leaves(curve, free[0], left))
+                ]
+                rows.append(
+                    {
+                        "dataset": dataset,
+                        "method": method,
+                        "ours": name,
+                        "settings": len(found),
+                        **dict(
+                            zip(
+                                ("lowest", "median", "highest"),
+                                np.quantile(found, [0.0, 0.5, 1.0]) if found else [None] * 3,
+                                strict=True,
+                            )
+                        ),
+                    }
+                )
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _strength_that_leaves(curve: pl.DataFrame, free: float, left: float) -> float:
+    """The strength at which a share of the disparity is left; nan where none does."""
+    strengths = np.log(curve["strength"].to_numpy())
+    shares = np.minimum.accumulate(curve["w2sq_marginal"].to_numpy() / free)
+    if not shares[-1] <= left <= shares[0]:
+        return math.nan
+    return float(np.exp(np.interp(-left, -shares, strengths)))
+
+
+def comparison_tables(reproduction: Reproduction) -> dict[tuple[str, str], pl.DataFrame]:
+    """The paper's eight tables with our figures: two for each of its data sets that was run."""
+    exact, letter = (compared_rows(reproduction, way) for way in WAYS)
+    keys = ["dataset", "method", "strength"]
+    shown = ("performance", *PUBLISHED_DISPARITIES)
+    figures = [name for column in shown for name in (column, f"{column}_sd")]
+    own = letter.select(*keys, *(pl.col(name).alias(f"letter_{name}") for name in figures))
+    both = exact.join(own, on=keys, how="left", maintain_order="left")
+    leap = pl.col("method").is_in(list(FAIRLEAPS))
+    return {
+        (dataset, kind): both.filter(pl.col("dataset") == dataset, which)
+        for dataset in reproduction.datasets
+        for kind, which in (("fairleap", leap), ("rest", ~leap))
+    }
 
 
 def table_markdown(table: pl.DataFrame) -> str:
-    """A comparison table as Markdown.
+    """A comparison table as Markdown: in every cell exact, to the letter, printed.
 
-    Each disparity has our mean and standard deviation, and below them, in per cent of the reference
-    row, ours and the paper's.
+    Disparities are in the unit of the print.
     """
-    labels = [DISPARITY_LABELS[name] for name in PUBLISHED_DISPARITIES]
-    head = ("method", "strength", "performance", "paper's performance", *labels)
-    return markdown_table(head, [_cells(row) for row in table.to_dicts()], words=1)
+    head = (
+        "method",
+        "strength",
+        "performance",
+        "CDD-wass",
+        *(f"CDD-lp {measure}" for measure in ("uniform", "average", "P(L)")),
+    )
+    rows = []
+    for row in table.to_dicts():
+        unit = PRINTED_UNIT[row["dataset"]]
+        cells = [row["method"], f"{row['strength']:.4g}"]
+        for name in ("performance", *PUBLISHED_DISPARITIES):
+            scale, digits = (unit, 3) if name.startswith("w2sq") else (1.0, 3)
+            cells.append(
+                "<br>".join(
+                    _spread(row.get(f"{end}{name}"), row.get(f"{end}{name}_sd"), scale, digits)
+                    for end in ("", "letter_", "paper_")
+                )
+            )
+        rows.append(cells)
+    return markdown_table(head, rows, words=1)
 
 
-def _cells(row: dict[str, float | str | None]) -> list[str]:
-    cells = [
-        str(row["method"]),
-        f"{row['strength']:.4g}",
-        _spread(row["performance"], row["performance_sd"]),
-        _spread(row["paper_performance"], row["paper_performance_sd"], digits=2),
-    ]
-    for name in PUBLISHED_DISPARITIES:
-        ours, paper = (_percent(row[f"{end}{name}_relative"]) for end in ("", "paper_"))
-        cells.append(f"{_spread(row[name], row[f'{name}_sd'])}<br>{ours} / {paper}")
-    return cells
-
-
-def _spread(mean: float | str | None, sd: float | str | None, digits: int = 4) -> str:
+def _spread(mean: float | None, sd: float | None, scale: float, digits: int) -> str:
     if mean is None:
         return "-"
-    return f"{mean:.{digits}f}" + ("" if sd is None else f" ± {sd:.{digits}f}")
-
-
-def _percent(share: float | str | None) -> str:
-    return "-" if share is None else f"{share:.0%}"
+    spread = "" if sd is None else f" ± {scale * sd:.{digits}f}"
+    return f"{scale * mean:.{digits}f}{spread}"
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> str:
@@ -133,56 +343,48 @@ def write_tables(reproduction: Reproduction, folder: Path | str) -> list[Path]:
     return written
 
 
-def performance_agreement(reproduction: Reproduction) -> pl.DataFrame:
-    """How far our performance is from the paper's, one row for each data set and method."""
-    both = pl.concat(comparison_tables(reproduction).values())
-    theirs = pl.col("paper_performance_sd")
-    noise = (
-        pl.col("performance_sd").fill_null(theirs) ** 2 / pl.col("runs") + theirs**2 / 10
-    ).sqrt()
-    gap = pl.col("performance") - pl.col("paper_performance")
-    return (
-        both.with_columns(gap.alias("gap"), (gap.abs() <= _ROUNDING + 3 * noise).alias("agrees"))
-        .group_by("dataset", "method", maintain_order=True)
-        .agg(
-            pl.len().alias("settings"),
-            pl.col("agrees").sum().alias("agreeing"),
-            pl.col("gap").mean().alias("difference"),
-            pl.col("gap").abs().max().alias("largest"),
-        )
-    )
+def halving_table(reproduction: Reproduction) -> pl.DataFrame:
+    """The weakest strength that at least halves W_2² uniform: exact, to the letter, and printed.
 
-
-def halving_table(reproduction: Reproduction, disparity: str = "cdd_uniform") -> pl.DataFrame:
-    """The weakest strength that at least halves a disparity, ours and the paper's.
-
-    Strengths do not mean the same in both (see `published`), so powers are compared where as much
-    was gained.
+    One row for each data set and method with strengths; three columns, `strength`, `relative` and
+    `performance`, for each of the three, those to the letter with `letter_` and the paper's with
+    `paper_`.
     """
-    ours, papers = f"{disparity}_relative", f"paper_{disparity}_relative"
     rows = []
-    for table in comparison_tables(reproduction).values():
-        for (method,), of_method in table.group_by("method", maintain_order=True):
-            if method in _GRADED:
-                rows.append(
-                    {
-                        "dataset": of_method["dataset"][0],
-                        "method": method,
-                        **_first_half(of_method, ours, "performance", ""),
-                        **_first_half(of_method, papers, "paper_performance", "paper_"),
-                    }
-                )
-    figures = [f"{end}{name}" for end in ("", "paper_") for name in _AT_HALF]
+    exact, letter = (compared_rows(reproduction, way) for way in WAYS)
+    for (dataset, method), own in exact.group_by("dataset", "method", maintain_order=True):
+        if method not in _GRADED:
+            continue
+        at = (pl.col("dataset") == dataset, pl.col("method") == method)
+        start = exact.filter(
+            pl.col("dataset") == dataset,
+            pl.col("method") == reference_row(str(dataset)),
+            pl.col("strength") == 0.0,
+        )
+        row: dict[str, object] = {"dataset": dataset, "method": method}
+        for end, table in (("", own), ("letter_", letter.filter(*at)), ("paper_", own)):
+            column = f"{'paper_' if end == 'paper_' else ''}w2sq_uniform"
+            power = f"{'paper_' if end == 'paper_' else ''}performance"
+            free = start[column][0] if start.height else None
+            row |= _first_half(table, column, power, free, end)
+        rows.append(row)
+    columns = ("strength", "relative", "performance")
+    figures = [f"{end}{name}" for end in ("", "letter_", "paper_") for name in columns]
     kinds = dict.fromkeys(("dataset", "method"), pl.String) | dict.fromkeys(figures, pl.Float64)
     return pl.DataFrame(rows, schema=kinds)
 
 
 def _first_half(
-    of_method: pl.DataFrame, relative: str, performance: str, prefix: str
-) -> dict[str, float | None]:
-    halved = of_method.filter(pl.col(relative) <= 0.5).sort("strength")
-    columns = ("strength", relative, performance)
-    return {
-        f"{prefix}{name}": halved[column][0] if halved.height else None
-        for name, column in zip(_AT_HALF, columns, strict=True)
-    }
+    table: pl.DataFrame, column: str, power: str, free: float | None, end: str
+) -> Mapping[str, float | None]:
+    columns = [f"{end}{name}" for name in ("strength", "relative", "performance")]
+    found = table.filter(pl.col(column) <= 0.5 * free).sort("strength") if free else table.clear()
+    if not found.height or not free:
+        return dict.fromkeys(columns)
+    strength, left, performance = found.select("strength", column, power).row(0)
+    return dict(zip(columns, (strength, left / free, performance), strict=True))
+
+
+def dataset_label(name: str) -> str:
+    """A data set as people write it: the paper's by their names, others as they are called."""
+    return DATASET_LABELS.get(name, name)

@@ -1,4 +1,4 @@
-"""How small DCFR's regulariser can be while the disparity is not: the paper's example of loans.
+"""How small DCFR's regulariser can be while the disparity is not: the paper's Figure 1.
 
 Of n applicants a share r are men. Men are approved at the rate ½ + δ, women at ½ - δ, and there
 are no legitimate features, so the disparity is the difference of the rates. With the counts
@@ -9,14 +9,14 @@ are no legitimate features, so the disparity is the difference of the rates. Wit
 
     CDD = a / (a + c) - b / (b + d),        R_DCFR = (ad - bc) / n² = r (1 - r) CDD.
 
-The second is what the paper's own Proposition 2, E[(P(A=1 | f) - P(A=1))_+], comes to. Its
-appendix draws a / (a + b) - c / (c + d) instead, which is larger by the factor 1 / (q (1 - q)),
+The second is what the paper's own Proposition 5.1, E[(P(A=1 | f) - P(A=1))_+], comes to. Its
+appendix D.1 draws a / (a + b) - c / (c + d) instead, which is larger by the factor 1 / (q (1 - q)),
 with q the share of applicants approved, and equals CDD where r = ½. R_DCFR itself is at most a
 quarter of CDD, whatever r is. That a small value need not mean a small disparity holds for both.
-For comparison, W_p^p between the decisions of the two groups, and with it every penalty of this
-library, equals CDD for every r.
+W_p^p between the decisions of the two groups, and with it FairBiT and every other penalty of this
+library, equals CDD for every r: the right panel of the figure.
 
-Reference: Ghassemi et al. (2025), section on DCFR and appendix with its illustration.
+Reference: Ghassemi et al. (2025), section 5.1, Figure 1 and appendix D.1.
 """
 
 from __future__ import annotations
@@ -27,41 +27,46 @@ from dataclasses import dataclass
 from importlib.resources import files
 from itertools import pairwise
 
+import numpy as np
 import polars as pl
 from markupsafe import Markup
 
 from likeforlike.errors import InputError
+from likeforlike.penalties import FairBiT
 from likeforlike.report import _svg as svg
 from likeforlike.report._format import count, number, tick
 from likeforlike.report._scale import Scale, ticks
 
 _SHARES = (0.5, 0.8, 0.9, 0.99)
 _DIFFERENCES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-_COLUMNS = ("share", "difference", "a", "b", "c", "d", "cdd", "dcfr_printed", "dcfr")
-_WIDTH, _HEIGHT, _TOP, _SIDE = 920.0, 506.0, 74.0, 370.0
+_COLUMNS = ("share", "difference", "a", "b", "c", "d", "cdd", "dcfr_printed", "dcfr", "fairbit")
+_WIDTH, _HEIGHT, _TOP, _SIDE = 920.0, 384.0, 74.0, 248.0
 
 
 def dcfr_illustration(
     shares: Sequence[float] = _SHARES,
     differences: Sequence[float] = _DIFFERENCES,
     applicants: int = 10_000,
+    *,
+    random_state: int | None = None,
 ) -> pl.DataFrame:
-    """CDD and both forms of R_DCFR for every share of men and every difference in acceptance.
+    """CDD, both forms of R_DCFR, and FairBiT, for every share of men and difference in acceptance.
 
-    Counts are whole and are not drawn: rates are met as closely as whole people allow, and every
-    figure is the exact quotient of counts.
+    Without a seed counts are not drawn: rates are met as closely as whole people allow. With one
+    applicants are drawn, as in the paper. Every figure is that of the counts.
 
     Parameters
     ----------
     shares : of men among the applicants, between 0 and 1.
     differences : in the rate of acceptance, 2δ, from 0 to 1.
     applicants : how many there are, n.
+    random_state : seed, or `None` to draw nothing.
 
     Returns
     -------
     One row for each share and difference with the columns `share` and `difference` as asked for,
-    the counts `a`, `b`, `c` and `d`, and `cdd`, `dcfr_printed` (a / (a + b) - c / (c + d)) and
-    `dcfr` (Proposition 2).
+    the counts `a`, `b`, `c` and `d`, and `cdd`, `dcfr_printed` (a / (a + b) - c / (c + d)), `dcfr`
+    (Proposition 5.1) and `fairbit`, the value of the penalty.
 
     Examples
     --------
@@ -73,13 +78,18 @@ def dcfr_illustration(
     [0.4, 0.1604]
     >>> [round(value, 4) for value in table["dcfr"]]
     [0.1, 0.036]
+    >>> [round(value, 4) for value in table["fairbit"]]
+    [0.4, 0.4]
     """
     _check(shares, "shares")
     _check(differences, "differences")
+    rng = None if random_state is None else np.random.default_rng(random_state)
     rows = []
     for share in shares:
         for difference in differences:
             counts = _counts(share, difference, applicants)
+            if rng is not None:
+                counts = _drawn(rng, share, difference, applicants)
             rows.append((share, difference, *counts, *_measured(*counts)))
     return pl.DataFrame(rows, schema=_COLUMNS, orient="row")
 
@@ -108,15 +118,34 @@ def _counts(share: float, difference: float, applicants: int) -> tuple[int, int,
     return a, b, men - a, women - b
 
 
-def _measured(a: int, b: int, c: int, d: int) -> tuple[float, float, float]:
-    """CDD and both forms of R_DCFR, each one quotient of whole numbers."""
+def _drawn(
+    rng: np.random.Generator, share: float, difference: float, applicants: int
+) -> tuple[int, int, int, int]:
+    """The same of applicants drawn at random, two men and two women at least."""
+    men = min(max(int(rng.binomial(applicants, share)), 2), applicants - 2)
+    a = int(rng.binomial(men, 0.5 + difference / 2.0))
+    b = int(rng.binomial(applicants - men, 0.5 - difference / 2.0))
+    return a, b, men - a, applicants - men - b
+
+
+def _measured(a: int, b: int, c: int, d: int) -> tuple[float, float, float, float]:
+    """CDD and both forms of R_DCFR, each one quotient of whole numbers; and FairBiT."""
     over = a * d - b * c
-    return over / ((a + c) * (b + d)), over / ((a + b) * (c + d)), over / (a + b + c + d) ** 2
+    decided = (a + b) * (c + d)
+    fairbit, _ = FairBiT().value_and_grad(
+        [1.0, 1.0, 0.0, 0.0], ["m", "f", "m", "f"], sample_weight=[a, b, c, d]
+    )
+    return (
+        over / ((a + c) * (b + d)),
+        over / decided if decided else 0.0,
+        over / (a + b + c + d) ** 2,
+        fairbit,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Panel:
-    """One of the two drawings: what it shows, where, and how its lines look."""
+    """One of the drawings: what it shows, where, and how its lines look."""
 
     column: str
     title: str
@@ -139,19 +168,21 @@ class _Panel:
         return svg.path(points, class_=look, stroke_dasharray=self.dashes)
 
 
+_ONE_PLACE = 25.0
 _UP = Scale(0.0, 1.0, _TOP + _SIDE, _TOP)
 _PANELS = (
-    _Panel("dcfr_printed", "As printed", "a / (a + b) − c / (c + d)", 52.0, "a", None),
-    _Panel("dcfr", "Proposition 2", "r (1 − r) · CDD", 530.0, "b", "7 4"),
+    _Panel("dcfr_printed", "DCFR as printed", "R = a / (a + b) − c / (c + d)", 44.0, "a", None),
+    _Panel("dcfr", "DCFR, Proposition 5.1", "R = r (1 − r) · CDD", 352.0, "b", "7 4"),
+    _Panel("fairbit", "FairBiT", "V = W between the decisions", 660.0, "a", "2 3"),
 )
 
 
 def dcfr_chart(table: pl.DataFrame) -> str:
-    """CDD against both forms of R_DCFR, a line for each share of men, as an SVG of its own.
+    """CDD against both forms of R_DCFR and FairBiT, a line for each share of men, as an SVG.
 
-    The drawing needs nothing from outside and follows its reader's light or dark mode. The two
-    forms differ in panel, dashes and marks, not in colour only; lines carry the share of men as a
-    label, and all figures are told in the description.
+    The drawing needs nothing from outside and follows its reader's light or dark mode. Panels
+    differ in dashes and marks, not in colour only; lines carry the share of men as a label, and all
+    figures are in the description.
 
     Parameters
     ----------
@@ -166,9 +197,10 @@ def dcfr_chart(table: pl.DataFrame) -> str:
     style = files("likeforlike.report").joinpath("templates", "chart.css").read_text("utf-8")
     drawn = svg.element(
         "svg",
-        svg.element("title", "Disparity against the regulariser of DCFR"),
+        svg.element("title", "Disparity against the regularisers of DCFR and FairBiT"),
         svg.element("desc", _told(table)),
-        svg.element("style", style),
+        svg.element("style", Markup(f"{style}.likeforlike .paper {{ fill: var(--paper); }}")),
+        svg.rect(0.0, 0.0, _WIDTH, _HEIGHT, class_="paper", rx=8.0),
         svg.group(*(_panel(panel, table) for panel in _PANELS), class_="chart"),
         xmlns="http://www.w3.org/2000/svg",
         class_="likeforlike",
@@ -188,7 +220,9 @@ def _panel(panel: _Panel, table: pl.DataFrame) -> Markup:
         ]
         lines.append(svg.group(panel.line(points), *(panel.mark(x, y) for x, y in points)))
         ends.append((min(points, key=lambda point: point[1]), share))
-    return svg.group(*_head(panel), *_axes(panel), *lines, *_labels(ends), class_=panel.column)
+    return svg.group(
+        *_head(panel), *_axes(panel), *lines, *_labels(panel, ends), class_=panel.column
+    )
 
 
 def _head(panel: _Panel) -> list[Markup]:
@@ -197,7 +231,7 @@ def _head(panel: _Panel) -> list[Markup]:
         panel.line([(left, 14.0), (left + 36.0, 14.0)]),
         panel.mark(left + 18.0, 14.0),
         svg.text(left + 46.0, 18.0, panel.title, class_=f"{panel.colour} word"),
-        svg.text(left, 38.0, f"R = {panel.formula}", class_="name"),
+        svg.text(left, 38.0, panel.formula, class_="name"),
     ]
 
 
@@ -215,16 +249,23 @@ def _axes(panel: _Panel) -> list[Markup]:
     return [
         *pieces,
         svg.line(along(0.0), _UP(0.0), along(1.0), _UP(1.0), class_="base"),
-        svg.text(along(0.66), _UP(0.6), "R = CDD", class_="small"),
-        svg.text(middle, bottom + 42.0, "R of DCFR; each line a share of men", class_="small mid"),
+        svg.text(along(0.66), _UP(0.6), f"{panel.formula[0]} = CDD", class_="small"),
+        svg.text(middle, bottom + 42.0, "regulariser; a line a share of men", class_="small mid"),
         svg.text(panel.left - 8.0, _TOP - 12.0, "CDD", class_="small end"),
     ]
 
 
-def _labels(ends: list[tuple[tuple[float, float], str]]) -> list[Markup]:
-    """The share of men at the end of its line, moved aside where labels would touch."""
+def _labels(panel: _Panel, ends: list[tuple[tuple[float, float], str]]) -> list[Markup]:
+    """The share of men at the end of its line, moved aside where labels would touch.
+
+    Lines that end in one place have one label.
+    """
     ends = sorted(ends)
-    places = [place[0] for place, _ in ends]
+    if ends[-1][0][0] - ends[0][0][0] < _ONE_PLACE and len(ends) > 1:
+        (x, y), _ = ends[0]
+        return [svg.text(x - 12.0, y - 9.0, "all shares", class_="tick strong end")]
+    # Beside the axis, not on its ticks.
+    places = [max(place[0], panel.left + 20.0) for place, _ in ends]
     for before, here in pairwise(range(len(places))):
         places[here] = max(places[here], places[before] + 36.0)
     return [
@@ -242,13 +283,14 @@ def _by_share(table: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
 def _told(table: pl.DataFrame) -> str:
     people = sum(table.row(0, named=True)[name] for name in "abcd")
     parts = [
-        f"Conditional disparity (CDD) against the regulariser R of DCFR, {count(people)} people.",
-        "R in the form printed in the paper's appendix and in that of its Proposition 2.",
+        f"Disparity (CDD) against two regularisers, of DCFR and FairBiT, {count(people)} people.",
+        "R in the form printed in the paper's appendix and in that of its Proposition 5.1.",
+        "FairBiT is the size of CDD throughout.",
     ]
     for share, part in _by_share(table):
         figures = "; ".join(
             f"CDD {number(row['cdd'])}: printed {number(row['dcfr_printed'])}, "
-            f"Proposition 2 {number(row['dcfr'])}"
+            f"Proposition 5.1 {number(row['dcfr'])}, FairBiT {number(row['fairbit'])}"
             for row in part.iter_rows(named=True)
         )
         parts.append(f"{share} men: {figures}.")

@@ -10,18 +10,52 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import polars as pl
 
 from likeforlike.errors import InputError
+from likeforlike.experiments._sweep import Sweep
 from likeforlike.experiments._vocabulary import DATASET_LABELS, DISPARITY_LABELS, FAIRLEAPS
+from likeforlike.paper._comparison import stands_for
 from likeforlike.paper._protocol import PAPER_METHODS
 from likeforlike.paper._reproduction import Reproduction
 from likeforlike.paper._resampled import FEWEST_RUNS, Resampled, RunMean, resample
 
-Verdict = Literal["reproduced", "not reproduced", "not decidable"]
+Verdict = Literal["reproduced", "partly reproduced", "not reproduced", "not decidable"]
 """What is said of a claim."""
+
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+"""All of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the paper is taken when a claim is decided.
+
+    Attributes
+    ----------
+    name : as pages call it.
+    way : how runs of ours stand for its methods (`comparison.WAYS`).
+    squared : whether CDD-lp is W_2², as its tables seem to have it, or W_1, as its text says.
+    """
+
+    name: str
+    way: str
+    squared: bool
+
+    def disparity(self, name: str) -> str:
+        """The column that holds a disparity."""
+        return name.replace("cdd_", "w2sq_") if self.squared and name != "cdd_wass" else name
+
+
+READINGS = (
+    Reading("exact, W_1", "exact", squared=False),
+    Reading("exact, W_2²", "exact", squared=True),
+    Reading("to the letter, W_2²", "to the letter", squared=True),
+)
+"""Claims are decided in all of these: with exact transport in the unit of the text and in that of
+the tables, and with the paper's own regularisers."""
 
 PROPOSED = ("FairBiT", *FAIRLEAPS)
 """The paper's own methods."""
@@ -35,6 +69,8 @@ CONTENDERS = (*PROPOSED, *RIVALS, "no regularisation")
 SLIGHT = 0.1
 """A tenth: what is less than that is taken for slight, or close."""
 
+# Shown in the evidence of some claims, and part of none.
+_BESIDE = ("repair, A unseen", "fairlearn, hard", "fairlearn", "adversarial, CDP, hard")
 _SURE = 0.95
 _LISTED = 8
 
@@ -47,21 +83,35 @@ class Claim:
     ----------
     said : the claim, quoted or in short.
     where : in the paper.
-    verdict : `"reproduced"`, `"not reproduced"` or `"not decidable"`.
-    evidence : what was measured.
+    meaning : what is looked at, and what vague words are taken to mean.
+    verdicts : by the name of a reading: `"reproduced"`, `"partly reproduced"`, `"not reproduced"`
+        or `"not decidable"`.
+    evidence : by the name of a reading, what was measured.
 
     Examples
     --------
     >>> from likeforlike.paper import Claim
-    >>> claim = Claim("FairBiT is on the frontier", "Results", "reproduced", "4 of 4 data sets")
+    >>> reading, verdict = "exact, W_1", "reproduced"
+    >>> claim = Claim("FairBiT leads", "Results", "", {reading: verdict}, {reading: ""})
     >>> claim.verdict
     'reproduced'
     """
 
     said: str
     where: str
-    verdict: Verdict
-    evidence: str
+    meaning: str
+    verdicts: dict[str, Verdict]
+    evidence: dict[str, str]
+
+    @property
+    def verdict(self) -> Verdict:
+        """That of the first reading."""
+        return next(iter(self.verdicts.values()))
+
+    @property
+    def depends(self) -> bool:
+        """Whether readings lead to different verdicts."""
+        return len(set(self.verdicts.values())) > 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,36 +133,38 @@ Judge = Callable[[Sequence[Part]], Verdict]
 
 
 def every(parts: Sequence[Part]) -> Verdict:
-    """The verdict on a claim that needs all its parts."""
-    if any(part.holds is False for part in parts):
-        return "not reproduced"
-    return "reproduced" if all(part.holds for part in parts) else "not decidable"
+    """The verdict on a claim that needs all its parts; some of them make it true in part."""
+    holding, failing = (sum(part.holds is kind for part in parts) for kind in (True, False))
+    if failing:
+        return "partly reproduced" if holding else "not reproduced"
+    return "reproduced" if holding == len(parts) else "not decidable"
 
 
 def mostly(parts: Sequence[Part]) -> Verdict:
     """The verdict on a claim that something is generally so: in more than half of its parts."""
-    if 2 * sum(part.holds is True for part in parts) > len(parts):
+    holding, failing = (sum(part.holds is kind for part in parts) for kind in (True, False))
+    if 2 * holding > len(parts):
         return "reproduced"
-    failed = 2 * sum(part.holds is False for part in parts) >= len(parts)
-    return "not reproduced" if failed else "not decidable"
+    return "not reproduced" if 2 * failing >= len(parts) else "not decidable"
 
 
-def concluded(
-    said: str,
-    where: str,
-    meaning: str,
-    parts: Sequence[Part],
-    judge: Judge = every,
-) -> Claim:
-    """A claim with the verdict on its parts; of many parts only those that fail are told."""
+def somewhere(parts: Sequence[Part]) -> Verdict:
+    """The verdict on a claim that something is so somewhere: in at least one of its parts."""
+    if any(part.holds for part in parts):
+        return "reproduced"
+    return "not reproduced" if all(part.holds is False for part in parts) else "not decidable"
+
+
+def seen_in(parts: Sequence[Part]) -> str:
+    """What was seen in the parts of a claim; of many parts only those that fail are shown."""
     shown = [part.seen for part in parts]
+    counts = ""
     if len(parts) > _LISTED:
         kinds = [sum(part.holds is kind for part in parts) for kind in (True, False, None)]
         shown = [part.seen for part in parts if part.holds is False]
         counts = f"Holds in {kinds[0]} of {len(parts)}, fails in {kinds[1]}, open in {kinds[2]}"
-        meaning = f"{meaning}. {counts}" + (". Fails" if shown else "")
-    evidence = ". ".join(filter(None, [meaning, "; ".join(dict.fromkeys(shown))]))
-    return Claim(said, where, judge(parts), f"{evidence}.")
+        counts += ". Fails: " if shown else ""
+    return f"{counts}{'; '.join(dict.fromkeys(shown))}."
 
 
 def together(*signs: bool | None) -> bool | None:
@@ -123,10 +175,10 @@ def together(*signs: bool | None) -> bool | None:
 
 
 class Evidence:
-    """Measured runs, ready to be asked."""
+    """Measured runs under one reading of the paper, ready to be asked."""
 
-    def __init__(self, reproduction: Reproduction) -> None:
-        self.reproduction = reproduction
+    def __init__(self, reproduction: Reproduction, reading: Reading = READINGS[0]) -> None:
+        self.reproduction, self.reading = reproduction, reading
         self._panels: dict[tuple[str, str], Resampled | None] = {}
 
     def panel(self, dataset: str, disparity: str) -> Resampled | None:
@@ -137,11 +189,18 @@ class Evidence:
         return self._panels[key]
 
     def _made(self, dataset: str, disparity: str) -> Resampled | None:
-        runs = self.reproduction.runs.filter(pl.col("dataset") == dataset)
-        if not {method.name for method in PAPER_METHODS} <= set(runs["method"]):
+        sweep, column = self.reproduction.of(dataset), self.reading.disparity(disparity)
+        names = [method.name for method in PAPER_METHODS]
+        more = [name for name in _BESIDE if name in set(sweep.runs["method"])]
+        stood = {name: stands_for(name, dataset, self.reading.way) for name in names}
+        if not set(stood.values()) <= set(sweep.runs["method"]) or column not in sweep.measured:
             return None
+        runs = [
+            sweep.runs.filter(pl.col("method") == ours).with_columns(pl.lit(name).alias("method"))
+            for name, ours in (*stood.items(), *zip(more, more, strict=True))
+        ]
         try:
-            return resample(self.reproduction, dataset, disparity)
+            return resample(Sweep(pl.concat(runs), sweep.task), column, dataset)
         except InputError:  # no seed that all methods share
             return None
 

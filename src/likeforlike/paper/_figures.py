@@ -8,7 +8,7 @@ import polars as pl
 
 from likeforlike.experiments._sweep import Sweep
 from likeforlike.experiments._sweep_panels import sweep_panel
-from likeforlike.paper._protocol import OWN_METHODS, PAPER_METHODS
+from likeforlike.paper._protocol import LITERAL_METHODS, OWN_METHODS, PAPER_METHODS
 from likeforlike.paper._reproduction import Reproduction
 from likeforlike.plots._looks import Look
 from likeforlike.plots._tradeoff import Panel, tradeoff_svg
@@ -38,6 +38,22 @@ LOOKS = {
     "our FairLeap, A unseen": Look("<", "full", "vermilion"),
     "our FairBiT, A unseen": Look("D", "full", "blue"),
     "barycentre": Look("p", "full", "ochre"),
+    "FairBiT, Algorithm 1": Look("s", "full", "blue"),
+    "FairBiT, entropic": Look("D", "hollow", "blue"),
+    "FairLeap, uniform, entropic": Look("v", "full", "vermilion"),
+    "FairLeap, P(L), entropic": Look("^", "full", "vermilion"),
+    "FairLeap, average, entropic": Look(">", "full", "vermilion"),
+    "FairLeap, P(L), entropic squared": Look("<", "full", "purple"),
+    "Wasserstein, entropic": Look("D", "full", "grey"),
+    "Wasserstein, squared": Look("o", "hollow", "purple"),
+    "fairlearn": Look("*", "full", "purple"),
+    "fairlearn, hard": Look("*", "hollow", "purple"),
+    "repair, A unseen": Look("p", "full", "ochre"),
+    "repair 0 and FairBiT, A unseen": Look("s", "full", "blue"),
+    "repair 0.25 and FairBiT, A unseen": Look("^", "hollow", "green"),
+    "repair 0.5 and FairBiT, A unseen": Look("D", "full", "green"),
+    "repair 0.75 and FairBiT, A unseen": Look("v", "full", "ochre"),
+    "repair 1 and FairBiT, A unseen": Look("o", "full", "vermilion"),
 }
 """How each method is drawn, in all figures."""
 _PAPER = tuple(method.name for method in PAPER_METHODS)
@@ -46,12 +62,25 @@ _RECIPES = (
     *(name for name in _PAPER if name.startswith("Fair")),
     *(method.name for method in OWN_METHODS),
 )
+_LITERAL = tuple(method.name for method in LITERAL_METHODS)
+_TOGETHER = tuple(name for name in _LITERAL if name.endswith("FairBiT, A unseen"))
+_LETTER = (
+    "no regularisation",
+    *(name for name in _LITERAL if "entropic" in name or name == "FairBiT, Algorithm 1"),
+    "Wasserstein, squared",
+    "DCFR",
+    "fairlearn",
+    "fairlearn, hard",
+    "repair",
+)
 
 FIGURES = {
     "main": "Disparity against predictive performance, the paper's methods",
     "legitimate_only": "Disparity against predictive performance, with legitimate only",
     "measures": "Disparity by other measures against predictive performance",
+    "letter": "The paper's own regularisers, entropic, by the unit of its tables",
     "recipes": "Our recipe against FairBiT and FairLeap as the paper trains them",
+    "together": "Repair and FairBiT together, A unseen",
 }
 """Names of the figures of a reproduction, and their titles."""
 
@@ -76,7 +105,10 @@ def figure_panels(reproduction: Reproduction) -> dict[str, list[Panel]]:
       legitimate only;
     - `legitimate_only`: the same with it, as in the appendix;
     - `measures`: the appendix's figure of CDD-lp P(L), CDD-lp average and DD;
-    - `recipes`: our recipe and the paper's FairBiT and FairLeap, CDD-lp P(L).
+    - `letter`: the entropic regularisers and the rivals as others have them, CDD-wass above and
+      W_2² uniform below;
+    - `recipes`: our recipe and the paper's FairBiT and FairLeap, CDD-lp P(L);
+    - `together`: repair and FairBiT, and both, W_2² P(L).
     """
     without = [name for name in _PAPER if name != "legitimate only"]
     first, second = ("cdd_wass", "cdd_uniform"), ("cdd_marginal", "cdd_average", "dd")
@@ -84,7 +116,12 @@ def figure_panels(reproduction: Reproduction) -> dict[str, list[Panel]]:
         "main": (first, without),
         "legitimate_only": (first, _PAPER),
         "measures": (second, _PAPER),
+        "letter": (("cdd_wass", "w2sq_uniform"), _LETTER),
         "recipes": (("cdd_marginal",), _RECIPES),
+        "together": (
+            ("w2sq_marginal",),
+            ("no regularisation", "FairBiT", "repair", "repair, A unseen", *_TOGETHER),
+        ),
     }
     panels = {name: _panels(reproduction, *rest) for name, rest in asked.items()}
     return {name: drawn for name, drawn in panels.items() if drawn}
@@ -95,7 +132,13 @@ def _panels(
 ) -> list[Panel]:
     sweeps = {name: _only(reproduction.of(name), methods) for name in reproduction.datasets}
     return [
-        sweep_panel(sweep, disparity, title=_DATASETS[name], looks=LOOKS, down_to="legitimate only")
+        sweep_panel(
+            sweep,
+            disparity,
+            title=_DATASETS.get(name, name),
+            looks=LOOKS,
+            down_to="legitimate only",
+        )
         for disparity in disparities
         for name, sweep in sweeps.items()
         if not sweep.runs.is_empty()

@@ -16,12 +16,23 @@ from collections.abc import Iterator
 import polars as pl
 
 from likeforlike._arrays import FloatArray
+from likeforlike.experiments._sweep import Sweep
 from likeforlike.experiments._vocabulary import FAIRLEAPS
 from likeforlike.paper._reproduction import Reproduction
 from likeforlike.paper._resampled import Between, Resampled, resample
 
-COMPARED_DISPARITIES = ("cdd_marginal", "squared", "cdd_uniform", "cdd_average", "cdd_wass", "dd")
-"""The five disparities of the paper's figures, and the estimate without small-sample bias."""
+COMPARED_DISPARITIES = (
+    "cdd_marginal",
+    "squared",
+    "w2sq_marginal",
+    "w2sq_uniform",
+    "cdd_uniform",
+    "cdd_average",
+    "cdd_wass",
+    "dd",
+)
+"""The five disparities of the paper's figures, two of them in the unit of its tables too, and the
+estimate without small-sample bias."""
 
 _PAPER = ("FairBiT", *FAIRLEAPS)
 _VARIANTS = ("", ", by batch", ", A unseen")
@@ -36,7 +47,7 @@ _DIFFERENCES = {
 }
 
 
-def hypervolumes(reproduction: Reproduction) -> pl.DataFrame:
+def hypervolumes(found: Reproduction | Sweep) -> pl.DataFrame:
     """Normalised hypervolume of every method, data set and disparity; more is better.
 
     The reference point is the loss of legitimate only and 1.1 times the disparity of no
@@ -45,13 +56,13 @@ def hypervolumes(reproduction: Reproduction) -> pl.DataFrame:
 
     Parameters
     ----------
-    reproduction : a reproduction that has no regularisation and legitimate only.
+    found : a reproduction, or any sweep, that has no regularisation and legitimate only.
 
     Returns
     -------
-    `dataset`, `disparity`, `method`, `settings`, `runs`, `volume` by steps and `lines`, with their
-    standard errors over runs, `error` and `lines_error`, empty for one run. Volumes are empty where
-    legitimate only has the least loss of all.
+    `dataset` (empty for a sweep), `disparity`, `method`, `settings`, `runs`, `volume` by steps and
+    `lines`, with their standard errors over runs, `error` and `lines_error`, empty for one run.
+    Volumes are empty where legitimate only has the least loss of all.
 
     Examples
     --------
@@ -79,7 +90,7 @@ def hypervolumes(reproduction: Reproduction) -> pl.DataFrame:
             **_figures(panel, panel.volumes(method), "volume", "error"),
             **_figures(panel, panel.volumes(method, between="lines"), "lines", "lines_error"),
         }
-        for panel in _panels(reproduction)
+        for panel in _panels(found)
         for method in dict.fromkeys(panel.methods)
     ]
     return pl.DataFrame(rows, schema_overrides=_FIGURES)
@@ -137,10 +148,15 @@ def volume_differences(reproduction: Reproduction) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=kinds)
 
 
-def _panels(reproduction: Reproduction) -> Iterator[Resampled]:
-    for dataset in reproduction.datasets:
+def _panels(found: Reproduction | Sweep) -> Iterator[Resampled]:
+    if isinstance(found, Sweep):
+        sweeps = {"": found}
+    else:
+        sweeps = {name: found.of(name) for name in found.datasets}
+    for name, sweep in sweeps.items():
         for disparity in COMPARED_DISPARITIES:
-            yield resample(reproduction, dataset, disparity)
+            if disparity in sweep.measured:
+                yield resample(sweep, disparity, name)
 
 
 def _pairs(panel: Resampled, between: Between) -> Iterator[tuple[str, str, FloatArray]]:

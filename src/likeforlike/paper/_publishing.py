@@ -8,7 +8,7 @@ from pathlib import Path
 from likeforlike.files._writing import check_writable, write_whole
 from likeforlike.paper._comparison import write_tables
 from likeforlike.paper._figures import FIGURES, reproduction_figures
-from likeforlike.paper._page import reproduction_pages
+from likeforlike.paper._pages import reproduction_pages
 from likeforlike.paper._reproduction import Reproduction, read_reproduction
 
 
@@ -55,7 +55,8 @@ def publish(reproduction: Reproduction, folder: Path | str, page: Path | str) ->
     # Files hold rounded figures; the page is made of what is in them, so that it can be made again.
     reproduction = read_reproduction(target)
     written = [target / name for name in ("runs.csv", "times.csv", "setting.json")]
-    written += write_tables(reproduction, target)
+    if reproduction.of_paper:
+        written += write_tables(reproduction, target)
     links = {}
     for name, drawing in reproduction_figures(reproduction).items():
         written.append(target / f"{name}.svg")

@@ -17,8 +17,7 @@ import polars as pl
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike.errors import InputError
-from likeforlike.experiments._run_metrics import MEASURED
-from likeforlike.paper._reproduction import Reproduction
+from likeforlike.experiments._sweep import Sweep
 
 DRAWS = 500
 """How often runs are drawn."""
@@ -213,23 +212,20 @@ def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
     return ratio
 
 
-def resample(reproduction: Reproduction, dataset: str, disparity: str) -> Resampled:
-    """Means of a data set over its runs, and over runs drawn with replacement."""
-    if disparity not in MEASURED[1:]:
-        raise InputError(f"disparity must be one of {MEASURED[1:]}, not {disparity!r}.")
-    if dataset not in reproduction.datasets:
-        raise InputError(f"dataset must be one of {reproduction.datasets}, not {dataset!r}.")
-    sweep = reproduction.of(dataset)
+def resample(sweep: Sweep, disparity: str, name: str = "") -> Resampled:
+    """Means of a sweep over its runs, and over runs drawn with replacement."""
+    if disparity not in sweep.measured[1:]:
+        raise InputError(f"disparity must be one of {sweep.measured[1:]}, not {disparity!r}.")
     settings = sweep.runs.group_by("method", "strength", maintain_order=True).agg(
         pl.col("seed", "performance", disparity)
     )
     shared = sorted(set.intersection(*(set(seeds) for seeds in settings["seed"])))
     if not shared:
-        raise InputError(f"{dataset} has no run that all methods share.")
+        raise InputError(f"{name or 'the sweep'} has no run that all methods share.")
     n_runs = len(shared)
     performance, gaps = (
-        np.array([_by_seed(row["seed"], row[name], shared) for row in settings.to_dicts()]).T
-        for name in ("performance", disparity)
+        np.array([_by_seed(row["seed"], row[column], shared) for row in settings.to_dicts()]).T
+        for column in ("performance", disparity)
     )
     draws = np.random.default_rng(0).multinomial(n_runs, np.full(n_runs, 1.0 / n_runs), DRAWS)
     weights = np.r_[np.ones((1, n_runs)), draws] / n_runs
@@ -239,7 +235,7 @@ def resample(reproduction: Reproduction, dataset: str, disparity: str) -> Resamp
     if disparity == "squared":
         # Unbiased squares are averaged before the root is taken; below 0 there is no disparity.
         means = np.sqrt(np.maximum(means, 0.0))
-    return Resampled(dataset, disparity, tuple(settings["method"]), losses, means, n_runs)
+    return Resampled(name, disparity, tuple(settings["method"]), losses, means, n_runs)
 
 
 def _by_seed(seeds: list[int], values: list[float], wanted: list[int]) -> list[float]:
