@@ -51,6 +51,15 @@ def test_a_sweep_of_ones_own_file_goes_on_where_it_was(tmp_path: Path) -> None:
         (("--target", "approved", "--method", "magic"), "there is no method 'magic'"),
         (("--target", "approved", "--strength", "-1"), "strengths must be numbers of 0 or more"),
         (
+            ("--target", "approved", "--strength", "much"),
+            "--strength takes a number, or METHOD=NUMBER",
+        ),
+        (
+            ("--target", "approved", "--strength", "dcfr=1"),
+            "'dcfr', which is not among the methods",
+        ),
+        (("--target", "approved", "--smooth", "sex"), "smooth names 'sex', which is"),
+        (
             (
                 "--target",
                 "approved",
@@ -73,6 +82,72 @@ def test_a_sweep_with_bad_arguments_leaves_nothing_behind(
     assert done.returncode == 2
     assert message in " ".join(done.stderr.split())
     assert not out.exists()
+
+
+@pytest.mark.training
+def test_methods_have_strengths_of_their_own_and_the_papers_have_names(tmp_path: Path) -> None:
+    path, out = tmp_path / "loans.csv", tmp_path / "out"
+    make_loans(600, gap=0.2).frame.drop("score").write_csv(path)
+    done = call(
+        *("sweep", path, "--target", "approved", "--sensitive", "sex", "--legitimate", "income"),
+        *("--seeds", 1, "--epochs", 8, "--method", "none", "--method", "fairleap"),
+        *("--method", "dcfr", "--method", "paper-fairleap-uniform-entropic", "--out", out),
+        *("--strength", 1, "--strength", "dcfr=0.1,5"),
+    )
+    assert done.returncode == 0, done.stderr
+    runs = pl.read_csv(out / "runs.csv")
+    by_method = {name: own["strength"].to_list() for (name,), own in runs.group_by("method")}
+    assert by_method["FairLeap"] == [1.0]
+    assert by_method["DCFR"] == [0.1, 5.0]
+    assert len(by_method["FairLeap, uniform, entropic"]) == 10
+    assert {"levels", "coverage", "baseline", "w2sq_marginal"} <= set(runs.columns)
+    said = " ".join(done.stdout.split())
+    assert "120 test rows per split; at least 100% of every group was compared, in 5 levels" in said
+
+
+@pytest.mark.training
+def test_salaries_are_learned_and_the_table_fits_a_terminal(tmp_path: Path) -> None:
+    path, out = tmp_path / "pay.csv", tmp_path / "out"
+    loans = make_loans(1500, gap=0.2).frame
+    score = (pl.col("score") - pl.col("score").mean()) / pl.col("score").std()
+    loans.with_columns(salary=45_000 + 18_000 * score).drop("score", "approved").write_csv(path)
+    done = call(
+        *("sweep", path, "--target", "salary", "--sensitive", "sex", "--legitimate", "income"),
+        *("--seeds", 2, "--epochs", 60, "--method", "none", "--method", "legitimate-only"),
+        *("--method", "repair", "--method", "barycentre", "--out", out),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "worse than a constant" not in done.stdout
+    means = pl.read_csv(out / "means.csv")
+    assert (means["performance"] < means["baseline"]).all()
+    assert means["baseline"].to_numpy() == pytest.approx(18_000.0**2, rel=0.15)
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "no regularisation" in done.stdout
+
+
+@pytest.mark.training
+def test_what_cannot_be_done_is_said_and_the_rest_is_done(tmp_path: Path) -> None:
+    path = tmp_path / "loans.csv"
+    frame = make_loans(900, gap=0.2).frame.drop("score")
+    groups, debt = pl.Series(["a", "b", "c"] * 300), pl.col("debt").rank("ordinal").floordiv(9)
+    frame.with_columns(sex=groups, debt=debt).write_csv(path)
+    arguments = ("sweep", path, "--target", "approved", "--sensitive", "sex", "--seeds", 1)
+    done = call(
+        *(*arguments, "--legitimate", "debt", "--epochs", 10, "--method", "none"),
+        *("--method", "adversarial", "--strength", 1, "--out", tmp_path / "a"),
+    )
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stdout.split())
+    assert "Left out: an adversary tells two groups apart" in said
+    assert "different numbers in 900 rows, and only rows with exactly the same number" in said
+    smooth = call(
+        *(*arguments, "--legitimate", "income", "--smooth", "debt", "--epochs", 10),
+        *("--method", "none", "--method", "fairleap", "--strength", 1, "--out", tmp_path / "b"),
+    )
+    assert smooth.returncode == 0, smooth.stderr
+    runs = pl.read_csv(tmp_path / "b" / "runs.csv")
+    assert set(runs["method"]) == {"no regularisation", "SmoothFairLeap"}
+    assert runs["coverage"].to_numpy().min() > 0.8
 
 
 @pytest.mark.training

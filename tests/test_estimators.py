@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import likeforlike as lfl
+from likeforlike._arrays import FloatArray
 from likeforlike.datasets import Dataset, make_loans
 from likeforlike.estimators._scoring import disparity_scorer
 from likeforlike.limits._held_rows import estimated_size, validation_disparity
@@ -330,3 +331,38 @@ def test_missing_inputs_and_single_classes_are_refused() -> None:
         lfl.FairClassifier(strength=0.0).fit(ROWS, np.zeros(40))
     with pytest.raises(lfl.InputError, match="sample_weight is zero for every row"):
         lfl.FairClassifier(strength=0.0).fit(ROWS, CLASSES, sample_weight=np.zeros(40))
+
+
+@pytest.mark.training
+def test_numbers_as_levels_are_warned_of_unless_they_are_compared_as_numbers() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.random((600, 3)), rng.integers(0, 2, 600)
+    who = {"sensitive_features": rng.integers(0, 2, 600)}
+    years = rng.integers(0, 200, 600)
+    model = lfl.FairClassifier(max_epochs=1, random_state=0)
+    with pytest.warns(lfl.ThinLevelsWarning, match=r"penalty=SmoothFairLeap\(\)"):
+        model.fit(X, y, **who, legitimate_features=years)
+    smooth = lfl.FairClassifier(penalty=lfl.SmoothFairLeap(), max_epochs=1, random_state=0)
+    smooth.fit(X, y, **who, legitimate_features=years.astype(float))
+    all_alike = lfl.FairClassifier(penalty=lfl.WassersteinPenalty(), max_epochs=1)
+    all_alike.fit(X, y, **who, legitimate_features=years)
+
+
+@pytest.mark.training
+def test_constants_of_a_penalty_are_in_the_unit_of_the_target() -> None:
+    """A level cost of 1 for salaries in thousands is one of a million for salaries."""
+    loans = make_loans(600, gap=0.3)
+    y = 45.0 + 18.0 * loans.frame["score"].to_numpy()
+    who = {"sensitive_features": loans.groups, "legitimate_features": loans.levels}
+
+    def predicted(unit: float) -> FloatArray:
+        penalty = lfl.FairBiT(level_metric="ordinal", level_cost=1.0 * unit**2, reg=0.5 * unit**2)
+        model = lfl.FairRegressor(
+            penalty=penalty, strength=3.0, max_epochs=3, random_state=0, penalty_rows=200
+        )
+        scores: FloatArray = model.fit(loans.inputs().matrix, unit * y, **who).predict(
+            loans.inputs().matrix
+        )
+        return scores / unit
+
+    np.testing.assert_allclose(predicted(1000.0), predicted(1.0), rtol=1e-3)

@@ -109,7 +109,8 @@ def test_pictures_stand_alone(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_shows_it_and_says_what_is_seen(name: str) -> None:
-    shown = {"layers": "architecture.md", "bins": "smooth.md"}.get(name, "concepts.md")
+    elsewhere = {"layers": "architecture.md", "bins": "smooth.md", "dcfr": "rivals.md"}
+    shown = elsewhere.get(name, "concepts.md")
     page = (DOCS / shown).read_text(encoding="utf-8")
     said = re.findall(rf"!\[([^\]]+)\]\(pictures/{name}\.svg\)", page)
     assert len(said) == 1

@@ -118,6 +118,7 @@ def test_a_limit_out_of_reach_warns(loans: Dataset) -> None:
         model.fit(X, X[:, 0], sensitive_features=loans.groups[:400])
 
 
+@pytest.mark.filterwarnings("ignore::likeforlike.ThinLevelsWarning")
 def test_a_vacuous_limit_is_refused(loans: Dataset) -> None:
     model = lfl.FairLGBMClassifier(max_disparity=0.05, n_estimators=2, random_state=0)
     levels = np.append(np.arange(2700), np.full(300, -1))

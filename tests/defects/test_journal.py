@@ -94,6 +94,7 @@ def metric(last: float) -> FloatArray:
 
 
 @pytest.mark.training
+@pytest.mark.filterwarnings("ignore::likeforlike.UnderfitWarning")
 def test_settings_that_look_alike_do_not_share_a_journal(tmp_path: Path) -> None:
     task = Task(make_loans(200), max_epochs=1)
     journal = tmp_path / "runs.jsonl"

@@ -6,14 +6,17 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import likeforlike as lfl
-from likeforlike.datasets import make_loans
+from likeforlike._arrays import FloatArray
+from likeforlike.datasets import Dataset, dataset_of_table, make_loans
 from likeforlike.experiments import (
     DCFR,
     Adversarial,
@@ -22,8 +25,11 @@ from likeforlike.experiments import (
     Method,
     Penalised,
     Plain,
+    PostProcessed,
     Repaired,
+    Split,
     Task,
+    split,
     sweep,
 )
 from likeforlike.experiments._run_metrics import MEASURED
@@ -238,3 +244,174 @@ with Journal({str(path)!r}) as journal:
             assert dict(journal) == {"a": {"performance": 1.0}}
         last = path.read_text().splitlines()[-1]
         assert json.loads(last.partition(" ")[2])["key"] == "a"
+
+
+def salaries() -> Dataset:
+    """A target with a mean of 45,000 and a standard deviation of 18,000."""
+    data = make_loans(1500, gap=0.2)
+    score = data.frame["score"].to_numpy()
+    money = 45_000.0 + 18_000.0 * (score - score.mean()) / score.std()
+    frame = data.frame.with_columns(pl.Series("salary", money)).drop("approved", "score")
+    return dataset_of_table(frame, target="salary", sensitive="sex", legitimate=["income"]).data
+
+
+RIVALS: list[Method] = [
+    Plain(),
+    LegitimateOnly(),
+    Repaired("repair", (0.0, 1.0)),
+    PostProcessed("barycentre", (0.0, 1.0)),
+    Adversarial("adversarial", (0.0,)),
+    DCFR("DCFR", (0.0,)),
+]
+
+
+def test_targets_of_any_unit_are_learned(tmp_path: Path) -> None:
+    task = Task(salaries(), max_epochs=60, learning_rate=0.005)
+    found = sweep(task, RIVALS, seeds=2, journal=tmp_path / "runs.jsonl", workers=0)
+    variance = 18_000.0**2
+    assert found.runs["baseline"].to_numpy() == pytest.approx(variance, rel=0.2)
+    assert (found.runs["performance"] < found.runs["baseline"]).all()
+    assert found.underfitted().is_empty()
+    plain = found.means().filter(method="no regularisation").row(0, named=True)
+    # In money, not in standard deviations.
+    assert 1_000.0 < plain["cdd_marginal"] < 20_000.0
+
+
+def test_a_unit_changes_nothing_but_the_unit(tmp_path: Path) -> None:
+    """The same table in thousands: strengths of order 2 mean the same, errors a million times."""
+    data = salaries()
+    small = replace(data, frame=data.frame.with_columns(pl.col("salary") / 1000.0))
+    methods = [Penalised("FairLeap", (1.0,), lfl.FairLeap())]
+    one, other = (
+        sweep(
+            Task(each, max_epochs=15), methods, seeds=1, journal=tmp_path / f"{k}.jsonl", workers=0
+        ).runs.row(0, named=True)
+        for k, each in enumerate((data, small))
+    )
+    assert one["performance"] == pytest.approx(1e6 * other["performance"], rel=1e-3)
+    assert one["cdd_marginal"] == pytest.approx(1e3 * other["cdd_marginal"], rel=1e-2)
+
+
+def test_splits_standardise_targets_by_training_rows() -> None:
+    data = salaries()
+    parts = split(data, [0, 1])
+    for k in range(2):
+        train = data.targets[parts.train_rows[k]]
+        assert parts.target_mean[k] == pytest.approx(train.mean())
+        assert parts.target_spread[k] == pytest.approx(train.std())
+        np.testing.assert_allclose(
+            parts.train.targets[k].numpy(), (train - train.mean()) / train.std(), atol=1e-5
+        )
+        np.testing.assert_array_equal(parts.test_targets[k], data.targets[parts.test_rows[k]])
+    natural = parts.natural(parts.test.targets.double().numpy())
+    np.testing.assert_allclose(natural, parts.test_targets, rtol=1e-5)
+    classes = split(make_loans(200), [0])
+    assert classes.target_spread.tolist() == [1.0]
+    np.testing.assert_array_equal(classes.natural(np.ones((1, 3))), np.ones((1, 3)))
+
+
+def test_models_worse_than_a_constant_are_named(tmp_path: Path) -> None:
+    found = sweep(task(), [Plain()], seeds=1, journal=tmp_path / "a.jsonl", workers=0)
+    worse = replace(found, runs=found.runs.with_columns(pl.lit(0.45).alias("performance")))
+    assert worse.underfitted().height == 1
+    assert found.underfitted().is_empty()
+
+    class Inverted(Plain):
+        def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
+            scores, parts = super().scores(task, seeds)
+            return -scores, parts
+
+    with pytest.warns(lfl.UnderfitWarning, match="1 of 1 settings predict worse than a constant"):
+        sweep(task(), [Inverted("inverted")], seeds=1, journal=tmp_path / "b.jsonl", workers=0)
+
+
+def of_money(
+    scores: FloatArray, targets: FloatArray, groups: FloatArray, levels: FloatArray
+) -> float:
+    """A measure of one's own: the gap of the mean scores in the highest level."""
+    high = levels == 4
+    means = [scores[high & (groups == sex)].mean() for sex in ("female", "male")]
+    assert set(targets) == {0.0, 1.0}
+    return float(means[1] - means[0])
+
+
+def test_own_measures_are_columns(tmp_path: Path) -> None:
+    own = task(measures={"gap at the top": of_money})
+    found = sweep(own, [Plain()], seeds=2, journal=tmp_path / "runs.jsonl", workers=2)
+    scores, parts = Plain().scores(own, [0, 1])
+    rows = parts.test_rows[0]
+    expected = of_money(
+        scores[0, 0], parts.test_targets[0], own.data.groups[rows], own.data.levels[rows]
+    )
+    assert found.runs["gap at the top"][0] == pytest.approx(expected, abs=1e-5)
+    assert "gap at the top_sd" in found.means().columns
+    assert found.frontier("gap at the top").best
+    assert found.plot("gap at the top") is not None
+    with pytest.raises(lfl.InputError, match="names of their own, not 'dd'"):
+        sweep(task(measures={"dd": of_money}), [Plain()], journal=tmp_path / "b.jsonl")
+
+
+def three_groups() -> Dataset:
+    data = make_loans(600)
+    sex = pl.Series("sex", ["a", "b", "c"] * 200)
+    return replace(data, frame=data.frame.with_columns(sex))
+
+
+def test_methods_that_cannot_are_left_out_before_training(tmp_path: Path) -> None:
+    journal = tmp_path / "runs.jsonl"
+    rivals = [Plain(), Adversarial("adversarial", (1.0,)), DCFR("DCFR", (1.0,))]
+    with pytest.warns(UserWarning, match="left out: an adversary tells two groups apart"):
+        found = sweep(Task(three_groups(), max_epochs=2), rivals, seeds=1, journal=journal)
+    assert set(found.runs["method"]) == {"no regularisation"}
+    assert set(found.refused) == {"adversarial", "DCFR"}
+    before = journal.read_bytes()
+    with pytest.raises(lfl.InputError, match="two groups apart"):
+        sweep(Task(three_groups()), rivals[1:], seeds=1, journal=tmp_path / "other.jsonl")
+    assert not (tmp_path / "other.jsonl").exists()
+    assert journal.read_bytes() == before
+
+
+def along_debt(size: int = 1500) -> Dataset:
+    frame = make_loans(size, gap=0.3).frame.drop("score")
+    columns = {"target": "approved", "sensitive": "sex", "legitimate": ["income", "debt"]}
+    return dataset_of_table(frame, **columns, smooth="debt").data  # type: ignore[arg-type]
+
+
+def test_sweeps_along_a_number(tmp_path: Path) -> None:
+    task = Task(along_debt(), max_epochs=30, learning_rate=0.005, smooth=True)
+    methods = [
+        Plain(),
+        Penalised("SmoothFairLeap", (10.0,), lfl.SmoothFairLeap()),
+        Penalised("FairBiT", (1.0,), lfl.FairBiT()),
+        PostProcessed(),
+    ]
+    with (
+        pytest.warns(UserWarning, match="FairBiT compares inside levels"),
+        pytest.warns(UserWarning, match="barycentre compares inside levels"),
+    ):
+        found = sweep(task, methods, seeds=2, journal=tmp_path / "runs.jsonl", workers=0)
+    assert set(found.refused) == {"FairBiT", "barycentre"}
+    free, bound = (
+        found.means().filter(method=name).row(0, named=True)
+        for name in ("no regularisation", "SmoothFairLeap")
+    )
+    assert bound["cdd_marginal"] < free["cdd_marginal"]
+    # Windows in the place of levels: nearly everybody is compared.
+    assert free["coverage"] > 0.9
+    assert free["levels"] < 100
+    with pytest.raises(lfl.InputError, match="compares groups along a number"):
+        Penalised("SmoothFairLeap", (1.0,), lfl.SmoothFairLeap()).check(Task(make_loans(100)))
+
+
+def test_numbers_as_levels_are_warned_of(tmp_path: Path) -> None:
+    frame = make_loans(2000).frame.drop("score")
+    data = dataset_of_table(
+        frame.with_columns(pl.col("debt").rank("ordinal").floordiv(8)),
+        target="approved",
+        sensitive="sex",
+        legitimate=["debt"],
+    ).data
+    with pytest.warns(
+        lfl.ThinLevelsWarning, match=r"251 different numbers in 2,000 rows.*--smooth"
+    ):
+        sweep(Task(data, max_epochs=5), [Plain()], seeds=1, journal=tmp_path / "a.jsonl", workers=0)

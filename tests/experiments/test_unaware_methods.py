@@ -35,7 +35,7 @@ def test_they_have_names() -> None:
 def test_decisions_need_classes(task: Task) -> None:
     data: Dataset = replace(task.data, target="score", task="regression")
     with pytest.raises(InputError, match="decisions need classes"):
-        Decided().scores(replace(task, data=data), [0])
+        Decided().check(replace(task, data=data))
 
 
 @pytest.mark.training

@@ -200,6 +200,7 @@ def test_a_limit_under_which_hardly_anybody_is_compared_is_refused() -> None:
     check_coverage(rows(levels=np.where(np.arange(ROWS) < 0.45 * ROWS, np.arange(ROWS), -1)))
 
 
+@pytest.mark.filterwarnings("ignore::likeforlike.ThinLevelsWarning")
 def test_a_limit_is_not_met_vacuously() -> None:
     rng = np.random.default_rng(5)
     age = rng.random(400).round(4)

@@ -7,7 +7,12 @@ import pytest
 
 from likeforlike.experiments._vocabulary import DATASET_LABELS, PAPER_DATASETS
 from likeforlike.paper._protocol import PAPER_METHODS
-from likeforlike.paper._published import PUBLISHED_DISPARITIES, published_rows
+from likeforlike.paper._published import (
+    PRINTED_UNIT,
+    PUBLISHED_DISPARITIES,
+    inconsistencies,
+    published_rows,
+)
 
 ROWS = published_rows()
 PRINTED = [name for name in ROWS.columns if name.startswith("printed_")][1:]
@@ -57,8 +62,8 @@ def test_performance_is_what_is_printed() -> None:
 @pytest.mark.parametrize("dataset", PAPER_DATASETS)
 def test_the_uniform_column_is_a_mean_everywhere(dataset: str) -> None:
     """Beside the average column it is as large as in the rows of repair, which are means."""
-    own = ROWS.filter(pl.col("dataset") == dataset, pl.col("cdd_average") > 1.0)
-    ratio = pl.col("cdd_uniform") / pl.col("cdd_average")
+    own = ROWS.filter(pl.col("dataset") == dataset, pl.col("printed_w2sq_average") > 1.0)
+    ratio = pl.col("w2sq_uniform") / pl.col("w2sq_average")
     means = own.filter(pl.col("method") == "repair").select(ratio).to_series()
     relative = own.select(ratio).to_series() / means.mean()
     assert relative.min() > 0.93  # type: ignore[operator]
@@ -69,7 +74,7 @@ def test_the_uniform_column_is_a_mean_everywhere(dataset: str) -> None:
     ("dataset", "levels"), [("adult", 10), ("drug", 9), ("law_school", 10), ("communities", 10)]
 )
 def test_sums_over_levels_are_found_by_their_size(dataset: str, levels: int) -> None:
-    ratio = pl.col("printed_cdd_uniform") / pl.col("printed_cdd_average")
+    ratio = pl.col("printed_w2sq_uniform") / pl.col("printed_w2sq_average")
     mean, weak = (
         rows_of(dataset, method).select(ratio).to_series()[:3].mean()
         for method in ("repair", "FairBiT")
@@ -78,22 +83,22 @@ def test_sums_over_levels_are_found_by_their_size(dataset: str, levels: int) -> 
 
 
 def test_dcfr_on_adult_is_ten_times_too_large() -> None:
-    corrected = rows_of("adult", "DCFR")["cdd_marginal"]
+    corrected = rows_of("adult", "DCFR")["w2sq_marginal"]
     others = ROWS.filter(
         pl.col("dataset") == "adult", pl.col("method").is_in(["repair", "FairBiT", "Wasserstein"])
-    )["cdd_marginal"]
+    )["w2sq_marginal"]
     assert others.min() * 0.8 < corrected.min() < corrected.max() < others.max()  # type: ignore[operator]
-    printed = rows_of("adult", "DCFR")["printed_cdd_marginal"]
-    assert printed.min() > 3.0 * others.max()  # type: ignore[operator]
+    printed = rows_of("adult", "DCFR")["printed_w2sq_marginal"]
+    assert printed.min() > 300.0 * others.max()  # type: ignore[operator]
 
 
 def test_no_regularisation_on_adult_mixes_two_scales() -> None:
     row = rows_of("adult", "no regularisation").row(0, named=True)
-    one = rows_of("adult", "repair")["printed_cdd_marginal"][0]
-    share = (row["printed_cdd_marginal"] - one) / (9.0 * one)
+    one = rows_of("adult", "repair")["printed_w2sq_marginal"][0]
+    share = (row["printed_w2sq_marginal"] - one) / (9.0 * one)
     assert share == pytest.approx(0.48, abs=0.005)
     spread = math.sqrt(share * (1.0 - share) * 10 / 9) * 9.0 * one
-    assert spread == pytest.approx(row["printed_cdd_marginal_sd"], rel=0.01)
+    assert spread == pytest.approx(row["printed_w2sq_marginal_sd"], rel=0.01)
     assert not row["comparable"]
     assert all(row[name] is None for name in PUBLISHED_DISPARITIES[1:])
     assert row["cdd_wass"] == 0.08
@@ -129,9 +134,31 @@ def test_repair_at_0_is_no_regularisation_except_on_adult() -> None:
         assert (plain, repair) == (0.83, 0.88) if dataset == "adult" else plain == repair
 
 
+@pytest.mark.parametrize(("dataset", "factor"), list(PRINTED_UNIT.items()))
+def test_printed_disparities_are_brought_to_one_unit(dataset: str, factor: float) -> None:
+    repair = rows_of(dataset, "repair")
+    for column in PUBLISHED_DISPARITIES[1:]:
+        assert repair[column].to_list() == pytest.approx(
+            (repair[f"printed_{column}"] / factor).to_list()
+        )
+
+
+def test_inconsistencies_are_shown_by_figures_of_the_print() -> None:
+    found = dict(inconsistencies())
+    assert len(found) == 9
+    text = " ".join(found.values())
+    assert "{" not in text
+    assert "41.8 ± 37.4" in found["No regularisation on Adult averages runs of two scales."]
+    assert "P(L) 60.0 at the weakest strength, where FairBiT has 5.7" in text
+    assert "on drug, law_school, communities" in text
+    assert "AUC 0.88 against 0.83" in text
+
+
 def test_notes_say_what_was_done() -> None:
     assert ROWS["note"].null_count() == 0
-    assert ROWS["note"].str.contains("unknown unit").all()
+    assert ROWS["note"].str.contains("read as 1(00|,000) W_2²").all()
+    assert rows_of("drug", "repair")["note"].str.contains("does not fit").all()
+    assert rows_of("law_school", "repair")["note"].str.contains("1,000 W_2²").all()
     assert rows_of("adult", "DCFR")["note"].str.contains("divided by 10 once more").all()
     assert rows_of("adult", "no regularisation")["note"].str.contains("two scales").all()
     assert not rows_of("drug", "repair")["note"].str.contains("number of levels").any()

@@ -132,7 +132,7 @@ def runs_of(values: np.ndarray) -> Reproduction:
 def test_the_standard_error_is_that_of_a_mean_within_runs() -> None:
     rng = np.random.default_rng(0)
     losses = rng.random(10) + 0.01 * rng.standard_normal((3, 10))
-    panel = resample(runs_of(losses), "drug", "dd")
+    panel = resample(runs_of(losses).of("drug"), "dd")
     difference = panel.estimate(panel.loss[:, 2] - panel.loss[:, 0])
     within = losses[2] - losses[0]
     assert difference.value == pytest.approx(within.mean())
@@ -142,7 +142,7 @@ def test_the_standard_error_is_that_of_a_mean_within_runs() -> None:
 
 
 def test_one_run_has_no_error() -> None:
-    panel = resample(runs_of(np.ones((3, 1))), "drug", "dd")
+    panel = resample(runs_of(np.ones((3, 1))).of("drug"), "dd")
     found = panel.estimate(panel.loss[:, 0])
     assert math.isnan(found.error)
     assert str(found) == "+1.000"
@@ -158,7 +158,7 @@ def test_what_counts(value: float, runs: int, expected: bool | None) -> None:
 
 
 def test_equal_settings_keep_equal_means() -> None:
-    panel = resample(reproduction(AS_CLAIMED, datasets=["adult"]), "adult", "cdd_wass")
+    panel = resample(reproduction(AS_CLAIMED, datasets=["adult"]).of("adult"), "cdd_wass")
     free, first = panel.of("no regularisation")[0], panel.of("FairBiT")[0]
     np.testing.assert_array_equal(panel.loss[:, free], panel.loss[:, first])
 
@@ -166,18 +166,16 @@ def test_equal_settings_keep_equal_means() -> None:
 def test_only_runs_that_all_share_count() -> None:
     found = reproduction(AS_CLAIMED, datasets=["drug"], runs=6)
     less = found.runs.filter((pl.col("method") != "DCFR") | (pl.col("seed") > 0))
-    panel = resample(Reproduction(less, found.times, found.setting), "drug", "dd")
+    panel = resample(Reproduction(less, found.times, found.setting).of("drug"), "dd")
     assert panel.runs == 5
 
 
 def test_bad_questions_are_refused() -> None:
     found = reproduction(AS_CLAIMED, datasets=["drug"], runs=2)
     with pytest.raises(InputError, match="disparity must be one of"):
-        resample(found, "drug", "performance")
-    with pytest.raises(InputError, match="dataset must be one of"):
-        resample(found, "adult", "dd")
+        resample(found.of("drug"), "performance")
     with pytest.raises(InputError, match="no runs of magic"):
-        resample(found, "drug", "dd").of("magic")
+        resample(found.of("drug"), "dd").of("magic")
     apart = found.runs.filter((pl.col("method") == "DCFR") == (pl.col("seed") == 0))
     with pytest.raises(InputError, match="no run that all methods share"):
-        resample(Reproduction(apart, found.times, found.setting), "drug", "dd")
+        resample(Reproduction(apart, found.times, found.setting).of("drug"), "dd", "drug")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import warnings
 from typing import Any
 
 import numpy as np
@@ -211,7 +212,8 @@ def _sweep() -> object:
     ]
     with tempfile.TemporaryDirectory() as folder:
         journal = f"{folder}/runs.jsonl"
-        found = experiments.sweep(task, methods, seeds=2, journal=journal, workers=0)
+        with warnings.catch_warnings(action="ignore", category=lfl.UnderfitWarning):
+            found = experiments.sweep(task, methods, seeds=2, journal=journal, workers=0)
     frontier = found.frontier()
     return {
         "runs": _table(found.runs),

@@ -182,9 +182,10 @@ def cdd_wass(
     >>> distance = lfl.cdd_wass(loans["approved"], loans["sex"], loans["income"])
     >>> round(distance.diagonal, 12), round(distance.diagonal_mass, 12)
     (0.1, 0.5)
-    >>> blurred = lfl.cdd_wass(loans["approved"], loans["sex"], loans["income"], reg=0.1)
-    >>> blurred.diagonal > distance.diagonal
-    True
+    >>> scores, groups = [0.2, 0.4, 0.5, 0.7], ["f", "f", "m", "m"]
+    >>> exact, blurred = (lfl.cdd_wass(scores, groups, reg=reg).value for reg in (0.0, 0.1))
+    >>> round(exact, 4), round(blurred, 4)
+    (0.09, 0.0962)
     """
     order, level_cost = check_cost_order(order), check_level_cost(level_cost)
     reg = check_reg(reg)

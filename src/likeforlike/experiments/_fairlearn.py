@@ -48,12 +48,14 @@ class FairlearnAdversarial(Method):
     strengths: tuple[float, ...] = (1.0,)
 
     def check(self, task: Task) -> None:
-        """Refuse more than two groups, and a machine without fairlearn."""
+        """Refuse a `task` of more than two groups, and a machine without fairlearn."""
         check_two_groups(Layout.of_rows(task.data.groups))
         try:
             import fairlearn.adversarial  # noqa: F401
         except ImportError as error:
-            raise InputError(f"{self.name} needs fairlearn: pip install fairlearn.") from error
+            raise InputError(
+                f"{self.name} needs fairlearn, as pip install 'likeforlike[bench]' brings it."
+            ) from error
 
     def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
         """Scores (s, k, n) of the test rows of `task`, for s `seeds` at k strengths; the splits."""

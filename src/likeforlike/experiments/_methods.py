@@ -134,9 +134,7 @@ class Penalised(NetworkMethod):
         return trained_networks(parts, recipe, self.strengths, task.hidden)
 
     def check(self, task: Task) -> None:
-        """Refuse a penalty inside levels where levels are numbers, and one along numbers where
-        they are not.
-        """
+        """Refuse a `task` whose levels are numbers unless the penalty compares along them."""
         along = isinstance(self.penalty, SmoothFairLeap)
         if task.smooth and not along and not isinstance(self.penalty, WassersteinPenalty):
             refuse_numbers(self.name)
@@ -176,7 +174,7 @@ class WithoutSensitive(NetworkMethod):
         return self._inside.scores(replace(task, with_sensitive=False), seeds)
 
     def check(self, task: Task) -> None:
-        """Refuse what the other method refuses."""
+        """Refuse a `task` that the other method refuses."""
         self.method.check(task)
 
     def seen(self, task: Task) -> Task:
@@ -218,7 +216,7 @@ class HardLabels(Method):
         return (scores >= 0.5).astype(np.float64), parts
 
     def check(self, task: Task) -> None:
-        """Refuse a regression, and what the other method refuses."""
+        """Refuse a `task` that is a regression, or that the other method refuses."""
         self.method.check(task)
         if task.data.task != "classification":
             raise InputError(
@@ -299,7 +297,7 @@ class Adversarial(NetworkMethod):
     weighted: bool = True
 
     def check(self, task: Task) -> None:
-        """Refuse more than two groups, and levels that are numbers."""
+        """Refuse a `task` of more than two groups, or with levels that are numbers."""
         _check_adversary(self.name, task)
 
     def networks(self, task: Task, parts: Split) -> StackedMLP:
@@ -339,7 +337,7 @@ class DCFR(NetworkMethod):
     few: int = 20
 
     def check(self, task: Task) -> None:
-        """Refuse more than two groups, and levels that are numbers."""
+        """Refuse a `task` of more than two groups, or with levels that are numbers."""
         _check_adversary(self.name, task)
 
     def networks(self, task: Task, parts: Split) -> StackedMLP:

@@ -87,7 +87,7 @@ class RepairedPenalised(Method):
         return network_scores(repaired, recipe, self.strengths, task.hidden), parts
 
     def check(self, task: Task) -> None:
-        """Refuse what the penalty refuses alone."""
+        """Refuse a `task` that the penalty refuses alone."""
         Penalised(self.name, self.strengths, self.penalty).check(task)
 
 
@@ -175,7 +175,7 @@ class PostProcessed(Method):
         return np.stack([repaired_scores(parts, known, new, t) for t in self.strengths], 1), parts
 
     def check(self, task: Task) -> None:
-        """Refuse levels that are numbers."""
+        """Refuse a `task` whose levels are numbers."""
         if task.smooth:
             refuse_numbers(self.name)
 

@@ -63,7 +63,7 @@ class Split:
     loss: Loss
 
     def natural(self, scores: FloatArray) -> FloatArray:
-        """Scores (s, ...) of networks in the unit of the target."""
+        """The `scores` (s, ...) of networks in the unit of the target."""
         if self.loss != "squared":
             return scores
         shape = (-1, *([1] * (scores.ndim - 1)))

@@ -57,7 +57,7 @@ class WithoutGroups(Method):
         return np.stack(found), parts
 
     def check(self, task: Task) -> None:
-        """Refuse levels that are numbers."""
+        """Refuse a `task` whose levels are numbers."""
         if task.smooth:
             refuse_numbers(self.name)
 
@@ -99,7 +99,7 @@ class Decided(Method):
         return found, parts
 
     def check(self, task: Task) -> None:
-        """Refuse a regression, and levels that are numbers."""
+        """Refuse a `task` that is a regression, or whose levels are numbers."""
         if task.data.task != "classification":
             raise InputError(f"{self.name} need classes; the target of this task is a number.")
         if task.smooth:

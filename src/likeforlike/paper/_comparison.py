@@ -185,7 +185,7 @@ def unit_evidence(reproduction: Reproduction) -> pl.DataFrame:
                 "w1": 100.0 * free[f"cdd_{measure}"].item(),
             }
             for measure in ("uniform", "average", "marginal")
-            if free.height
+            if free.height and free[f"w2sq_{measure}"][0] is not None
         ]
     return pl.DataFrame(rows)
 
@@ -238,7 +238,7 @@ def strength_factors(reproduction: Reproduction) -> pl.DataFrame:
             wanted = own.select("strength", (pl.col("w2sq_marginal") / start).alias("left")).rows()
             for name in ours:
                 curve = means.filter(pl.col("method") == name)
-                if not curve.height or not free.len():
+                if not curve.height or not free.len() or free[0] is None:
                     continue
                 found = [
                     at / strength

@@ -110,7 +110,7 @@ def reproduction_pages(
         summary = [
             _opening(reproduction),
             _headline(reproduction, to_appendix),
-            _summary(reproduction, claims, differences, to_appendix),
+            _summary(reproduction, claims, differences, volumes, to_appendix),
         ]
     appendix["tables.md"] = ("All tables", _tables(reproduction))
     parts = [
@@ -178,7 +178,11 @@ def _headline(reproduction: Reproduction, appendix: str) -> str:
 
 
 def _summary(
-    reproduction: Reproduction, claims: Sequence[Claim], differences: pl.DataFrame, appendix: str
+    reproduction: Reproduction,
+    claims: Sequence[Claim],
+    differences: pl.DataFrame,
+    volumes: pl.DataFrame,
+    appendix: str,
 ) -> str:
     lines = []
     for reading in READINGS:
@@ -202,7 +206,26 @@ def _summary(
         f"- **Noise.** A difference counts when it is more than {STANDARD_ERRORS:g} standard "
         f"errors over runs, taken within splits, with at least {FEWEST_RUNS} runs.{few}"
     )
-    return "\n".join(["## In short\n", decided, *_recipe(differences, appendix), noise, ""])
+    together = _best_amounts(volumes, appendix)
+    return "\n".join(
+        ["## In short\n", decided, *_recipe(differences, appendix), *together, noise, ""]
+    )
+
+
+def _best_amounts(volumes: pl.DataFrame, appendix: str) -> list[str]:
+    """How much repair before FairBiT has the largest frontier, on every data set."""
+    grid = volumes.filter(
+        pl.col("disparity") == "squared", pl.col("method").str.contains("and FairBiT")
+    )
+    best = []
+    for (dataset,), own in grid.group_by("dataset", maintain_order=True):
+        row = own.sort("lines", descending=True, nulls_last=True).row(0, named=True)
+        if row["lines"] is not None:
+            best.append(f"{row['method'].split()[1]} on {dataset_label(str(dataset))}")
+    if not best:
+        return []
+    where = f"{', '.join(best)} ([the whole grid]({appendix}together.md))."
+    return [f"- **Repair and FairBiT together**, A unseen: largest frontier at repair {where}"]
 
 
 def _recipe(differences: pl.DataFrame, appendix: str) -> list[str]:

@@ -144,7 +144,7 @@ class Layout:
         return replace(each, unit=self.unit[splits] if self.unit.size else self.unit)
 
     def in_own_unit(self, constant: float, scale: Scale, order: float) -> FloatArray:
-        """A constant in the unit of costs of this order, for scores as given and scaled, (s,)."""
+        """A `constant` in the unit of costs of an `order`, for scores on a `scale`, (s,)."""
         units = self.unit if self.unit.size else np.ones(1)
         return np.array(
             [Scale(size=1.0 / (scale.size * unit)).powered(constant, order) for unit in units]
