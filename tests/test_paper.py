@@ -27,7 +27,7 @@ def test_table_1(distance: str, order: int, applicants: int) -> None:
 
 
 @pytest.mark.parametrize("order", [1.0, 2.0])
-def test_proposition_1_holds_for_equal_level_shares(order: float) -> None:
+def test_proposition_4_2_holds_for_equal_level_shares(order: float) -> None:
     """C > d̄ / d̲ makes the bi-causal distance the CDD in the Wasserstein sense: a diagonal plan."""
     for seed in range(40):
         rng = np.random.default_rng(seed)
@@ -61,7 +61,7 @@ def test_proposition_1_holds_for_equal_level_shares(order: float) -> None:
 
 
 @pytest.mark.parametrize("level_cost", [1.0, 10.0, 1000.0])
-def test_proposition_1_fails_for_unequal_level_shares(level_cost: float) -> None:
+def test_proposition_4_2_fails_for_unequal_level_shares(level_cost: float) -> None:
     """Shares (.5, .3, .2) and (.2, .3, .5), squared metric: the middle level keeps nobody."""
     counts = np.array([[5, 3, 2], [2, 3, 5]])
     groups = np.repeat([0, 1], 10)
@@ -77,7 +77,7 @@ def test_proposition_1_fails_for_unequal_level_shares(level_cost: float) -> None
     assert discrete.diagonal_mass == pytest.approx(discrete.overlap) == pytest.approx(0.7)
 
 
-def test_the_bound_of_proposition_1_is_too_small_for_unequal_shares() -> None:
+def test_the_bound_of_proposition_4_2_is_too_small_for_unequal_shares() -> None:
     """With the discrete metric C just above d̄ can move people needlessly; above 2 d̄ it cannot."""
     needless = 0
     for seed in range(150):
@@ -162,10 +162,26 @@ def test_what_dcfr_minimises_is_a_conditional_disparity() -> None:
 
 
 @pytest.mark.parametrize("share", [0.5, 0.8])
-def test_proposition_2_scales_dcfr_by_the_shares_of_the_groups(share: float) -> None:
+def test_proposition_5_1_scales_dcfr_by_the_shares_of_the_groups(share: float) -> None:
     """One level, approvals .7 and .3: CDD = .4 and R_DCFR = r (1 - r) CDD, .1 at r = .5."""
     men, women = round(1000 * share), round(1000 * (1 - share))
     approved = np.concatenate([np.arange(men) < 0.7 * men, np.arange(women) < 0.3 * women])
     groups = np.repeat(["m", "f"], [men, women])
     np.testing.assert_allclose(float(lfl.dd(approved, groups)), 0.4)
     np.testing.assert_allclose(float(lfl.tv_overlap(approved, groups)), share * (1 - share) * 0.4)
+
+
+def test_ratio_of_densities_to_group_probabilities() -> None:
+    """Proposition D.1: |P(z | 1, l) - P(z | 0, l)| / |P(1 | z, l) - P(1 | l)| by Bayes' rule."""
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        joint = rng.random((5, 2, 3))  # z, group, level
+        joint /= joint.sum()
+        of_level = joint.sum(axis=(0, 1))
+        for level in range(3):
+            inside = joint[:, :, level] / of_level[level]
+            of_group = inside.sum(axis=0)
+            densities = np.abs(inside[:, 1] / of_group[1] - inside[:, 0] / of_group[0])
+            guesses = np.abs(inside[:, 1] / inside.sum(axis=1) - of_group[1])
+            expected = inside.sum(axis=1) / (of_group[0] * of_group[1])
+            np.testing.assert_allclose(densities / guesses, expected, rtol=1e-9)

@@ -12,7 +12,7 @@ With the discrete metric and a safe C, `diagonal` is the overlap-weighted condit
 Σ_l min(p_0(l), p_1(l)) W_p^p(P_0^l, P_1^l). With equal level shares the other two parts vanish and
 value = (CDD in the l_p sense)^p for the Wasserstein distance of the same order.
 
-Reference: Ghassemi et al. (2025), definition of CDD in the Wasserstein sense, Proposition 1.
+Reference: Ghassemi et al. (2025), definition of CDD in the Wasserstein sense, Proposition 4.2.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ With the discrete metric and a safe C everybody who can stay in a level stays, w
 The second part compares people of different levels, so it also charges scores that depend on the
 level as they may. By default it is left out; the paper has it.
 
-Reference: Ghassemi et al. (2025), FairBiT and Proposition 1.
+Reference: Ghassemi et al. (2025), FairBiT and Proposition 4.2.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def safe_level_cost(
         C > 2 R^p / min_{k,m≠l} [G(k,l) + G(l,m) - G(k,m)]
 
     suffices; for the discrete metric that is C > 2 R^p. With equal shares every detour is a cycle
-    and Proposition 1 of the paper applies: C > R^p / min_{l≠l'} G(l, l'). Metrics along which
+    and Proposition 4.2 of the paper applies: C > R^p / min_{l≠l'} G(l, l'). Metrics along which
     detours are free, such as |l - l'|^p, have no finite bound unless the shares are equal.
 
     Parameters
@@ -128,7 +128,7 @@ def choose_level_cost(
 ) -> float:
     """Take the given level cost, or the smallest safe one; warn when the given one is too small.
 
-    Where no level cost is safe the bound of Proposition 1 is taken instead. A constant score has
+    Where no level cost is safe the bound of Proposition 4.2 is taken instead. A constant score has
     no reach at all, and then any level cost does: 1.
 
     Parameters
@@ -170,7 +170,7 @@ def level_cost_factor(ground: FloatArray) -> tuple[float, bool]:
     """The level cost to take for scores of reach 1, whatever the shares, and whether it is safe.
 
     Costs grow like R^p, so C = factor * R^p for scores of reach R. Where detours are free no level
-    cost is safe, and the bound of Proposition 1 is taken.
+    cost is safe, and the bound of Proposition 4.2 is taken.
     """
     size = ground.shape[0]
     if size == 1:
