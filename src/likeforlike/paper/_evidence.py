@@ -14,6 +14,7 @@ from typing import Literal, get_args
 
 import polars as pl
 
+from likeforlike._text import counted
 from likeforlike.errors import InputError
 from likeforlike.experiments._sweep import Sweep
 from likeforlike.experiments._vocabulary import DATASET_LABELS, DISPARITY_LABELS, FAIRLEAPS
@@ -243,7 +244,7 @@ def on_frontier(panel: Resampled, method: str) -> Part:
         holds = share >= _SURE
     # Where nothing is cut yet a method is no regularisation under another name.
     real = int((unbeaten[0] & (panel.cuts(method)[0] > SLIGHT)).sum())
-    points = f"{int(unbeaten[0].sum())} points, {real} with a cut above a tenth"
+    points = f"{counted(int(unbeaten[0].sum()), 'point')}, {real} with a cut above a tenth"
     return Part(holds, f"{named(panel)}: {method} {points} ({share:.0%} of draws)")
 
 

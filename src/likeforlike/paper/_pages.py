@@ -284,27 +284,33 @@ def _run(reproduction: Reproduction, appendix: str) -> str:
         f"{setting['peak_mb_of_the_parent']:.0f} MB in the parent ({versions}). {again}"
         f"Everything is measured on test rows: {sizes} in each run. {poor}The [protocol]"
         f"({appendix}protocol.md) says what is followed, what is not, and how long each method "
-        f"took; the [tables]({appendix}tables.md) have every setting. To "
-        "run it again, and to write these pages again from the results that are kept:\n\n"
-        "```console\n"
-        "likeforlike reproduce --out reproduction\n"
-        "likeforlike reproduce --read docs/reproduction --out docs/reproduction "
-        "--page docs/reproduction.md\n"
-        "```\n"
+        f"took; the [tables]({appendix}tables.md) have every setting.\n"
+        + (_COMMANDS if reproduction.of_paper else "")
     )
+
+
+_COMMANDS = """
+To run it again, and to write these pages again from the results that are kept:
+
+```console
+likeforlike reproduce --out reproduction
+likeforlike reproduce --read docs/reproduction --out docs/reproduction --page docs/reproduction.md
+```
+"""
 
 
 def _underfitted(reproduction: Reproduction) -> str:
-    """How many settings predict worse than a constant; their rows in the tables carry a mark."""
-    counts = {name: reproduction.of(name).underfitted().height for name in reproduction.datasets}
-    settings = sum(reproduction.of(name).means().height for name in reproduction.datasets)
-    where = ", ".join(f"{dataset_label(name)} {count}" for name, count in counts.items() if count)
-    if not where:
+    """Which settings predict worse than a constant; their rows in the tables carry a mark."""
+    poor = [
+        f"{dataset_label(name)}, {row['method']} at {row['strength']:g}"
+        for name in reproduction.datasets
+        for row in reproduction.of(name).underfitted().iter_rows(named=True)
+    ]
+    if not poor:
         return ""
-    return (
-        f"{sum(counts.values())} of {settings:,} settings predict worse than a constant ({where}): "
-        "the strongest of their methods, mostly, whose models have collapsed. "
-    )
+    settings = sum(reproduction.of(name).means().height for name in reproduction.datasets)
+    named = "; ".join(poor[:5]) + ("; and others" if len(poor) > 5 else "")
+    return f"{len(poor)} of {settings:,} settings predict worse than a constant: {named}. "
 
 
 def _renewed(again: Mapping[str, Any]) -> str:
