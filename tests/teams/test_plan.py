@@ -248,7 +248,7 @@ def test_small_levels_are_left_out_and_named(tmp_path: Path) -> None:
         pl.when(pl.col("id") < 30).then(9).otherwise(pl.col("level")).alias("level")
     )
     plan = planned(table)
-    found = plan.read(released(table, plan, 0.5, tmp_path), permutations=99)
+    found = plan.read(released(table, plan, 2.0, tmp_path), permutations=99)
     assert "level 9" in found.contrasts[0].excluded
     assert all(share < 1.0 for share in found.coverage.values())
 

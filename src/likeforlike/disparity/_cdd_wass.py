@@ -185,7 +185,7 @@ def cdd_wass(
     >>> scores, groups = [0.2, 0.4, 0.5, 0.7], ["f", "f", "m", "m"]
     >>> exact, blurred = (lfl.cdd_wass(scores, groups, reg=reg).value for reg in (0.0, 0.1))
     >>> round(exact, 4), round(blurred, 4)
-    (0.09, 0.0962)
+    (0.09, 0.1061)
     """
     order, level_cost = check_cost_order(order), check_level_cost(level_cost)
     reg = check_reg(reg)

@@ -120,7 +120,7 @@ def figure_panels(reproduction: Reproduction) -> dict[str, list[Panel]]:
         "recipes": (("cdd_marginal",), _RECIPES),
         "together": (
             ("w2sq_marginal",),
-            ("no regularisation", "FairBiT", "repair", "repair, A unseen", *_TOGETHER),
+            (*_PAPER[:3], "repair", "repair, A unseen", *_TOGETHER),
         ),
     }
     panels = {name: _panels(reproduction, *rest) for name, rest in asked.items()}

@@ -147,7 +147,7 @@ class Layout:
         """A `constant` in the unit of costs of an `order`, for scores on a `scale`, (s,)."""
         units = self.unit if self.unit.size else np.ones(1)
         return np.array(
-            [Scale(size=1.0 / (scale.size * unit)).powered(constant, order) for unit in units]
+            [Scale(size=scale.size * unit).powered(constant, -order) for unit in units]
         )
 
     def take(self, rows: IntArray) -> Layout:

@@ -265,10 +265,13 @@ def _draw_beyond(ax: Axes, panel: Panel, looks: Mapping[str, Look]) -> None:
     beyond = [(p, s.method) for s in panel.series for p in s.points if not panel.shows(p)]
     if not beyond:
         return
-    right, bottom = ax.get_xlim()[1], ax.get_ylim()[0]
+    right, (bottom, top) = ax.get_xlim()[1], ax.get_ylim()
+    low, high = sorted((bottom, top))
     for point, method in beyond:
         aside = panel.most is not None and point.disparity > panel.most
-        place = (right, point.performance) if aside else (max(point.disparity, 0.0), bottom)
+        # Of what is beyond both ends the arrow sits in the corner, not far below the panel.
+        within = min(max(point.performance, low), high)
+        place = (right, within) if aside else (min(max(point.disparity, 0.0), right), bottom)
         mark: dict[str, Any] = {
             "marker": ">" if aside else "v",
             "color": COLOURS[looks[method].colour],
