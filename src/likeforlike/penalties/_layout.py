@@ -146,9 +146,7 @@ class Layout:
     def in_own_unit(self, constant: float, scale: Scale, order: float) -> FloatArray:
         """A `constant` in the unit of costs of an `order`, for scores on a `scale`, (s,)."""
         units = self.unit if self.unit.size else np.ones(1)
-        return np.array(
-            [Scale(size=scale.size * unit).powered(constant, -order) for unit in units]
-        )
+        return np.array([Scale(size=scale.size * unit).powered(constant, -order) for unit in units])
 
     def take(self, rows: IntArray) -> Layout:
         """Layout of some rows: (n',) integers for all models, or (s, n') for each its own."""
