@@ -86,7 +86,14 @@ def panels(found: Reproduction) -> dict[str, list[Panel]]:
         (
             "together",
             [f"{SQUARED} P(L)"],
-            ["no regularisation", "FairBiT", "repair", "repair, A unseen", *TOGETHER],
+            [
+                "no regularisation",
+                "legitimate only",
+                "FairBiT",
+                "repair",
+                "repair, A unseen",
+                *TOGETHER,
+            ],
         ),
     ],
 )
