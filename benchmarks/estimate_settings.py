@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.laws import (
+    Law,
     beta,
     decisions,
     exponential,
@@ -19,6 +20,7 @@ from benchmarks.laws import (
     student3,
     uniform,
     with_atoms,
+    with_zeros,
 )
 from benchmarks.made_rows import (
     Draw,
@@ -27,11 +29,13 @@ from benchmarks.made_rows import (
     by_level,
     confounded,
     equal,
+    executives,
     fivefold,
     gamma,
     giant,
     households,
     of_score,
+    one_level,
     one_other_score,
     openings,
     opposed_levels,
@@ -56,6 +60,10 @@ def _signs(levels: int) -> list[float]:
     return [(-1.0) ** k for k in range(levels)]
 
 
+def _skewed(spread: float) -> Law:
+    return lambda u: np.exp(spread * normal(u))
+
+
 _FIVE = ratings([0.1, 0.2, 0.4, 0.2, 0.1])
 _HIGHER = ratings([0.05, 0.15, 0.35, 0.3, 0.15])
 _THREE = (
@@ -67,6 +75,69 @@ _TWO_ATOMS = (with_atoms(0.3, 0.1, 0.3, 0.7), with_atoms(0.2, 0.25, 0.3, 0.7))
 _LOW_HILL, _HIGH_HILL = moved(normal, -1.0, 0.3), moved(normal, 1.0, 0.3)
 _HILLS = (mixture(_LOW_HILL, _HIGH_HILL, 0.5), mixture(_LOW_HILL, _HIGH_HILL, 0.35))
 _DRAWN_GAPS = np.random.default_rng(5).normal(0.0, 0.3, 30)
+
+_LARGE = [(500, 500)] * 9
+_SMALL_CELLS = {
+    **{
+        f"9 x (500 + 500) at parity, and {first} + {second} of spread {scale:g}, shift {shift:g}": (
+            one_level([*_LARGE, (first, second)], scale, shift)
+        )
+        for first, second, scale, shift in (
+            (500, 4, 10.0, 10.0),
+            (500, 4, 1.0, 1.0),
+            (60, 4, 10.0, 10.0),
+            (500, 10, 10.0, 7.0),
+            (500, 30, 10.0, 4.0),
+            (500, 4, 2.0, 2.0),
+            (500, 4, 3.0, 2.0),
+            (60, 4, 3.0, 3.0),
+            (500, 2, 1.0, 2.0),
+            (500, 2, 3.0, 4.0),
+        )
+    },
+    "decisions, 9 x (500 + 500) at parity, and 500 + 5 of .3 v .8": by_level(
+        [(decisions(0.3), decisions(0.3))] * 9 + [(decisions(0.3), decisions(0.8))],
+        lambda _: np.array([*_LARGE, (500, 5)]),
+        4.0,
+    ),
+    "4 x (200 + 200) at parity, and 100 + 3 of spread 3, shift 4": one_level(
+        [*[(200, 200)] * 4, (100, 3)], 3.0, 4.0
+    ),
+    "4 x (200 + 200) shifted .1, and 100 + 3 shifted 1.5": one_level(
+        [*[(200, 200)] * 4, (100, 3)], 1.0, 1.5, 0.1
+    ),
+    "8 x (500 + 500) at parity, and two of 300 + 4, shifts 1 and -1": by_level(
+        [(normal, normal)] * 8 + [(normal, moved(normal, 1.0)), (normal, moved(normal, -1.0))],
+        lambda _: np.array([*_LARGE[:8], (300, 4), (300, 4)]),
+        4.0,
+    ),
+    "10 x (100 + 100), shift .35 in one": one_level([(100, 100)] * 10, 1.0, 0.35),
+}
+_SMALL_GROUPS = {
+    f"zeros {few:.0%} v {many:.0%}, log-normal {sd:g}, {levels} x ({rows[0]} + {rows[1]})": same(
+        with_zeros(few, _skewed(sd)), with_zeros(many, _skewed(sd)), equal(levels, *rows)
+    )
+    for few, many, sd, levels, rows in (
+        (0.97, 0.85, 0.5, 1, (2000, 40)),
+        (0.97, 0.85, 0.5, 1, (200, 40)),
+        (0.95, 0.80, 0.5, 1, (300, 30)),
+        (0.98, 0.90, 0.5, 1, (1000, 60)),
+        (0.95, 0.85, 1.0, 5, (200, 10)),
+    )
+}
+_EXECUTIVES = {
+    f"{levels} x ({first} + 1) of spread {scale:g} beside 400 + 400 of 5, gap {gap:g}": executives(
+        levels, first, scale, gap
+    )
+    for levels, first, scale, gap in (
+        (3, 5, 50.0, 0.0),
+        (3, 5, 50.0, 2.0),
+        (5, 5, 50.0, 0.0),
+        (9, 3, 50.0, 2.0),
+        (3, 5, 20.0, 2.0),
+        (3, 5, 5.0, 2.0),
+    )
+}
 
 SETTINGS: dict[str, Setting] = {
     **{
@@ -210,6 +281,9 @@ SETTINGS: dict[str, Setting] = {
     ),
     "levels count the same: 40 of 6 rows, 1 of 200": thin_levels(),
     "levels count by overlap, opposed groups": opposed_levels(),
+    **_SMALL_CELLS,
+    **_SMALL_GROUPS,
+    **_EXECUTIVES,
     "weights: gamma, parity": weighted(gamma, 0.0),
     "weights: gamma, shift .3": weighted(gamma, 0.3),
     "weights: gamma, shift .3, 60 levels": weighted(gamma, 0.3, levels=60),

@@ -32,6 +32,7 @@ __all__ = [
     "table",
     "uniform",
     "with_atoms",
+    "with_zeros",
 ]
 
 Law = Callable[[FloatArray], FloatArray]
@@ -103,6 +104,11 @@ def mixture(law: Law, other: Law, share: float) -> Law:
     parts = ((law, _PARTS.size - some), (other, some))
     drawn = [one((np.arange(n) + 0.5) / n) for one, n in parts]
     return table(np.sort(np.concatenate(drawn)))
+
+
+def with_zeros(share: float, law: Law) -> Law:
+    """0 for a share of the rows, and a law of numbers above 0 for the others."""
+    return lambda u: np.where(u < share, 0.0, law(np.clip((u - share) / (1.0 - share), 1e-9, 1.0)))
 
 
 def poisson(mean: float) -> Law:

@@ -23,11 +23,13 @@ __all__ = [
     "confounded",
     "contrast_of",
     "equal",
+    "executives",
     "fivefold",
     "gamma",
     "giant",
     "households",
     "of_score",
+    "one_level",
     "one_other_score",
     "openings",
     "opposed_levels",
@@ -127,6 +129,22 @@ def same(first: Law, second: Law, sizes: Sizes, effort: float = 1.0) -> Setting:
 def by_level(laws: Sequence[tuple[Law, Law]], sizes: Sizes, effort: float = 1.0) -> Setting:
     """Two laws for each level."""
     return Setting(_from_laws(laws, sizes), laws, effort=effort)
+
+
+def one_level(
+    sizes: Sequence[tuple[int, int]], scale: float, shift: float, others: float = 0.0
+) -> Setting:
+    """Normal scores of spread 1; the last level has another scale, and a shift of its own."""
+    laws = [(normal, moved(normal, others))] * (len(sizes) - 1)
+    laws.append((moved(normal, 0.0, scale), moved(normal, shift, scale)))
+    return by_level(laws, lambda _: np.array(sizes), effort=1.0 + sum(map(sum, sizes)) / 3000)
+
+
+def executives(levels: int, first: int, scale: float, gap: float = 0.0) -> Setting:
+    """A level of 400 + 400 rows of spread 5, and some with a single woman, of another spread."""
+    laws = [(moved(normal, 0.0, spread), moved(normal, gap, spread)) for spread in (5.0, scale)]
+    sizes = np.array([[400, 400]] + [[first, 1]] * levels)
+    return by_level([laws[0], *[laws[1]] * levels], lambda _: sizes)
 
 
 def _from_laws(laws: Sequence[tuple[Law, Law]], sizes: Sizes) -> Draw:

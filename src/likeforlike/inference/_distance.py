@@ -20,7 +20,13 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray
 from likeforlike.disparity._contrasts import Contrast
-from likeforlike.inference._bias import SquaredDistance, largest_distance, unbiased_distance
+from likeforlike.inference._bias import (
+    SquaredDistance,
+    fill_levels,
+    filled,
+    largest_distance,
+    unbiased_distance,
+)
 from likeforlike.inference._distance_parts import DistanceParts, distance_parts
 from likeforlike.inference._gap import ALL_EQUAL, HEAVY_WEIGHTS, Gap, gap_of_sample
 from likeforlike.inference._intervals import check_confidence
@@ -33,6 +39,10 @@ from likeforlike.inference._units import Sample, take_sample
 
 # A value is given where at least so much of the measure shows how much people differ.
 _ENOUGH_REPLICATED = 0.5
+# How far levels may lie from what was seen: each within its own interval, one-sided.
+_ALLOWED = 0.8
+# The degrees of freedom depend on the end, and the end on them.
+_ROUNDS, _SAME_FREEDOM = 4, 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +129,9 @@ def estimate_distance(
     lower = lower_end(parts, confidence)
     upper = math.inf
     if parts.singles.known:
-        upper = largest_distance(known, _quantile(parts, confidence))
-    # D is never below the signed gap.
+        # D is never below the signed gap, whose interval knows of skewed scores.
+        most = sample.scaled(max(gap.interval[1], -gap.interval[0]))
+        upper = max(_upper_end(parts, known, confidence), most)
     error = sample.scaled(gap.error)
     least = max(sample.scaled(gap.value) ** 2 - error * error, 0.0)
     value = max(unbiased_distance(known), math.sqrt(least))
@@ -212,6 +223,30 @@ def _more_by_estimation(parts: DistanceParts) -> float:
     return 1.0 + float(weight @ (2.0 / parts.level_freedom)) / float(weight.sum())
 
 
-def _quantile(parts: DistanceParts, confidence: float) -> float:
-    freedom = parts.freedom(parts.inside * parts.allocation)
-    return float(t_quantile(0.5 + confidence / 2.0, freedom))
+def _upper_end(parts: DistanceParts, known: SquaredDistance, confidence: float) -> float:
+    """The upper end of the interval of D, in scaled scores.
+
+    Where the worst allocation that the levels allow decides, its degrees of freedom count.
+    """
+    variances = parts.level_variances
+    likely = parts.likely_variances
+    distances, measure = parts.merged.distances, parts.inside
+    reach = t_quantile(_ALLOWED, parts.level_freedom)
+    reach = reach * np.sqrt(np.maximum(variances, likely))
+    low = np.maximum(distances - np.sqrt(parts.noise.levels) - reach, 0.0)
+    levels = measure * likely, measure * low**2, measure * (distances + reach) ** 2
+    known = known._replace(worst=fill_levels(*levels))
+    usual = parts.freedom(measure * parts.allocation)
+    freedom = usual
+    for _ in range(_ROUNDS):
+        upper = largest_distance(known, float(t_quantile(0.5 + confidence / 2.0, freedom)))
+        square = np.array(upper * upper)
+        if known.gain(square) <= known.slope * square:
+            break
+        part = filled(*levels, upper * upper) * measure * variances
+        against = float((part**2 / (parts.level_freedom + 2.0)).sum())
+        worst = float(part.sum()) ** 2 / against if against > 0.0 else math.inf
+        if abs(min(usual, max(worst, 2.0)) - freedom) < _SAME_FREEDOM:
+            break
+        freedom = min(usual, max(worst, 2.0))
+    return upper

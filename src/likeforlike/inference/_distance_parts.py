@@ -83,6 +83,31 @@ class DistanceParts:
         return means.variance(coefficients * factors) + float(coefficients**2 @ more)
 
     @cached_property
+    def level_variances(self) -> FloatArray:
+        """Variance of W_1 in each level, by the potential or the scores, whichever is larger. (k,).
+
+        Of clusters that lie in several levels it is made larger by what these add to the whole.
+        """
+        factors, more = self._cautious
+        by_scores = (self.scores.variances * factors**2 + more).reshape(-1, 2).sum(axis=1)
+        by_potential = self.potential.variances.reshape(-1, 2).sum(axis=1)
+        variances: FloatArray = np.maximum(by_scores, by_potential)
+        if self.sample.units.crossing:
+            alone = float(self.inside**2 @ variances)
+            together = self.variance(self.potential, self.inside)
+            variances = variances * max(1.0, together / alone if alone > 0.0 else 1.0)
+        return variances
+
+    @cached_property
+    def likely_variances(self) -> FloatArray:
+        """The same with the variances of cells `Jackknife.shrunk`. Shape (k,)."""
+        factors, more = self._cautious
+        by_scores = np.where(more > 0.0, more, self.scores.shrunk * factors**2)
+        of_level = by_scores.reshape(-1, 2).sum(axis=1)
+        likely: FloatArray = np.maximum(of_level, self.potential.shrunk.reshape(-1, 2).sum(axis=1))
+        return likely
+
+    @cached_property
     def level_freedom(self) -> FloatArray:
         """Degrees of freedom of the variance of each level, cautiously. Shape (k,)."""
         least = self.sample.units.effective.reshape(-1, 2).min(axis=1)

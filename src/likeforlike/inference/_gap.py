@@ -124,7 +124,7 @@ def gap_of_sample(
         low, high = max(low + min(shift, 0.0), -1.0), min(high + max(shift, 0.0), 1.0)
         method: GapMethod = "rates"
     elif moments.known:
-        error = math.sqrt(whole.variance)
+        error = math.sqrt(whole.variance * whole.factor)
         reach = float(t_quantile(0.5 + confidence / 2.0, whole.df)) * error
         moved = float(tilt(np.array(whole.skewness), confidence)) * error
         low = moments.value + min(shift, 0.0) - reach + min(moved, 0.0)

@@ -35,16 +35,23 @@ GapMethod = Literal["t", "rates", "none"]
 FEW_UNITS = 6.0
 """Below so many units in a cell variances are hardly known, and steps of rates are large."""
 
+# Degrees of freedom of the variance of a single row, at most.
+_SINGLE_FREEDOM = 4.0
 # Skewness of an estimate below this changes the coverage of an interval by a fraction of a percent.
 _SKEWED = 0.1
 
 
 class Spread(NamedTuple):
-    """Variance of a sum of means, its degrees of freedom, and the skewness of the sum."""
+    """Variance of a sum of means, its degrees of freedom, and the skewness of the sum.
+
+    `factor` is how much larger the variance is if small cells are as wide as others (`shrunk`), at
+    least 1: one whose rows happen to be alike would make the sum look better known than it is.
+    """
 
     variance: float
     df: float
     skewness: float
+    factor: float = 1.0
 
 
 class GapMoments(NamedTuple):
@@ -95,6 +102,10 @@ def spread_of_sum(
     inside = np.where(np.repeat(singles.between, 2), 0.0, coefficients)
     parts = inside**2 * (means.variances + singles.pooled)
     variance = means.variance(inside) + float(inside**2 @ singles.pooled)
+    likely, small = parts, ~units.single & (units.effective < 2.0 * FEW_UNITS)
+    if small.any() and not units.unequal:
+        likely = np.where(small, inside**2 * means.shrunk, parts)
+    more = max(float(likely.sum() - parts.sum()), 0.0)
     added = level_errors(means, coefficients, singles)
     between = float(added @ added)
     variance += between
@@ -104,19 +115,29 @@ def spread_of_sum(
         return Spread(0.0, 1.0, 0.0)
     # As shares of the whole, no square or cube can underflow.
     share, of_levels = parts / variance, added / math.sqrt(variance)
-    freedom = np.where(units.single, 4.0, np.maximum(units.effective - 1.0, 0.5))
-    if not units.unequal:
-        # Squares of estimated variances are too large by 2 / df; for one level Welch's are kept.
-        of_level = np.repeat(share.reshape(-1, 2).sum(axis=1), 2)
-        freedom = freedom + 2.0 * (1.0 - of_level) ** 2
-    against = float((share**2 / freedom).sum())
+    against = max(_against(units, share), _against(units, likely / variance))
     against += (between / variance) ** 2 / (np.count_nonzero(added) + 1.0)
     cubes = np.sign(inside) * share**1.5 / np.sqrt(units.effective)
     return Spread(
         variance=variance,
         df=max(min(1.0 / against, _cap_of_df(sample, units, coefficients)), 1.0),
         skewness=means.skewness * float(cubes.sum()) + float((of_levels**3).sum()),
+        factor=1.0 + more / variance,
     )
+
+
+def _against(units: Units, share: FloatArray) -> float:
+    """1 / df by Satterthwaite, from what every cell has of the variance (2k,)."""
+    known = np.maximum(units.effective - 1.0, 0.0)
+    # Of a single row the variance is that of the other group of its level, or of all cells.
+    other = known.reshape(-1, 2).sum(axis=1).repeat(2)
+    alone = np.where(other > 0.0, np.minimum(other, _SINGLE_FREEDOM), _SINGLE_FREEDOM)
+    freedom = np.where(units.single, alone, np.maximum(known, 0.5))
+    if not units.unequal:
+        # Squares of estimated variances are too large by 2 / df; for one level Welch's are kept.
+        of_level = np.repeat(share.reshape(-1, 2).sum(axis=1), 2)
+        freedom = freedom + 2.0 * (1.0 - of_level) ** 2
+    return float((share**2 / freedom).sum())
 
 
 def level_errors(means: Jackknife, coefficients: FloatArray, singles: SingleRows) -> FloatArray:

@@ -49,18 +49,22 @@ def _of_squares(parts: DistanceParts, confidence: float) -> float:
     """Lower bound for (Σ_l Q(l) (m_1l - m_0l)²)^½ over replicated levels."""
     measure = np.where(parts.alone, 0.0, parts.measure)
     gaps = parts.scores.gaps
-    variances = parts.scores.variances.reshape(-1, 2).sum(axis=1)
+    # Two rows may differ little by chance; the other levels know better how much people do.
+    variances = parts.scores.shrunk.reshape(-1, 2).sum(axis=1)
     total, noise = float(measure @ gaps**2), float(measure @ variances)
     if not total > noise:
         return 0.0
+    seeming = measure * gaps / math.sqrt(total)
     slope = max(
         parts.variance(parts.scores, measure),
-        parts.variance(parts.scores, measure * gaps / math.sqrt(total)),
+        parts.variance(parts.scores, seeming),
+        float(seeming**2 @ variances),
     )
     spread = float((measure**2 * 2.0 * variances**2 * (1.0 + 2.0 / parts.level_freedom)).sum())
     if parts.sample.units.crossing:
         spread = max(spread, float(parts.noise.totals[:, 2].var(ddof=1)))
-    quantile = float(t_quantile(0.5 + confidence / 2.0, parts.freedom(measure)))
+    freedom = min(parts.freedom(measure), parts.freedom(seeming))
+    quantile = float(t_quantile(0.5 + confidence / 2.0, freedom))
     return smallest_gap(total, noise, slope, spread, quantile)
 
 

@@ -6,7 +6,8 @@ does: for figures y_l with shares b_l of the measure (they sum to 1),
     V = Σ_l b_l² / ((1 - 2 b_l) (1 + Σ_j b_j² / (1 - 2 b_j))) (y_l - ȳ)²
 
 has an expectation of at least the variance of ȳ = Σ b_l y_l, and exactly that if the levels have
-one mean. With fewer, the pooled variance of the other cells stands in; with none, nothing is known.
+one mean. With fewer, the variance of other cells stands in, that of the other group of the level or
+the pooled one of all cells, whichever is larger; with none, nothing is known.
 
 Reference: Pashley and Miratrix (2021), *Insights on variance estimation for blocked and matched
 pairs designs*.
@@ -63,7 +64,8 @@ def read_single_rows(jackknife: Jackknife, measure: FloatArray) -> SingleRows:
     pooled = _pooled(jackknife)
     if pooled is None:
         return SingleRows(none, nothing, known=False)
-    return SingleRows(none, np.where(units.single, pooled, 0.0), known=True)
+    variances = np.maximum(pooled, jackknife.shrunk * units.effective)
+    return SingleRows(none, np.where(units.single, variances, 0.0), known=True)
 
 
 def _pooled(jackknife: Jackknife) -> FloatArray | None:

@@ -39,6 +39,8 @@ from likeforlike.transport._atoms import sums_by
 
 Number = TypeVar("Number", float, FloatArray)
 
+# Units that a cell needs to tell something of the tails of its scores.
+_TAILS = 8
 # A value outside {0, 1} that was seen less often may be the first of many others.
 _SEEN = 5
 
@@ -180,12 +182,76 @@ class Jackknife:
         unbiased = np.sqrt(n[known] * (n[known] - 1.0)) / (n[known] - 2.0)
         return float((parts * n * cubes)[known] @ unbiased)
 
+    @cached_property
+    def tails(self) -> float:
+        """K: how much more variances of cells vary than those of normal scores, at least 1.
+
+        With residuals r the variance Σ r² varies by about Σ r⁴ / (Σ r²)² - 1/n of its square, which
+        is 2/n for normal scores; cells of some units are taken together.
+        """
+        units = self.units
+        known = (units.numbers >= _TAILS) & (self.variances > 0.0)
+        if not known.any():
+            return 1.0
+        scale = np.where(known, 1.0 / np.sqrt(np.where(known, self.variances, 1.0)), 0.0)
+        fourth = (self.residuals * scale[units.cell]) ** 4
+        rows = units.numbers[known]
+        seen = sums_by(units.cell, units.times * fourth, known.size)[known] - 1.0 / rows
+        return max(1.0, float(rows @ seen) / float(rows @ (2.0 / rows)))
+
+    @cached_property
+    def shrunk(self) -> FloatArray:
+        """Variances of the means, drawn to what other cells have as far as chance explains. (2k,).
+
+        A few rows may differ little by chance, and a single one does not show how much people
+        differ; the other group of the level and the other levels know better. The variance u of a
+        unit is drawn to that of both groups of its level, which is drawn to that of all levels.
+        What one of f degrees of freedom varies by is 2 K/f of its square, and levels that are not
+        alike have τ more:
+
+            u' = m + τ / (τ + 2 K/f) (u - m),    τ = (Σ w (u/m - 1)² - Σ w 2 K/f)_+,    w: rows.
+
+        K is 1 for normal scores and more for long tails (`tails`). A level that is the only one
+        has no others to learn from.
+
+        Reference: Morris (1983), *Parametric empirical Bayes inference*.
+        """
+        units = self.units
+        if units.numbers.size == 2 and not units.single.any():
+            return self.variances
+        freedom = np.where(units.single, 0.0, np.maximum(units.effective - 1.0, 0.0)) / self.tails
+        unit, rows = self.variances * units.effective, units.numbers
+        of_level = freedom.reshape(-1, 2).sum(axis=1)
+        both = (freedom * unit).reshape(-1, 2).sum(axis=1) / np.maximum(of_level, 1e-300)
+        weight = np.where(of_level > 0.0, rows.reshape(-1, 2).sum(axis=1), 0.0)
+        if not weight.sum() > 0.0:
+            return self.variances
+        usual = np.full(both.size, float(weight @ both) / float(weight.sum()))
+        both = _drawn_to(usual, both, of_level, weight)
+        drawn = _drawn_to(np.repeat(both, 2), unit, freedom, np.where(freedom > 0.0, rows, 0.0))
+        return drawn / units.effective
+
     def by_cluster(self, coefficients: FloatArray) -> FloatArray:
         """What each cluster adds to Σ_c coefficients_c mean_c, shape (number of clusters,)."""
         cluster = self.units.cluster
         assert cluster is not None
         added = coefficients[self.units.cell] * self.residuals
         return sums_by(cluster, added, int(cluster.max()) + 1)
+
+
+def _drawn_to(
+    mean: FloatArray, unit: FloatArray, freedom: FloatArray, weight: FloatArray
+) -> FloatArray:
+    """Variances of units (j,) drawn to a mean (j,), as far as chance explains their differences."""
+    known = (weight > 0.0) & (mean > 0.0)
+    if not known.any():
+        return unit
+    share = weight[known] / weight[known].sum()
+    chance = 2.0 / np.maximum(freedom, 1e-9)
+    apart = (unit[known] / mean[known] - 1.0) ** 2
+    more = max(float(share @ (apart - chance[known])), 0.0)
+    drawn: FloatArray = np.where(mean > 0.0, mean + more / (more + chance) * (unit - mean), unit)
+    return drawn
 
 
 @dataclass(frozen=True)
