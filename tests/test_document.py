@@ -174,6 +174,7 @@ def test_settings_from_numpy_are_numbers_in_the_document() -> None:
     assert found.to_dict()["settings"] == {
         "measure": "marginal",
         "min_cell": 5,
+        "min_coverage": 0.5,
         "permutations": 9,
         "confidence": 0.95,
         "adjustment": "step-down",

@@ -54,9 +54,15 @@ def figure(value: float, digits: int = 3) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def p_text(p_value: float) -> str:
-    """A p-value in a sentence; very small ones are told by what they lie below."""
-    return f"p = {p_value:.2g}" if p_value >= 1e-4 else "p less than 0.0001"
+LEAST_P = 0.001
+"""Smaller p-values are told by what they lie below."""
+
+
+def p_text(p_value: float, permutations: int | None = None) -> str:
+    """A p-value in a sentence; nothing is told that so many permutations could not have counted."""
+    least = LEAST_P if not permutations else max(LEAST_P, 1.0 / (permutations + 1))
+    # A count is told as one: 1 of 1,000 is 0.001.
+    return f"p = {p_value:.2g}" if p_value >= least * (1.0 - 1e-9) else f"p < {least:.2g}"
 
 
 def null_words(nulls: Mapping[str, Mapping[str, int]]) -> str:

@@ -15,11 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from likeforlike.auditing._comparisons import (
-    Unexamined,
-    family_of,
-)
-from likeforlike.auditing._contrast_audit import ContrastAudit, LevelAudit
+from likeforlike.auditing._comparisons import Unexamined, family_of, other_pairs
+from likeforlike.auditing._contrast_audit import Between, ContrastAudit, LevelAudit, look_between
 from likeforlike.auditing._conventional import audit_conventions
 from likeforlike.auditing._disclosure import Disclosure
 from likeforlike.auditing._document_parts import audit_document, document_json
@@ -62,7 +59,7 @@ class Audit:
 
     Attributes
     ----------
-    contrasts : every two groups compared, the clearest evidence first.
+    contrasts : every two groups compared: those found to differ first, the largest gap first.
     omnibus : one test over all groups; `None` with two groups, with several sensitive columns,
         or without resampling.
     unexamined : groups and pairs of groups that could not be compared.
@@ -185,9 +182,11 @@ class Audit:
     def gate(self, threshold: float, *, of: GateOf = "distance") -> Verdict:
         """Compare the interval of every contrast with a threshold, in units of the score.
 
-        "pass": all intervals lie at or below it, and every group could be compared. "fail": one
-        lies above it. "investigate": the evidence does not settle it. With `of="gap"` it is the
-        size of the signed gap, which is right for matched data, that is compared.
+        "pass": all intervals lie at or below it, every group could be compared, and at least
+        `min_coverage` of each was. "fail": one lies above it. "investigate": the evidence does not
+        settle it. With `of="gap"` it is the size of the signed gap, which is right for matched
+        data, that is compared. With several sensitive columns every two groups of a column count,
+        whether or not they were tested.
         """
         return self.verdict(threshold, of=of).verdict
 
@@ -211,10 +210,28 @@ class Audit:
         if hidden is not None:
             # A verdict and its reasons are shown to others, so they rest on what is.
             contrasts, apart = hidden.ruled, hidden.not_shown
-        ruling = rule(contrasts, apart, thresholds, self.roles.sensitive, policy)
+        between, never = self._between
+        ruling = rule(
+            contrasts,
+            [*apart, *never],
+            thresholds,
+            self.roles.sensitive,
+            policy,
+            between=between,
+            min_coverage=self.settings.min_coverage,
+        )
         if ruling not in self.verdicts:
             self.verdicts.append(ruling)
         return ruling
+
+    @cached_property
+    def _between(self) -> tuple[tuple[Between, ...], tuple[Unexamined, ...]]:
+        """Every two groups that were compared only with a third: what a verdict says of them."""
+        settings, table = self.settings, self.table
+        pairs, apart = other_pairs(table.cells, self.roles, settings.reference, settings.min_cell)
+        family = len(self.contrasts) + len(pairs)
+        found = tuple(look_between(each, table, settings, family=family) for each in pairs)
+        return found, apart
 
     def _disclosure(self) -> Disclosure | None:
         """What may be shown, if it was asked to hide small cells."""
@@ -424,7 +441,7 @@ class Audit:
         return native_frame(cell_columns(self.table, self.roles), self.table.engine)
 
     def contrasts_frame(self) -> Frame:
-        """Every two groups compared, the clearest evidence first, as a table."""
+        """Every two groups compared, in the order of `contrasts`, as a table."""
         return native_frame(contrast_columns(self.to_dict()["contrasts"]), self.table.engine)
 
     def _repr_html_(self) -> str:

@@ -112,6 +112,37 @@ def chosen_contrasts(
     return chosen, tuple(unexamined)
 
 
+def other_pairs(
+    cells: Cells, roles: Roles, reference: Reference | None, min_cell: int
+) -> tuple[list[Chosen], tuple[Unexamined, ...]]:
+    """Every two groups that were compared only with a third one, which nobody had asked for.
+
+    A verdict is about them as well. Whoever names a reference asks for no others.
+    """
+    if not roles.also_sensitive:
+        return [], ()
+    wanted = _by_column(reference, roles)
+    pairs: list[Chosen] = []
+    apart: list[Unexamined] = []
+    for columns in families(roles.all_sensitive):
+        if set(columns) <= wanted.keys():
+            continue
+        family = family_of(cells, columns, roles.all_sensitive)
+        named = _largest(family, columns, wanted)
+        rows = dict(zip(family.cells.groups, family.cells.counts.sum(axis=0).tolist(), strict=True))
+        others = [group for group in rows if group != named and rows[group] >= min_cell]
+        for contrast in contrasts(family.cells, "pairwise") if len(others) > 1 else []:
+            if not set(contrast.groups) <= set(others):
+                continue
+            if contrast.support.any():
+                pairs.append(Chosen(contrast, columns, None))
+            else:
+                names = tuple(map(str, contrast.groups))
+                held = {str(group): rows[group] for group in contrast.groups}
+                apart.append(Unexamined(names, held, "they share no level.", columns))
+    return pairs, tuple(apart)
+
+
 def _asked(cells: Cells, reference: Hashable | None) -> list[Contrast]:
     """Every two groups, or all others against one."""
     if len(cells.groups) < 2:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -136,6 +136,8 @@ class ContrastAudit:
     columns : the sensitive columns that the groups are values of; several if they are crossed.
     reference : the group that the other is compared with, if one was chosen.
     smooth : how the groups were compared along numbers; `None` without any.
+    compared_gap : between all who are compared, whatever their level: what a paradox is about;
+        `None` if it is not known.
 
     Examples
     --------
@@ -165,6 +167,51 @@ class ContrastAudit:
     columns: tuple[str, ...] = ()
     reference: str | None = None
     smooth: Smooth | None = None
+    compared_gap: float | None = None
+
+
+class Between(NamedTuple):
+    """What is known between two groups that were each compared with a third, for a verdict.
+
+    Attributes
+    ----------
+    groups, columns, coverage : as of a `ContrastAudit`.
+    gap, estimate : with intervals that hold together with those of all other pairs; nothing was
+        tested.
+    """
+
+    groups: tuple[str, str]
+    columns: tuple[str, ...]
+    gap: Gap
+    estimate: DistanceEstimate | None
+    coverage: dict[str, float]
+
+
+def look_between(
+    chosen: Chosen,
+    table: TableCells,
+    settings: Settings,
+    *,
+    carried: CarriedContrast | None = None,
+    family: int,
+) -> Between:
+    """Estimate gap and distance of two groups, and nothing else."""
+    contrast = chosen.contrast.narrow() if carried is None else carried.refined
+    conditional = contrast_disparity(contrast, measure=_own_levels(settings.measure, contrast))
+    weights = conditional.by_level.weight
+    confidence = 1.0 - (1.0 - settings.confidence) / family
+    low, high = (str(group) for group in contrast.groups)
+    distance = None
+    if settings.permutations:
+        seed = settings.random_state + 1
+        distance = estimate_distance(contrast, weights, confidence=confidence, seed=seed)
+    return Between(
+        groups=(low, high),
+        columns=chosen.columns,
+        gap=signed_gap(contrast, weights, confidence=confidence),
+        estimate=distance,
+        coverage=_coverage(conditional, table, chosen.columns),
+    )
 
 
 def examine(
@@ -234,6 +281,7 @@ def examine(
         smooth=None
         if carried is None
         else _smooth(carried, gaps.conditional, distance, settings, confidence),
+        compared_gap=gaps.overall.value,
     )
 
 

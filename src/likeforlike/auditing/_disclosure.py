@@ -251,6 +251,7 @@ class Disclosure:
             "gap": _gap(part["gap"], grid),
             "estimate": self._estimate(part["estimate"], grid, compared),
             "p_value": None if part["p_value"] is None else coarse_p(part["p_value"]),
+            "p_extrapolated": part["p_extrapolated"],
             "test": None if test is None else _test(test, grid),
             "certificate": None
             if bounds is None
@@ -260,6 +261,9 @@ class Disclosure:
                 "confidence": bounds["confidence"],
             },
             "paradox": part["paradox"],
+            "compared_gap": None
+            if part["compared_gap"] is None
+            else grid.nearest(part["compared_gap"]),
             # What changing level costs is known from the lowest and the highest score.
             "nested": None,
             "coverage": {

@@ -118,11 +118,13 @@ def contrast_part(contrast: ContrastAudit) -> ContrastPart:
         "gap": _gap(contrast.gap),
         "estimate": None if distance is None else _estimate(distance),
         "p_value": contrast.p_value,
+        "p_extrapolated": _extrapolated(contrast),
         "test": None if test is None else _test(test, among_equals.value),
         "certificate": None
         if bounds is None
         else {"lower": bounds.lower, "upper": bounds.upper, "confidence": bounds.confidence},
         "paradox": contrast.paradox,
+        "compared_gap": contrast.compared_gap,
         "nested": None if nested is None else _nested(nested),
         "coverage": contrast.coverage.copy(),
         "thin_share": contrast.thin_share.copy(),
@@ -148,6 +150,7 @@ def _settings(settings: Settings) -> SettingsPart:
     return {
         "measure": settings.measure if isinstance(settings.measure, str) else "given",
         "min_cell": settings.min_cell,
+        "min_coverage": settings.min_coverage,
         "permutations": settings.permutations,
         "confidence": settings.confidence,
         "adjustment": settings.adjustment,
@@ -225,6 +228,14 @@ def _group(group: GroupRows) -> GroupPart:
         "not_compared": group.not_compared,
         "missing": group.missing,
     }
+
+
+def _extrapolated(contrast: ContrastAudit) -> bool:
+    """Whether a p-value was continued below what its permutations could have counted."""
+    test = contrast.test
+    if not isinstance(test, HeadlineTest) or contrast.p_value is None:
+        return False
+    return contrast.p_value * (test.permutations + 1) < 1.0 - 1e-9
 
 
 def _gap(gap: Gap) -> GapPart:

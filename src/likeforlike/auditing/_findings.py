@@ -53,10 +53,15 @@ def finding(document: AuditFigures) -> FindingPart:
     }
 
 
-def _equals(roles: RolesPart) -> str:
+def _equals(document: AuditFigures) -> str:
+    """Who is compared: equals, or those of them who could be, where these are few."""
+    roles, coverage = document["roles"], document["contrasts"][0]["coverage"]
     if not roles["legitimate"]:
         return "Overall"
-    return f"Among people with equal {listed(roles['legitimate'])}"
+    equal, least = f"people with equal {listed(roles['legitimate'])}", min(coverage.values())
+    if least >= document["settings"]["min_coverage"]:
+        return f"Among {equal}"
+    return f"Among the {100.0 * least:.2g}% who could be compared with {equal}"
 
 
 def is_evidence(contrast: ContrastPart) -> bool:
@@ -75,7 +80,7 @@ def is_evidence(contrast: ContrastPart) -> bool:
 def _headline(document: AuditFigures) -> str:
     roles, contrasts = document["roles"], document["contrasts"]
     first, second = contrasts[0]["groups"]
-    where, score = _equals(roles), roles["score"]
+    where, score = _equals(document), roles["score"]
     if contrasts[0]["p_value"] is None:
         value = contrasts[0]["conditional"]["value"]
         size = f"{figure(value)}{_unit(document)}"
@@ -188,24 +193,29 @@ def _evidence_sentence(document: AuditFigures, contrast: ContrastPart, test: Tes
     evidence = is_evidence(contrast)
     because = f"; clearest in {spoke}" if evidence and spoke is not None else ""
     verb = "is" if evidence else "is not"
-    known = f"{p_text(p_value or 0.0)}{adjusted}{because}"
+    known = f"{p_text(p_value or 0.0, test['permutations'])}{adjusted}{because}"
     return f"{beside}The difference {verb} more than chance explains ({known})."
 
 
 def _overall(contrast: ContrastPart, unit: str) -> str:
-    gap = contrast["unconditional"]["gap"]
+    plain = _ignoring(contrast, contrast["unconditional"]["gap"], unit, "levels")
+    if contrast["paradox"] == "none":
+        return plain
+    # A paradox is about those who are compared, who may be fewer.
+    compared = contrast["compared_gap"]
+    if compared is not None and figure(compared) != figure(contrast["unconditional"]["gap"]):
+        inside = _ignoring(contrast, compared, unit, "levels among those who are compared")
+        plain = f"{plain} {inside}"
+    does = "hides the difference" if contrast["paradox"] == "masked" else "points the wrong way"
+    return f"{plain} A comparison of everybody {does} (Simpson's paradox)."
+
+
+def _ignoring(contrast: ContrastPart, gap: float, unit: str, what: str) -> str:
     first, second = contrast["groups"]
+    if figure(abs(gap)) == "0":
+        return f"Ignoring {what}, the means do not differ."
     higher = second if gap > 0.0 else first
-    plain = (
-        "Ignoring levels, the means do not differ."
-        if figure(abs(gap)) == "0"
-        else f"Ignoring levels, the mean of {higher} is {figure(abs(gap))}{unit} higher."
-    )
-    if contrast["paradox"] == "masked":
-        return f"{plain} A comparison of everybody hides the difference (Simpson's paradox)."
-    if contrast["paradox"] == "reversed":
-        return f"{plain} A comparison of everybody points the wrong way (Simpson's paradox)."
-    return plain
+    return f"Ignoring {what}, the mean of {higher} is {figure(abs(gap))}{unit} higher."
 
 
 def _who_was_not_compared(document: AuditFigures, contrast: ContrastPart) -> list[str]:

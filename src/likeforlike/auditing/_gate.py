@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -13,7 +13,7 @@ from likeforlike.errors import InputError
 
 if TYPE_CHECKING:
     from likeforlike.auditing._comparisons import Unexamined
-    from likeforlike.auditing._contrast_audit import ContrastAudit
+    from likeforlike.auditing._contrast_audit import Between, ContrastAudit
 
 Verdict = Literal["pass", "fail", "investigate"]
 """What a gate says: the interval lies below the threshold, above it, or across it.
@@ -135,21 +135,27 @@ def rule(
     thresholds: Sequence[Threshold],
     sensitive: str,
     policy: str | None = None,
+    *,
+    between: Sequence[Between] = (),
+    min_coverage: float = 0.0,
 ) -> Ruling:
-    """Compare the interval of every contrast with the threshold that is for it.
+    """Compare the interval of every two groups with the threshold that is for them.
 
-    "fail" if one lies above it. "pass" if all lie at or below it and nobody was left out of every
-    comparison. Otherwise the evidence does not settle it: "investigate".
+    "fail" if one lies above it. "pass" if all lie at or below it, nobody was left out of every
+    comparison, and at least `min_coverage` of each group was compared. Otherwise the evidence does
+    not settle it: "investigate". Groups that were each compared with a third one only are judged by
+    what is known `between` them: two that are close to a third may be twice as far apart.
     """
+    compared: list[ContrastAudit | Between] = [*contrasts, *between]
     judgements = (
-        *(_judge(contrast, _chosen(thresholds, contrast)) for contrast in contrasts),
+        *(_judge(each, _chosen(thresholds, each), min_coverage) for each in compared),
         *(
             Judgement(
                 each.groups, "investigate", f"{_names(each.groups, each.columns)}: {each.reason}"
             )
             for each in unexamined
         ),
-        *_unmet(contrasts, unexamined, thresholds, sensitive),
+        *_unmet(compared, unexamined, thresholds, sensitive),
     )
     verdict = worst(judged.verdict for judged in judgements)
     reasons = tuple(judged.reason for judged in judgements if judged.verdict == verdict)
@@ -162,14 +168,16 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
     return "fail" if "fail" in given else "investigate" if "investigate" in given else "pass"
 
 
-def _chosen(thresholds: Sequence[Threshold], contrast: ContrastAudit) -> Threshold | None:
+def _chosen(thresholds: Sequence[Threshold], contrast: ContrastAudit | Between) -> Threshold | None:
     """The threshold for two groups: their own, or that of everybody."""
     own = [each for each in thresholds if each.groups and set(each.groups) == set(contrast.groups)]
     common = [each for each in thresholds if each.groups is None]
     return next(iter([*own, *common]), None)
 
 
-def _judge(contrast: ContrastAudit, threshold: Threshold | None) -> Judgement:
+def _judge(
+    contrast: ContrastAudit | Between, threshold: Threshold | None, min_coverage: float
+) -> Judgement:
     names = _names(contrast.groups, contrast.columns)
     if threshold is None:
         return Judgement(contrast.groups, "investigate", f"{names}: no threshold is for them.")
@@ -179,14 +187,33 @@ def _judge(contrast: ContrastAudit, threshold: Threshold | None) -> Judgement:
         verdict, reason = "fail", f"at least {figure(low, 4)}"
     elif high <= threshold.value:
         verdict, reason = "pass", f"at most {figure(high, 4)}"
+        if (few := _few_compared(contrast, min_coverage)) is not None:
+            verdict, reason = "investigate", f"{reason} {few}"
     else:
         verdict = "investigate"
         reason = f"up to {figure(high, 4)}" if math.isfinite(high) else "no upper end"
     return Judgement(contrast.groups, verdict, f"{names}: {reason}.", threshold, (low, high))
 
 
+def _few_compared(contrast: ContrastAudit | Between, least: float) -> str | None:
+    """Who was compared, if these are too few for a verdict about all; else `None`."""
+    if min(contrast.coverage.values()) >= least:
+        return None
+    return f"among those who could be compared, {covered_words(contrast.coverage)}"
+
+
+def covered_words(coverage: Mapping[str, float]) -> str:
+    """How much of each group was compared, as a sentence has it."""
+    shares = [f"{share:.3g}%" for share in (100.0 * share for share in coverage.values())]
+    if len(set(shares)) == 1:
+        return f"{shares[0]} of each group"
+    return " and ".join(
+        f"{share} of {group}" for share, group in zip(shares, coverage, strict=True)
+    )
+
+
 def _unmet(
-    contrasts: Sequence[ContrastAudit],
+    contrasts: Sequence[ContrastAudit | Between],
     unexamined: Sequence[Unexamined],
     thresholds: Sequence[Threshold],
     sensitive: str,
@@ -206,7 +233,7 @@ def _unmet(
     ]
 
 
-def _interval(contrast: ContrastAudit, of: GateOf) -> tuple[float, float]:
+def _interval(contrast: ContrastAudit | Between, of: GateOf) -> tuple[float, float]:
     """Lower and upper end of the distance, or of the size of the gap whatever its sign."""
     if of == "gap":
         low, high = contrast.gap.interval

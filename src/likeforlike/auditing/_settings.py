@@ -42,6 +42,7 @@ class Settings:
     preset : figures that somebody asks for beside the audit: `"ll144"` or `None`.
     smooth : legitimate columns of numbers that people are compared along.
     windows : into how many windows at most; `None` leaves it to the rows.
+    min_coverage : the share of each group that must be compared for a verdict of "pass".
 
     Examples
     --------
@@ -63,6 +64,7 @@ class Settings:
     preset: Preset | None = None
     smooth: tuple[str, ...] = ()
     windows: int | None = None
+    min_coverage: float = 0.5
 
     def __post_init__(self) -> None:
         # Numbers of numpy are taken for what they are; JSON would not know them.
@@ -83,6 +85,7 @@ class Settings:
         if not 0.0 < real(self.confidence) < 1.0:
             raise InputError(f"confidence must lie between 0 and 1, not {self.confidence!r}.")
         object.__setattr__(self, "confidence", real(self.confidence))
+        object.__setattr__(self, "min_coverage", _share(self.min_coverage))
         if not is_one_of(self.adjustment, get_args(Adjustment)):
             raise InputError(
                 f"adjustment must be one of {get_args(Adjustment)}, not {self.adjustment!r}."
@@ -117,6 +120,12 @@ def _check_extras(unit: str | None, preset: Preset | None) -> None:
         raise InputError(f"unit must be a word such as 'EUR', not {unit!r}.")
     if preset is not None and not is_one_of(preset, get_args(Preset)):
         raise InputError(f"preset must be one of {get_args(Preset)}, not {preset!r}.")
+
+
+def _share(value: float) -> float:
+    if isinstance(value, bool) or not 0.0 <= real(value) <= 1.0:
+        raise InputError(f"min_coverage must lie between 0 and 1, not {value!r}.")
+    return real(value)
 
 
 def _whole(value: int, name: str) -> int:

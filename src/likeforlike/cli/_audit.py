@@ -79,6 +79,9 @@ def audit_command(
         str, typer.Option(help="Of p-values of many levels: step-down, holm or bh.")
     ] = "step-down",
     min_cell: Annotated[int, typer.Option(help="Mark levels with fewer rows of a group.")] = 20,
+    min_coverage: Annotated[
+        float, typer.Option(help="Share of each group that must be compared for a pass.")
+    ] = 0.5,
     reference: Annotated[
         list[str] | None,
         typer.Option(
@@ -182,6 +185,7 @@ def audit_command(
         "confidence": confidence,
         "adjustment": adjustment,
         "min_cell": min_cell,
+        "min_coverage": min_coverage,
         "reference": _reference(reference or [], _sensitive(source, sensitive)),
         "score_range": _score_range(score_range),
         "suppress_below": suppress_below,

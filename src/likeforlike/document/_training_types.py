@@ -135,7 +135,7 @@ class DemonstrationDocument(AuditFigures):
     roles : which column plays which part.
     settings : what was asked.
     data : what the table held.
-    contrasts : every two groups compared, the clearest evidence first.
+    contrasts : every two groups compared: those found to differ first, the largest gap first.
     omnibus : one test over all groups; null with two groups, with several sensitive columns, or if
         untested.
     unexamined : groups that could not be compared.

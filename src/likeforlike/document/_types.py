@@ -58,6 +58,7 @@ class SettingsPart(TypedDict):
     ----------
     measure : how much each level counts; "given" for weights of the user's own.
     min_cell : levels with fewer rows of a group are called thin.
+    min_coverage : the share of each group that must be compared for a verdict of "pass".
     permutations : of the test; 0 means that nothing was resampled.
     confidence : of intervals and certificate.
     adjustment : of p-values of many levels, step-down, Holm or Benjamini-Hochberg.
@@ -76,6 +77,7 @@ class SettingsPart(TypedDict):
 
     measure: MeasureName | Literal["given"]
     min_cell: int
+    min_coverage: Probability
     permutations: Count
     confidence: Probability
     adjustment: Adjustment
@@ -492,9 +494,13 @@ class ContrastPart(TypedDict):
     gap : which group scores higher among equals, and by how much.
     estimate : how far apart they are among equals; null if nothing was resampled.
     p_value : of the test, adjusted if there are several contrasts; null if untested.
+    p_extrapolated : whether it is smaller than permutations could have counted; page and terminal
+        then tell what it lies below.
     test : null if nothing was resampled.
     certificate : what holds for any sample size; null unless the range of scores was given.
-    paradox : whether a comparison of everybody hides or reverses the difference among equals.
+    paradox : whether a comparison of all who are compared hides or reverses the difference among
+        equals.
+    compared_gap : between all of them, whatever their level; null if it is not known.
     nested : null if there are more than 500 levels, and with suppress_below.
     coverage : share of each group that is compared: in levels where both occur, and without a
         missing value.
@@ -515,9 +521,11 @@ class ContrastPart(TypedDict):
     gap: GapPart
     estimate: EstimatePart | None
     p_value: Probability | None
+    p_extrapolated: bool
     test: TestPart | None
     certificate: CertificatePart | None
     paradox: Paradox
+    compared_gap: float | None
     nested: NestedPart | None
     coverage: dict[str, Amount]
     thin_share: dict[str, Amount]
@@ -553,7 +561,7 @@ class AuditDocument(AuditFigures):
     roles : which column plays which part.
     settings : what was asked.
     data : what the table held.
-    contrasts : every two groups compared, the clearest evidence first.
+    contrasts : every two groups compared: those found to differ first, the largest gap first.
     omnibus : one test over all groups; null with two groups, with several sensitive columns, or if
         untested.
     unexamined : groups that could not be compared.

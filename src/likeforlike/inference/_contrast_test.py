@@ -1,8 +1,11 @@
 """The test that fits the data: permuted labels where rows may be exchanged, else their design.
 
 Labels may be permuted within levels if every row counts the same and rows are independent, or if
-the rows of a person (a cluster) stay in one level and group; then clusters are permuted. Weights,
-and clusters that lie in several levels or groups, need errors that know the design.
+the rows of a person (a cluster) stay in one level and group; then clusters are permuted, as long as
+those of both groups have about as many rows: a mean over few people with many rows each varies by
+more than one over many with a row each, which permuted people would hide. Weights, clusters that
+lie in several levels or groups, and clusters of other sizes in each group need errors that know the
+design.
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ from likeforlike.inference._scored_levels import Clusters
 
 # Weights that differ by less than this, relatively, are equal.
 _SAME_WEIGHT = 1e-9
+# How much larger Σ size² / Σ size of the clusters of one group may be than that of another.
+_SAME_SIZE = 1.25
 
 
 def contrast_test(
@@ -67,7 +72,7 @@ def _equal_weights(weight: FloatArray) -> bool:
 
 
 def _clusters(contrast: Contrast) -> Clusters | None:
-    """The clusters of the supported levels; `None` if one lies in several levels or groups."""
+    """The clusters of the supported levels, if they may be permuted; else `None`."""
     cells = contrast.cells
     assert cells.cluster is not None
     n_groups = len(cells.groups)
@@ -79,12 +84,17 @@ def _clusters(contrast: Contrast) -> Clusters | None:
     first[codes[::-1]] = segment[kept][::-1]
     if (first[codes] != segment[kept]).any():
         return None
-    rows = np.bincount(level[kept], minlength=len(cells.levels))[contrast.support]
     position = np.full(n_groups, -1)
     position[list(contrast.positions)] = np.arange(len(contrast.positions))
+    groups = position[first % n_groups]
+    sizes = np.bincount(codes).astype(np.float64)
+    usual = np.bincount(groups, sizes**2) / np.bincount(groups, sizes)
+    if usual.max() > _SAME_SIZE * usual.min():
+        return None
+    rows = np.bincount(level[kept], minlength=len(cells.levels))[contrast.support]
     return Clusters(
         values=cells.atoms.values[kept],
         offsets=np.concatenate([[0], np.cumsum(rows)]),
         cluster=codes,
-        groups=position[first % n_groups],
+        groups=groups,
     )

@@ -2,8 +2,10 @@
 
 Labels are permuted within levels, and five components look at each replicate: the gap of the
 means, ranks, spread, the distance Σ Q W_2² and the largest level statistic (`_components`). The
-strongest evidence counts, by weights that favour the gap, which is what a disparity usually is
-(`_combination`). The p-value is exact, as long as the model was fixed before it saw these rows and
+strongest evidence counts, by weights that favour gap and ranks, which is what a disparity usually
+is (`_combination`); where scores have long tails, or levels very different scales, means say little
+and the gap counts less. That is seen from the scores of both groups together, which permutations do
+not change. The p-value is exact, as long as the model was fixed before it saw these rows and
 rows, or clusters of them, are exchangeable within their level.
 """
 
@@ -52,11 +54,13 @@ TestMethod = Literal["permutation", "design"]
 
 WEIGHTS: dict[Component, float] = {
     "gap": 1.0,
-    "ranks": 0.5,
-    "spread": 0.2,
-    "distance": 0.5,
-    "level": 0.2,
+    "ranks": 1.0,
+    "spread": 0.05,
+    "distance": 0.15,
+    "level": 0.05,
 }
+# Beyond so much more kurtosis than normal scores have, the gap counts for less.
+_LONG_TAILS, _LESS = 2.0, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,4 +198,14 @@ def combined_evidence(levels: ScoredLevels, totals: FloatArray) -> Combination[C
         "distance": CubeRoots.of(totals[:, COST]).evidence(totals[:, COST]),
         "level": two_sided_evidence(largest),
     }
-    return combine(evidence, WEIGHTS)
+    return combine(evidence, _weights(levels))
+
+
+def _weights(levels: ScoredLevels) -> dict[Component, float]:
+    """How much each component counts, by the tails of the scores around the means of levels."""
+    squares, rows = levels.scores[GAP] ** 2, levels.rows
+    second = float(rows @ squares) / float(rows.sum())
+    if levels.two_valued or not second > 0.0:
+        return WEIGHTS
+    kurtosis = float(rows @ (squares / second) ** 2) / float(rows.sum())
+    return {**WEIGHTS, "gap": _LESS} if kurtosis > 3.0 + _LONG_TAILS else WEIGHTS

@@ -49,7 +49,7 @@ from likeforlike.transport._threads import over_blocks
 
 OmnibusComponent = Literal["gap", "ranks", "spread"]
 
-_WEIGHTS: dict[OmnibusComponent, float] = {"gap": 1.0, "ranks": 0.5, "spread": 0.2}
+_WEIGHTS: dict[OmnibusComponent, float] = {"gap": 1.0, "ranks": 1.0, "spread": 0.05}
 
 
 @dataclass(frozen=True, slots=True)

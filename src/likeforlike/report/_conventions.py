@@ -17,6 +17,7 @@ from likeforlike.report._format import (
     interval,
     number,
     open_interval,
+    p_equals,
     p_value,
     percent,
 )
@@ -83,7 +84,7 @@ def _mantel_haenszel(part: ConventionsPart) -> str:
     if found is None or found["p_value"] is None:
         return ""
     odds = _with_interval(found["odds_ratio"], found["interval"], "odds ratio")
-    return f"{odds}{', ' if odds else ''}p = {p_value(found['p_value'])}"
+    return f"{odds}{', ' if odds else ''}{p_equals(found['p_value'])}"
 
 
 def _breslow_day(part: ConventionsPart) -> str:
@@ -91,14 +92,14 @@ def _breslow_day(part: ConventionsPart) -> str:
     if found is None:
         return ""
     chi = f"χ² {number(found['statistic'])} with {count(found['degrees'])} degrees of freedom"
-    return f"{chi}, p = {p_value(found['p_value'])}"
+    return f"{chi}, {p_equals(found['p_value'])}"
 
 
 def _van_elteren(part: ConventionsPart) -> str:
     found = part["van_elteren"]
     if found is None or found["p_value"] is None:
         return ""
-    return f"z {number(found['z'])}, p = {p_value(found['p_value'])}"
+    return f"z {number(found['z'])}, {p_equals(found['p_value'])}"
 
 
 def _transport(contrast: ContrastPart) -> str:

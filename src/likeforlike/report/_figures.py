@@ -9,11 +9,11 @@ from likeforlike.document._names import OTHER_LEVELS
 from likeforlike.document._types import AuditFigures, ContrastPart
 from likeforlike.report._format import (
     confidence,
+    contrast_p,
     count,
     interval,
     number,
     open_interval,
-    p_value,
     percent,
 )
 
@@ -79,7 +79,7 @@ def _p_value(document: AuditFigures, contrast: ContrastPart) -> KeyFigure:
         )
         if len(document["contrasts"]) > 1:
             note += f", adjusted for {counted(len(document['contrasts']), 'contrast')}"
-    return KeyFigure("p-value", [(p_value(contrast["p_value"]), "")], note)
+    return KeyFigure("p-value", [(contrast_p(contrast), "")], note)
 
 
 def _distances(document: AuditFigures, contrast: ContrastPart) -> KeyFigure:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from markupsafe import Markup
 
-from likeforlike._text import counted, visible
+from likeforlike._text import counted, p_text, visible
+from likeforlike.document._types import ContrastPart
 
 NONE = "–"
 """What stands in place of a figure that was not computed."""
@@ -38,11 +39,24 @@ def number(value: float | None) -> str:
     return text.replace("-", "−", 1) if value < 0.0 else text
 
 
-def p_value(value: float | None) -> str:
+def p_value(value: float | None, permutations: int | None = None) -> str:
     """A p-value: up to three significant digits, and no more than permutations can give."""
     if value is None:
         return NONE
-    return f"{value:.3g}" if value >= 1e-4 else number(value) if value >= _DUST else "< 10⁻¹²"
+    told = p_text(value, permutations).removeprefix("p ")
+    return told if told.startswith("<") else f"{value:.3g}"
+
+
+def p_equals(value: float | None) -> str:
+    """The same behind a "p" in a sentence."""
+    told = p_value(value)
+    return f"p {told}" if told.startswith("<") else f"p = {told}"
+
+
+def contrast_p(contrast: ContrastPart) -> str:
+    """The p-value of two groups, and no more than their permutations could have counted."""
+    test = contrast["test"]
+    return p_value(contrast["p_value"], None if test is None else test["permutations"])
 
 
 def decimals(values: Iterable[float]) -> int:

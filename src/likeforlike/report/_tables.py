@@ -9,6 +9,7 @@ from likeforlike._text import figure, null_words
 from likeforlike.document._group_types import LostPart
 from likeforlike.document._types import AuditFigures, ContrastPart
 from likeforlike.report._format import (
+    contrast_p,
     count,
     interval,
     listed,
@@ -69,7 +70,7 @@ def _contrast_row(contrast: ContrastPart) -> Row:
         " and ".join(contrast["groups"]),
         number(gap["value"]),
         interval(gap["interval"]),
-        p_value(contrast["p_value"]),
+        contrast_p(contrast),
         number(None if distance is None else distance["value"]),
         "" if distance is None else open_interval(distance["interval"]),
         number(contrast["conditional"]["value"]),
@@ -111,6 +112,7 @@ def _setting(name: str) -> str:
     labels = {
         "measure": "Measure over levels",
         "min_cell": "A level is thin below (rows of a group)",
+        "min_coverage": "A pass needs so much of each group compared",
         "random_state": "Random seed",
         "reference": "Reference group",
         "adjustment": "Adjustment of p-values",

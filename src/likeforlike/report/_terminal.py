@@ -19,7 +19,12 @@ from likeforlike._text import figure, p_text, visible
 
 if TYPE_CHECKING:
     from likeforlike.document._training_types import Document
-    from likeforlike.document._types import AuditFigures, FindingPart, VerdictPart
+    from likeforlike.document._types import (
+        AuditFigures,
+        ContrastPart,
+        FindingPart,
+        VerdictPart,
+    )
 
 _SHOWN_LEVELS = 12
 _SHOWN_CONTRASTS = 8
@@ -100,12 +105,17 @@ def _others(document: AuditFigures) -> list[str]:
     unit = f" {document['settings']['unit']}" if document["settings"]["unit"] else ""
     lines = [
         f"  {' and '.join(contrast['groups'])}: gap {figure(contrast['gap']['value'])}{unit}"
-        + ("" if contrast["p_value"] is None else f" ({p_text(contrast['p_value'])})")
+        + ("" if contrast["p_value"] is None else f" ({_p_of(contrast)})")
         for contrast in others[:_SHOWN_CONTRASTS]
     ]
     hidden = len(others) - len(lines)
     heading = ["Other pairs of groups, second minus first:"] if lines else []
     return [*heading, *lines, *([f"  and {hidden:,} more"] if hidden > 0 else [])]
+
+
+def _p_of(contrast: ContrastPart) -> str:
+    test = contrast["test"]
+    return p_text(contrast["p_value"] or 0.0, None if test is None else test["permutations"])
 
 
 def level_table(document: AuditFigures) -> Table:

@@ -14,7 +14,14 @@ from likeforlike.document._training_types import (
     TrainingPart,
 )
 from likeforlike.document._types import FindingPart
-from likeforlike.report._format import confidence, fixed, number, open_interval, p_value, tick
+from likeforlike.report._format import (
+    confidence,
+    contrast_p,
+    fixed,
+    number,
+    open_interval,
+    tick,
+)
 from likeforlike.report._gap_panels import SHOWN, gap_panels
 from likeforlike.report._tradeoff import NARROW, WIDE, tradeoff_chart, tradeoff_key
 from likeforlike.report._training_finding import estimate_of
@@ -120,5 +127,5 @@ def _figures(model: ModelPart) -> tuple[str, str, str, str]:
         fixed(model["auc"], 3),
         number(estimate["value"]),
         open_interval(estimate["interval"]),
-        p_value(contrast["p_value"]),
+        contrast_p(contrast),
     )

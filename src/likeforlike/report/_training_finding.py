@@ -18,12 +18,12 @@ from likeforlike.document._types import EstimatePart
 from likeforlike.errors import InputError
 from likeforlike.report._format import (
     confidence,
+    contrast_p,
     count,
     fixed,
     listed,
     number,
     open_interval,
-    p_value,
     tick,
 )
 
@@ -121,7 +121,8 @@ def _left(chosen: NetworkPart, limit: float) -> str:
         f"{side} the limit of {tick(limit)}"
     )
     p = contrast["p_value"]
-    chance = f"(p = {p_value(p)})"
+    told = contrast_p(contrast)
+    chance = f"(p {told})" if told.startswith("<") else f"(p = {told})"
     if p is not None and p <= _SIGNIFICANCE:
         return f"What is left is more than chance explains {chance}: {interval}."
     return (
