@@ -25,7 +25,7 @@ from likeforlike.auditing._lines import Lines, check_smooth, raw_cells
 from likeforlike.auditing._missing import LostRows
 from likeforlike.auditing._number_cells import cell_number, number_cells
 from likeforlike.auditing._reading import ReadColumns, read_columns
-from likeforlike.auditing._resolution import bin_middles, score_bins
+from likeforlike.auditing._resolution import added_parts, bin_middles, read_sums, with_parts
 from likeforlike.auditing._text_columns import read_text_columns
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes, combined, encode, numbers, weights
@@ -316,7 +316,7 @@ def _counted(
 ) -> nw.DataFrame[Any]:
     """One line for each (level, group, bin of scores), by one `group by` in the engine.
 
-    A number that people are compared along is replaced by the middle of its fine cell.
+    It says how many rows there are, and adds up where in the bin they lie. A number that people are compared along is replaced by the middle of its fine cell.
     """
     keys = (*roles.legitimate, *roles.all_sensitive, _BIN)
     if along:
@@ -328,12 +328,8 @@ def _counted(
             nw.new_series(along[0], fine.middle[cell], backend=counted.implementation),
             nw.new_series(_WIDTH, (fine.high - fine.low)[cell], backend=counted.implementation),
         )
-    grouped = (
-        frame.with_columns(score_bins(roles.score, resolution).alias(_BIN))
-        .group_by(*keys)
-        .agg(nw.len().alias(_COUNT))
-    )
-    return grouped.collect()
+    binned = with_parts(frame, roles.score, _BIN, resolution)
+    return binned.group_by(*keys).agg(nw.len().alias(_COUNT), *added_parts()).collect()
 
 
 def level_names(
@@ -419,7 +415,8 @@ def _cells(
         cluster = None if roles.cluster is None else _codes(collected, roles.cluster, text)
         return Cells.from_codes(level, group, scores, sample_weight=weight, cluster=cluster)
     middles = bin_middles(collected[_BIN].to_numpy(), resolution)
-    return Cells.from_codes(level, group, middles, counts=counts, resolution=resolution)
+    sums = read_sums(collected)
+    return Cells.from_codes(level, group, middles, counts=counts, resolution=resolution, sums=sums)
 
 
 def _lines(

@@ -7,7 +7,8 @@ one group is shifted against the other, the absolute gap of the rates where scor
 W_1 has a limit law for scores of any kind, with or without atoms.
 
 The upper end says how large a distance the data still allow (`bias`). The lower end is the largest
-of three bounds that hold together (`lower_end`).
+of three bounds that hold together (`lower_end`). Where scores were rounded to bins, the upper end
+is that of the rows behind the counts whose distances are largest (`disparity._rounding`).
 """
 
 from __future__ import annotations
@@ -119,7 +120,8 @@ def estimate_distance(
     lower = lower_end(parts, confidence)
     upper = math.inf
     if parts.singles.known:
-        upper = largest_distance(known, _quantile(parts, confidence))
+        rounded = known if sample.moved is None else known._replace(total=_largest_total(parts))
+        upper = largest_distance(rounded, _quantile(parts, confidence))
     # D is never below the signed gap.
     error = sample.scaled(gap.error)
     least = max(sample.scaled(gap.value) ** 2 - error * error, 0.0)
@@ -198,6 +200,13 @@ def _squared_distance(parts: DistanceParts) -> SquaredDistance:
         slope=slope,
         spread=spread,
     )
+
+
+def _largest_total(parts: DistanceParts) -> float:
+    """The largest T of any rows behind the counts, where scores were rounded."""
+    assert parts.sample.moved is not None
+    largest = parts.merged.distances + parts.sample.moved[:, 1]
+    return float(parts.measure @ largest**2)
 
 
 def _more_by_estimation(parts: DistanceParts) -> float:

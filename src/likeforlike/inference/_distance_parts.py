@@ -133,11 +133,25 @@ def distance_parts(
     measures = np.stack(
         [measure, np.where(singles.between, 0.0, measure), np.where(alone, 0.0, measure)]
     )
+    noise = draw_noise(merged, measures, draws=draws, seed=seed, progress=progress)
+    if sample.inside is not None:
+        noise = _with_noise_inside(noise, sample, measures, seed)
     return DistanceParts(
         merged=merged,
         measure=measure,
         alone=alone,
         singles=singles,
         potential=sample.jackknife(merged.potential),
-        noise=draw_noise(merged, measures, draws=draws, seed=seed, progress=progress),
+        noise=noise,
+    )
+
+
+def _with_noise_inside(noise: Noise, sample: Sample, measures: FloatArray, seed: int) -> Noise:
+    """Noise with that of the means inside bins, which move W_1 as they move a gap."""
+    added = sample.variances_inside.reshape(-1, 2).sum(axis=1)
+    signs = np.random.default_rng(seed % 2**64).standard_normal((len(noise.totals), added.size))
+    return Noise(
+        levels=noise.levels + added,
+        totals=noise.totals + (signs**2 * added) @ measures.T,
+        potential=noise.potential + float(measures[0] @ added),
     )

@@ -40,11 +40,15 @@ _SKEWED = 0.1
 
 
 class Spread(NamedTuple):
-    """Variance of a sum of means, its degrees of freedom, and the skewness of the sum."""
+    """Variance of a sum of means, its degrees of freedom, and the skewness of the sum.
+
+    `doubt` is how far the skewness may be off where scores were rounded.
+    """
 
     variance: float
     df: float
     skewness: float
+    doubt: float = 0.0
 
 
 class GapMoments(NamedTuple):
@@ -116,6 +120,7 @@ def spread_of_sum(
         variance=variance,
         df=max(min(1.0 / against, _cap_of_df(sample, units, coefficients)), 1.0),
         skewness=means.skewness * float(cubes.sum()) + float((of_levels**3).sum()),
+        doubt=means.skewness_doubt * float(np.abs(cubes).sum()),
     )
 
 

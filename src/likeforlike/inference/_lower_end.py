@@ -7,6 +7,9 @@ the lower side, and the largest counts:
 - |Δ| of the signed gap;
 - the root mean square of the gaps by level, which gaps of opposite sign do not cancel;
 - the gap of the distances from the median of the level, for groups that differ in spread.
+
+Where scores were rounded to bins with sums inside, the first two are those of the rows; the third
+is lowered by what rounding may do to W_1.
 """
 
 from __future__ import annotations
@@ -32,8 +35,11 @@ def lower_end(parts: DistanceParts, confidence: float) -> float:
     bounds = [_away_from_0(parts, parts.scores, third, rates=rates), _of_squares(parts, third)]
     if not rates:
         folded = parts.sample.jackknife(parts.merged.from_median)
-        bounds.append(_away_from_0(parts, folded, third, rates=False))
-    return max(bounds)
+        apart = _away_from_0(parts, folded, third, rates=False)
+        if parts.sample.moved is not None:
+            apart -= float(parts.measure @ parts.sample.moved.sum(axis=1))
+        bounds.append(apart)
+    return max(0.0, *bounds)
 
 
 def _away_from_0(
@@ -61,7 +67,7 @@ def _of_squares(parts: DistanceParts, confidence: float) -> float:
     if parts.sample.units.crossing:
         spread = max(spread, float(parts.noise.totals[:, 2].var(ddof=1)))
     quantile = float(t_quantile(0.5 + confidence / 2.0, parts.freedom(measure)))
-    return smallest_gap(total, noise, slope, spread, quantile)
+    return smallest_gap(total, noise, slope, spread, quantile) - parts.sample.blur
 
 
 def smallest_gap(total: float, noise: float, slope: float, spread: float, quantile: float) -> float:

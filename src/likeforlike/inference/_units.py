@@ -27,6 +27,7 @@ import numpy as np
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._contrasts import Contrast
+from likeforlike.disparity._rounding import distance_bounds, inside_bins
 from likeforlike.errors import InputError
 from likeforlike.inference._cell_moments import (
     ALONE,
@@ -35,7 +36,8 @@ from likeforlike.inference._cell_moments import (
     cell_moments,
     standardised_cubes,
 )
-from likeforlike.transport._atoms import sums_by
+from likeforlike.transport._atoms import Atoms, sums_by
+from likeforlike.transport._pairs import pair_costs
 
 Number = TypeVar("Number", float, FloatArray)
 
@@ -158,27 +160,51 @@ class Jackknife:
             return float(coefficients**2 @ self.variances)
         return float((self.by_cluster(coefficients) ** 2).sum())
 
-    @cached_property
+    @property
     def skewness(self) -> float:
         """Third moment of the scores around the means of cells, over the cube of their spread.
 
         All cells together: a few rows cannot tell, and scores mostly have one shape in both groups.
         0 for weighted rows and clusters, where the shape of the weights would be mistaken for it.
         """
+        return self._skewness[0]
+
+    @property
+    def skewness_doubt(self) -> float:
+        """How far the skewness may be off for what is not known inside bins."""
+        return self._skewness[1]
+
+    @cached_property
+    def _skewness(self) -> tuple[float, float]:
         units, n = self.units, self.units.numbers
         known = n > 2.0
         if units.unequal or not known.any():
-            return 0.0
+            return 0.0, 0.0
         parts = np.where(known, n * n, 0.0) / float(n[known].sum())
         second = float(parts @ self.variances)
         if not second > 0.0:
-            return 0.0
+            return 0.0, 0.0
         runs = self.sample.runs._replace(values=self.values)
-        cubes = standardised_cubes(runs, self.means, self.variances)
+        cubes, doubt = standardised_cubes(runs, self.means, self.variances), np.zeros(n.size)
+        if self.sample.inside is not None:
+            inside, doubt = self._cubes_inside()
+            cubes += inside
         # Cells of one or two rows are left out; theirs may be beyond all proportion to the others.
-        cubes *= np.sqrt(np.where(known, self.variances, 0.0) / second) ** 3
+        spread = np.sqrt(np.where(known, self.variances, 0.0) / second) ** 3
         unbiased = np.sqrt(n[known] * (n[known] - 1.0)) / (n[known] - 2.0)
-        return float((parts * n * cubes)[known] @ unbiased)
+        weight = (parts * n * spread)[known] * unbiased
+        return float(weight @ cubes[known]), float(weight @ doubt[known])
+
+    def _cubes_inside(self) -> tuple[FloatArray, FloatArray]:
+        """What rows around the means of their bins add to the cubes, and how far that is known."""
+        sample = self.sample
+        assert sample.inside is not None
+        variance, third, doubt = sample.inside
+        unit = np.sqrt(sample.rows * np.maximum(sample.rows - 1.0, 1.0) * self.variances) ** 3
+        unit = np.where(unit > 0.0, unit, 1.0)
+        around = 3.0 * (self.values - self.means[sample.cell]) * variance + third
+        added = sums_by(sample.cell, sample.counts * around, unit.size)
+        return added / unit, sums_by(sample.cell, sample.counts * doubt, unit.size) / unit
 
     def by_cluster(self, coefficients: FloatArray) -> FloatArray:
         """What each cluster adds to Σ_c coefficients_c mean_c, shape (number of clusters,)."""
@@ -206,6 +232,12 @@ class Sample:
     stretch : 1, or 2 for such scores.
     weighted : whether rows differ in weight.
     rates : whether scores are decisions; `values` then are 0 or 1.
+    inside : (3, m) floats, for rows that stand at the mean of a bin: their variance, and the middle
+        and the half of what their third moment may be; `None` if scores are exact, or nothing is
+        known.
+    blur : how far a mean may be off because nothing is known inside bins, for both groups.
+    moved : (k, 2) floats, by how much W_1 of the rows may be below and above that of the atoms;
+        `None` if scores are exact.
     """
 
     values: FloatArray
@@ -220,6 +252,9 @@ class Sample:
     stretch: float
     weighted: bool
     rates: bool
+    inside: FloatArray | None = None
+    blur: float = 0.0
+    moved: FloatArray | None = None
 
     @cached_property
     def cell(self) -> IntArray:
@@ -271,7 +306,17 @@ class Sample:
     @property
     def constant(self) -> bool:
         """Whether all scores are equal, and are not decisions."""
-        return not self.rates and bool(self.values.max() == self.values.min())
+        equal = bool(self.values.max() == self.values.min())
+        return not self.rates and equal and (self.inside is None or not self.inside.any())
+
+    @cached_property
+    def variances_inside(self) -> FloatArray:
+        """What rows around the means of their bins add to the variance of a mean. Shape (2k,)."""
+        if self.inside is None:
+            return np.zeros(self.totals.size)
+        squares = sums_by(self.cell, self.counts * self.inside[0], self.totals.size)
+        added: FloatArray = squares / (self.rows * np.maximum(self.rows - 1.0, 1.0))
+        return added
 
     @cached_property
     def units(self) -> Units:
@@ -311,6 +356,9 @@ class Sample:
         runs = self.runs._replace(values=values)
         if self.cluster is None:
             means, variances, bias = cell_moments(runs, unequal=self.weighted)
+            if self.inside is not None:
+                # The slope of every function that is asked about is 1 or -1 inside bins.
+                variances = variances + self.variances_inside
             return Jackknife(self, values, means, variances, bias)
         units, n_cells = self.units, self.totals.size
         means = cell_means(runs)
@@ -374,6 +422,17 @@ def take_sample(contrast: Contrast) -> Sample:
     counts = cells.atoms.counts[atoms]
     mass, weighted = _scaled_mass(cells, atoms, counts)
     values, scale, stretch, rates = _scaled_values(cells.atoms.values[atoms], counts)
+    inside, blur, moved = None, 0.0, None
+    if cells.resolution > 0.0:
+        sums = None if cells.sums is None else cells.sums[atoms]
+        inside, blur, moved = _rounding(
+            cells.atoms.values[atoms], mass, counts, offsets, sums, cells.resolution
+        )
+        if inside is not None and inside.any():
+            rates = False
+            scale = scale if np.ptp(values) > 0.0 else cells.resolution
+            inside /= (scale * stretch) ** np.array([[2.0], [3.0], [3.0]])
+        blur, moved = blur / scale / stretch, moved / scale / stretch
     return Sample(
         values=values,
         mass=mass,
@@ -387,7 +446,30 @@ def take_sample(contrast: Contrast) -> Sample:
         stretch=stretch,
         weighted=weighted,
         rates=rates,
+        inside=inside,
+        blur=blur,
+        moved=moved,
     )
+
+
+def _rounding(
+    places: FloatArray,
+    mass: FloatArray,
+    counts: IntArray,
+    offsets: IntArray,
+    sums: IntArray | None,
+    resolution: float,
+) -> tuple[FloatArray | None, float, FloatArray]:
+    """`Sample.inside`, `blur` and `moved` of scores that were rounded, in units of the score."""
+    pairs = np.arange(offsets.size - 1).reshape(-1, 2)
+    if sums is None:
+        # Every score moved by at most half a bin, and so did every mean.
+        return None, resolution, np.full(pairs.shape, resolution)
+    variance, third, doubt, _ = inside_bins(counts, sums, resolution)
+    bounds = distance_bounds(places, mass, counts, offsets, pairs, sums, resolution)
+    seen = pair_costs(Atoms(places, mass, counts, offsets), pairs[:, 0], pairs[:, 1], 1.0)
+    moved: FloatArray = np.abs(bounds - seen[:, None])
+    return np.stack([variance, third, doubt]), 0.0, moved
 
 
 def _renumbered(cluster: IntArray) -> IntArray:
