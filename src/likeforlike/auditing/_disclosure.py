@@ -316,6 +316,7 @@ class Disclosure:
             "distance": estimate["distance"],
             "replicated": self._share(estimate["replicated"], rows),
             "reason": None if reason is None else _COUNTED.sub("Part of the measure", reason),
+            "rounding": significant(estimate["rounding"]),
         }
 
     def _excluded(self, part: ContrastPart) -> dict[str, dict[str, int]]:

@@ -249,6 +249,7 @@ def _estimate(distance: DistanceEstimate) -> EstimatePart:
         "distance": "W1",
         "replicated": min(distance.replicated, 1.0),
         "reason": distance.reason,
+        "rounding": distance.rounding,
     }
 
 

@@ -311,8 +311,8 @@ def _how_it_was_made(data: DataPart) -> list[str]:
         )
     if data["resolution"]:
         cautions.append(
-            f"Scores were rounded to bins of width {figure(data['resolution'], 6)}; every "
-            "Wasserstein distance is within that of its exact value."
+            f"Scores were rounded to bins of width {figure(data['resolution'], 6)}; both ends of "
+            "every interval of a distance allow for it."
         )
     return cautions
 

@@ -316,7 +316,8 @@ def _counted(
 ) -> nw.DataFrame[Any]:
     """One line for each (level, group, bin of scores), by one `group by` in the engine.
 
-    It says how many rows there are, and adds up where in the bin they lie. A number that people are compared along is replaced by the middle of its fine cell.
+    It says how many rows there are, and adds up where in the bin they lie. A number that people are
+    compared along is replaced by the middle of its fine cell.
     """
     keys = (*roles.legitimate, *roles.all_sensitive, _BIN)
     if along:

@@ -105,7 +105,7 @@ def inside_bins(
 
 
 def _one_score(counts: IntArray, sums: IntArray) -> BoolArray:
-    """Whether all rows of an atom have one score: the sums are those of so many equal rows. (m,)."""
+    """Whether all rows of an atom have one score: the sums are those of equal rows. (m,)."""
     place = sums[:, 0] // counts
     high, low = place >> HALF_BITS, place & (2**HALF_BITS - 1)
     alike = np.stack([place, high * high, high * low], axis=1) * counts[:, None]

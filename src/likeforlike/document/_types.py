@@ -267,6 +267,7 @@ class EstimatePart(TypedDict):
     distance : what is squared and averaged.
     replicated : share of the measure in levels with two rows of each group or more.
     reason : what a reader of the interval should know, or null.
+    rounding : what the interval allows for scores that were rounded to bins; 0 if they are exact.
     """
 
     value: Amount | None
@@ -276,6 +277,7 @@ class EstimatePart(TypedDict):
     distance: Literal["W1"]
     replicated: Probability
     reason: str | None
+    rounding: Amount
 
 
 class TestPart(TypedDict):

@@ -51,6 +51,7 @@ class DistanceEstimate:
     reason : what a reader of the interval should know, or `None`.
     confidence : nominal coverage of the interval.
     distance : what is measured in each level.
+    rounding : what the interval allows for scores that were rounded; 0 if they are exact.
 
     Examples
     --------
@@ -71,6 +72,7 @@ class DistanceEstimate:
     reason: str | None
     confidence: float
     distance: Literal["W1"] = "W1"
+    rounding: float = 0.0
 
 
 def estimate_distance(
@@ -121,7 +123,7 @@ def estimate_distance(
     upper = math.inf
     if parts.singles.known:
         rounded = known if sample.moved is None else known._replace(total=_largest_total(parts))
-        upper = largest_distance(rounded, _quantile(parts, confidence))
+        upper = largest_distance(rounded, _quantile(parts, confidence)) + sample.unsteady
     # D is never below the signed gap.
     error = sample.scaled(gap.error)
     least = max(sample.scaled(gap.value) ** 2 - error * error, 0.0)
@@ -133,7 +135,15 @@ def estimate_distance(
         replicated=replicated,
         reason=_reason(sample, replicated),
         confidence=confidence,
+        rounding=sample.unscaled(_rounding(sample, measure)),
     )
+
+
+def _rounding(sample: Sample, measure: FloatArray) -> float:
+    """By how much D of the rows may be above that of rounded scores, and what chance adds to it."""
+    if sample.moved is None:
+        return 0.0
+    return math.sqrt(float(measure @ sample.moved[:, 1] ** 2)) + sample.unsteady
 
 
 def _folded(gap: Gap, replicated: float) -> DistanceEstimate:
@@ -186,6 +196,7 @@ def _squared_distance(parts: DistanceParts) -> SquaredDistance:
         parts.variance(parts.potential, inside),
         parts.variance(parts.scores, inside * signs),
         parts.variance(parts.potential, inside * parts.allocation),
+        *(parts.variance(parts.potential, inside * shared) for shared in parts.other_allocations),
     )
     spread = float(noise.totals[:, 1].var(ddof=1)) * _more_by_estimation(parts)
     if parts.singles.between.any():
@@ -222,5 +233,6 @@ def _more_by_estimation(parts: DistanceParts) -> float:
 
 
 def _quantile(parts: DistanceParts, confidence: float) -> float:
-    freedom = parts.freedom(parts.inside * parts.allocation)
+    shared = [parts.allocation, *parts.other_allocations]
+    freedom = min(parts.freedom(parts.inside * each) for each in shared)
     return float(t_quantile(0.5 + confidence / 2.0, freedom))

@@ -18,6 +18,10 @@ from likeforlike.inference._units import Jackknife, Sample
 from likeforlike.transport._atoms import sums_by
 
 
+# In how many levels, those of fewest rows, rounding may hide a distance.
+_SMALLEST = 50
+
+
 @dataclass(frozen=True)
 class DistanceParts:
     """Everything that is known of the distances in k levels, in scaled scores.
@@ -62,6 +66,28 @@ class DistanceParts:
         whole = float(self.inside @ excess)
         shared: FloatArray = np.sqrt(excess / whole) if whole > 0.0 else np.ones(excess.size)
         return shared
+
+    @cached_property
+    def other_allocations(self) -> list[FloatArray]:
+        """How it may be shared out if scores were rounded, (k,) each; none if they are exact.
+
+        One level is as far apart as its rows may be, and the others are as little. A level of few
+        rows that holds more of the distance than it seems makes its variance larger, and leaves
+        fewer degrees of freedom.
+        """
+        if self.sample.moved is None:
+            return []
+        below, above = self.sample.moved.T
+        least = np.maximum(self.merged.distances - below, 0.0)
+        found = []
+        for level in np.argsort(self.level_freedom, kind="stable")[:_SMALLEST]:
+            apart = least.copy()
+            apart[level] = self.merged.distances[level] + above[level]
+            excess = np.maximum(apart**2 - self.noise.levels, 0.0)
+            whole = float(self.inside @ excess)
+            if whole > 0.0:
+                found.append(np.sqrt(excess / whole))
+        return found
 
     @cached_property
     def _cautious(self) -> tuple[FloatArray, FloatArray]:

@@ -8,8 +8,9 @@ the lower side, and the largest counts:
 - the root mean square of the gaps by level, which gaps of opposite sign do not cancel;
 - the gap of the distances from the median of the level, for groups that differ in spread.
 
-Where scores were rounded to bins with sums inside, the first two are those of the rows; the third
-is lowered by what rounding may do to W_1.
+Where scores were rounded to bins of width w with sums inside, the first is that of the rows, and
+the second that of the rows with fewer degrees of freedom. The third is lowered by w: the rows of a
+bin are w / 2 away from their mean at most, on average, in either group.
 """
 
 from __future__ import annotations
@@ -36,9 +37,7 @@ def lower_end(parts: DistanceParts, confidence: float) -> float:
     if not rates:
         folded = parts.sample.jackknife(parts.merged.from_median)
         apart = _away_from_0(parts, folded, third, rates=False)
-        if parts.sample.moved is not None:
-            apart -= float(parts.measure @ parts.sample.moved.sum(axis=1))
-        bounds.append(apart)
+        bounds.append(apart - parts.sample.width)
     return max(0.0, *bounds)
 
 
@@ -66,7 +65,11 @@ def _of_squares(parts: DistanceParts, confidence: float) -> float:
     spread = float((measure**2 * 2.0 * variances**2 * (1.0 + 2.0 / parts.level_freedom)).sum())
     if parts.sample.units.crossing:
         spread = max(spread, float(parts.noise.totals[:, 2].var(ddof=1)))
-    quantile = float(t_quantile(0.5 + confidence / 2.0, parts.freedom(measure)))
+    freedom = parts.freedom(measure)
+    if parts.sample.moved is not None:
+        # Those of the rows cannot be fewer than those of the smallest level.
+        freedom = min(freedom, max(float(parts.level_freedom[measure > 0.0].min()), 2.0))
+    quantile = float(t_quantile(0.5 + confidence / 2.0, freedom))
     return smallest_gap(total, noise, slope, spread, quantile) - parts.sample.blur
 
 

@@ -156,7 +156,9 @@ def _covariance(sample: Sample, measure: FloatArray) -> FloatArray:
         everybody = sums_by(sample.cell % 2, sample.mass, 2)[sample.cell % 2]
         among_equals = signed_measure(measure)[sample.cell] * units.lever
         slopes = np.stack([side / everybody, among_equals / sample.totals[sample.cell]])
-        covariance += (slopes * np.where(together, 0.0, sample.counts * sample.inside[0])) @ slopes.T
+        covariance += (
+            slopes * np.where(together, 0.0, sample.counts * sample.inside[0])
+        ) @ slopes.T
     return covariance
 
 
