@@ -180,6 +180,7 @@ def audit_cells(
     salt = check_salt(salt, needed=settings.suppress_below is not None)
     _refuse_together(roles, settings)
     refuse_unfit(table.cells)
+    table = table.without_float_noise()
     chosen, unexamined = chosen_contrasts(table.cells, roles, settings.reference, settings.min_cell)
     check_measure(table.cells, settings.measure)
     with ThreadPoolExecutor(1) as beside:

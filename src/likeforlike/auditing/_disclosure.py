@@ -194,6 +194,8 @@ class Disclosure:
             "edges": data["edges"],
             "engine": data["engine"],
             "resolution": data["resolution"],
+            "snapped": coarse_count(data["snapped"], self.limit),
+            "snapped_within": data["snapped_within"],
         }
 
     def _lost_rows(self) -> list[LostRows]:

@@ -181,6 +181,8 @@ def _data(table: TableCells, groups: Sequence[GroupRows]) -> DataPart:
         "edges": {column: list(edges) for column, edges in table.edges.items()},
         "engine": table.engine,
         "resolution": float(table.cells.resolution),
+        "snapped": table.snapped,
+        "snapped_within": table.snapped_within,
     }
 
 

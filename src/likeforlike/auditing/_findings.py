@@ -314,6 +314,11 @@ def _how_it_was_made(data: DataPart) -> list[str]:
             f"Scores were rounded to bins of width {figure(data['resolution'], 6)}; both ends of "
             "every interval of a distance allow for it."
         )
+    if data["snapped"]:
+        cautions.append(
+            f"Scores that differ by less than {data['snapped_within']:.0e} of their range were "
+            f"taken as equal ({_counted(data['snapped'], 'value')})."
+        )
     return cautions
 
 

@@ -22,6 +22,8 @@ from likeforlike.errors import InputError
 # Up to here all whole numbers are floating-point numbers too, so no two bins are one.
 _MOST_BINS = 2.0**53
 _HALF = 2.0**HALF_BITS
+# As a share of a bin.
+_HAIR = 1e-9
 _INSIDE, _HIGH, _LOW = "likeforlike inside", "likeforlike high", "likeforlike low"
 _SUMS = ("likeforlike sum", "likeforlike squares", "likeforlike products")
 
@@ -34,8 +36,9 @@ def score_bins(score: str, resolution: float) -> nw.Expr:
             f"resolution={resolution:g} is too small for any score; use a larger one, or leave it "
             "out to keep scores exact."
         )
-    # Multiplying, not dividing: engines disagree on the last bit of a quotient.
-    return (nw.col(score).cast(nw.Float64) * per_unit).floor()
+    # Multiplying, not dividing: engines disagree on the last bit of a quotient. A score that lies
+    # below an edge by noise of a computation belongs to it, whatever its group.
+    return (nw.col(score).cast(nw.Float64) * per_unit + _HAIR).floor()
 
 
 def with_parts(
@@ -44,7 +47,7 @@ def with_parts(
     """The bin of every score in a column of this name, and what is to be added up inside bins."""
     frame = frame.with_columns(score_bins(score, resolution).alias(column))
     inside = nw.col(score).cast(nw.Float64) * (1.0 / resolution) - nw.col(column)
-    # An infinite score has no place in a bin; it is refused with the bins.
+    # A score that belongs to an edge lies there. An infinite one is refused with the bins.
     held = nw.when((inside >= 0.0) & (inside < 1.0)).then(inside * _HALF).otherwise(nw.lit(0.0))
     frame = frame.with_columns(held.alias(_INSIDE))
     frame = frame.with_columns(nw.col(_INSIDE).floor().alias(_HIGH))

@@ -29,6 +29,7 @@ from likeforlike.auditing._resolution import added_parts, bin_middles, read_sums
 from likeforlike.auditing._text_columns import read_text_columns
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes, combined, encode, numbers, weights
+from likeforlike.disparity._float_noise import denoised, float_noise, without_float_noise
 from likeforlike.errors import InputError
 from likeforlike.files._csv import CsvOptions, TextTable
 from likeforlike.files._engines import Engine
@@ -97,6 +98,9 @@ class TableCells:
     group_rows : rows used of every group, those of weight 0 among them.
     lines : rows with the numbers that people are compared along; `None` without any.
     text : whether the table had no types, as a CSV file.
+    snapped : how many different scores were taken for others, from which they differ by noise of a
+        computation; an audit does so, and reading does not.
+    snapped_within : up to which share of their range, or of their size, scores were taken as equal.
 
     Examples
     --------
@@ -120,6 +124,25 @@ class TableCells:
     group_rows: dict[Hashable, int] = field(default_factory=dict)
     lines: Lines | None = None
     text: bool = False
+    snapped: int = 0
+    snapped_within: float = 0.0
+
+    def without_float_noise(self) -> TableCells:
+        """The same table with scores that differ by noise taken as equal; this one without any."""
+        if self.lines is not None and self.lines.counts is None:
+            scores = self.lines.scores
+            changed, within = float_noise(scores, None, self.lines.group.codes)
+            if not changed:
+                return self
+            lines = replace(self.lines, scores=denoised(scores, changed))
+            cells = self.cells.with_scores(denoised(self.cells.atoms.values, changed))
+            found = replace(self, cells=cells, lines=lines)
+        else:
+            cells, changed, within = without_float_noise(self.cells)
+            if not changed:
+                return self
+            found = replace(self, cells=cells)
+        return replace(found, snapped=len(changed), snapped_within=within)
 
 
 def read_cells(

@@ -431,6 +431,32 @@ class Cells:
                 "row of both."
             )
 
+    def with_scores(self, values: FloatArray) -> Cells:
+        """Cells of the same rows with other scores, which may be tied now.
+
+        Parameters
+        ----------
+        values : (m,) floats, the new score of every atom.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from likeforlike import Cells
+        >>> cells = Cells.from_rows([1.0, 2.0, 3.0], ["f", "f", "m"])
+        >>> cells.with_scores(np.ones(3)).atoms.counts
+        array([2, 1])
+        """
+        level, group = self._lines()
+        return _collect(
+            level,
+            group,
+            values,
+            self.atoms.mass,
+            self.atoms.counts,
+            weighted=self.weighted,
+            cluster=self._clusters(),
+        )
+
     def regroup(self, names: dict[Hashable, Hashable]) -> Cells:
         """Cells of coarser groups: each group takes its new name, groups left out disappear.
 

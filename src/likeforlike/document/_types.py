@@ -106,6 +106,8 @@ class DataPart(TypedDict):
     edges : inner edges of the bins of each column that was cut; a value on an edge lies below it.
     engine : who held the data.
     resolution : width of the bins that scores were rounded to; 0 means exact.
+    snapped : how many different scores were taken for others that are nearly equal.
+    snapped_within : up to which share of their range scores were taken as equal; 0 if none were.
     """
 
     rows: Count
@@ -119,6 +121,8 @@ class DataPart(TypedDict):
     edges: dict[str, list[float]]
     engine: str
     resolution: Amount
+    snapped: Count
+    snapped_within: Amount
 
 
 class ProvenancePart(TypedDict):

@@ -17,7 +17,6 @@ from likeforlike.inference._single_rows import SingleRows, read_single_rows, sin
 from likeforlike.inference._units import Jackknife, Sample
 from likeforlike.transport._atoms import sums_by
 
-
 # In how many levels, those of fewest rows, rounding may hide a distance.
 _SMALLEST = 50
 
