@@ -18,8 +18,8 @@ NAMED: dict[str, Any] = {"score": "s", "sensitive": "a", "legitimate": "l"}
 RANDOM = np.random.default_rng(1)
 SIZE = 2000
 GROUP, LEVEL = RANDOM.integers(0, 2, SIZE), RANDOM.integers(0, 4, SIZE)
-DECISIONS = (RANDOM.random(SIZE) < 0.4) * 1.0
-RATINGS = np.round(RANDOM.random(SIZE), 2)
+DECISIONS: npt.NDArray[np.float64] = (RANDOM.random(SIZE) < 0.4) * 1.0
+RATINGS: npt.NDArray[np.float64] = RANDOM.integers(0, 101, SIZE) / 100
 SECOND = GROUP == 1
 
 
@@ -27,7 +27,7 @@ def table(score: npt.NDArray[np.float64]) -> pl.DataFrame:
     return pl.DataFrame({"s": score, "a": GROUP, "l": LEVEL})
 
 
-NOISY = {
+NOISY: dict[str, npt.NDArray[np.float64]] = {
     "factor": np.where(SECOND, DECISIONS * (1 - 1e-12), DECISIONS),
     "each": DECISIONS + 1e-12 * RANDOM.normal(size=SIZE),
     "sum": np.where(SECOND, DECISIONS + 0.1 + 0.2 - 0.3, DECISIONS),

@@ -260,7 +260,7 @@ def _omnibus(
     )
 
 
-def _without_lower_end(contrast: ContrastAudit) -> ContrastAudit:
+def without_lower_end(contrast: ContrastAudit) -> ContrastAudit:
     """A distance may be 0 where the test does not reject parity.
 
     The test is exact, and the lower end is not: of many small groups of skewed scores it says too
@@ -286,7 +286,7 @@ def _ranked(examined: list[ContrastAudit], confidence: float) -> tuple[ContrastA
                 replace(each, p_value=p) for each, p in zip(examined, adjusted, strict=True)
             ]
         examined = [
-            each if p <= 1.0 - confidence else _without_lower_end(each)
+            each if p <= 1.0 - confidence else without_lower_end(each)
             for each, p in zip(examined, adjusted, strict=True)
         ]
 
