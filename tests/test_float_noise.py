@@ -18,8 +18,8 @@ NAMED: dict[str, Any] = {"score": "s", "sensitive": "a", "legitimate": "l"}
 RANDOM = np.random.default_rng(1)
 SIZE = 2000
 GROUP, LEVEL = RANDOM.integers(0, 2, SIZE), RANDOM.integers(0, 4, SIZE)
-DECISIONS: npt.NDArray[np.float64] = (RANDOM.random(SIZE) < 0.4) * 1.0
-RATINGS: npt.NDArray[np.float64] = RANDOM.integers(0, 101, SIZE) / 100
+DECISIONS = (RANDOM.random(SIZE) < 0.4).astype(np.float64)
+RATINGS = np.asarray(RANDOM.integers(0, 101, SIZE) / 100, np.float64)
 SECOND = GROUP == 1
 
 

@@ -192,6 +192,7 @@ class Disclosure:
             },
             "values": data["values"],
             "edges": data["edges"],
+            "calendar": data["calendar"],
             "engine": data["engine"],
             "resolution": data["resolution"],
             "snapped": coarse_count(data["snapped"], self.limit),

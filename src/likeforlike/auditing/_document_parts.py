@@ -179,6 +179,7 @@ def _data(table: TableCells, groups: Sequence[GroupRows]) -> DataPart:
         "nulls": {column: words.copy() for column, words in table.nulls.items()},
         "values": table.values.copy(),
         "edges": {column: list(edges) for column, edges in table.edges.items()},
+        "calendar": table.calendar.copy(),
         "engine": table.engine,
         "resolution": float(table.cells.resolution),
         "snapped": table.snapped,

@@ -304,9 +304,10 @@ def _how_it_was_made(data: DataPart) -> list[str]:
         for column, values in data["values"].items()
         if values > _MANY_VALUES
     ]
-    if data["edges"]:
+    cut = [*data["edges"], *(c for c, part in data["calendar"].items() if part != "day")]
+    if cut:
         cautions.append(
-            f"{listed(list(data['edges']))} was cut into bins; people in one bin are not quite "
+            f"{listed(cut)} was cut into bins; people in one bin are not quite "
             "equal, and a test inside bins can mistake that for unequal treatment."
         )
     if data["resolution"]:

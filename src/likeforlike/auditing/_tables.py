@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
@@ -20,7 +21,15 @@ import numpy as np
 import numpy.typing as npt
 
 from likeforlike._arrays import IntArray, real
-from likeforlike.auditing._bins import Bins, bin_names, bin_numbers, check_bins, inner_edges
+from likeforlike.auditing._bins import (
+    Bins,
+    bin_names,
+    bin_numbers,
+    by_calendar,
+    calendar_name,
+    check_bins,
+    inner_edges,
+)
 from likeforlike.auditing._lines import Lines, check_smooth, raw_cells
 from likeforlike.auditing._missing import LostRows
 from likeforlike.auditing._number_cells import cell_number, number_cells
@@ -100,6 +109,8 @@ class TableCells:
     text : whether the table had no types, as a CSV file.
     snapped : how many different scores were taken for others, from which they differ by noise of a
         computation; an audit does so, and reading does not.
+    calendar : {column: "month", "quarter" or "year"} for dates that were cut by the calendar, and
+        "day" for dates that are numbers, days since 1970.
     snapped_within : up to which share of their range, or of their size, scores were taken as equal.
 
     Examples
@@ -126,6 +137,7 @@ class TableCells:
     text: bool = False
     snapped: int = 0
     snapped_within: float = 0.0
+    calendar: dict[str, str] = field(default_factory=dict)
 
     def without_float_noise(self) -> TableCells:
         """The same table with scores that differ by noise taken as equal; this one without any."""
@@ -163,7 +175,8 @@ def read_cells(
     ----------
     data : pandas, polars (eager or lazy), pyarrow, DuckDB relation, PySpark DataFrame, or a path.
     roles : which column plays which part.
-    bins : {column: how many} or {column: edges}, legitimate columns to be cut. Ties stay together.
+    bins : {column: how many} or {column: edges}, legitimate columns to be cut, numbers or dates;
+        dates also by {column: "month", "quarter" or "year"}. Ties stay together.
     smooth : legitimate columns of numbers that people are compared along instead.
     windows : into how many windows each of them is cut at most; `None` leaves it to the rows.
     resolution : width of the bins scores are rounded to by the engine; `None` keeps them exact.
@@ -184,7 +197,9 @@ def read_cells(
     _check_roles(roles)
     width = _check_resolution(resolution, roles)
     along = check_smooth(smooth, windows, cut=list(cuts), counted=width is not None)
-    numeric = [name for name in (roles.score, roles.weight, *cuts, *along) if name is not None]
+    calendar: dict[str, str] = {c: cut for c, cut in cuts.items() if isinstance(cut, str)}
+    lines_along = [c for c in (*cuts, *along) if c not in calendar]
+    numeric = [c for c in (roles.score, roles.weight, *lines_along) if c is not None]
     source = data
     if isinstance(data, str | Path):
         source = open_file(data, engine, options, named=roles.columns, numbers=numeric)
@@ -194,10 +209,20 @@ def read_cells(
         read = (
             read_text_columns(source, roles.columns, numeric, sensitive=roles.all_sensitive)
             if isinstance(source, TextTable)
-            else read_columns(source, roles.columns, numeric, sensitive=roles.all_sensitive)
+            else read_columns(
+                source,
+                roles.columns,
+                numeric,
+                sensitive=roles.all_sensitive,
+                along=lines_along,
+            )
         )
+        calendar |= dict.fromkeys(read.dates, "day")
         frame, edges = read.frame, {}
         for column, cut in cuts.items():
+            if isinstance(cut, str):
+                frame = by_calendar(frame, column, cut)
+                continue
             edges[column] = inner_edges(read.frame, column, cut)
             frame = frame.with_columns(bin_numbers(column, edges[column]))
         if width is None:
@@ -206,19 +231,21 @@ def read_cells(
             collected = _counted(frame, roles, width, along)
     counts = None if width is None else collected[_COUNT].to_numpy().astype(np.int64)
     parts = {
-        column: _codes(collected, column, read.text)
+        column: _calendar_codes(collected, column, calendar[column])
+        if calendar.get(column, "day") != "day"
+        else _codes(collected, column, read.text)
         for column in roles.legitimate
         if column not in along
     }
-    for column in () if part else parts.keys() - edges.keys():
+    for column in () if part else parts.keys() - edges.keys() - calendar.keys():
         check_levels(parts[column], read.used, counts, column)
     group = _groups(collected, roles, read, part=part)
     level = combined(list(parts.values())) if parts else None
-    names = level_names(level, list(parts), edges)
+    names = level_names(level, list(parts), edges, calendar)
     lines = None
     if along:
         lines = _lines(collected, roles, read.text, along, level, names, group, counts, width)
-        lines = replace(lines, windows=windows)
+        lines = replace(lines, windows=windows, dates=read.dates)
         cells = raw_cells(lines)
         names = tuple(map(str, cells.levels))
     else:
@@ -240,7 +267,14 @@ def read_cells(
         dict(zip(group.labels, _rows_of(group, counts), strict=True)),
         lines,
         read.text,
+        calendar=calendar,
     )
+
+
+def _calendar_codes(collected: nw.DataFrame[Any], column: str, part: str) -> Codes:
+    """Codes of dates that were cut by the calendar, called by it."""
+    codes = encode(collected[column].cast(nw.Int64).to_native(), f"column {column!r}")
+    return Codes(codes.codes, tuple(calendar_name(label, part) for label in codes.labels))
 
 
 def _groups(collected: nw.DataFrame[Any], roles: Roles, read: ReadColumns, *, part: bool) -> Codes:
@@ -357,12 +391,18 @@ def _counted(
 
 
 def level_names(
-    level: Codes | None, legitimate: Sequence[str], edges: Mapping[str, tuple[float, ...]]
+    level: Codes | None,
+    legitimate: Sequence[str],
+    edges: Mapping[str, tuple[float, ...]],
+    calendar: Mapping[str, str],
 ) -> tuple[str, ...]:
     """What to call each level in front of people."""
     if level is None:
         return ("everybody",)
-    bins = {column: bin_names(inner) for column, inner in edges.items()}
+    bins = {
+        column: bin_names(inner, dates=calendar.get(column) == "day")
+        for column, inner in edges.items()
+    }
 
     def name(label: Hashable) -> str:
         values = label if len(legitimate) > 1 and isinstance(label, tuple) else (label,)
@@ -417,7 +457,9 @@ def number_in(label: Hashable) -> int | float | None:
 
 
 def holds_numbers(part: Codes) -> bool:
-    """Whether all labels are numbers, or text that reads as one."""
+    """Whether all labels are numbers, text that reads as one, or dates."""
+    if all(isinstance(label, date) for label in part.labels):
+        return True
     try:
         return all(math.isfinite(float(label)) for label in part.labels)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):

@@ -104,6 +104,8 @@ class DataPart(TypedDict):
     nulls : words of a CSV file that were read as missing values, by column, and how often.
     values : how many different values each legitimate column of numbers has that was not cut.
     edges : inner edges of the bins of each column that was cut; a value on an edge lies below it.
+    calendar : columns of dates, and how they were cut: by month, quarter or year, or as numbers, by
+        day; edges of these are days since 1970.
     engine : who held the data.
     resolution : width of the bins that scores were rounded to; 0 means exact.
     snapped : how many different scores were taken for others that are nearly equal.
@@ -119,6 +121,7 @@ class DataPart(TypedDict):
     nulls: dict[str, dict[str, Count]]
     values: dict[str, Count]
     edges: dict[str, list[float]]
+    calendar: dict[str, str]
     engine: str
     resolution: Amount
     snapped: Count
