@@ -137,7 +137,7 @@ def edited(path: Path, **changes: object) -> None:
         ({"value": [0.1, float("nan"), 0.3]}, "is damaged: value has 1 value"),
         ({"rows": [-1, 1, 1]}, "is damaged: counts has 1 negative"),
         ({"about": 3}, "is damaged"),
-        ({"format": 2}, "has format 2, and this version reads 1"),
+        ({"format": 3}, "has format 3, and this version reads 1 and 2"),
     ],
 )
 def test_a_file_that_was_edited_is_refused(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Hashable, Mapping, Sequence
+from datetime import datetime, timedelta
 
 # Control characters (C0, C1), directions that turn text around, line and paragraph separators,
 # halves of characters, and invisible tags. None of them is a letter of any script.
@@ -91,3 +92,14 @@ def crossed_name(values: Sequence[Hashable], columns: Sequence[str]) -> str:
         return str(values[0])
     named = (group_name(str(value), c) for value, c in zip(values, columns, strict=True))
     return " × ".join(named)
+
+
+def date_words(numbers: Sequence[float]) -> list[str]:
+    """Days since 1970 as dates, with the time of the day where it takes that to tell them apart."""
+    times = [
+        datetime(1970, 1, 1) + timedelta(seconds=round(86400.0 * number)) for number in numbers
+    ]
+    words = [time.date().isoformat() for time in times]
+    if len(set(words)) == len(words):
+        return words
+    return [time.isoformat(sep=" ", timespec="seconds") for time in times]

@@ -337,7 +337,8 @@ def test_ten_billion_rows_in_bins_are_known_well() -> None:
     found = estimate_distance(contrasts(cells, "pairwise")[0], ONE)
     exact = stats.wasserstein_distance(values[:100], values[100:], counts[:100], counts[100:])
     assert found.value == pytest.approx(exact, rel=1e-4)
-    assert np.ptp(found.interval) < 1e-4
+    # Without sums inside bins, every distance may be off by one.
+    assert np.ptp(found.interval) < 2.0 * found.rounding + 1e-4
 
 
 def test_confidence_must_be_a_probability() -> None:

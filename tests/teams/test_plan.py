@@ -340,3 +340,39 @@ def test_counts_are_read_as_they_were_asked(tmp_path: Path) -> None:
     other = planned(scored(3000, 0.0))
     with pytest.raises(InputError, match="were asked for"):
         read_counts(release, other.bins)
+
+
+# What intervals allow ---------------------------------------------------------------------------
+
+
+def test_headline_never_differs_where_the_test_does_not_reject(tmp_path: Path) -> None:
+    differs = 0
+    for seed in range(40):
+        table = scored(2000, 0.0, seed)
+        plan = planned(table)
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        found = plan.read(released(table, plan, 2.0, folder), permutations=99, random_state=seed)
+        assert found.p_value is not None
+        assert found.contrasts[0].estimate is not None
+        if found.p_value > 0.05:
+            assert found.contrasts[0].estimate.interval[0] == 0.0
+            assert "no difference" in found.headline
+        differs += "differs" in found.headline
+    assert differs <= 6
+
+
+def test_intervals_allow_for_what_is_inside_bins(tmp_path: Path) -> None:
+    table = scored(4000, 0.1)
+    plan = planned(table)
+    found = plan.read(released(table, plan, NO_NOISE, tmp_path), permutations=99)
+    estimate = found.contrasts[0].estimate
+    assert estimate is not None
+    assert 0.0 < estimate.rounding < 0.05
+    assert "where in their bins they lie" in str(estimate.reason)
+    decided = table.with_columns(score=(table["score"] > 0.5).cast(float))
+    plan = planned(decided)
+    found = plan.read(released(decided, plan, NO_NOISE, tmp_path), permutations=99)
+    estimate = found.contrasts[0].estimate
+    assert estimate is not None
+    assert estimate.rounding == pytest.approx(0.0, abs=1e-12)

@@ -183,6 +183,7 @@ def audit_cells(
     salt = check_salt(salt, needed=settings.suppress_below is not None)
     _refuse_together(roles, settings)
     refuse_unfit(table.cells)
+    table = table.without_float_noise()
     chosen, unexamined = chosen_contrasts(table.cells, roles, settings.reference, settings.min_cell)
     check_measure(table.cells, settings.measure)
     with ThreadPoolExecutor(1) as beside:
@@ -263,7 +264,7 @@ def _omnibus(
     )
 
 
-def _without_lower_end(contrast: ContrastAudit) -> ContrastAudit:
+def without_lower_end(contrast: ContrastAudit) -> ContrastAudit:
     """A distance may be 0 where the test does not reject parity.
 
     The test is exact, and the lower end is not: of many small groups of skewed scores it says too
@@ -289,7 +290,7 @@ def _ranked(
             ]
         found = [p <= 1.0 - confidence for p in adjusted]
         examined = [
-            each if clear else _without_lower_end(each)
+            each if clear else without_lower_end(each)
             for each, clear in zip(examined, found, strict=True)
         ]
 

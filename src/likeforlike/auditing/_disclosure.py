@@ -192,8 +192,11 @@ class Disclosure:
             },
             "values": data["values"],
             "edges": data["edges"],
+            "calendar": data["calendar"],
             "engine": data["engine"],
             "resolution": data["resolution"],
+            "snapped": coarse_count(data["snapped"], self.limit),
+            "snapped_within": data["snapped_within"],
         }
 
     def _lost_rows(self) -> list[LostRows]:
@@ -320,6 +323,7 @@ class Disclosure:
             "distance": estimate["distance"],
             "replicated": self._share(estimate["replicated"], rows),
             "reason": None if reason is None else _COUNTED.sub("Part of the measure", reason),
+            "rounding": significant(estimate["rounding"]),
         }
 
     def _excluded(self, part: ContrastPart) -> dict[str, dict[str, int]]:

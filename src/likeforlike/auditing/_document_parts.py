@@ -182,8 +182,11 @@ def _data(table: TableCells, groups: Sequence[GroupRows]) -> DataPart:
         "nulls": {column: words.copy() for column, words in table.nulls.items()},
         "values": table.values.copy(),
         "edges": {column: list(edges) for column, edges in table.edges.items()},
+        "calendar": table.calendar.copy(),
         "engine": table.engine,
         "resolution": float(table.cells.resolution),
+        "snapped": table.snapped,
+        "snapped_within": table.snapped_within,
     }
 
 
@@ -260,6 +263,7 @@ def _estimate(distance: DistanceEstimate) -> EstimatePart:
         "distance": "W1",
         "replicated": min(distance.replicated, 1.0),
         "reason": distance.reason,
+        "rounding": distance.rounding,
     }
 
 

@@ -314,15 +314,21 @@ def _how_it_was_made(data: DataPart) -> list[str]:
         for column, values in data["values"].items()
         if values > _MANY_VALUES
     ]
-    if data["edges"]:
+    cut = [*data["edges"], *(c for c, part in data["calendar"].items() if part != "day")]
+    if cut:
         cautions.append(
-            f"{listed(list(data['edges']))} was cut into bins; people in one bin are not quite "
+            f"{listed(cut)} was cut into bins; people in one bin are not quite "
             "equal, and a test inside bins can mistake that for unequal treatment."
         )
     if data["resolution"]:
         cautions.append(
-            f"Scores were rounded to bins of width {figure(data['resolution'], 6)}; every "
-            "Wasserstein distance is within that of its exact value."
+            f"Scores were rounded to bins of width {figure(data['resolution'], 6)}; both ends of "
+            "every interval of a distance allow for it."
+        )
+    if data["snapped"]:
+        cautions.append(
+            f"Scores that differ by less than {data['snapped_within']:.0e} of their range were "
+            f"taken as equal ({_counted(data['snapped'], 'value')})."
         )
     return cautions
 

@@ -38,6 +38,7 @@ class Lines:
     widths : (n,) how wide the cell of the engine is that the number of a line stands for; `None`
         if numbers are exact.
     windows : how many windows were asked for; `None` leaves it to their number of rows.
+    dates : columns whose numbers are days since 1970.
     """
 
     columns: tuple[str, ...]
@@ -52,6 +53,7 @@ class Lines:
     resolution: float = 0.0
     widths: FloatArray | None = None
     windows: int | None = None
+    dates: tuple[str, ...] = ()
 
     @property
     def along_one(self) -> bool:
@@ -152,7 +154,7 @@ def levels_along(lines: Lines, along: Windows, name: str) -> Codes:
         used += held - 1
         called = lines.category_names[segment]
         before = f"{called}, " if called else ""
-        names += [f"{before}{name} {words}" for words in bin_names(own)]
+        names += [f"{before}{name} {words}" for words in bin_names(own, dates=name in lines.dates)]
     return Codes(along.of_line, tuple(names))
 
 

@@ -103,7 +103,7 @@ def level_pairs(
         cells.levels.index(level) * len(cells.groups) + cells.groups.index(group)
         for group in groups
     ]
-    atoms = cells.atoms
+    atoms = cells.rounded
     spans = [slice(atoms.offsets[place], atoms.offsets[place + 1]) for place in places]
     values = [atoms.values[span] for span in spans]
     rows = [int(atoms.counts[span].sum()) for span in spans]
@@ -162,7 +162,7 @@ def _by_chance(
     seed: int,
 ) -> FloatArray:
     """People at least as far from their comparator if groups were dealt anew."""
-    atoms = cells.atoms
+    atoms = cells.rounded
     values, place = np.unique(
         np.concatenate([atoms.values[span] for span in spans]), return_inverse=True
     )

@@ -18,7 +18,7 @@ from typing import Any, cast
 from likeforlike.auditing._audit import Audit
 from likeforlike.auditing._audit_table import audit
 from likeforlike.auditing._gate import GateOf, Ruling, Threshold
-from likeforlike.auditing._summary import Summary
+from likeforlike.auditing._summary import Summary, cut_by_calendar
 from likeforlike.errors import InputError
 
 _SECTION = ("tool", "likeforlike")
@@ -231,7 +231,8 @@ def _as_audited(audited: Audit, name: str, wanted: object) -> object:
     if name == "sensitive":
         return audited.roles.all_sensitive
     if name == "bins" and isinstance(wanted, Mapping):
-        edges = audited.table.edges
+        table = audited.table
+        edges = {**table.edges, **cut_by_calendar(table)}
         # How many quantiles were asked for is not kept, only where they cut.
         return {
             column: cut if isinstance(cut := wanted.get(column), int) else edges[column]

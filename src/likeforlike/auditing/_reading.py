@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 
+from likeforlike.auditing._bins import days
 from likeforlike.auditing._missing import LostRows, lost_rows, unknown_as_null
 from likeforlike.errors import InputError
 
@@ -30,6 +31,7 @@ class ReadColumns:
     nulls : {column: {word: how often}} for words that were taken for a missing value.
     text : whether the table had no types, as a CSV file.
     lost : rows left out, by group, if somebody asked for them.
+    dates : columns of dates that became numbers, days since 1970.
     """
 
     frame: nw.LazyFrame[Any]
@@ -40,6 +42,7 @@ class ReadColumns:
     nulls: dict[str, dict[str, int]] = field(default_factory=dict)
     text: bool = False
     lost: tuple[LostRows, ...] = ()
+    dates: tuple[str, ...] = ()
 
 
 class Counted(NamedTuple):
@@ -56,8 +59,9 @@ def read_columns(
     numbers: Sequence[str],
     *,
     sensitive: Sequence[str] = (),
+    along: Sequence[str] = (),
 ) -> ReadColumns:
-    """Read columns of a table with types, of which some must hold numbers.
+    """Read columns of a table with types, of which some must hold numbers, or dates (`along`).
 
     Rows that are left out are counted by the values of the sensitive columns. With several of
     these a row may lack some of them: it has a group in the others.
@@ -65,21 +69,29 @@ def read_columns(
     opened = _opened(source)
     schema = opened.collect_schema()
     check_columns(named, schema.names())
+    # Dates are numbers along time; a score or a weight is none.
+    dates = tuple(c for c in along if schema[c] in (nw.Date, nw.Datetime))
     for column in numbers:
-        if not (schema[column].is_numeric() or schema[column] == nw.Boolean):
+        if column not in dates and not (
+            schema[column].is_numeric() or schema[column] == nw.Boolean
+        ):
             raise InputError(
                 f"column {column!r} must hold numbers, but its type is {schema[column]}."
             )
+    if dates:
+        opened = opened.with_columns(*(days(column, schema[column]) for column in dates))
+        schema = opened.collect_schema()
     frame, engine = opened.lazy(), str(opened.implementation)
     if isinstance(opened, nw.DataFrame) and len(opened) and _is_complete(opened, named):
-        return ReadColumns(frame, len(opened), len(opened), dict.fromkeys(named, 0), engine)
+        missing = dict.fromkeys(named, 0)
+        return ReadColumns(frame, len(opened), len(opened), missing, engine, dates=dates)
     lacking = {column: _is_missing(schema, column) for column in named}
     counted = count_rows(frame, lacking, needed=needed_columns(named, sensitive))
     lost = lost_by_group(frame, lacking, counted, sensitive)
     complete = complete_rows(frame, needed(lacking, sensitive), counted)
     if len(sensitive) > 1:
         complete = complete.with_columns(*unknown_as_null(lacking, sensitive))
-    return ReadColumns(complete, *counted, engine, lost=lost)
+    return ReadColumns(complete, *counted, engine, lost=lost, dates=dates)
 
 
 def check_columns(named: Sequence[str], there: Sequence[str]) -> None:

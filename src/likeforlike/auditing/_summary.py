@@ -28,7 +28,7 @@ from likeforlike.files._engines import Engine
 # Lines that are read before they are merged.
 _WAITING_LINES = 1_000_000
 # What a summary keeps of a table beside its cells; the rest is told by the labels.
-_KEPT = ("rows", "used", "missing", "edges", "engine", "nulls", "text")
+_KEPT = ("rows", "used", "missing", "edges", "engine", "nulls", "text", "calendar")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class Summary:
         own: dict[str, object] = {
             **_by_argument(self.roles),
             "resolution": self.table.cells.resolution or None,
-            "bins": self.table.edges,
+            "bins": {**self.table.edges, **cut_by_calendar(self.table)},
         }
         for name in sorted(given):
             if name not in own:
@@ -258,6 +258,7 @@ def _read(path: str | Path) -> Summary:
             ),
             group_rows=dict(zip(cells.groups, map(int, about["group_rows"]), strict=True)),
             text=bool(kept["text"]),
+            calendar=dict(kept.get("calendar", {})),
         )
         parts = tuple(Part(**each) for each in about["parts"])
         return Summary(roles, retold(table, roles), about["dataset"], parts)
@@ -265,6 +266,11 @@ def _read(path: str | Path) -> Summary:
         raise InputError(
             f"{path} holds cells, but no summary of a table; likeforlike summarise writes one."
         ) from error
+
+
+def cut_by_calendar(table: TableCells) -> dict[str, str]:
+    """Columns of dates that were cut, and into what."""
+    return {column: part for column, part in table.calendar.items() if part != "day"}
 
 
 def _tuple(plain: Any) -> Any:  # noqa: ANN401
@@ -286,6 +292,7 @@ def _refuse_other(first: Summary, other: Summary) -> None:
             for name, mine in _by_argument(first.roles).items()
         ),
         ("edges of bins", first.table.edges, other.table.edges),
+        ("calendar", first.table.calendar, other.table.calendar),
     ):
         if mine != theirs:
             raise InputError(

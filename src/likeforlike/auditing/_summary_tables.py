@@ -56,11 +56,11 @@ def retold(table: TableCells, roles: Roles) -> TableCells:
     columns = _level_columns(table.cells, roles)
     return replace(
         table,
-        level_names=level_names(levels, roles.legitimate, table.edges),
+        level_names=level_names(levels, roles.legitimate, table.edges, table.calendar),
         values={
             column: len(codes.labels)
             for column, codes in columns.items()
-            if column not in table.edges and holds_numbers(codes)
+            if column not in {*table.edges, *table.calendar} and holds_numbers(codes)
         },
     )
 
@@ -69,7 +69,7 @@ def check_table(table: TableCells, roles: Roles) -> None:
     """Refuse what no audit can compare, as it is refused in a table of rows."""
     rows_of_level = table.cells.counts.sum(axis=1)
     for column, codes in _level_columns(table.cells, roles).items():
-        if column not in table.edges:
+        if column not in {*table.edges, *table.calendar}:
             check_levels(codes, table.used, rows_of_level, column)
     for place, column in enumerate(roles.all_sensitive):
         known = {_values(group, roles)[place]: None for group in table.cells.groups}

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
@@ -20,15 +21,24 @@ import numpy as np
 import numpy.typing as npt
 
 from likeforlike._arrays import IntArray, real
-from likeforlike.auditing._bins import Bins, bin_names, bin_numbers, check_bins, inner_edges
+from likeforlike.auditing._bins import (
+    Bins,
+    bin_names,
+    bin_numbers,
+    by_calendar,
+    calendar_name,
+    check_bins,
+    inner_edges,
+)
 from likeforlike.auditing._lines import Lines, check_smooth, raw_cells
 from likeforlike.auditing._missing import LostRows
 from likeforlike.auditing._number_cells import cell_number, number_cells
 from likeforlike.auditing._reading import ReadColumns, read_columns
-from likeforlike.auditing._resolution import bin_middles, score_bins
+from likeforlike.auditing._resolution import added_parts, bin_middles, read_sums, with_parts
 from likeforlike.auditing._text_columns import read_text_columns
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes, combined, encode, numbers, weights
+from likeforlike.disparity._float_noise import denoised, float_noise, without_float_noise
 from likeforlike.errors import InputError
 from likeforlike.files._csv import CsvOptions, TextTable
 from likeforlike.files._engines import Engine
@@ -97,6 +107,11 @@ class TableCells:
     group_rows : rows used of every group, those of weight 0 among them.
     lines : rows with the numbers that people are compared along; `None` without any.
     text : whether the table had no types, as a CSV file.
+    snapped : how many different scores were taken for others, from which they differ by noise of a
+        computation; an audit does so, and reading does not.
+    calendar : {column: "month", "quarter" or "year"} for dates that were cut by the calendar, and
+        "day" for dates that are numbers, days since 1970.
+    snapped_within : up to which share of their range, or of their size, scores were taken as equal.
 
     Examples
     --------
@@ -120,6 +135,26 @@ class TableCells:
     group_rows: dict[Hashable, int] = field(default_factory=dict)
     lines: Lines | None = None
     text: bool = False
+    snapped: int = 0
+    snapped_within: float = 0.0
+    calendar: dict[str, str] = field(default_factory=dict)
+
+    def without_float_noise(self) -> TableCells:
+        """The same table with scores that differ by noise taken as equal; this one without any."""
+        if self.lines is not None and self.lines.counts is None:
+            scores = self.lines.scores
+            changed, within = float_noise(scores, None, self.lines.group.codes)
+            if not changed:
+                return self
+            lines = replace(self.lines, scores=denoised(scores, changed))
+            cells = self.cells.with_scores(denoised(self.cells.atoms.values, changed))
+            found = replace(self, cells=cells, lines=lines)
+        else:
+            cells, changed, within = without_float_noise(self.cells)
+            if not changed:
+                return self
+            found = replace(self, cells=cells)
+        return replace(found, snapped=len(changed), snapped_within=within)
 
 
 def read_cells(
@@ -140,7 +175,8 @@ def read_cells(
     ----------
     data : pandas, polars (eager or lazy), pyarrow, DuckDB relation, PySpark DataFrame, or a path.
     roles : which column plays which part.
-    bins : {column: how many} or {column: edges}, legitimate columns to be cut. Ties stay together.
+    bins : {column: how many} or {column: edges}, legitimate columns to be cut, numbers or dates;
+        dates also by {column: "month", "quarter" or "year"}. Ties stay together.
     smooth : legitimate columns of numbers that people are compared along instead.
     windows : into how many windows each of them is cut at most; `None` leaves it to the rows.
     resolution : width of the bins scores are rounded to by the engine; `None` keeps them exact.
@@ -161,7 +197,9 @@ def read_cells(
     _check_roles(roles)
     width = _check_resolution(resolution, roles)
     along = check_smooth(smooth, windows, cut=list(cuts), counted=width is not None)
-    numeric = [name for name in (roles.score, roles.weight, *cuts, *along) if name is not None]
+    calendar: dict[str, str] = {c: cut for c, cut in cuts.items() if isinstance(cut, str)}
+    lines_along = [c for c in (*cuts, *along) if c not in calendar]
+    numeric = [c for c in (roles.score, roles.weight, *lines_along) if c is not None]
     source = data
     if isinstance(data, str | Path):
         source = open_file(data, engine, options, named=roles.columns, numbers=numeric)
@@ -171,10 +209,20 @@ def read_cells(
         read = (
             read_text_columns(source, roles.columns, numeric, sensitive=roles.all_sensitive)
             if isinstance(source, TextTable)
-            else read_columns(source, roles.columns, numeric, sensitive=roles.all_sensitive)
+            else read_columns(
+                source,
+                roles.columns,
+                numeric,
+                sensitive=roles.all_sensitive,
+                along=lines_along,
+            )
         )
+        calendar |= dict.fromkeys(read.dates, "day")
         frame, edges = read.frame, {}
         for column, cut in cuts.items():
+            if isinstance(cut, str):
+                frame = by_calendar(frame, column, cut)
+                continue
             edges[column] = inner_edges(read.frame, column, cut)
             frame = frame.with_columns(bin_numbers(column, edges[column]))
         if width is None:
@@ -183,19 +231,21 @@ def read_cells(
             collected = _counted(frame, roles, width, along)
     counts = None if width is None else collected[_COUNT].to_numpy().astype(np.int64)
     parts = {
-        column: _codes(collected, column, read.text)
+        column: _calendar_codes(collected, column, calendar[column])
+        if calendar.get(column, "day") != "day"
+        else _codes(collected, column, read.text)
         for column in roles.legitimate
         if column not in along
     }
-    for column in () if part else parts.keys() - edges.keys():
+    for column in () if part else parts.keys() - edges.keys() - calendar.keys():
         check_levels(parts[column], read.used, counts, column)
     group = _groups(collected, roles, read, part=part)
     level = combined(list(parts.values())) if parts else None
-    names = level_names(level, list(parts), edges)
+    names = level_names(level, list(parts), edges, calendar)
     lines = None
     if along:
         lines = _lines(collected, roles, read.text, along, level, names, group, counts, width)
-        lines = replace(lines, windows=windows)
+        lines = replace(lines, windows=windows, dates=read.dates)
         cells = raw_cells(lines)
         names = tuple(map(str, cells.levels))
     else:
@@ -217,7 +267,14 @@ def read_cells(
         dict(zip(group.labels, _rows_of(group, counts), strict=True)),
         lines,
         read.text,
+        calendar=calendar,
     )
+
+
+def _calendar_codes(collected: nw.DataFrame[Any], column: str, part: str) -> Codes:
+    """Codes of dates that were cut by the calendar, called by it."""
+    codes = encode(collected[column].cast(nw.Int64).to_native(), f"column {column!r}")
+    return Codes(codes.codes, tuple(calendar_name(label, part) for label in codes.labels))
 
 
 def _groups(collected: nw.DataFrame[Any], roles: Roles, read: ReadColumns, *, part: bool) -> Codes:
@@ -316,7 +373,8 @@ def _counted(
 ) -> nw.DataFrame[Any]:
     """One line for each (level, group, bin of scores), by one `group by` in the engine.
 
-    A number that people are compared along is replaced by the middle of its fine cell.
+    It says how many rows there are, and adds up where in the bin they lie. A number that people are
+    compared along is replaced by the middle of its fine cell.
     """
     keys = (*roles.legitimate, *roles.all_sensitive, _BIN)
     if along:
@@ -328,21 +386,23 @@ def _counted(
             nw.new_series(along[0], fine.middle[cell], backend=counted.implementation),
             nw.new_series(_WIDTH, (fine.high - fine.low)[cell], backend=counted.implementation),
         )
-    grouped = (
-        frame.with_columns(score_bins(roles.score, resolution).alias(_BIN))
-        .group_by(*keys)
-        .agg(nw.len().alias(_COUNT))
-    )
-    return grouped.collect()
+    binned = with_parts(frame, roles.score, _BIN, resolution)
+    return binned.group_by(*keys).agg(nw.len().alias(_COUNT), *added_parts()).collect()
 
 
 def level_names(
-    level: Codes | None, legitimate: Sequence[str], edges: Mapping[str, tuple[float, ...]]
+    level: Codes | None,
+    legitimate: Sequence[str],
+    edges: Mapping[str, tuple[float, ...]],
+    calendar: Mapping[str, str],
 ) -> tuple[str, ...]:
     """What to call each level in front of people."""
     if level is None:
         return ("everybody",)
-    bins = {column: bin_names(inner) for column, inner in edges.items()}
+    bins = {
+        column: bin_names(inner, dates=calendar.get(column) == "day")
+        for column, inner in edges.items()
+    }
 
     def name(label: Hashable) -> str:
         values = label if len(legitimate) > 1 and isinstance(label, tuple) else (label,)
@@ -397,7 +457,9 @@ def number_in(label: Hashable) -> int | float | None:
 
 
 def holds_numbers(part: Codes) -> bool:
-    """Whether all labels are numbers, or text that reads as one."""
+    """Whether all labels are numbers, text that reads as one, or dates."""
+    if all(isinstance(label, date) for label in part.labels):
+        return True
     try:
         return all(math.isfinite(float(label)) for label in part.labels)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
@@ -419,7 +481,8 @@ def _cells(
         cluster = None if roles.cluster is None else _codes(collected, roles.cluster, text)
         return Cells.from_codes(level, group, scores, sample_weight=weight, cluster=cluster)
     middles = bin_middles(collected[_BIN].to_numpy(), resolution)
-    return Cells.from_codes(level, group, middles, counts=counts, resolution=resolution)
+    sums = read_sums(collected)
+    return Cells.from_codes(level, group, middles, counts=counts, resolution=resolution, sums=sums)
 
 
 def _lines(

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from likeforlike.errors import InputError
 from likeforlike.files._engines import ENGINES, Engine
+
+if TYPE_CHECKING:
+    from likeforlike.auditing._bins import Calendar, Cut
+
+_CALENDAR: tuple[Calendar, ...] = ("month", "quarter", "year")
 
 
 def one_of(names: Sequence[str]) -> str:
@@ -29,7 +34,8 @@ ResolutionOption = Annotated[
 BinsOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="COLUMN=N: cut a legitimate column at N-quantiles; COLUMN=20,30: cut it there."
+        help="COLUMN=N: cut a legitimate column at N-quantiles; COLUMN=20,30: cut it there; "
+        "COLUMN=month, quarter or year: cut dates by the calendar."
     ),
 ]
 EngineOption = Annotated[str, typer.Option(help=f"{one_of(ENGINES)}.")]
@@ -43,17 +49,24 @@ def engine_of(name: str) -> Engine:
     raise InputError(f"--engine must be {one_of(ENGINES)}, not {name!r}.")
 
 
-def bins_of(given: list[str]) -> dict[str, int | list[float]]:
+def bins_of(given: list[str]) -> dict[str, Cut]:
     """Where columns are cut."""
-    bins: dict[str, int | list[float]] = {}
+    bins: dict[str, Cut] = {}
     for text in given:
         column, separator, cut = text.rpartition("=")
+        words: list[Calendar] = [part for part in _CALENDAR if part == cut]
         try:
-            bins[column] = int(cut) if cut.isdecimal() else [float(edge) for edge in cut.split(",")]
+            if words:
+                bins[column] = words[0]
+            elif cut.isdecimal():
+                bins[column] = int(cut)
+            else:
+                bins[column] = [float(edge) for edge in cut.split(",")]
         except ValueError:
             separator = ""
         if not separator:
             raise InputError(
-                f"--bins must look like COLUMN=10 or COLUMN=20000,40000, not {text!r}."
+                f"--bins must look like COLUMN=10, COLUMN=20000,40000 or, for dates, COLUMN=month, "
+                f"not {text!r}."
             )
     return bins

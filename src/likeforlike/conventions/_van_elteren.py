@@ -70,7 +70,7 @@ def van_elteren(cells: Cells, group: Hashable, beside: Hashable) -> VanElteren:
     if not contrast.support.any():
         return VanElteren(0.0, None)
     place, level, of = atoms_of_contrast(contrast)
-    ordered = sort_rows(cells.atoms.values[place], level, int(contrast.support.sum()))
+    ordered = sort_rows(cells.middles[place], level, int(contrast.support.sum()))
     rows = cells.atoms.counts[place][ordered.rows].astype(np.float64)
     first = of[ordered.rows] == 0
     level = level[ordered.rows]

@@ -8,7 +8,7 @@ only this.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -29,9 +29,16 @@ from likeforlike.disparity._columns import (
     weights,
 )
 from likeforlike.disparity._labels import plain_label
+from likeforlike.disparity._rounding import bin_numbers, bin_places
 from likeforlike.errors import InputError
 from likeforlike.files._parquet import read_noted, write_noted
-from likeforlike.transport._atoms import Atoms, atoms_of_rows, segment_counts, segment_means
+from likeforlike.transport._atoms import (
+    Atoms,
+    atom_of_rows,
+    atoms_of_rows,
+    segment_counts,
+    segment_means,
+)
 from likeforlike.transport._scale import (
     HIGHEST_ORDER,
     Scale,
@@ -42,8 +49,10 @@ from likeforlike.transport._scale import (
 from likeforlike.transport._sorting import join_segments, sort_rows
 
 _KIND = "cells"
-# Rises when older versions could not read a file any more.
-_FORMAT = 1
+# Rises when older versions could not read a file any more; the second has sums inside bins.
+_FORMAT, _FORMAT_WITH_SUMS = 1, 2
+# What the columns of `sums` are called in a file.
+_SUMS = ("sum", "squares", "products")
 # Numbers of rows are added up as floats and as 64-bit integers; both hold them exactly up to here.
 _MOST_ROWS = 2.0**53
 
@@ -63,6 +72,9 @@ class Cells:
     cluster : (m,) integers, to whom each row belongs, where several rows may belong to one person
         (household, school); tied rows then stay apart. `None` means that rows are independent.
     cluster_labels : what the clusters are called; `cluster_labels[cluster[i]]` is that of atom i.
+    sums : (m, 3) integers, what is known of the scores inside each bin (`_rounding`); atoms then
+        stand at the mean of their rows. `None` if scores are exact, or nothing is known: atoms then
+        stand in the middle of their bin.
 
     Examples
     --------
@@ -82,6 +94,7 @@ class Cells:
     weighted: bool = False
     cluster: IntArray | None = None
     cluster_labels: tuple[Hashable, ...] = ()
+    sums: IntArray | None = None
 
     @classmethod
     def from_rows(
@@ -172,6 +185,7 @@ class Cells:
         counts: IntArray | None = None,
         cluster: Codes | None = None,
         resolution: float = 0.0,
+        sums: IntArray | None = None,
     ) -> Cells:
         """Cells of lines whose levels and groups are numbered already.
 
@@ -183,6 +197,7 @@ class Cells:
         counts : (m,) integers, for lines that stand for several rows.
         cluster : codes and labels of what rows have in common, for lines that are rows.
         resolution : as for `from_counts`.
+        sums : (m, 3) integers, what is known inside bins; the values are then their middles.
         """
         level = _one_level(values.size) if level is None else level
         if cluster is not None:
@@ -198,7 +213,7 @@ class Cells:
         if counts is None:
             return _collect(level, group, values, cluster=cluster)
         mass = counts.astype(np.float64)
-        return _collect(level, group, values, mass, counts, resolution=resolution)
+        return _collect(level, group, values, mass, counts, resolution=resolution, sums=sums)
 
     @cached_property
     def counts(self) -> IntArray:
@@ -216,6 +231,23 @@ class Cells:
         """Mean score of each cell, shape (K, G); NaN where a cell is empty."""
         cells, scale = self.scaled()
         return scale.outward(segment_means(cells.atoms).reshape(self.counts.shape))
+
+    @cached_property
+    def middles(self) -> FloatArray:
+        """The middle of the bin of every atom, shape (m,): the score as it was rounded.
+
+        Rows of one bin are tied here, whatever their group, as a permutation of groups needs it.
+        """
+        if self.sums is None:
+            return self.atoms.values
+        bins = bin_numbers(self.atoms.values, self.atoms.counts, self.sums, self.resolution)
+        middles: FloatArray = (bins + 0.5) * self.resolution
+        return middles
+
+    @property
+    def rounded(self) -> Atoms:
+        """The atoms in the middles of their bins: what a test that permutes groups looks at."""
+        return self.atoms if self.sums is None else replace(self.atoms, values=self.middles)
 
     @property
     def reach(self) -> float:
@@ -244,7 +276,7 @@ class Cells:
         scale = scale_of(*self._ends, HIGHEST_ORDER)
         values, mass = scale.inward(self.atoms.values), moderate(self.atoms.mass)
         return ScaledCells(
-            replace(self, atoms=replace(self.atoms, values=values, mass=mass)), scale
+            replace(self, atoms=replace(self.atoms, values=values, mass=mass), sums=None), scale
         )
 
     @cached_property
@@ -258,13 +290,16 @@ class Cells:
             digest.update(atoms.counts.data)
         if self.weighted:
             digest.update(atoms.mass.data)
+        if self.sums is not None:
+            digest.update(self.sums.data)
         return digest.hexdigest()
 
     def write(self, path: str | Path, *, about: Mapping[str, Any] | None = None) -> None:
         """Write these cells to a Parquet file, whole or not at all.
 
-        One line an atom: numbers of its level and group, its value, rows and mass. Labels,
-        resolution and fingerprint are in the notes of the file.
+        One line an atom: numbers of its level and group, its value (the middle of its bin), rows,
+        mass, and sums inside bins where they are known. Labels, resolution and fingerprint are in
+        the notes of the file.
 
         Parameters
         ----------
@@ -285,15 +320,17 @@ class Cells:
         columns = {
             "level": level.codes,
             "group": group.codes,
-            "value": self.atoms.values,
+            "value": self.middles,
             "rows": self.atoms.counts,
             "mass": self.atoms.mass,
         }
+        if self.sums is not None:
+            columns |= dict(zip(_SUMS, self.sums.T, strict=True))
         if self.cluster is not None:
             columns["cluster"] = self.cluster
         notes = {
             "kind": _KIND,
-            "format": _FORMAT,
+            "format": _FORMAT if self.sums is None else _FORMAT_WITH_SUMS,
             "levels": [plain_label(label) for label in self.levels],
             "groups": [plain_label(label) for label in self.groups],
             "clusters": [plain_label(label) for label in self.cluster_labels],
@@ -325,10 +362,11 @@ class Cells:
         path : of the file.
         """
         columns, notes = read_noted(path, _KIND)
-        if notes.get("format") != _FORMAT:
+        if notes.get("format") not in (_FORMAT, _FORMAT_WITH_SUMS):
             raise InputError(
-                f"{path} has format {notes.get('format')!r}, and this version reads {_FORMAT}; use "
-                "the version of likeforlike that wrote it, or summarise again."
+                f"{path} has format {notes.get('format')!r}, and this version reads {_FORMAT} and "
+                f"{_FORMAT_WITH_SUMS}; use the version of likeforlike that wrote it, or summarise "
+                "again."
             )
         try:
             cells = _of_lines(columns, notes)
@@ -371,12 +409,13 @@ class Cells:
         return _collect(
             level,
             group,
-            np.concatenate([cells.atoms.values for cells in everybody]),
+            np.concatenate([cells.middles for cells in everybody]),
             np.concatenate([cells.atoms.mass for cells in everybody]),
             np.concatenate([cells.atoms.counts for cells in everybody]),
             resolution=self.resolution,
             weighted=any(cells.weighted for cells in everybody),
             cluster=joined(clusters, "cluster") if clusters else None,
+            sums=_joined_sums(everybody),
         )
 
     def _refuse_other_kind(self, other: Cells) -> None:
@@ -391,6 +430,32 @@ class Cells:
                 "cells with clusters and cells without do not merge; name the cluster of every "
                 "row of both."
             )
+
+    def with_scores(self, values: FloatArray) -> Cells:
+        """Cells of the same rows with other scores, which may be tied now.
+
+        Parameters
+        ----------
+        values : (m,) floats, the new score of every atom.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from likeforlike import Cells
+        >>> cells = Cells.from_rows([1.0, 2.0, 3.0], ["f", "f", "m"])
+        >>> cells.with_scores(np.ones(3)).atoms.counts
+        array([2, 1])
+        """
+        level, group = self._lines()
+        return _collect(
+            level,
+            group,
+            values,
+            self.atoms.mass,
+            self.atoms.counts,
+            weighted=self.weighted,
+            cluster=self._clusters(),
+        )
 
     def regroup(self, names: dict[Hashable, Hashable]) -> Cells:
         """Cells of coarser groups: each group takes its new name, groups left out disappear.
@@ -439,12 +504,13 @@ class Cells:
         return _collect(
             used(Codes(level.codes[kept], level.labels)),
             used(Codes(group.codes[kept], group.labels)),
-            self.atoms.values[kept],
+            self.middles[kept],
             self.atoms.mass[kept],
             self.atoms.counts[kept],
             resolution=self.resolution,
             weighted=self.weighted,
             cluster=self._clusters(kept),
+            sums=None if self.sums is None else self.sums[kept],
         )
 
     def pool_levels(self) -> Cells:
@@ -459,7 +525,7 @@ class Cells:
         if len(self.levels) == 1:
             return self
         atoms = self.atoms
-        apart = self.weighted or self.cluster is not None
+        apart = self.weighted or self.cluster is not None or self.sums is not None
         if not apart and int(self.counts.sum()) == atoms.values.size:
             # Every atom is a row. If all their scores differ, mass and counts stay as they are.
             of_group = np.arange(len(self.levels) * len(self.groups)).reshape(self.counts.shape).T
@@ -469,12 +535,13 @@ class Cells:
         return _collect(
             _one_level(atoms.values.size),
             self._group_lines(),
-            atoms.values,
+            self.middles,
             atoms.mass,
             atoms.counts,
             resolution=self.resolution,
             weighted=self.weighted,
             cluster=self._clusters(),
+            sums=self.sums,
         )
 
     def _lines(self) -> tuple[Codes, Codes]:
@@ -544,7 +611,16 @@ def _of_lines(columns: Mapping[str, Any], notes: Mapping[str, Any]) -> Cells:
         resolution=float(notes["resolution"]),
         weighted=bool(notes["weighted"]),
         cluster=labelled(columns["cluster"], clusters, "cluster") if clusters else None,
+        sums=np.stack([columns[name] for name in _SUMS], axis=1).astype(np.int64)
+        if notes["format"] == _FORMAT_WITH_SUMS
+        else None,
     )
+
+
+def _joined_sums(parts: Sequence[Cells]) -> IntArray | None:
+    """Sums inside the bins of all atoms; `None` unless all parts have them."""
+    sums = [cells.sums for cells in parts if cells.sums is not None]
+    return np.concatenate(sums) if len(sums) == len(parts) else None
 
 
 def _collect(
@@ -557,8 +633,12 @@ def _collect(
     resolution: float = 0.0,
     weighted: bool = False,
     cluster: Codes | None = None,
+    sums: IntArray | None = None,
 ) -> Cells:
-    """Sort lines into cells. No mass means one each; no counts means a row each."""
+    """Sort lines into cells. No mass means one each; no counts means a row each.
+
+    With sums the values are the middles of bins, and atoms are put at the means of their rows.
+    """
     kept = _order_of_ties(mass, cluster, weighted=weighted)
     if kept is not None:
         level = Codes(level.codes[kept], level.labels)
@@ -566,6 +646,7 @@ def _collect(
         values = values[kept]
         mass = None if mass is None else mass[kept]
         counts = None if counts is None else counts[kept]
+        sums = None if sums is None else sums[kept]
         cluster = None if cluster is None else used(Codes(cluster.codes[kept], cluster.labels))
         level, group = used(level), used(group)
     n_groups = len(group.labels)
@@ -578,6 +659,12 @@ def _collect(
     carried = mass is not None or cluster is not None
     ordered = sort_rows(values, segments, n_segments, with_rows=carried)
     atoms = atoms_of_rows(ordered, mass, counts, merge=not weighted and cluster is None)
+    if sums is not None:
+        begins = np.flatnonzero(np.diff(atom_of_rows(ordered), prepend=-1))
+        sums = np.add.reduceat(sums[ordered.rows], begins, axis=0)
+        places = bin_places(atoms.values, atoms.counts, sums, resolution)
+        atoms = replace(atoms, values=places)
+        return Cells(level.labels, group.labels, atoms, resolution, sums=sums)
     if cluster is None:
         return Cells(level.labels, group.labels, atoms, resolution, weighted)
     return Cells(

@@ -111,7 +111,7 @@ def level_distances(
         return scale.size * pair_distances(atoms, left, right, order)
     ks, tv = np.empty(left.size), np.empty(left.size)
     # Scores that are nearly equal may be so on another scale, so these two take them as they are.
-    packed = atoms.packed._replace(values=cells.atoms.values)
+    packed = atoms.packed._replace(values=cells.middles)
     sweeps = partial(_pair_contrasts, packed, left, right, ks, tv)
     in_parts(sweeps, pair_sizes(atoms, left, right))
     return ks if distance == "ks" else tv

@@ -106,8 +106,12 @@ class DataPart(TypedDict):
     nulls : words of a CSV file that were read as missing values, by column, and how often.
     values : how many different values each legitimate column of numbers has that was not cut.
     edges : inner edges of the bins of each column that was cut; a value on an edge lies below it.
+    calendar : columns of dates, and how they were cut: by month, quarter or year, or as numbers, by
+        day; edges of these are days since 1970.
     engine : who held the data.
     resolution : width of the bins that scores were rounded to; 0 means exact.
+    snapped : how many different scores were taken for others that are nearly equal.
+    snapped_within : up to which share of their range scores were taken as equal; 0 if none were.
     """
 
     rows: Count
@@ -119,8 +123,11 @@ class DataPart(TypedDict):
     nulls: dict[str, dict[str, Count]]
     values: dict[str, Count]
     edges: dict[str, list[float]]
+    calendar: dict[str, str]
     engine: str
     resolution: Amount
+    snapped: Count
+    snapped_within: Amount
 
 
 class ProvenancePart(TypedDict):
@@ -269,6 +276,7 @@ class EstimatePart(TypedDict):
     distance : what is squared and averaged.
     replicated : share of the measure in levels with two rows of each group or more.
     reason : what a reader of the interval should know, or null.
+    rounding : what the interval allows for scores that were rounded to bins; 0 if they are exact.
     """
 
     value: Amount | None
@@ -278,6 +286,7 @@ class EstimatePart(TypedDict):
     distance: Literal["W1"]
     replicated: Probability
     reason: str | None
+    rounding: Amount
 
 
 class TestPart(TypedDict):

@@ -10,6 +10,10 @@ the effective number of rows (Σ w)² / Σ w². Of rows in clusters a whole clus
 n counts clusters by the weight they hold in a cell, and the sum in the root runs over clusters,
 Σ_c (Σ_l Q(l) h_cl)² with h the share of cluster c in its cells.
 
+Of scores that were rounded to bins the plug-in is not known, but the least and the largest that any
+rows behind the counts have are (`disparity._rounding`): the lower bound starts from the one, the
+upper from the other, so both hold as they do for the rows.
+
 Reference: McDiarmid (1989), *On the method of bounded differences*.
 """
 
@@ -114,7 +118,9 @@ def certificate(
     """
     cells, pairs = contrast.cells, contrast.segments()
     low, high = score_range
-    seen = float(cells.atoms.values.min()), float(cells.atoms.values.max())
+    # The middle of a bin may lie outside of the range although no score does.
+    beyond = cells.resolution / 2.0 if cells.sums is None else 0.0
+    seen = float(cells.atoms.values.min()) + beyond, float(cells.atoms.values.max()) - beyond
     if seen[0] < low or seen[1] > high:
         raise InputError(
             f"score_range is {low:g} to {high:g}, but there are scores from {seen[0]:g} to "
@@ -122,12 +128,14 @@ def certificate(
         )
     extent = high - low
     plug_in = float(measure @ pair_costs(cells.atoms, pairs[:, 0], pairs[:, 1], 1.0))
-    units = take_sample(contrast).units
+    sample = take_sample(contrast)
+    below, above = (0.0, 0.0) if sample.moved is None else sample.unscaled(measure @ sample.moved)
+    units = sample.units
     moved = _deviation(units, measure)
     deviation = extent * math.sqrt(0.5 * math.log(1.0 / (1.0 - confidence))) * moved
     bias = extent * float(np.repeat(measure, 2) @ (0.5 / np.sqrt(units.effective)))
     return Certificate(
-        lower=max(0.0, plug_in - deviation - bias),
-        upper=min(extent, plug_in + deviation),
+        lower=max(0.0, plug_in - below - deviation - bias),
+        upper=min(extent, plug_in + above + deviation),
         confidence=confidence,
     )

@@ -7,7 +7,8 @@ one group is shifted against the other, the absolute gap of the rates where scor
 W_1 has a limit law for scores of any kind, with or without atoms.
 
 The upper end says how large a distance the data still allow (`bias`). The lower end is the largest
-of three bounds that hold together (`lower_end`).
+of three bounds that hold together (`lower_end`). Where scores were rounded to bins, the upper end
+is that of the rows behind the counts whose distances are largest (`disparity._rounding`).
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from likeforlike.inference._units import Sample, take_sample
 # A value is given where at least so much of the measure shows how much people differ.
 _ENOUGH_REPLICATED = 0.5
 # How far levels may lie from what was seen: each within its own interval, one-sided.
-_ALLOWED = 0.8
+_ALLOWED, _ALLOWED_ROUNDED = 0.8, 0.975
 # The degrees of freedom depend on the end, and the end on them.
 _ROUNDS, _SAME_FREEDOM = 4, 0.01
 
@@ -60,6 +61,7 @@ class DistanceEstimate:
     reason : what a reader of the interval should know, or `None`.
     confidence : nominal coverage of the interval.
     distance : what is measured in each level.
+    rounding : what the interval allows for scores that were rounded; 0 if they are exact.
 
     Examples
     --------
@@ -80,6 +82,7 @@ class DistanceEstimate:
     reason: str | None
     confidence: float
     distance: Literal["W1"] = "W1"
+    rounding: float = 0.0
 
 
 def estimate_distance(
@@ -129,9 +132,10 @@ def estimate_distance(
     lower = lower_end(parts, confidence)
     upper = math.inf
     if parts.singles.known:
+        rounded = known if sample.moved is None else known._replace(total=_largest_total(parts))
         # D is never below the signed gap, whose interval knows of skewed scores.
         most = sample.scaled(max(gap.interval[1], -gap.interval[0]))
-        upper = max(_upper_end(parts, known, confidence), most)
+        upper = max(_upper_end(parts, rounded, confidence) + sample.unsteady, most)
     error = sample.scaled(gap.error)
     least = max(sample.scaled(gap.value) ** 2 - error * error, 0.0)
     value = max(unbiased_distance(known), math.sqrt(least))
@@ -142,7 +146,15 @@ def estimate_distance(
         replicated=replicated,
         reason=_reason(sample, replicated),
         confidence=confidence,
+        rounding=sample.unscaled(_rounding(sample, measure)),
     )
+
+
+def _rounding(sample: Sample, measure: FloatArray) -> float:
+    """By how much D of the rows may be above that of rounded scores, and what chance adds to it."""
+    if sample.moved is None:
+        return 0.0
+    return math.sqrt(float(measure @ sample.moved[:, 1] ** 2)) + sample.unsteady
 
 
 def _folded(gap: Gap, replicated: float) -> DistanceEstimate:
@@ -195,6 +207,7 @@ def _squared_distance(parts: DistanceParts) -> SquaredDistance:
         parts.variance(parts.potential, inside),
         parts.variance(parts.scores, inside * signs),
         parts.variance(parts.potential, inside * parts.allocation),
+        *(parts.variance(parts.potential, inside * shared) for shared in parts.other_allocations),
     )
     spread = float(noise.totals[:, 1].var(ddof=1)) * _more_by_estimation(parts)
     if parts.singles.between.any():
@@ -209,6 +222,13 @@ def _squared_distance(parts: DistanceParts) -> SquaredDistance:
         slope=slope,
         spread=spread,
     )
+
+
+def _largest_total(parts: DistanceParts) -> float:
+    """The largest T of any rows behind the counts, where scores were rounded."""
+    assert parts.sample.moved is not None
+    largest = parts.merged.distances + parts.sample.moved[:, 1]
+    return float(parts.measure @ largest**2)
 
 
 def _more_by_estimation(parts: DistanceParts) -> float:
@@ -231,12 +251,15 @@ def _upper_end(parts: DistanceParts, known: SquaredDistance, confidence: float) 
     variances = parts.level_variances
     likely = parts.likely_variances
     distances, measure = parts.merged.distances, parts.inside
-    reach = t_quantile(_ALLOWED, parts.level_freedom)
+    below, above = (0.0, 0.0) if parts.sample.moved is None else parts.sample.moved.T
+    rounded = parts.sample.moved is not None
+    reach = t_quantile(_ALLOWED_ROUNDED if rounded else _ALLOWED, parts.level_freedom)
     reach = reach * np.sqrt(np.maximum(variances, likely))
-    low = np.maximum(distances - np.sqrt(parts.noise.levels) - reach, 0.0)
-    levels = measure * likely, measure * low**2, measure * (distances + reach) ** 2
+    low = np.maximum(distances - below - np.sqrt(parts.noise.levels) - reach, 0.0)
+    levels = measure * likely, measure * low**2, measure * (distances + above + reach) ** 2
     known = known._replace(worst=fill_levels(*levels))
-    usual = parts.freedom(measure * parts.allocation)
+    shared = [parts.allocation, *parts.other_allocations]
+    usual = min(parts.freedom(measure * each) for each in shared)
     freedom = usual
     for _ in range(_ROUNDS):
         upper = largest_distance(known, float(t_quantile(0.5 + confidence / 2.0, freedom)))
@@ -246,6 +269,9 @@ def _upper_end(parts: DistanceParts, known: SquaredDistance, confidence: float) 
         part = filled(*levels, upper * upper) * measure * variances
         against = float((part**2 / (parts.level_freedom + 2.0)).sum())
         worst = float(part.sum()) ** 2 / against if against > 0.0 else math.inf
+        if rounded:
+            # Those of the rows cannot be fewer than those of the smallest level.
+            worst = min(worst, float(parts.level_freedom[measure > 0.0].min()) + 2.0)
         if abs(min(usual, max(worst, 2.0)) - freedom) < _SAME_FREEDOM:
             break
         freedom = min(usual, max(worst, 2.0))

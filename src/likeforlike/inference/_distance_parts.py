@@ -17,6 +17,9 @@ from likeforlike.inference._single_rows import SingleRows, read_single_rows, sin
 from likeforlike.inference._units import Jackknife, Sample
 from likeforlike.transport._atoms import sums_by
 
+# In how many levels, those of fewest rows, rounding may hide a distance.
+_SMALLEST = 50
+
 
 @dataclass(frozen=True)
 class DistanceParts:
@@ -62,6 +65,28 @@ class DistanceParts:
         whole = float(self.inside @ excess)
         shared: FloatArray = np.sqrt(excess / whole) if whole > 0.0 else np.ones(excess.size)
         return shared
+
+    @cached_property
+    def other_allocations(self) -> list[FloatArray]:
+        """How it may be shared out if scores were rounded, (k,) each; none if they are exact.
+
+        One level is as far apart as its rows may be, and the others are as little. A level of few
+        rows that holds more of the distance than it seems makes its variance larger, and leaves
+        fewer degrees of freedom.
+        """
+        if self.sample.moved is None:
+            return []
+        below, above = self.sample.moved.T
+        least = np.maximum(self.merged.distances - below, 0.0)
+        found = []
+        for level in np.argsort(self.level_freedom, kind="stable")[:_SMALLEST]:
+            apart = least.copy()
+            apart[level] = self.merged.distances[level] + above[level]
+            excess = np.maximum(apart**2 - self.noise.levels, 0.0)
+            whole = float(self.inside @ excess)
+            if whole > 0.0:
+                found.append(np.sqrt(excess / whole))
+        return found
 
     @cached_property
     def _cautious(self) -> tuple[FloatArray, FloatArray]:
@@ -158,11 +183,25 @@ def distance_parts(
     measures = np.stack(
         [measure, np.where(singles.between, 0.0, measure), np.where(alone, 0.0, measure)]
     )
+    noise = draw_noise(merged, measures, draws=draws, seed=seed, progress=progress)
+    if sample.inside is not None:
+        noise = _with_noise_inside(noise, sample, measures, seed)
     return DistanceParts(
         merged=merged,
         measure=measure,
         alone=alone,
         singles=singles,
         potential=sample.jackknife(merged.potential),
-        noise=draw_noise(merged, measures, draws=draws, seed=seed, progress=progress),
+        noise=noise,
+    )
+
+
+def _with_noise_inside(noise: Noise, sample: Sample, measures: FloatArray, seed: int) -> Noise:
+    """Noise with that of the means inside bins, which move W_1 as they move a gap."""
+    added = sample.variances_inside.reshape(-1, 2).sum(axis=1)
+    signs = np.random.default_rng(seed % 2**64).standard_normal((len(noise.totals), added.size))
+    return Noise(
+        levels=noise.levels + added,
+        totals=noise.totals + (signs**2 * added) @ measures.T,
+        potential=noise.potential + float(measures[0] @ added),
     )

@@ -121,14 +121,16 @@ def gap_of_sample(
     whole, shift = moments.spread, moments.shift
     if rates:
         low, high = _rates_interval(sample, means, measure, moments, confidence)
-        low, high = max(low + min(shift, 0.0), -1.0), min(high + max(shift, 0.0), 1.0)
+        low, high = low + min(shift, 0.0) - sample.blur, high + max(shift, 0.0) + sample.blur
+        low, high = max(low, -1.0), min(high, 1.0)
         method: GapMethod = "rates"
     elif moments.known:
         error = math.sqrt(whole.variance * whole.factor)
         reach = float(t_quantile(0.5 + confidence / 2.0, whole.df)) * error
-        moved = float(tilt(np.array(whole.skewness), confidence)) * error
-        low = moments.value + min(shift, 0.0) - reach + min(moved, 0.0)
-        high = moments.value + max(shift, 0.0) + reach + max(moved, 0.0)
+        skewness = whole.skewness + np.array([-whole.doubt, whole.doubt])
+        below, above = (tilt(skewness, confidence) * error).tolist()
+        low = moments.value + min(shift, 0.0) - reach + min(below, 0.0) - sample.blur
+        high = moments.value + max(shift, 0.0) + reach + max(above, 0.0) + sample.blur
         method = "t"
     else:
         low, high, method = -math.inf, math.inf, "none"

@@ -46,12 +46,14 @@ class Spread(NamedTuple):
 
     `factor` is how much larger the variance is if small cells are as wide as others (`shrunk`), at
     least 1: one whose rows happen to be alike would make the sum look better known than it is.
+    `doubt` is how far the skewness may be off where scores were rounded.
     """
 
     variance: float
     df: float
     skewness: float
     factor: float = 1.0
+    doubt: float = 0.0
 
 
 class GapMoments(NamedTuple):
@@ -123,6 +125,7 @@ def spread_of_sum(
         df=max(min(1.0 / against, _cap_of_df(sample, units, coefficients)), 1.0),
         skewness=means.skewness * float(cubes.sum()) + float((of_levels**3).sum()),
         factor=1.0 + more / variance,
+        doubt=means.skewness_doubt * float(np.abs(cubes).sum()),
     )
 
 

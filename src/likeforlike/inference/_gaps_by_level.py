@@ -98,6 +98,7 @@ def level_gaps_of_sample(sample: Sample, confidence: float) -> LevelGaps:
     else:
         low, high, df = _level_means(sample, variances, confidence)
     shift = means.bias[1::2] - means.bias[::2]
+    low, high = low - sample.blur, high + sample.blur
     unknown = single_levels(sample.units) | (variances == 0.0)
     none = unknown & (not sample.rates)
     return LevelGaps(
@@ -119,10 +120,12 @@ def _level_means(
     least = units.effective.reshape(-1, 2).min(axis=1)
     df = np.maximum(np.where(least < FEW_UNITS, least - 1.0, level_freedom(means)), 1.0)
     cubes = level_shares(means) ** 1.5 / np.sqrt(units.effective.reshape(-1, 2))
-    moved = tilt(means.skewness * (cubes[:, 1] - cubes[:, 0]), confidence)
+    skewness, doubt = means.skewness * (cubes[:, 1] - cubes[:, 0]), means.skewness_doubt
+    below = tilt(skewness - doubt * cubes.sum(axis=1), confidence)
+    above = tilt(skewness + doubt * cubes.sum(axis=1), confidence)
     quantile, error = t_quantile(0.5 + confidence / 2.0, df), np.sqrt(variances)
-    low = means.gaps - (quantile - np.minimum(moved, 0.0)) * error
-    return low, means.gaps + (quantile + np.maximum(moved, 0.0)) * error, df
+    low = means.gaps - (quantile - np.minimum(below, 0.0)) * error
+    return low, means.gaps + (quantile + np.maximum(above, 0.0)) * error, df
 
 
 def _level_rates(

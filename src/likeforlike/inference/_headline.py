@@ -56,8 +56,8 @@ WEIGHTS: dict[Component, float] = {
     "gap": 1.0,
     "ranks": 1.0,
     "spread": 0.05,
-    "distance": 0.15,
-    "level": 0.05,
+    "distance": 0.2,
+    "level": 0.12,
 }
 # Beyond so much more kurtosis than normal scores have, the gap counts for less.
 _LONG_TAILS, _LESS = 2.0, 0.1

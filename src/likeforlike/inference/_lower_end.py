@@ -7,6 +7,10 @@ the lower side, and the largest counts:
 - |Δ| of the signed gap;
 - the root mean square of the gaps by level, which gaps of opposite sign do not cancel;
 - the gap of the distances from the median of the level, for groups that differ in spread.
+
+Where scores were rounded to bins of width w with sums inside, the first is that of the rows, and
+the second that of the rows with fewer degrees of freedom. The third is lowered by w: the rows of a
+bin are w / 2 away from their mean at most, on average, in either group.
 """
 
 from __future__ import annotations
@@ -32,8 +36,9 @@ def lower_end(parts: DistanceParts, confidence: float) -> float:
     bounds = [_away_from_0(parts, parts.scores, third, rates=rates), _of_squares(parts, third)]
     if not rates:
         folded = parts.sample.jackknife(parts.merged.from_median)
-        bounds.append(_away_from_0(parts, folded, third, rates=False))
-    return max(bounds)
+        apart = _away_from_0(parts, folded, third, rates=False)
+        bounds.append(apart - parts.sample.width)
+    return max(0.0, *bounds)
 
 
 def _away_from_0(
@@ -64,8 +69,11 @@ def _of_squares(parts: DistanceParts, confidence: float) -> float:
     if parts.sample.units.crossing:
         spread = max(spread, float(parts.noise.totals[:, 2].var(ddof=1)))
     freedom = min(parts.freedom(measure), parts.freedom(seeming))
+    if parts.sample.moved is not None:
+        # Those of the rows cannot be fewer than those of the smallest level.
+        freedom = min(freedom, max(float(parts.level_freedom[measure > 0.0].min()), 2.0))
     quantile = float(t_quantile(0.5 + confidence / 2.0, freedom))
-    return smallest_gap(total, noise, slope, spread, quantile)
+    return smallest_gap(total, noise, slope, spread, quantile) - parts.sample.blur
 
 
 def smallest_gap(total: float, noise: float, slope: float, spread: float, quantile: float) -> float:

@@ -114,7 +114,7 @@ def _one_of(exchangeable: IntArray) -> IntArray:
 
 def rows_to_deal(contrast: Contrast) -> ToDeal:
     """All groups of a contrast in the levels where at least two occur."""
-    atoms = contrast.cells.atoms
+    atoms = contrast.cells.rounded
     refuse_clusters(contrast)
     place, level, group = atoms_of_contrast(contrast)
     refuse_weights(atoms.mass[place] / atoms.counts[place])

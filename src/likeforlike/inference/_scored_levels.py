@@ -303,7 +303,7 @@ def score_contrast(contrast: Contrast) -> ScoredLevels:
     if not contrast.support.any():
         raise InputError(_APART.format(list(contrast.groups)))
     refuse_clusters(contrast)
-    pool = pool_levels(contrast.cells.atoms, contrast.segments())
+    pool = pool_levels(contrast.cells.rounded, contrast.segments())
     refuse_weights(pool.weight)
     values, reach = unit_reach(pool.values)
     rows = pool.first + pool.second

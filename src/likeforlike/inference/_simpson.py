@@ -150,6 +150,15 @@ def _covariance(sample: Sample, measure: FloatArray) -> FloatArray:
         apart = np.stack([sums_by(cluster, part, n_clusters) for part in apart])
         times = np.ones(n_clusters)
     covariance: FloatArray = (apart * times) @ apart.T + levels @ levels.T
+    if sample.inside is not None:
+        # Rows around the means of their bins.
+        side = np.where(sample.cell % 2 == 1, 1.0, -1.0)
+        everybody = sums_by(sample.cell % 2, sample.mass, 2)[sample.cell % 2]
+        among_equals = signed_measure(measure)[sample.cell] * units.lever
+        slopes = np.stack([side / everybody, among_equals / sample.totals[sample.cell]])
+        covariance += (
+            slopes * np.where(together, 0.0, sample.counts * sample.inside[0])
+        ) @ slopes.T
     return covariance
 
 

@@ -27,6 +27,7 @@ import numpy as np
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._contrasts import Contrast
+from likeforlike.disparity._rounding import distance_bounds, inside_bins
 from likeforlike.errors import InputError
 from likeforlike.inference._cell_moments import (
     ALONE,
@@ -35,12 +36,11 @@ from likeforlike.inference._cell_moments import (
     cell_moments,
     standardised_cubes,
 )
-from likeforlike.transport._atoms import sums_by
+from likeforlike.transport._atoms import Atoms, sums_by
+from likeforlike.transport._pairs import pair_costs
 
 Number = TypeVar("Number", float, FloatArray)
 
-# Units that a cell needs to tell something of the tails of its scores.
-_TAILS = 8
 # A value outside {0, 1} that was seen less often may be the first of many others.
 _SEEN = 5
 
@@ -160,44 +160,51 @@ class Jackknife:
             return float(coefficients**2 @ self.variances)
         return float((self.by_cluster(coefficients) ** 2).sum())
 
-    @cached_property
+    @property
     def skewness(self) -> float:
         """Third moment of the scores around the means of cells, over the cube of their spread.
 
         All cells together: a few rows cannot tell, and scores mostly have one shape in both groups.
         0 for weighted rows and clusters, where the shape of the weights would be mistaken for it.
         """
+        return self._skewness[0]
+
+    @property
+    def skewness_doubt(self) -> float:
+        """How far the skewness may be off for what is not known inside bins."""
+        return self._skewness[1]
+
+    @cached_property
+    def _skewness(self) -> tuple[float, float]:
         units, n = self.units, self.units.numbers
         known = n > 2.0
         if units.unequal or not known.any():
-            return 0.0
+            return 0.0, 0.0
         parts = np.where(known, n * n, 0.0) / float(n[known].sum())
         second = float(parts @ self.variances)
         if not second > 0.0:
-            return 0.0
+            return 0.0, 0.0
         runs = self.sample.runs._replace(values=self.values)
-        cubes = standardised_cubes(runs, self.means, self.variances)
+        cubes, doubt = standardised_cubes(runs, self.means, self.variances), np.zeros(n.size)
+        if self.sample.inside is not None:
+            inside, doubt = self._cubes_inside()
+            cubes += inside
         # Cells of one or two rows are left out; theirs may be beyond all proportion to the others.
-        cubes *= np.sqrt(np.where(known, self.variances, 0.0) / second) ** 3
+        spread = np.sqrt(np.where(known, self.variances, 0.0) / second) ** 3
         unbiased = np.sqrt(n[known] * (n[known] - 1.0)) / (n[known] - 2.0)
-        return float((parts * n * cubes)[known] @ unbiased)
+        weight = (parts * n * spread)[known] * unbiased
+        return float(weight @ cubes[known]), float(weight @ doubt[known])
 
-    @cached_property
-    def tails(self) -> float:
-        """K: how much more variances of cells vary than those of normal scores, at least 1.
-
-        With residuals r the variance Σ r² varies by about Σ r⁴ / (Σ r²)² - 1/n of its square, which
-        is 2/n for normal scores; cells of some units are taken together.
-        """
-        units = self.units
-        known = (units.numbers >= _TAILS) & (self.variances > 0.0)
-        if not known.any():
-            return 1.0
-        scale = np.where(known, 1.0 / np.sqrt(np.where(known, self.variances, 1.0)), 0.0)
-        fourth = (self.residuals * scale[units.cell]) ** 4
-        rows = units.numbers[known]
-        seen = sums_by(units.cell, units.times * fourth, known.size)[known] - 1.0 / rows
-        return max(1.0, float(rows @ seen) / float(rows @ (2.0 / rows)))
+    def _cubes_inside(self) -> tuple[FloatArray, FloatArray]:
+        """What rows around the means of their bins add to the cubes, and how far that is known."""
+        sample = self.sample
+        assert sample.inside is not None
+        variance, third, doubt = sample.inside
+        unit = np.sqrt(sample.rows * np.maximum(sample.rows - 1.0, 1.0) * self.variances) ** 3
+        unit = np.where(unit > 0.0, unit, 1.0)
+        around = 3.0 * (self.values - self.means[sample.cell]) * variance + third
+        added = sums_by(sample.cell, sample.counts * around, unit.size)
+        return added / unit, sums_by(sample.cell, sample.counts * doubt, unit.size) / unit
 
     @cached_property
     def shrunk(self) -> FloatArray:
@@ -206,20 +213,19 @@ class Jackknife:
         A few rows may differ little by chance, and a single one does not show how much people
         differ; the other group of the level and the other levels know better. The variance u of a
         unit is drawn to that of both groups of its level, which is drawn to that of all levels.
-        What one of f degrees of freedom varies by is 2 K/f of its square, and levels that are not
+        What one of f degrees of freedom varies by is 2/f of its square, and levels that are not
         alike have τ more:
 
-            u' = m + τ / (τ + 2 K/f) (u - m),    τ = (Σ w (u/m - 1)² - Σ w 2 K/f)_+,    w: rows.
+            u' = m + τ / (τ + 2/f) (u - m),    τ = (Σ w (u/m - 1)² - Σ w 2/f)_+,    w: rows.
 
-        K is 1 for normal scores and more for long tails (`tails`). A level that is the only one
-        has no others to learn from.
+        A level that is the only one has no others to learn from.
 
         Reference: Morris (1983), *Parametric empirical Bayes inference*.
         """
         units = self.units
         if units.numbers.size == 2 and not units.single.any():
             return self.variances
-        freedom = np.where(units.single, 0.0, np.maximum(units.effective - 1.0, 0.0)) / self.tails
+        freedom = np.where(units.single, 0.0, np.maximum(units.effective - 1.0, 0.0))
         unit, rows = self.variances * units.effective, units.numbers
         of_level = freedom.reshape(-1, 2).sum(axis=1)
         both = (freedom * unit).reshape(-1, 2).sum(axis=1) / np.maximum(of_level, 1e-300)
@@ -272,6 +278,12 @@ class Sample:
     stretch : 1, or 2 for such scores.
     weighted : whether rows differ in weight.
     rates : whether scores are decisions; `values` then are 0 or 1.
+    inside : (3, m) floats, for rows that stand at the mean of a bin: their variance, and the middle
+        and the half of what their third moment may be; `None` if scores are exact, or nothing is
+        known.
+    width : of the bins that scores were rounded to; 0 if they are exact.
+    moved : (k, 2) floats, by how much W_1 of the rows may be below and above that of the atoms;
+        `None` if scores are exact.
     """
 
     values: FloatArray
@@ -286,6 +298,9 @@ class Sample:
     stretch: float
     weighted: bool
     rates: bool
+    inside: FloatArray | None = None
+    width: float = 0.0
+    moved: FloatArray | None = None
 
     @cached_property
     def cell(self) -> IntArray:
@@ -337,7 +352,32 @@ class Sample:
     @property
     def constant(self) -> bool:
         """Whether all scores are equal, and are not decisions."""
-        return not self.rates and bool(self.values.max() == self.values.min())
+        equal = bool(self.values.max() == self.values.min())
+        return not self.rates and equal and (self.inside is None or not self.inside.any())
+
+    @property
+    def blur(self) -> float:
+        """How far a difference of means may be off: a bin, unless it is known what is inside."""
+        return self.width if self.inside is None else 0.0
+
+    @property
+    def unsteady(self) -> float:
+        """What the upper end of a distance is moved by for figures of chance read off bins.
+
+        Noise and potentials are those of moved scores, and no bound is known for what that does to
+        the end. In 600 tables of 2 to 2,000 rows it was off by .1 of a bin at most, where chance
+        was not drawn too seldom to tell; an eighth is added.
+        """
+        return 0.125 * self.width
+
+    @cached_property
+    def variances_inside(self) -> FloatArray:
+        """What rows around the means of their bins add to the variance of a mean. Shape (2k,)."""
+        if self.inside is None:
+            return np.zeros(self.totals.size)
+        squares = sums_by(self.cell, self.counts * self.inside[0], self.totals.size)
+        added: FloatArray = squares / (self.rows * np.maximum(self.rows - 1.0, 1.0))
+        return added
 
     @cached_property
     def units(self) -> Units:
@@ -377,6 +417,9 @@ class Sample:
         runs = self.runs._replace(values=values)
         if self.cluster is None:
             means, variances, bias = cell_moments(runs, unequal=self.weighted)
+            if self.inside is not None:
+                # The slope of every function that is asked about is 1 or -1 inside bins.
+                variances = variances + self.variances_inside
             return Jackknife(self, values, means, variances, bias)
         units, n_cells = self.units, self.totals.size
         means = cell_means(runs)
@@ -440,6 +483,16 @@ def take_sample(contrast: Contrast) -> Sample:
     counts = cells.atoms.counts[atoms]
     mass, weighted = _scaled_mass(cells, atoms, counts)
     values, scale, stretch, rates = _scaled_values(cells.atoms.values[atoms], counts)
+    inside, moved = None, None
+    if cells.resolution > 0.0:
+        sums = None if cells.sums is None else cells.sums[atoms]
+        inside, moved = _rounding(
+            cells.atoms.values[atoms], mass, counts, offsets, sums, cells.resolution
+        )
+    if inside is not None:
+        rates = False
+        scale = scale if np.ptp(values) > 0.0 else cells.resolution
+        inside = inside / (scale * stretch) ** np.array([[2.0], [3.0], [3.0]])
     return Sample(
         values=values,
         mass=mass,
@@ -453,7 +506,35 @@ def take_sample(contrast: Contrast) -> Sample:
         stretch=stretch,
         weighted=weighted,
         rates=rates,
+        inside=inside,
+        width=0.0 if moved is None else cells.resolution / scale / stretch,
+        moved=None if moved is None else moved / scale / stretch,
     )
+
+
+def _rounding(
+    places: FloatArray,
+    mass: FloatArray,
+    counts: IntArray,
+    offsets: IntArray,
+    sums: IntArray | None,
+    resolution: float,
+) -> tuple[FloatArray | None, FloatArray | None]:
+    """`Sample.inside` and `moved` of scores that were rounded, in units of the score.
+
+    Neither, if all rows of every bin have one score: nothing was moved.
+    """
+    pairs = np.arange(offsets.size - 1).reshape(-1, 2)
+    if sums is None:
+        # Every score moved by at most half a bin, and so did every mean.
+        return None, np.full(pairs.shape, resolution)
+    variance, third, doubt, deviation = inside_bins(counts, sums, resolution)
+    if not deviation.any():
+        return None, None
+    bounds = distance_bounds(places, mass, counts, offsets, pairs, sums, resolution)
+    seen = pair_costs(Atoms(places, mass, counts, offsets), pairs[:, 0], pairs[:, 1], 1.0)
+    moved: FloatArray = np.abs(bounds - seen[:, None])
+    return np.stack([variance, third, doubt]), moved
 
 
 def _renumbered(cluster: IntArray) -> IntArray:

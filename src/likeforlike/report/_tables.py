@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
-from likeforlike._text import figure, null_words
+from likeforlike._text import date_words, figure, null_words
 from likeforlike.document._group_types import LostPart
 from likeforlike.document._types import AuditFigures, ContrastPart
 from likeforlike.report._format import (
@@ -99,7 +99,10 @@ def settings_rows(document: AuditFigures) -> list[tuple[str, str]]:
         ("Missing values", _missing(data["missing"])),
         *(("Rows left out", _lost(data["lost"])) for _ in data["lost"][:1]),
         *((("Read as missing", null_words(data["nulls"])),) if data["nulls"] else ()),
-        *((f"Edges of {name}", _edges(edges)) for name, edges in data["edges"].items()),
+        *(
+            (f"Edges of {name}", _edges(edges, dates=data["calendar"].get(name) == "day"))
+            for name, edges in data["edges"].items()
+        ),
         ("Engine", data["engine"]),
         ("Resolution of scores", number(resolution) if resolution else "exact"),
         ("Fingerprint of the data", made["fingerprint"]),
@@ -156,5 +159,5 @@ def _lost_name(part: LostPart) -> str:
     return shortened(f"{' × '.join(part['columns'])} unknown" if name is None else name, 60)
 
 
-def _edges(edges: list[float]) -> str:
-    return ", ".join(figure(edge, 12) for edge in edges)
+def _edges(edges: list[float], *, dates: bool) -> str:
+    return ", ".join(date_words(edges) if dates else [figure(edge, 12) for edge in edges])

@@ -1,7 +1,8 @@
 """Estimates from noisy counts: the signed gap, the distance, and what would have been observed.
 
 The statistics are those of `inference` (gap, root mean square of W_1, its bias and both ends of its
-interval), with the noise of the custodian beside that of sampling in every variance.
+interval), with the noise of the custodian beside that of sampling in every variance, and with what
+is not known inside the bins of scores at both ends (`NoisyPair.moved_inside`).
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def estimate(pair: NoisyPair, confidence: float, rng: np.random.Generator) -> Es
     value = float(measure @ scores.gaps)
     sampling, noise = (float(measure**2 @ part) for part in (scores.sampling, scores.noise))
     error = math.sqrt(sampling + noise)
-    reach = normal_quantile(0.5 + confidence / 2.0) * error
+    reach = normal_quantile(0.5 + confidence / 2.0) * error + pair.moved_inside[0]
     gap = Gap(value, (value - reach, value + reach), error, math.inf, "t", confidence)
     distance = _distance(pair, gap, rng)
     return Estimates(gap, distance, math.sqrt(sampling), math.sqrt(noise), observed(pair, rng))
@@ -69,13 +70,15 @@ def _distance(pair: NoisyPair, gap: Gap, rng: np.random.Generator) -> DistanceEs
     upper = largest_distance(known, quantile)
     # D is never below the signed gap.
     least = math.sqrt(max(gap.value**2 - gap.error**2, 0.0))
+    inside = pair.moved_inside[1]
     return DistanceEstimate(
         value=max(unbiased_distance(known), least),
-        interval=(lower, max(lower, upper)),
+        interval=(max(0.0, lower - inside), max(lower, upper) + inside),
         squared=known.total - known.noise,
         replicated=float(measure.sum()),
         reason=None,
         confidence=confidence,
+        rounding=inside,
     )
 
 

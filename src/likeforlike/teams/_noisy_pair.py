@@ -124,6 +124,25 @@ class NoisyPair:
         """W_1 of each level with all noise in it, (K,)."""
         return self.areas(self.own_heights)
 
+    @cached_property
+    def moved_inside(self) -> tuple[float, float]:
+        """What the rise or fall of shares inside bins changed: the gap, and the distance.
+
+        The distance by its root mean square over levels, since W_1 of each may have risen or
+        fallen. Both are 0 where every bin holds one score, as decisions do.
+        """
+        apart = self.shares[0] - self.shares[1]
+        flat = self.bins.flat(apart)
+        distances = self.areas(np.cumsum(flat, axis=-1)) - self.distances
+        gaps = (
+            self.bins.by_level(np.add.reduceat(-flat * self.bins.places, self.bins.begins))
+            - self.scores.gaps
+        )
+        return (
+            abs(float(self.measure @ gaps)),
+            float(np.sqrt(self.measure @ distances**2)),
+        )
+
     def means(self, of_bins: FloatArray) -> LevelMeans:
         """Gap of the mean of a function of the score (..., B), by level, with its variances."""
         level, many = self.bins.level, len(self.known.groups)

@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from likeforlike.disparity._columns import Codes, Column, encode_columns, numbers
+from likeforlike.disparity._float_noise import denoised, float_noise
 from likeforlike.errors import InputError
 from likeforlike.teams._files import texts
 from likeforlike.teams._noisy_counts import read_counts
@@ -112,6 +113,7 @@ def audit_plan(
     (True, 0.001)
     """
     values = numbers(scores, "scores")
+    values = denoised(values, changed) if (changed := float_noise(values)[0]) else values
     named = texts(ids, "ids")
     if len(named) != values.size:
         raise InputError(f"ids has {len(named)} row(s), but scores have {values.size}.")

@@ -10,6 +10,7 @@ import numpy as np
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._text import figure
 from likeforlike.auditing._audit import Audit
+from likeforlike.auditing._audit_table import without_lower_end
 from likeforlike.auditing._comparisons import Unexamined
 from likeforlike.auditing._contrast_audit import ContrastAudit, Distribution, LevelAudit
 from likeforlike.auditing._provenance import provenance
@@ -101,6 +102,10 @@ def examine_pairs(
         _examined(plan, release, pair, said, test, float(p_value), permutations)
         for (pair, said, test), p_value in zip(found, adjusted, strict=True)
     ]
+    examined = [
+        contrast if p_value <= 1.0 - confidence else without_lower_end(contrast)
+        for contrast, p_value in zip(examined, adjusted.tolist(), strict=True)
+    ]
     errors = {
         contrast.groups: (said.sampling, said.noise)
         for contrast, (_, said, _) in zip(examined, found, strict=True)
@@ -134,7 +139,9 @@ def _noise_words(release: Release, said: Estimates) -> str:
         f"The custodian added noise to every count (epsilon = {release.epsilon:g}, discrete "
         f"Laplace of scale {release.noise['scale']}{rows}). It is in every interval and p-value: "
         f"the gap has the standard error {figure(said.gap.error)}, of which sampling alone would "
-        f"be {figure(said.sampling)}. Rows of groups are noisy, too."
+        f"be {figure(said.sampling)}. Rows of groups are noisy, too. Groups are counted in bins of "
+        f"scores; intervals allow {figure(said.distance.rounding)} for where in their bins they "
+        "lie."
     )
 
 

@@ -4,7 +4,8 @@ Bins are quantiles of the level, about a hundred rows each, so that noise of one
 in every bin and bins are fine where scores are dense; equal scores share a bin. Every bin has a few
 *parts* of equal size. Inside a bin the share of a group is taken to rise or fall as it does between
 the bins on both sides: were it constant, a group that is shifted would seem to be shifted less. All
-of this is linear in the counts, so noise goes through it by known coefficients.
+of this is linear in the counts, so noise goes through it by known coefficients. What groups do
+inside bins is not known all the same: intervals allow for as much as the rise or fall moved them.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class ScoreBins:
         return steps
 
     @cached_property
-    def _begins(self) -> IntArray:
+    def begins(self) -> IntArray:
         """First part of each bin, (B,)."""
         return np.flatnonzero(np.diff(self.bin, prepend=-1))
 
@@ -65,7 +66,7 @@ class ScoreBins:
     def _across(self) -> FloatArray:
         """How far from the middle of its bin each part is, times its share, (J,)."""
         reached = np.cumsum(self.share)
-        before = (reached - self.share)[self._begins][self.bin]
+        before = (reached - self.share)[self.begins][self.bin]
         across: FloatArray = self.share * (reached - 0.5 * self.share - before - 0.5)
         return across
 
@@ -96,14 +97,19 @@ class ScoreBins:
         )
         return parts
 
+    def flat(self, of_bins: FloatArray) -> FloatArray:
+        """The same if the share of a group were constant inside bins."""
+        parts: FloatArray = of_bins[..., self.bin] * self.share
+        return parts
+
     def gathered(self, of_parts: FloatArray) -> FloatArray:
         """What a function of parts (..., J) is worth for a unit in each bin (..., B).
 
         The transpose of `spread`: Σ_j h_j spread(x)_j = Σ_b gathered(h)_b x_b.
         """
         below, above = self._beside
-        worth = np.add.reduceat(of_parts * self.share, self._begins, axis=-1)
-        tilt = np.add.reduceat(of_parts * self._across, self._begins, axis=-1) * self._per_row
+        worth = np.add.reduceat(of_parts * self.share, self.begins, axis=-1)
+        tilt = np.add.reduceat(of_parts * self._across, self.begins, axis=-1) * self._per_row
         by_bin = worth.T.copy()
         np.add.at(by_bin, above, (tilt / self.rows[above]).T)
         np.add.at(by_bin, below, (-tilt / self.rows[below]).T)

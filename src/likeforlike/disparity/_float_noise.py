@@ -1,0 +1,141 @@
+"""Scores that differ by the last digits of a computation, and are equal for all that they say.
+
+A score of 1 that one group has as 1 - 1e-12 breaks every tie between the groups: ranks tell them
+apart, and decisions are no decisions any more. Values a < b are taken as equal if
+
+    b - a <= 1e-9 min(reach, max(|a|, |b|, q)),
+
+with the reach of all scores and q the .95 quantile of |score|, so that neither a far outlier nor a
+large constant makes noise of what is none. Scores of groups that were held in single precision are
+equal to those of other groups that become the same in it.
+
+Values that are nearly equal by chance, in many rows of a continuous score, are left alone: noise is
+what parts rows that would be tied, so one of the values must occur twice, or five rows lie
+together. Nothing is cut at a grid; a cluster of values becomes the one of them (or their rounding
+to nine digits) that is written with the fewest digits, and of those the most frequent.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from likeforlike._arrays import BoolArray, FloatArray, IntArray
+from likeforlike.disparity._cells import Cells
+
+NOISE = 1e-9
+"""Differences below this share of the reach are noise."""
+
+SINGLE = 2.0**-24
+"""Relative precision of numbers in single precision."""
+
+# So many rows that lie together without being equal are no chance.
+_ROWS = 5
+
+
+def without_float_noise(cells: Cells) -> tuple[Cells, dict[float, float], float]:
+    """Cells in which scores that differ by noise are equal.
+
+    Returns
+    -------
+    cells : these very cells if there is no such score, or if scores were rounded to bins.
+    changed : {score: what it became}.
+    within : the share of the reach, or of the score, that was taken for noise.
+    """
+    if cells.resolution > 0.0:
+        return cells, {}, NOISE
+    atoms = cells.atoms
+    group = np.tile(np.arange(len(cells.groups)), len(cells.levels))
+    changed, within = float_noise(
+        atoms.values, atoms.counts, np.repeat(group, np.diff(atoms.offsets))
+    )
+    if not changed:
+        return cells, {}, within
+    values = denoised(atoms.values, changed)
+    return cells.with_scores(values), changed, within
+
+
+def denoised(values: FloatArray, changed: dict[float, float]) -> FloatArray:
+    """Scores (n,) in the place of which others were taken."""
+    old = np.array(sorted(changed))
+    place = np.minimum(np.searchsorted(old, values), old.size - 1)
+    new = np.array([changed[value] for value in old.tolist()])
+    found: FloatArray = np.where(old[place] == values, new[place], values)
+    return found
+
+
+def float_noise(
+    values: FloatArray, counts: IntArray | None = None, group: IntArray | None = None
+) -> tuple[dict[float, float], float]:
+    """{score: the one that it is taken for}, and up to which difference. Arrays have shape (m,)."""
+    ordered, rows = np.sort(values), np.ones(values.size, np.int64) if counts is None else counts
+    with np.errstate(over="ignore"):
+        reach, usual = float(ordered[-1] - ordered[0]), _usual_size(values, rows)
+
+    def noise(value: FloatArray) -> FloatArray:
+        found: FloatArray = NOISE * np.minimum(reach, np.maximum(np.abs(value), usual))
+        return found
+
+    if group is not None and (single := _in_single_precision(values, group)) is not None:
+        alike = values.astype(np.float32).astype(np.float64)
+        there = np.isin(alike, values[single])
+        changed = _changed(values[there], alike[there], rows[there], noise(alike[there]))
+        old, new = np.array(list(changed)), np.array(list(changed.values()))
+        if (np.abs(old - new) > noise(old)).any():
+            return changed, SINGLE
+    apart = np.diff(ordered)
+    near = (apart > 0.0) & (apart <= noise(ordered[1:]))
+    if not near.any():
+        return {}, NOISE
+    there = np.isin(values, np.concatenate([ordered[:-1][near], ordered[1:][near]]))
+    distinct, of = np.unique(values[there], return_inverse=True)
+    begins = np.diff(distinct, prepend=-np.inf) > noise(distinct)
+    first = distinct[begins]
+    cluster = np.cumsum(begins) - 1
+    # A chain that is longer than noise is none.
+    extent = np.maximum.reduceat(distinct, np.flatnonzero(begins)) - first
+    key = np.where((extent <= noise(first))[cluster], first[cluster], distinct)[of]
+    return _changed(values[there], key, rows[there], noise(key)), NOISE
+
+
+def _usual_size(values: FloatArray, rows: IntArray) -> float:
+    """The .95 quantile of |score| over rows."""
+    size = np.abs(values)
+    if int(rows.max()) == 1:
+        place = int(0.95 * (size.size - 1))
+        return float(np.partition(size, place)[place])
+    order = np.argsort(size)
+    reached = np.cumsum(rows[order])
+    return float(size[order][np.searchsorted(reached, 0.95 * reached[-1])])
+
+
+def _in_single_precision(values: FloatArray, group: IntArray) -> BoolArray | None:
+    """Which values are of groups in single precision; `None` unless others are in double. (m,)."""
+    with np.errstate(over="ignore"):
+        exact = values.astype(np.float32) == values
+    if exact.all():
+        return None
+    single: BoolArray = (np.bincount(group, ~exact) == 0)[group]
+    return single if single.any() else None
+
+
+def _changed(
+    values: FloatArray, key: FloatArray, rows: IntArray, noise: FloatArray
+) -> dict[float, float]:
+    """{value: what its cluster becomes}, for clusters (by key) of rows that would be tied."""
+    clusters: dict[float, dict[float, int]] = {}
+    within = dict(zip(key.tolist(), noise.tolist(), strict=True))
+    for value, of, count in zip(values.tolist(), key.tolist(), rows.tolist(), strict=True):
+        held = clusters.setdefault(of, {})
+        held[value] = held.get(value, 0) + count
+    changed: dict[float, float] = {}
+    for of, held in clusters.items():
+        if len(held) == 1 or (max(held.values()) == 1 and len(held) < _ROWS):
+            continue
+        common = max(held, key=lambda value: held[value])
+        rounded = round(common, -math.floor(math.log10(within[of])))
+        candidates = [*held, *([rounded] if abs(rounded - common) <= within[of] else [])]
+        target = min(candidates, key=lambda value: (len(repr(value)), -held.get(value, 0)))
+        changed |= {value: target for value in held if value != target}
+    return changed

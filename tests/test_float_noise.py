@@ -1,0 +1,128 @@
+"""Scores that differ by noise of a computation are equal, and nothing else is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pytest
+
+import likeforlike as lfl
+from likeforlike import Cells
+from likeforlike.auditing import summarise
+from likeforlike.disparity._float_noise import float_noise, without_float_noise
+
+NAMED: dict[str, Any] = {"score": "s", "sensitive": "a", "legitimate": "l"}
+RANDOM = np.random.default_rng(1)
+SIZE = 2000
+GROUP, LEVEL = RANDOM.integers(0, 2, SIZE), RANDOM.integers(0, 4, SIZE)
+DECISIONS = (RANDOM.random(SIZE) < 0.4).astype(np.float64)
+RATINGS = np.asarray(RANDOM.integers(0, 101, SIZE) / 100, np.float64)
+SECOND = GROUP == 1
+
+
+def table(score: npt.NDArray[np.float64]) -> pl.DataFrame:
+    return pl.DataFrame({"s": score, "a": GROUP, "l": LEVEL})
+
+
+NOISY: dict[str, npt.NDArray[np.float64]] = {
+    "factor": np.where(SECOND, DECISIONS * (1 - 1e-12), DECISIONS),
+    "each": DECISIONS + 1e-12 * RANDOM.normal(size=SIZE),
+    "sum": np.where(SECOND, DECISIONS + 0.1 + 0.2 - 0.3, DECISIONS),
+}
+
+
+@pytest.mark.parametrize("resolution", [None, 0.1])
+@pytest.mark.parametrize("name", NOISY)
+def test_decisions_with_noise_are_decisions(name: str, resolution: float | None) -> None:
+    exact = lfl.audit(table(DECISIONS), **NAMED, permutations=199)
+    noisy = lfl.audit(table(NOISY[name]), **NAMED, resolution=resolution, permutations=199)
+    assert noisy.p_value == exact.p_value
+    assert noisy.p_value is not None
+    assert noisy.p_value > 0.05
+    assert noisy.contrasts[0].gap.method == "rates"
+    assert noisy.interval == pytest.approx(exact.interval, abs=1e-9)
+    if resolution is None:
+        assert set(noisy.table.cells.atoms.values) == {0.0, 1.0}
+
+
+def test_snapping_is_reported() -> None:
+    found = lfl.audit(table(NOISY["factor"]), **NAMED, permutations=99)
+    data = found.to_dict()["data"]
+    assert (data["snapped"], data["snapped_within"]) == (1, 1e-9)
+    told = "Scores that differ by less than 1e-09 of their range were taken as equal (1 value)."
+    assert told in found.finding["cautions"]
+    plain = lfl.audit(table(DECISIONS), **NAMED, permutations=99).to_dict()["data"]
+    assert (plain["snapped"], plain["snapped_within"]) == (0, 0.0)
+
+
+def test_single_precision_of_one_group_breaks_no_ties() -> None:
+    single = np.where(SECOND, RATINGS.astype(np.float32).astype(np.float64), RATINGS)
+    exact = lfl.audit(table(RATINGS), **NAMED, permutations=199)
+    mixed = lfl.audit(table(single), **NAMED, permutations=199)
+    assert mixed.p_value == exact.p_value
+    assert mixed.table.cells.fingerprint == exact.table.cells.fingerprint
+    assert mixed.table.snapped_within == 2.0**-24
+
+
+def test_summaries_and_smooth_audits_snap_as_well() -> None:
+    halves = [summarise(table(NOISY["factor"])[k::2], **NAMED, part=str(k)) for k in range(2)]
+    merged = halves[0].merge(halves[1]).audit(permutations=199)
+    assert merged.p_value == lfl.audit(table(DECISIONS), **NAMED, permutations=199).p_value
+    number = RANDOM.normal(size=SIZE)
+    audits = [
+        lfl.audit(
+            table(score).with_columns(z=number),
+            score="s",
+            sensitive="a",
+            smooth="z",
+            permutations=99,
+        )
+        for score in (DECISIONS, NOISY["factor"])
+    ]
+    assert audits[0].p_value == audits[1].p_value
+    assert audits[1].table.snapped == 1
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        RANDOM.normal(size=200_000),
+        np.append(np.repeat(np.arange(100) / 100, 5), 1e12),
+        np.append(RANDOM.random(500), 1e10),
+        np.repeat(np.round(np.exp(RANDOM.normal(10, 1, 500)), 2), 3),
+        np.repeat(1e6 + np.arange(50) / 1e3, 4),
+        np.zeros(10),
+    ],
+)
+def test_other_scores_stay_as_they_are(scores: npt.NDArray[np.float64]) -> None:
+    assert float_noise(scores)[0] == {}
+    cells = Cells.from_rows(scores, np.arange(scores.size) % 2)
+    assert without_float_noise(cells)[0] is cells
+
+
+def test_cluster_is_not_cut_by_a_grid() -> None:
+    values = np.repeat([0.5 - 1e-10, 0.5, 0.5 + 1e-10, 1.0], 3)
+    changed, _ = float_noise(values)
+    assert changed == {0.5 - 1e-10: 0.5, 0.5 + 1e-10: 0.5}
+    # A chain of neighbours that is longer than noise is left alone.
+    chain = np.append(np.repeat(np.arange(100) * 5e-10, 2), 1.0)
+    assert float_noise(chain)[0] == {}
+
+
+def test_weights_and_clusters_are_kept() -> None:
+    weight = np.ones(SIZE) + RANDOM.random(SIZE)
+    cells = Cells.from_rows(NOISY["factor"], GROUP, LEVEL, sample_weight=weight)
+    found, changed, _ = without_float_noise(cells)
+    exact = Cells.from_rows(DECISIONS, GROUP, LEVEL, sample_weight=weight)
+    assert changed == {1 - 1e-12: 1.0}
+    assert found.fingerprint == exact.fingerprint
+    clusters = np.arange(SIZE) // 2
+    held = Cells.from_rows(NOISY["factor"], GROUP, LEVEL, cluster=clusters)
+    again = Cells.from_rows(DECISIONS, GROUP, LEVEL, cluster=clusters)
+    snapped = without_float_noise(held)[0]
+    assert snapped.cluster is not None
+    assert again.cluster is not None
+    assert np.array_equal(snapped.cluster, again.cluster)
