@@ -121,16 +121,21 @@ def bin_names(edges: tuple[float, ...]) -> list[str]:
     """What to call each bin, with as many digits as it takes to tell its edges apart."""
     if not edges:
         return ["(any)"]
-    written = next(
+    written = number_names(edges)
+    inner = (f"above {low} up to {high}" for low, high in pairwise(written))
+    return [f"up to {written[0]}", *inner, f"above {written[-1]}"]
+
+
+def number_names(values: tuple[float, ...]) -> list[str]:
+    """Different numbers with as many digits as it takes to tell them apart."""
+    return next(
         (
             names
             for digits in range(6, 18)
-            if len(set(names := _written(edges, digits))) == len(edges)
+            if len(set(names := _written(values, digits))) == len(values)
         ),
-        [repr(edge) for edge in edges],
+        [repr(value) for value in values],
     )
-    inner = (f"above {low} up to {high}" for low, high in pairwise(written))
-    return [f"up to {written[0]}", *inner, f"above {written[-1]}"]
 
 
 def _written(edges: tuple[float, ...], digits: int) -> list[str]:

@@ -319,6 +319,9 @@ def _smooth(smooth: Smooth) -> SmoothPart:
     return {
         "columns": list(smooth.columns),
         "method": smooth.method,
+        "units": smooth.units,
+        "mixing": smooth.mixing,
+        "shared": smooth.shared,
         "bandwidth": smooth.bandwidth,
         "coordinate": smooth.coordinate,
         "bins": BINS,

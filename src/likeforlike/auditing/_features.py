@@ -17,6 +17,8 @@ from likeforlike.smoothing._cross_fitting import FOLDS, cross_fit
 from likeforlike.smoothing._features import features
 
 _FEW_ROWS = 100
+# Share of the variation of the group among rows with the same features.
+_MIXED = 0.75
 
 
 def propensity_scores(lines: Lines, scores: FloatArray, seed: int) -> tuple[FloatArray, FloatArray]:
@@ -38,13 +40,38 @@ def propensity_scores(lines: Lines, scores: FloatArray, seed: int) -> tuple[Floa
 
 
 def _folds(lines: Lines, scores: FloatArray, seed: int) -> IntArray:
-    """A fold for every row, whatever order rows come in; rows of a cluster stay together."""
+    """A fold for every row, whatever order rows come in; rows of a cluster stay together.
+
+    So do rows with the same features, unless groups mix among these: a place that is of one group
+    would get five predictions, and look as if it were five.
+    """
     rng = np.random.default_rng(seed)
+    keys = [lines.category, *lines.numbers.T]
+    order = np.lexsort(keys)
+    new = np.any([np.diff(key[order], prepend=key[order[0]]) != 0 for key in keys], axis=0)
+    same = np.empty(order.size, np.int64)
+    same[order] = np.cumsum(new)
     if lines.cluster is not None:
-        return rng.permutation(len(lines.cluster.labels))[lines.cluster.codes] % FOLDS
-    keys = [lines.group.codes, scores, lines.category, *lines.numbers.T]
+        codes, size = lines.cluster.codes, len(lines.cluster.labels)
+        first = np.zeros(size, np.int64)
+        first[codes] = same
+        if (first[codes] != same).any() or _mixed(lines.group.codes, same):
+            return rng.permutation(size)[codes] % FOLDS
+        return (rng.permutation(int(same.max()) + 1) % FOLDS)[same]
+    if not _mixed(lines.group.codes, same):
+        return (rng.permutation(int(same.max()) + 1) % FOLDS)[same]
+    keys = [lines.group.codes, scores, *keys]
     if lines.weight is not None:
         keys.insert(0, lines.weight)
     fold = np.empty(scores.size, np.int64)
     fold[np.lexsort(keys)] = rng.permutation(scores.size) % FOLDS
     return fold
+
+
+def _mixed(group: IntArray, same: IntArray) -> bool:
+    """Whether most of the variation of two groups lies among rows with the same features."""
+    rows = np.bincount(same)
+    share = np.bincount(same, group) / rows
+    overall = float(group.mean())
+    inside = float(rows @ (share * (1.0 - share)))
+    return inside >= _MIXED * group.size * overall * (1.0 - overall)

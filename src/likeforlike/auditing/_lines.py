@@ -12,7 +12,7 @@ from operator import index
 import numpy as np
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
-from likeforlike.auditing._bins import bin_names, roundest
+from likeforlike.auditing._bins import bin_names, number_names, roundest
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes
 from likeforlike.errors import InputError
@@ -138,8 +138,16 @@ class Lines:
         )
 
 
-def levels_along(lines: Lines, along: Windows, name: str) -> Codes:
-    """The windows of every line as levels, called by their category and the numbers they hold."""
+def levels_along(
+    along: Windows, name: str, categories: Sequence[str], *, one_by_one: BoolArray | None = None
+) -> Codes:
+    """The windows of every line as levels, called by their category and the numbers they hold.
+
+    Parameters
+    ----------
+    categories : what to call each segment in front of people; empty text if there is one.
+    one_by_one : (S,) segments in which each window is a number; `None` means none.
+    """
     inner = np.diff(along.segment) == 0
     edges = [
         roundest(high, low, (high + low) / 2.0)
@@ -150,9 +158,11 @@ def levels_along(lines: Lines, along: Windows, name: str) -> Codes:
     for segment, held in enumerate(np.bincount(along.segment).tolist()):
         own = tuple(edges[used : used + held - 1])
         used += held - 1
-        called = lines.category_names[segment]
-        before = f"{called}, " if called else ""
-        names += [f"{before}{name} {words}" for words in bin_names(own)]
+        before = f"{categories[segment]}, " if categories[segment] else ""
+        called = bin_names(own)
+        if one_by_one is not None and one_by_one[segment]:
+            called = number_names(tuple(along.low[along.segment == segment].tolist()))
+        names += [f"{before}{name} {words}" for words in called]
     return Codes(along.of_line, tuple(names))
 
 
@@ -162,7 +172,7 @@ def raw_cells(lines: Lines) -> Cells:
         return lines.cells(Codes(np.zeros(lines.scores.size, np.int64), ("all",)), lines.scores)
     cells = lines.fine_cells(lines.numbers[:, 0], lines.category)
     along = windows(cells, lines.numbers[:, 0], lines.windows)
-    return lines.cells(levels_along(lines, along, lines.columns[0]), lines.scores)
+    return lines.cells(levels_along(along, lines.columns[0], lines.category_names), lines.scores)
 
 
 def check_smooth(

@@ -35,19 +35,40 @@ def smooth_sentences(
             f"people like each person, in {windows:,} windows of it; scores enter without what "
             f"{listed(document['roles']['legitimate'])} explain."
         )
-    return [how, _bins(contrast, smooth), *_companion(smooth)]
+    return [how, *_units(document, smooth), *_bins(contrast, smooth), *_companion(smooth)]
 
 
-def _bins(contrast: ContrastPart, smooth: SmoothPart) -> str:
+def _units(document: AuditFigures, smooth: SmoothPart) -> list[str]:
+    """What was compared, where rows with nearly the same number are of one group."""
+    along = listed(smooth["columns"])
+    if smooth["units"] == "rows":
+        return []
+    if smooth["units"] == "numbers":
+        return [f"Rows with exactly the same {along} were compared, each {along} by itself."]
+    share = smooth["shared"]
+    alone = f"Nobody has exactly the {along} of somebody of the other group (0% of rows)."
+    some = f"Only {share:.0%} of the rows have exactly the {along} of a row of the other group."
+    one = f"with the same {along}" if document["roles"]["cluster"] is None else "of one cluster"
+    told = (
+        f"{some if share > 0.0 else alone} Rows with nearly equal {along} were compared; rows "
+        f"{one} count as one."
+    )
+    return [told]
+
+
+def _bins(contrast: ContrastPart, smooth: SmoothPart) -> list[str]:
+    """What bins would have shown, unless the gap of bins is that of places, not of widths."""
+    if smooth["units"] != "rows":
+        return []
     gap = contrast["gap"]["value"]
     binned = gap + smooth["gap_confounding"]
     told = f"{smooth['bins']} bins would have shown a gap of {figure(binned)}"
     told += f" instead of {figure(gap)}"
     distance = contrast["estimate"]
     if smooth["confounding"] is None or distance is None or distance["value"] is None:
-        return f"{told}."
+        return [f"{told}."]
     far = distance["value"] + smooth["confounding"]
-    return f"{told}, and a distance of {figure(far)} instead of {figure(distance['value'])}."
+    return [f"{told}, and a distance of {figure(far)} instead of {figure(distance['value'])}."]
 
 
 def _companion(smooth: SmoothPart) -> list[str]:
@@ -66,7 +87,8 @@ def smooth_cautions(document: AuditFigures, contrast: ContrastPart) -> list[str]
     if smooth is None:
         return []
     columns, rows = listed(smooth["columns"]), sum(contrast["rows"])
-    equal_in, lacking = listed(document["roles"]["legitimate"]), len(contrast["excluded"])
+    equal_in = listed(document["roles"]["legitimate"])
+    lacking = len(smooth["windows"]) - len(contrast["levels"])
     places = listed([figure(jump, 4) for jump in smooth["jumps"][:_SHOWN_JUMPS]] or [""])
     said = {
         f"The mean score or the share of a group seems to jump along {columns}, near {places}. "

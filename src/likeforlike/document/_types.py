@@ -454,6 +454,11 @@ class SmoothPart(TypedDict):
     columns : the numbers.
     method : carry along one number, or propensity along the estimated chance of belonging to the
         second group; the disparity is then a lower bound.
+    units : what was compared: rows; numbers, each a level of its own; or units, rows with the same
+        number as one, compared with those of nearly equal numbers.
+    mixing : how often neighbours along the number are of different groups, compared with random
+        order.
+    shared : share of the rows that have exactly the number of a row of the other group.
     bandwidth : how far the mean score was smoothed, as a part of the whole scale.
     coordinate : along what it was smoothed.
     bins : into how many bins the number would usually have been cut.
@@ -467,6 +472,9 @@ class SmoothPart(TypedDict):
 
     columns: Annotated[list[str], Limits(1)]
     method: Literal["carry", "propensity"]
+    units: Literal["rows", "numbers", "units"]
+    mixing: Amount
+    shared: Amount
     bandwidth: Amount
     coordinate: Literal["none", "rank", "number"]
     bins: Count

@@ -32,12 +32,10 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.disparity._columns import Codes
 from likeforlike.disparity._numbered_levels import numbered_levels
 from likeforlike.postprocess._along_number import AlongNumber, WindowSize
-from likeforlike.smoothing._carried import carry, uniforms
 from likeforlike.smoothing._carry import ScaleCarry
+from likeforlike.smoothing._comparison import compare_along
 from likeforlike.smoothing._fine_cells import Place, fine_cells
 from likeforlike.smoothing._propensity import chance_at, propensity_curve
-from likeforlike.smoothing._refined import refine
-from likeforlike.smoothing._windows import windows
 
 _WHO = "smooth=True"
 # Decisions and ratings are dealt to windows by lot; always the same one.
@@ -155,21 +153,14 @@ class Equals(NamedTuple):
         key = levels.category[level.codes] * (int(fold.max()) + 1) + fold
         return cls(levels.numbers[level.codes], np.unique(key, return_inverse=True)[1])
 
-    def windows(self) -> Codes:
-        """The window of every row."""
-        found = windows(fine_cells(self.numbers, self.segment), self.numbers)
-        return Codes(found.of_line, tuple(range(found.centre.size)))
-
     def compared(
         self, scores: FloatArray, group: IntArray, mass: FloatArray
     ) -> tuple[FloatArray, Codes]:
         """Scores (n,) carried to the centres of their windows, as an estimate needs them."""
         cells = fine_cells(self.numbers, self.segment, mass=mass)
-        found = windows(cells, self.numbers)
-        lot = uniforms(cells, scores, group, _LOT)
-        fitted, _ = carry(cells, found, scores, lot)
-        refined = refine(cells, found, scores, group, fitted, lot)
-        return refined.values, Codes(found.of_line, tuple(range(found.centre.size)))
+        found = compare_along(cells, self.numbers, scores, group, cut=False, seed=_LOT)
+        level, alone = found.levels()
+        return found.refined().values, Codes(level, tuple(range(found.speaks.size + len(alone))))
 
 
 class NumberRows(NamedTuple):

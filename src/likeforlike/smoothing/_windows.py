@@ -10,7 +10,7 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.smoothing._fine_cells import FineCells, sums
 from likeforlike.transport._compiled import compiled
 
-_FEWEST, _ROWS_OF_WINDOW = 4, 20
+_FEWEST, _ROWS_OF_WINDOW, _UNITS_OF_WINDOW = 4, 20, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,19 @@ class Windows:
 
 
 def window_counts(cells: FineCells, wanted: int | IntArray | None = None) -> IntArray:
-    """How many windows each segment gets: max(4, n^(1/3)), with 20 rows in each, or as asked."""
-    held = np.bincount(cells.segment, cells.rows)
-    if wanted is not None:
-        return np.minimum(wanted, np.diff(cells.offsets))
-    usual = np.maximum(_FEWEST, np.round(held ** (1.0 / 3.0)))
-    most = np.maximum(1.0, held // _ROWS_OF_WINDOW)
-    return np.minimum(np.minimum(usual, most).astype(np.int64), np.diff(cells.offsets))
+    """How many windows each segment gets, (S,); 0 says that every cell is one.
+
+    max(4, n^(1/3)) with 20 rows in each, or as asked; with clusters 10 units in each.
+    """
+    held, most = sums(cells.segment, cells.rows), np.diff(cells.offsets)
+    if wanted is None:
+        usual = np.maximum(_FEWEST, np.round(held ** (1.0 / 3.0)))
+        counts = np.minimum(usual, np.maximum(1.0, held // _ROWS_OF_WINDOW))
+        if cells.cluster is not None:
+            counts = np.minimum(counts, np.maximum(1.0, cells.units // _UNITS_OF_WINDOW))
+    else:
+        counts = np.broadcast_to(np.asarray(wanted, np.float64), held.shape)
+    return np.where(cells.still, 0, np.minimum(counts.astype(np.int64), most))
 
 
 def windows(cells: FineCells, numbers: FloatArray, wanted: int | IntArray | None = None) -> Windows:
@@ -55,9 +61,7 @@ def windows(cells: FineCells, numbers: FloatArray, wanted: int | IntArray | None
         max(4, n^(1/3)).
     """
     of_segment = cells.of_segment
-    of_cell = np.empty(of_segment.size, np.int64)
-    rows = sums(cells.cell, cells.rows)
-    _gather(rows, cells.offsets, window_counts(cells, wanted), of_cell)
+    of_cell = windows_of_cells(cells, window_counts(cells, wanted))
     of_line = of_cell[cells.cell]
     held = np.bincount(of_line, cells.rows)
     segment = of_segment[np.searchsorted(of_cell, np.arange(held.size))]
@@ -66,6 +70,13 @@ def windows(cells: FineCells, numbers: FloatArray, wanted: int | IntArray | None
     np.minimum.at(low, of_line, numbers)
     np.maximum.at(high, of_line, numbers)
     return Windows(of_line, of_cell, segment, centre, low, high, number_at(cells, segment, centre))
+
+
+def windows_of_cells(cells: FineCells, counts: IntArray) -> IntArray:
+    """The window of every cell, (m,), with so many windows in each segment (`window_counts`)."""
+    of_cell = np.empty(cells.total.size, np.int64)
+    _gather(sums(cells.cell, cells.rows), cells.offsets, counts, of_cell)
+    return of_cell
 
 
 def number_at(cells: FineCells, segment: IntArray, position: FloatArray) -> FloatArray:
@@ -86,6 +97,11 @@ def _gather(rows: FloatArray, offsets: IntArray, counts: IntArray, of_cell: IntA
     window = 0
     for s in range(offsets.size - 1):
         first, last = offsets[s], offsets[s + 1] - 1
+        if counts[s] == 0:
+            for i in range(first, last + 1):
+                of_cell[i] = window
+                window += 1
+            continue
         share = 0.0
         for i in range(first, last + 1):
             share += rows[i] / counts[s]
