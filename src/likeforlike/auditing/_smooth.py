@@ -17,7 +17,7 @@ from likeforlike.auditing._comparisons import Unexamined
 from likeforlike.auditing._features import propensity_scores
 from likeforlike.auditing._lines import Lines, levels_along
 from likeforlike.disparity._cells import Cells
-from likeforlike.disparity._columns import Codes
+from likeforlike.disparity._columns import Codes, unnamed
 from likeforlike.disparity._contrasts import Contrast, contrasts
 from likeforlike.errors import InputError
 from likeforlike.smoothing._carried import Carried
@@ -164,11 +164,9 @@ class Along:
     @property
     def unit_lines(self) -> Lines:
         """The lines with the clusters that they are compared by."""
-        cluster = self.compared.cells.cluster
-        if cluster is None or self.compared.overlap.unit.tolist().count("units") == 0:
+        if not (self.compared.overlap.unit == "units").any():
             return self.lines
-        labels = tuple(range(int(cluster.max()) + 1))
-        return replace(self.lines, cluster=Codes(cluster, labels))
+        return replace(self.lines, cluster=unnamed(self.compared.cells.cluster))
 
     def chance(self) -> FloatArray:
         """The smoothed chance of belonging to the second group, (n,)."""

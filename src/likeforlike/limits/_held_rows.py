@@ -10,7 +10,7 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray
 from likeforlike.disparity._cells import Cells
-from likeforlike.disparity._columns import Codes
+from likeforlike.disparity._columns import Codes, unnamed
 from likeforlike.disparity._contrasts import contrasts
 from likeforlike.disparity._measures import level_weights
 from likeforlike.disparity._numbered_levels import numbered_levels
@@ -119,13 +119,9 @@ def _smooth_cells(scores: FloatArray, layout: Layout) -> Iterator[Cells]:
         compared = compare_along(fine, numbers, column, group.codes, seed=_LOT)
         level, alone = compared.levels()
         window = Codes(level, tuple(range(compared.speaks.size + len(alone))))
-        unit = compared.cells.cluster
+        refined = compared.refined().values
         yield Cells.from_codes(
-            window,
-            group,
-            compared.refined().values,
-            sample_weight=weight,
-            cluster=None if unit is None else Codes(unit, tuple(range(int(unit.max()) + 1))),
+            window, group, refined, sample_weight=weight, cluster=unnamed(compared.cells.cluster)
         )
 
 

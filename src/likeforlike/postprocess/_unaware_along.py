@@ -29,13 +29,15 @@ from typing import NamedTuple
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.disparity._columns import Codes
+from likeforlike.disparity._columns import Codes, unnamed
 from likeforlike.disparity._numbered_levels import numbered_levels
 from likeforlike.postprocess._along_number import AlongNumber, WindowSize
 from likeforlike.smoothing._carry import ScaleCarry
 from likeforlike.smoothing._comparison import compare_along
 from likeforlike.smoothing._fine_cells import Place, fine_cells
+from likeforlike.smoothing._overlap import find_overlap
 from likeforlike.smoothing._propensity import chance_at, propensity_curve
+from likeforlike.smoothing._windows import windows
 
 _WHO = "smooth=True"
 # Decisions and ratings are dealt to windows by lot; always the same one.
@@ -153,14 +155,26 @@ class Equals(NamedTuple):
         key = levels.category[level.codes] * (int(fold.max()) + 1) + fold
         return cls(levels.numbers[level.codes], np.unique(key, return_inverse=True)[1])
 
+    def windows(self) -> Codes:
+        """The window of every row."""
+        found = windows(fine_cells(self.numbers, self.segment), self.numbers)
+        return Codes(found.of_line, tuple(range(found.centre.size)))
+
     def compared(
         self, scores: FloatArray, group: IntArray, mass: FloatArray
-    ) -> tuple[FloatArray, Codes]:
-        """Scores (n,) carried to the centres of their windows, as an estimate needs them."""
+    ) -> tuple[FloatArray, Codes, Codes | None]:
+        """Scores (n,) carried to the centres of their windows, as an estimate needs them.
+
+        With their levels, the same whatever the scores, and what rows count as one with.
+        """
         cells = fine_cells(self.numbers, self.segment, mass=mass)
-        found = compare_along(cells, self.numbers, scores, group, cut=False, seed=_LOT)
+        overlap = find_overlap(cells, group)
+        found = compare_along(
+            cells, self.numbers, scores, group, overlap=overlap, cut=False, seed=_LOT
+        )
         level, alone = found.levels()
-        return found.refined().values, Codes(level, tuple(range(found.speaks.size + len(alone))))
+        labels = tuple(range(found.speaks.size + len(alone)))
+        return found.refined().values, Codes(level, labels), unnamed(found.cells.cluster)
 
 
 class NumberRows(NamedTuple):

@@ -87,6 +87,7 @@ def compare_along(
     scores: FloatArray,
     group: IntArray,
     *,
+    overlap: Overlap | None = None,
     wanted: int | None = None,
     cut: bool = True,
     exact: bool = True,
@@ -97,12 +98,13 @@ def compare_along(
     Parameters
     ----------
     cells : fine cells of the lines along the numbers.
+    overlap : how groups lie along the number, if that was found before.
     wanted : how many windows each segment has; `None` leaves it to their number of rows.
     cut : whether curves are cut where scores jump.
     exact : whether lines of several rows have the same number, and not only numbers nearby.
     seed : of the uniform numbers that few different scores need.
     """
-    overlap = find_overlap(cells, group, scores, exact=exact)
+    overlap = overlap or find_overlap(cells, group, scores, exact=exact)
     cells, cuts = arrange_cells(cells, overlap), uncut(cells.segment)
     if cut:
         cuts = cut_at_jumps(cells, numbers, scores)

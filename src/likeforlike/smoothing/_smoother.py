@@ -53,7 +53,7 @@ class Choice:
         """The coordinate of one segment as a word."""
         return _NAMES[int(self.coordinate[segment])]
 
-    def at_least(self, width: float, still: BoolArray | bool = False) -> Choice:
+    def at_least(self, width: float, *, still: BoolArray | bool = False) -> Choice:
         """The same coordinates, each at least as wide; the rank where there was no smoothing.
 
         Segments that are `still` (S,) stay without.
