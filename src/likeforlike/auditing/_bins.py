@@ -15,6 +15,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._text import figure
 from likeforlike.disparity._columns import numbers
 from likeforlike.errors import BinnedLevelWarning, InputError
@@ -76,13 +77,17 @@ def inner_edges(
 
 
 def _quantiles(frame: nw.LazyFrame[Any], column: str, how_many: int) -> tuple[float, ...]:
-    """Quantiles of a column, from its value counts.
+    """Quantiles of a column, from its value counts."""
+    counted = frame.group_by(column).agg(nw.len().alias(_COUNT)).collect()
+    values = numbers(counted[column].to_numpy(), column)
+    return quantile_edges(values, counted[_COUNT].to_numpy().astype(np.int64), how_many)
+
+
+def quantile_edges(values: FloatArray, counts: IntArray, how_many: int) -> tuple[float, ...]:
+    """Edges that cut different values (v,), with so many rows each, into parts of equal number.
 
     Between two neighbouring values any number divides the rows alike, so the roundest is taken.
     """
-    counted = frame.group_by(column).agg(nw.len().alias(_COUNT)).collect()
-    values = numbers(counted[column].to_numpy(), column)
-    counts = counted[_COUNT].to_numpy().astype(np.int64)
     order = np.argsort(values)
     values, cumulative = values[order], np.cumsum(counts[order])
     place = np.arange(1, how_many) / how_many * (cumulative[-1] - 1)

@@ -20,10 +20,11 @@ from likeforlike.auditing._conventional import category_part, conventions_part
 from likeforlike.auditing._findings import finding
 from likeforlike.auditing._gate import Ruling
 from likeforlike.auditing._group_rows import GroupRows
+from likeforlike.auditing._lines import BINS
 from likeforlike.auditing._missing import LossTest, LostRows, loss_tests
 from likeforlike.auditing._provenance import Provenance
 from likeforlike.auditing._settings import Settings
-from likeforlike.auditing._smooth import BINS, Smooth, Window
+from likeforlike.auditing._smooth import Smooth, Window
 from likeforlike.auditing._tables import Roles, TableCells
 from likeforlike.auditing._verdict_parts import verdict_part
 from likeforlike.conventions import Category, Conventions

@@ -12,13 +12,16 @@ from operator import index
 import numpy as np
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
-from likeforlike.auditing._bins import bin_names, number_names, roundest
+from likeforlike.auditing._bins import bin_names, number_names, quantile_edges, roundest
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes
 from likeforlike.errors import InputError
 from likeforlike.smoothing._fine_cells import FineCells, fine_cells
 from likeforlike.smoothing._windows import Windows, windows
 from likeforlike.transport._scale import moderate
+
+BINS = 10
+"""Into how many bins a number would usually have been cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,7 @@ class Lines:
     widths : (n,) how wide the cell of the engine is that the number of a line stands for; `None`
         if numbers are exact.
     windows : how many windows were asked for; `None` leaves it to their number of rows.
+    edges : between ten bins of the number of all rows, if there is one.
     """
 
     columns: tuple[str, ...]
@@ -52,6 +56,7 @@ class Lines:
     resolution: float = 0.0
     widths: FloatArray | None = None
     windows: int | None = None
+    edges: tuple[float, ...] = ()
 
     @property
     def along_one(self) -> bool:
@@ -81,10 +86,25 @@ class Lines:
             keys = [self.weight, *keys] if self.weight is not None else keys
             keys = [self.cluster.codes, *keys] if self.cluster is not None else keys
             order = kept[np.lexsort([key[kept] for key in keys])]
-        lines = self._kept(order, self.group)
+        lines = replace(self._kept(order, self.group), edges=self._bin_edges())
         if lines.weight is None:
             return lines
         return replace(lines, weight=moderate(lines.weight))
+
+    def _bin_edges(self) -> tuple[float, ...]:
+        """Where `bins` would cut the number."""
+        if not self.along_one:
+            return ()
+        values, code = np.unique(self.numbers[:, 0], return_inverse=True)
+        counts = np.bincount(code, self.counts).astype(np.int64)
+        return quantile_edges(values, counts, BINS)
+
+    def binned(self) -> Cells:
+        """Scores as they are in ten bins of the number, as `bins` would cut it."""
+        edges = np.array(self.edges or self._bin_edges())
+        code = self.category * (edges.size + 1) + np.searchsorted(edges, self.numbers[:, 0])
+        there, level = np.unique(code, return_inverse=True)
+        return self.cells(Codes(level, tuple(there.tolist())), self.scores)
 
     def _kept(self, kept: BoolArray | IntArray, group: Codes) -> Lines:
         there = np.bincount(self.category[kept], minlength=len(self.category_names)) > 0

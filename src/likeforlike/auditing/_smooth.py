@@ -15,7 +15,7 @@ import numpy as np
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.auditing._comparisons import Unexamined
 from likeforlike.auditing._features import propensity_scores
-from likeforlike.auditing._lines import Lines, levels_along
+from likeforlike.auditing._lines import BINS, Lines, levels_along
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes, unnamed
 from likeforlike.disparity._contrasts import Contrast, contrasts
@@ -24,16 +24,12 @@ from likeforlike.smoothing._carried import Carried
 from likeforlike.smoothing._carry import ScaleCarry, ValueCarry
 from likeforlike.smoothing._companion import companion_p_value
 from likeforlike.smoothing._comparison import Comparison, compare_along
-from likeforlike.smoothing._fine_cells import FineCells
 from likeforlike.smoothing._jumps import jumps
 from likeforlike.smoothing._overlap import Overlap
 from likeforlike.smoothing._propensity import propensity
 from likeforlike.smoothing._smoother import Coordinate
 from likeforlike.smoothing._windows import windows
 from likeforlike.transport._scale import Scale, scale_of
-
-BINS = 10
-"""Into how many bins a number would usually have been cut."""
 
 SmoothMethod = Literal["carry", "propensity"]
 """Along what scores were carried: a number, or the estimated chance of belonging to a group."""
@@ -90,7 +86,8 @@ class Smooth:
         half-width of the kernel as a part of the whole scale, and along what, the "rank" of the
         number, the "number" itself, or "none".
     confounding : distance with ten bins minus distance carried: what the width of bins would have
-        added; `None` if either is unknown.
+        added; `None` if either is unknown. Along several numbers they are bins of the estimated
+        chance.
     gap_confounding : the same for the signed gap.
     companion_p : p-value of the generalised covariance measure, a second test that is hardly upset
         by jumps, and blind to differences that change sign along the number.
@@ -123,7 +120,7 @@ class Smooth:
     bandwidth: float
     coordinate: Coordinate
     confounding: float | None
-    gap_confounding: float
+    gap_confounding: float | None
     companion_p: float | None
     jumps: tuple[float, ...]
     error: float
@@ -178,8 +175,13 @@ class Along:
         return _contrast(self.unit_lines.cells(self.level, values, carried.line, carried.rows))
 
     def binned(self) -> Contrast:
-        """The groups in ten bins, with scores as they are."""
-        few = windows(_uncut_cells(self), self.numbers, BINS)
+        """The groups in ten bins, with scores as they are.
+
+        Along one number they are what `bins` makes of it; else they are bins of the chance.
+        """
+        if self.lines.along_one:
+            return _contrast(self.lines.binned())
+        few = windows(self.lines.fine_cells(self.numbers), self.numbers, BINS)
         bins = Codes(few.of_line, tuple(range(few.centre.size)))
         return _contrast(self.lines.cells(bins, self.lines.scores))
 
@@ -273,7 +275,7 @@ def describe(
     carried: CarriedContrast,
     *,
     distances: tuple[float | None, float | None],
-    gaps: tuple[float, float],
+    gaps: tuple[float | None, float],
     seed: int,
     tested: bool,
 ) -> Smooth:
@@ -294,7 +296,7 @@ def describe(
         bandwidth=float(choice.width[largest]),
         coordinate=choice.name(largest),
         confounding=None if binned is None or own is None else binned - own,
-        gap_confounding=gaps[0] - gaps[1],
+        gap_confounding=None if gaps[0] is None else gaps[0] - gaps[1],
         companion_p=companion(along, seed) if tested else None,
         jumps=jump_numbers(along),
         error=_engine_error(along),
@@ -350,12 +352,6 @@ def jump_numbers(along: Along) -> tuple[float, ...]:
     behind = np.union1d(jumps(cells, along.compared.scores), jumps(cells, along.member))
     others = {_last_number(along, int(cell)) for cell in behind}
     return tuple(sorted(others.union(cuts.numbers.tolist())))
-
-
-def _uncut_cells(along: Along) -> FineCells:
-    """Fine cells that know nothing of jumps."""
-    cuts = along.compared.cuts
-    return along.lines.fine_cells(along.numbers, cuts.origin[cuts.segment])
 
 
 def _last_number(along: Along, cell: int) -> float:

@@ -19,6 +19,23 @@ def listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+def coarser_words(document: AuditFigures, column: str) -> str:
+    """What would compare more people along a column of numbers, of what this audit may ask for."""
+    settings, roles = document["settings"], document["roles"]
+    bins = f"bins={{{column!r}: 10}} (--bins {column}=10)"
+    refused = (
+        roles["also_sensitive"]
+        or settings["suppress_below"] is not None
+        or settings["score_range"] is not None
+        or settings["measure"] == "given"
+        or (document["data"]["resolution"] and settings["smooth"])
+    )
+    if refused:
+        return f"{bins} would compare those in one bin"
+    along = f"smooth=[{column!r}] (--smooth {column})"
+    return f"{along} would compare people who are nearly equal, and {bins} those in one bin"
+
+
 def smooth_sentences(
     document: AuditFigures, contrast: ContrastPart, smooth: SmoothPart
 ) -> list[str]:
@@ -58,11 +75,15 @@ def _units(document: AuditFigures, smooth: SmoothPart) -> list[str]:
 
 def _bins(contrast: ContrastPart, smooth: SmoothPart) -> list[str]:
     """What bins would have shown, unless the gap of bins is that of places, not of widths."""
-    if smooth["units"] != "rows":
+    if smooth["units"] != "rows" or smooth["gap_confounding"] is None:
         return []
     gap = contrast["gap"]["value"]
     binned = gap + smooth["gap_confounding"]
-    told = f"{smooth['bins']} bins would have shown a gap of {figure(binned)}"
+    share = f" of the estimated share of {contrast['groups'][1]}"
+    told = (
+        f"{smooth['bins']} bins{'' if smooth['method'] == 'carry' else share} would have shown a "
+        f"gap of {figure(binned)}"
+    )
     told += f" instead of {figure(gap)}"
     distance = contrast["estimate"]
     if smooth["confounding"] is None or distance is None or distance["value"] is None:
@@ -90,11 +111,16 @@ def smooth_cautions(document: AuditFigures, contrast: ContrastPart) -> list[str]
     equal_in = listed(document["roles"]["legitimate"])
     lacking = len(smooth["windows"]) - len(contrast["levels"])
     places = listed([figure(jump, 4) for jump in smooth["jumps"][:_SHOWN_JUMPS]] or [""])
+    one = smooth["method"] == "carry"
+    where = columns if one else f"the estimated share of {contrast['groups'][1]}"
     said = {
-        f"The mean score or the share of a group seems to jump along {columns}, near {places}. "
+        f"The mean score or the share of a group seems to jump along {where}, near {places}. "
         "Curves are cut where scores jump beyond doubt, and follow no other jump, so the test may "
-        "reject too often; the second test is hardly upset. If the jump is a rule, cut there with "
-        "bins.": bool(smooth["jumps"]),
+        "reject too often; the second test is hardly upset. If the jump is a rule, compare inside "
+        f"bins that end there instead: bins={{{columns!r}: [...]}}.": bool(smooth["jumps"]) and one,
+        f"The mean score or the share of a group seems to jump along {where}, near {places}. "
+        "Curves follow no jump, so the test may reject too often; the second test is hardly "
+        "upset.": bool(smooth["jumps"]) and not one,
         f"With {rows:,} rows, curves along {columns} are rough; from 1,000 on tests along numbers "
         "are known to hold.": rows < _FEW_ROWS,
         f"{lacking:,} of {len(smooth['windows']):,} windows lack a group and say nothing.": bool(

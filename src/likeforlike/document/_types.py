@@ -461,7 +461,8 @@ class SmoothPart(TypedDict):
     shared : share of the rows that have exactly the number of a row of the other group.
     bandwidth : how far the mean score was smoothed, as a part of the whole scale.
     coordinate : along what it was smoothed.
-    bins : into how many bins the number would usually have been cut.
+    bins : into how many bins the number would usually have been cut; along several numbers the
+        chance.
     confounding : distance with these bins minus distance carried; null if either is unknown.
     gap_confounding : the same for the gap.
     companion_p : p-value of the generalised covariance measure; null if nothing was resampled.
@@ -479,7 +480,7 @@ class SmoothPart(TypedDict):
     coordinate: Literal["none", "rank", "number"]
     bins: Count
     confounding: float | None
-    gap_confounding: float
+    gap_confounding: float | None
     companion_p: Probability | None
     jumps: list[float]
     error: Amount

@@ -114,7 +114,7 @@ def compare_along(
             numbers, cuts.segment, mass=cells.mass, rows=cells.rows, cluster=cells.cluster
         )
         cells = arrange_cells(parts, overlap)
-    found = windows(cells, numbers, cuts.shared(wanted, cells.rows))
+    found = windows(cells, numbers, cuts.shared(wanted, cells.rows), group)
     cells, overlap = restrict_smoothers(cells, found.of_line, group, overlap)
     uniform = np.zeros(0)
     if few_values(scores) is not None:

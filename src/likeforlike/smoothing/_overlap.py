@@ -20,6 +20,9 @@ v_w = e_w (e_w - 1) / (m_w - 1) is the variance of the runs test. They are compa
     units     if not: rows with the same number are one cluster, and numbers nearby are compared;
     apart     not at all, if none of these can be.
 
+Where numbers hardly repeat, a share of a group that is steep inside windows must not be taken for
+that, so what a straight line in rank explains of the groups is taken off δ_w first.
+
 A smoother S takes S A of the group A along and leaves the share
 
     φ(S) = Σ_i |A_i - (S A)_i|² / Σ_w n_w (1 - Σ_k s_wk²).
@@ -127,7 +130,11 @@ def distinct_numbers(cells: FineCells) -> IntArray:
 
 
 def mixing(
-    count: FloatArray, total: FloatArray, own: FloatArray, window: IntArray
+    count: FloatArray,
+    total: FloatArray,
+    own: FloatArray,
+    window: IntArray,
+    at: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Neighbours that differ in every window, what random order gives, and its variance, (K,) each.
 
@@ -137,6 +144,7 @@ def mixing(
     total : (P, G) floats, sums of their shares of the groups.
     own : (P,) floats, Σ_k s_k² of the elements, summed up; their number, if each is of one group.
     window : (P,) integers, the window of every number.
+    at : (P,) floats, the rank of every number, if the share of a group may change along a window.
     """
     size = int(window.max()) + 1
     found = sums(window, (count - 1.0) * _differ(count, total, own), size)
@@ -145,7 +153,14 @@ def mixing(
     same = np.flatnonzero(np.diff(window) == 0)
     found += sums(window[same], between[same], size)
     many = sums(window, count, size)
-    chance = (many - 1.0) * _differ(many, _by_code(window, total, size), sums(window, own, size))
+    differ = _differ(many, _by_code(window, total, size), sums(window, own, size))
+    if at is not None:
+        away = at - (sums(window, count * at, size) / many)[window]
+        spread = sums(window, count * away**2, size) / many
+        slope = _by_code(window, away[:, None] * total, size) / many[:, None]
+        line = (slope**2).sum(axis=1) / np.where(spread > 0.0, spread, 1.0)
+        differ = np.maximum(differ - line, 0.0)
+    chance = (many - 1.0) * differ
     variance = chance * np.maximum(chance - 1.0, 0.0) / np.maximum(many - 1.0, 1.0)
     return found, chance, variance
 
@@ -170,6 +185,7 @@ class _Numbers:
     of_line : (n,) integers.
     rows : (P, G) floats.
     segment, cell : (P,) integers.
+    rank : (P,) floats.
     """
 
     def __init__(self, cells: FineCells, group: IntArray) -> None:
@@ -179,22 +195,25 @@ class _Numbers:
         self.rows = counted.reshape(size, n_groups)
         self.segment, self.cell = np.zeros(size, np.int64), np.zeros(size, np.int64)
         self.segment[self.of_line], self.cell[self.of_line] = cells.segment, cells.cell
+        self.rank = np.zeros(size)
+        self.rank[self.of_line] = cells.position
 
-    def mixing_of_rows(self, window: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Elements are rows."""
+    def elements_of_rows(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """What `mixing` takes, if elements are rows."""
         count = self.rows.sum(axis=1)
-        return mixing(count, self.rows, count, window)
+        return count, self.rows, count
 
-    def mixing_of_units(self, window: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Elements are all rows with a number."""
+    def elements_of_numbers(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The same if elements are all rows with a number."""
         share = self.rows / self.rows.sum(axis=1, keepdims=True)
-        return mixing(np.ones(share.shape[0]), share, (share**2).sum(axis=1), window)
+        return np.ones(share.shape[0]), share, (share**2).sum(axis=1)
 
-    def mixing_of_clusters(
-        self, cells: FineCells, group: IntArray, window: IntArray
+    def elements_of_clusters(
+        self, cells: FineCells, group: IntArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Elements are the rows of a cluster with a number."""
-        assert cells.cluster is not None
+        """The same if elements are the rows of a cluster with a number; rows without clusters."""
+        if cells.cluster is None:
+            return self.elements_of_rows()
         size, n_groups = self.rows.shape
         element = combine(self.of_line, cells.cluster)
         many = int(element.max()) + 1
@@ -203,8 +222,7 @@ class _Numbers:
         number = np.zeros(many, np.int64)
         number[element] = self.of_line
         own = sums(number, (share**2).sum(axis=1), size)
-        count = sums(number, np.ones(many), size)
-        return mixing(count, _by_code(number, share, size), own, window)
+        return sums(number, np.ones(many), size), _by_code(number, share, size), own
 
     def few(self, size: int) -> BoolArray:
         """Segments (S,) without two groups that are the larger one at enough numbers each."""
@@ -244,8 +262,11 @@ def find_overlap(
     of_window = np.zeros(int(of_cell.max()) + 1, np.int64)
     of_window[of_cell] = cells.of_segment
 
-    def pooled(counted: tuple[FloatArray, FloatArray, FloatArray]) -> tuple[FloatArray, BoolArray]:
+    def pooled(
+        elements: tuple[FloatArray, FloatArray, FloatArray], rank: FloatArray | None = None
+    ) -> tuple[FloatArray, BoolArray]:
         """φ of every segment, and whether groups are apart beyond doubt."""
+        counted = mixing(*elements, window, rank)
         found, chance, variance = (sums(of_window, part, size) for part in counted)
         phi = np.where(chance > 0.0, found / np.maximum(chance, _NOTHING), 1.0)
         lacking = chance - found > _SURE * np.sqrt(variance)
@@ -255,19 +276,23 @@ def find_overlap(
         """Share of the rows of every segment that have one of these numbers (P,)."""
         return sums(segment, count * there, size) / sums(segment, count, size)
 
-    phi, held = pooled(numbers.mixing_of_rows(window))
+    phi, held = pooled(numbers.elements_of_rows())
     shared = share_of_rows((numbers.rows > 0.0).sum(axis=1) > 1)
     rows, nothing = np.full(size, "rows", "<U8"), np.full(size, "", "<U8")
     found, far = Overlap(rows, phi, held, shared, nothing), held
     if cells.cluster is not None and held.any():
-        phi, alone = pooled(numbers.mixing_of_clusters(cells, group, window))
+        phi, alone = pooled(numbers.elements_of_clusters(cells, group))
         found, far = replace(found, mixing=np.where(held, phi, found.mixing)), held & alone
     if not far.any():
         return found
     loose = far & (share_of_rows(count > 1.0) < _TIED)
-    found = found.without(loose & (phi < _LEAST_MIXED), "rows")
-    if cells.cluster is None:
-        found = replace(found, held=held & ~(loose & (phi >= _LEAST_MIXED)))
+    if loose.any():
+        phi, alone = pooled(numbers.elements_of_clusters(cells, group), numbers.rank)
+        lost = loose & alone & (phi < _LEAST_MIXED)
+        found = found.without(lost, "rows")
+        found = replace(found, mixing=np.where(loose, phi, found.mixing))
+        if cells.cluster is None:
+            found = replace(found, held=held & ~(loose & ~lost))
     within = sums(segment, _variation(numbers.rows), size) / np.maximum(
         sums(of_window, _variation(_by_code(window, numbers.rows, of_window.size)), size), _NOTHING
     )
@@ -277,7 +302,7 @@ def find_overlap(
         inside &= ~doubtful | rough
     rest = far & ~loose & ~inside
     unit = np.where(inside, "numbers", np.where(rest, "units", found.unit))
-    units, alone = pooled(numbers.mixing_of_units(window))
+    units, alone = pooled(numbers.elements_of_numbers())
     found = replace(found, unit=unit, mixing=np.where(rest, units, found.mixing))
     if not exact:
         found = found.without(rest, "counts")
@@ -429,10 +454,7 @@ def speaking_windows(
     numbers = _Numbers(cells, group)
     of_number = np.zeros(numbers.segment.size, np.int64)
     of_number[numbers.of_line] = window
-    if cells.cluster is None:
-        found, chance, _ = numbers.mixing_of_rows(of_number)
-    else:
-        found, chance, _ = numbers.mixing_of_clusters(cells, group, of_number)
+    found, chance, _ = mixing(*numbers.elements_of_clusters(cells, group), of_number)
     speaks = (chance < _EXPECTED) | (found >= _APART * chance)
     segment = np.zeros(speaks.size, np.int64)
     segment[window] = cells.segment

@@ -11,6 +11,9 @@ from likeforlike.smoothing._fine_cells import FineCells, sums
 from likeforlike.transport._compiled import compiled
 
 _FEWEST, _ROWS_OF_WINDOW, _UNITS_OF_WINDOW = 4, 20, 10
+# Rows of the smaller group for each window, so that most windows have at least 20 of them, wherever
+# along the number they are.
+_ROWS_OF_GROUP = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +38,14 @@ class Windows:
     middle: FloatArray
 
 
-def window_counts(cells: FineCells, wanted: int | IntArray | None = None) -> IntArray:
+def window_counts(
+    cells: FineCells, wanted: int | IntArray | None = None, group: IntArray | None = None
+) -> IntArray:
     """How many windows each segment gets, (S,); 0 says that every cell is one.
 
-    max(4, n^(1/3)) with 20 rows in each, or as asked; with clusters 10 units in each.
+    As asked, or max(4, n^(1/3)) with 20 rows in each and with clusters 10 units. With groups (n,)
+    they have 30 rows of the second largest on average, if that leaves four; only sizes of groups
+    count, which permutations do not change.
     """
     held, most = sums(cells.segment, cells.rows), np.diff(cells.offsets)
     if wanted is None:
@@ -46,22 +53,39 @@ def window_counts(cells: FineCells, wanted: int | IntArray | None = None) -> Int
         counts = np.minimum(usual, np.maximum(1.0, held // _ROWS_OF_WINDOW))
         if cells.cluster is not None:
             counts = np.minimum(counts, np.maximum(1.0, cells.units // _UNITS_OF_WINDOW))
+        if group is not None:
+            enough = _second_largest(cells, group) // _ROWS_OF_GROUP
+            counts = np.minimum(counts, np.maximum(_FEWEST, enough))
     else:
         counts = np.broadcast_to(np.asarray(wanted, np.float64), held.shape)
     return np.where(cells.still, 0, np.minimum(counts.astype(np.int64), most))
 
 
-def windows(cells: FineCells, numbers: FloatArray, wanted: int | IntArray | None = None) -> Windows:
+def _second_largest(cells: FineCells, group: IntArray) -> FloatArray:
+    """Rows of the second largest group of every segment, (S,)."""
+    n_groups = max(2, int(group.max()) + 1)
+    rows = sums(cells.segment * n_groups + group, cells.rows, (cells.offsets.size - 1) * n_groups)
+    second: FloatArray = np.sort(rows.reshape(-1, n_groups), axis=1)[:, -2]
+    return second
+
+
+def windows(
+    cells: FineCells,
+    numbers: FloatArray,
+    wanted: int | IntArray | None = None,
+    group: IntArray | None = None,
+) -> Windows:
     """Gather the fine cells of every segment into windows of about equal number.
 
     Parameters
     ----------
     numbers : (n,) floats, as the cells were made of.
     wanted : how many windows each segment has at most, or (S,) those of every segment; `None` means
-        max(4, n^(1/3)).
+        `window_counts`.
+    group : (n,) integers, groups that are to be compared in the windows.
     """
     of_segment = cells.of_segment
-    of_cell = windows_of_cells(cells, window_counts(cells, wanted))
+    of_cell = windows_of_cells(cells, window_counts(cells, wanted, group))
     of_line = of_cell[cells.cell]
     held = np.bincount(of_line, cells.rows)
     segment = of_segment[np.searchsorted(of_cell, np.arange(held.size))]
