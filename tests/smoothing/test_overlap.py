@@ -442,3 +442,49 @@ def test_penalty_refuses_groups_that_lie_apart() -> None:
     table = apart(0)
     with pytest.raises(InputError, match="lie apart along the number"):
         lfl.SmoothFairLeap(anchors=4).on(table["a"], table["z"])
+
+
+# Several numbers ----------------------------------------------------------------------------------
+
+
+def several(seed: int, rows: int = 1500, interaction: float = 0.0) -> Table:
+    rng = np.random.default_rng(seed)
+    z, y, x = rng.normal(size=(3, rows))
+    hidden = interaction * np.sign(z * y * x) * np.abs(z)
+    a = (rng.random(rows) < logistic(z + hidden)).astype(int)
+    return {"s": z + 0.5 * y + hidden + 0.5 * rng.normal(size=rows), "a": a, "z": z, "y": y, "x": x}
+
+
+def test_fit_of_predictions_is_told_and_condition_named() -> None:
+    found = audited(several(0), smooth=["z", "y", "x"])
+    group, score = smooth(found).explained
+    assert 0.1 < group < 0.3
+    assert 0.7 < score < 0.9
+    assert smooth(found).boosted[1] == pytest.approx(score, abs=0.1)
+    assert (smooth(found).boosted_rows, smooth(found).misfit) == (1500, ())
+    assert "these predictions explain" in " ".join(found.finding["sentences"])
+    cautions = " ".join(found.finding["cautions"])
+    assert "If both predictions, of that share and of the score, are right" in cautions
+    assert "at least what is told" not in cautions
+
+
+def test_better_predictions_of_trees_are_warned_of() -> None:
+    found = audited(several(1, 4000, 1.5), smooth=["z", "y", "x"])
+    assert smooth(found).misfit == ("group", "score")
+    assert any(each.startswith("Boosted trees predict") for each in found.finding["cautions"])
+
+
+def test_audit_does_without_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("likeforlike.auditing._features.find_spec", lambda _: None)
+    found = audited(several(2), smooth=["z", "y"])
+    assert smooth(found).boosted is None
+    assert smooth(found).explained is not None
+
+
+def test_rows_with_the_same_features_share_a_fold() -> None:
+    table = places(10, 120, 10)
+    table["y"] = np.random.default_rng(1).normal(size=120)[table["c"]]
+    found = audited(table, smooth=["z", "y"])
+    assert smooth(found).units == "units"
+    assert found.gap == pytest.approx(0.3, abs=0.25)
+    assert found.gate(0.15) != "pass"

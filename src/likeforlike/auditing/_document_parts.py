@@ -332,6 +332,10 @@ def _smooth(smooth: Smooth) -> SmoothPart:
         "jumps": list(smooth.jumps),
         "error": smooth.error,
         "windows": [_window(window) for window in smooth.curve],
+        "explained": None if smooth.explained is None else list(smooth.explained),
+        "boosted": None if smooth.boosted is None else list(smooth.boosted),
+        "boosted_rows": smooth.boosted_rows,
+        "misfit": list(smooth.misfit),
     }
 
 

@@ -14,7 +14,12 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.auditing._comparisons import Unexamined
-from likeforlike.auditing._features import propensity_scores
+from likeforlike.auditing._features import (
+    Predicted,
+    boosted_shares,
+    explained_shares,
+    propensity_scores,
+)
 from likeforlike.auditing._lines import BINS, Lines, levels_along
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes, unnamed
@@ -34,6 +39,8 @@ from likeforlike.transport._scale import Scale, scale_of
 SmoothMethod = Literal["carry", "propensity"]
 """Along what scores were carried: a number, or the estimated chance of belonging to a group."""
 
+
+_TARGETS: tuple[Literal["group", "score"], ...] = ("group", "score")
 
 SmoothUnit = Literal["rows", "numbers", "units"]
 """What is compared along a number: rows, rows with the very same number, or numbers as one each."""
@@ -72,8 +79,9 @@ class Smooth:
     ----------
     columns : the numbers.
     method : "carry" along one number; "propensity" along the estimated chance of belonging to the
-        second group, which stands for several numbers and categories. The disparity is then a lower
-        bound of the one among people who are equal in all of them.
+        second group, which stands for several numbers and categories. That and the score are
+        predicted from them; if both predictions are right, the disparity is one among people who
+        are equal in all of them.
     windows : how many there are.
     units : what was compared, in the category with most rows. "rows" where groups mix along the
         number. Where rows with nearly the same number are of one group, either "numbers", each a
@@ -94,6 +102,11 @@ class Smooth:
     jumps : numbers at which the mean score, or the share of a group, seems to jump.
     error : what bins of the engine may add to a distance, about; 0 for rows.
     curve : the windows, in the order of the number.
+    explained : share of the variation of the group, and of the score, that several numbers and
+        categories explain of rows left out; `None` along one number.
+    boosted, boosted_rows : the same of boosted trees on the same folds, and on how many rows, at
+        most 20,000; `None` along one number, without scikit-learn, or if nothing was tested.
+    misfit : what boosted trees predict better beyond chance: "group", "score", or both.
 
     Examples
     --------
@@ -125,6 +138,10 @@ class Smooth:
     jumps: tuple[float, ...]
     error: float
     curve: tuple[Window, ...]
+    explained: tuple[float, float] | None = None
+    boosted: tuple[float, float] | None = None
+    boosted_rows: int = 0
+    misfit: tuple[Literal["group", "score"], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +156,7 @@ class Along:
     compared : how they were carried there.
     level : the windows as levels; those that say nothing are a level for each group.
     scale : back to the scores.
+    predicted : what several numbers and categories say of group and score; `None` along one.
     """
 
     lines: Lines
@@ -147,6 +165,7 @@ class Along:
     compared: Comparison
     level: Codes
     scale: Scale
+    predicted: Predicted | None = None
 
     @property
     def member(self) -> FloatArray:
@@ -202,12 +221,12 @@ def along_numbers(lines: Lines, seed: int) -> Along:
     features do not explain.
     """
     scale = scale_of(float(lines.scores.min()), float(lines.scores.max()), 2.0)
-    scores = scale.inward(lines.scores)
+    scores, predicted = scale.inward(lines.scores), None
     if lines.along_one:
         name, numbers, segment = lines.columns[0], lines.numbers[:, 0], lines.category
     else:
         name = f"estimated share of {lines.group.labels[1]}"
-        numbers, scores = propensity_scores(lines, scores, seed)
+        numbers, scores, predicted = propensity_scores(lines, scores, seed)
         segment = np.zeros(numbers.size, np.int64)
     compared = compare_along(
         lines.fine_cells(numbers, segment),
@@ -219,7 +238,8 @@ def along_numbers(lines: Lines, seed: int) -> Along:
         exact=lines.counts is None,
         seed=seed,
     )
-    return Along(lines, name, numbers, compared, _levels(lines, compared, name), scale)
+    level = _levels(lines, compared, name)
+    return Along(lines, name, numbers, compared, level, scale, predicted)
 
 
 def _levels(lines: Lines, compared: Comparison, name: str) -> Codes:
@@ -286,6 +306,10 @@ def describe(
     rows = np.bincount(compared.cells.segment, compared.cells.rows)
     largest = int(np.argmax(np.where(overlap.unit == "apart", 0.0, rows)))
     choice = compared.fitted.choice
+    boosted = None
+    if along.predicted is not None and tested:
+        boosted = boosted_shares(along.lines, along.predicted, compared.cells.cluster, seed)
+    better = (False, False) if boosted is None else boosted[2]
     return Smooth(
         columns=along.lines.columns,
         method="carry" if along.lines.along_one else "propensity",
@@ -301,6 +325,12 @@ def describe(
         jumps=jump_numbers(along),
         error=_engine_error(along),
         curve=_curve(along),
+        explained=None
+        if along.predicted is None
+        else explained_shares(along.lines, along.predicted),
+        boosted=None if boosted is None else boosted[0],
+        boosted_rows=0 if boosted is None else boosted[1],
+        misfit=tuple(name for name, is_better in zip(_TARGETS, better, strict=True) if is_better),
     )
 
 

@@ -52,7 +52,42 @@ def smooth_sentences(
             f"people like each person, in {windows:,} windows of it; scores enter without what "
             f"{listed(document['roles']['legitimate'])} explain."
         )
-    return [how, *_units(document, smooth), *_bins(contrast, smooth), *_companion(smooth)]
+    return [
+        how,
+        *_fit(contrast, smooth),
+        *_units(document, smooth),
+        *_bins(contrast, smooth),
+        *_companion(smooth),
+    ]
+
+
+def _fit(contrast: ContrastPart, smooth: SmoothPart) -> list[str]:
+    """How well group and score are predicted from several numbers, of rows left out."""
+    if smooth["explained"] is None:
+        return []
+    group, score = smooth["explained"]
+    told = (
+        f"Of rows left out, these predictions explain {group:.0%} of the variation of "
+        f"{contrast['groups'][1]}, and {score:.0%} of that of the score"
+    )
+    if smooth["boosted"] is None:
+        return [f"{told}."]
+    rows = f"{smooth['boosted_rows']:,} rows"
+    trees = "boosted trees {:.0%} and {:.0%}".format(*smooth["boosted"])
+    return [f"{told}; {trees}, tried on {rows}."]
+
+
+def _misfit(contrast: ContrastPart, smooth: SmoothPart) -> list[str]:
+    """A warning where boosted trees predict better than what the comparison rests on."""
+    if not smooth["misfit"]:
+        return []
+    names = {"group": f"the share of {contrast['groups'][1]}", "score": "the score"}
+    told = (
+        f"Boosted trees predict {listed([names[name] for name in smooth['misfit']])} better than "
+        "the predictions that were used, beyond chance: a difference may come from what these "
+        "miss. Compare along one number, inside bins of the others."
+    )
+    return [told]
 
 
 def _units(document: AuditFigures, smooth: SmoothPart) -> list[str]:
@@ -126,15 +161,17 @@ def smooth_cautions(document: AuditFigures, contrast: ContrastPart) -> list[str]
         f"{lacking:,} of {len(smooth['windows']):,} windows lack a group and say nothing.": bool(
             lacking
         ),
-        f"Among people who are equal in {equal_in} the disparity is at least what is told here: "
-        "people with the same estimated share are compared, and differences among them may "
-        "cancel.": smooth["method"] == "propensity",
+        f"People with the same estimated share of {contrast['groups'][1]} are compared. If both "
+        "predictions, of that share and of the score, are right, a difference is one among people "
+        f"who are equal in {equal_in}; where differences among them cancel, theirs is "
+        "larger.": smooth["method"] == "propensity",
         f"Rounding of scores and of {columns} in the engine may have moved a distance by about "
         f"{figure(smooth['error'], 2)}.": smooth["error"] > 0.0,
         "No test of equal treatment along numbers holds for every law: this one needs scores that "
         f"change gradually with {columns}. audit.placebo() tries it on these rows.": True,
     }
-    return [caution for caution, holds in said.items() if holds] + _disagreement(contrast, smooth)
+    cautions = [caution for caution, holds in said.items() if holds]
+    return [*cautions, *_misfit(contrast, smooth), *_disagreement(contrast, smooth)]
 
 
 def _disagreement(contrast: ContrastPart, smooth: SmoothPart) -> list[str]:

@@ -453,7 +453,7 @@ class SmoothPart(TypedDict):
     ----------
     columns : the numbers.
     method : carry along one number, or propensity along the estimated chance of belonging to the
-        second group; the disparity is then a lower bound.
+        second group.
     units : what was compared: rows; numbers, each a level of its own; or units, rows with the same
         number as one, compared with those of nearly equal numbers.
     mixing : how often neighbours along the number are of different groups, compared with random
@@ -469,6 +469,11 @@ class SmoothPart(TypedDict):
     jumps : numbers at which the mean score or the share of a group seems to jump.
     error : what bins of the engine may add to a distance, about; 0 for rows.
     windows : in the order of the number.
+    explained : share of the variation of the group, and of the score, that several numbers and
+        categories explain of rows left out; null along one number.
+    boosted : the same of boosted trees; null if they were not tried.
+    boosted_rows : rows that they were tried on.
+    misfit : what they predict better beyond chance.
     """
 
     columns: Annotated[list[str], Limits(1)]
@@ -485,6 +490,10 @@ class SmoothPart(TypedDict):
     jumps: list[float]
     error: Amount
     windows: Annotated[list[WindowPart], Limits(1)]
+    explained: Annotated[list[float], Limits(2, 2)] | None
+    boosted: Annotated[list[float], Limits(2, 2)] | None
+    boosted_rows: Count
+    misfit: list[Literal["group", "score"]]
 
 
 class ContrastPart(TypedDict):
