@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import overlap
 from benchmarks.report import source_digest
 from benchmarks.smooth_settings import DISPARITY, PARITY, SETTINGS, Effect, Setting, draw
 from likeforlike._arrays import FloatArray
@@ -246,7 +247,7 @@ def page(results: dict[str, Any]) -> str:
             *(_line(table, entry) for entry in results[table]),
         ]
         parts += [_WORDS[table], "\n".join(lines) + "\n", *_lacking(results, table)]
-    return "\n".join(parts)
+    return "\n".join([*parts, overlap.section(json.loads(overlap.KEPT.read_text("utf-8")))])
 
 
 def _lacking(results: dict[str, Any], table: str) -> list[str]:

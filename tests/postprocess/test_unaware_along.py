@@ -125,7 +125,7 @@ def test_a_guess_that_knows_no_more_than_the_number_moves_nobody() -> None:
     made.trust_ = 1.0
     moved = made.transform(fit.scores, fit.chances, legitimate_features=fit.income)
     # In bins it would sort people by the number, and take the gap for theirs.
-    assert np.sqrt(np.mean((moved - fit.scores) ** 2)) < 0.012
+    assert np.sqrt(np.mean((moved - fit.scores) ** 2)) < 0.014
 
 
 def test_with_the_group_known_little_is_left(shifted: tuple[People, People]) -> None:

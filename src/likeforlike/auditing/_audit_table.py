@@ -15,6 +15,7 @@ from likeforlike.auditing._column_names import column_names, sensitive_columns, 
 from likeforlike.auditing._comparisons import (
     Chosen,
     Reference,
+    Unexamined,
     chosen_contrasts,
     refuse_unfit,
 )
@@ -22,7 +23,12 @@ from likeforlike.auditing._contrast_audit import ContrastAudit, examine
 from likeforlike.auditing._group_rows import group_rows
 from likeforlike.auditing._provenance import check_salt, provenance, salted
 from likeforlike.auditing._settings import Preset, Settings
-from likeforlike.auditing._smooth import carried_contrast, everybody_carried
+from likeforlike.auditing._smooth import (
+    carried_contrast,
+    everybody_carried,
+    refuse_apart,
+    unexamined_along,
+)
 from likeforlike.auditing._tables import Roles, TableCells, read_cells
 from likeforlike.disparity._contrasts import Contrast, contrasts
 from likeforlike.disparity._measures import Measure, check_measure
@@ -189,17 +195,21 @@ def audit_cells(
     with ThreadPoolExecutor(1) as beside:
         # Hashing takes a while and leaves the interpreter alone.
         mark = beside.submit(lambda: table.cells.fingerprint)
-        examined = [_examined(each, table, settings, len(chosen), progress) for each in chosen]
+        looked_at = [_examined(each, table, settings, len(chosen), progress) for each in chosen]
+    examined = [each for each in looked_at if isinstance(each, ContrastAudit)]
+    apart = [each for each in looked_at if isinstance(each, Unexamined)]
+    if not examined:
+        refuse_apart(apart[0])
     omnibus = None if roles.also_sensitive else _omnibus(table, settings, progress)
     audited = Audit(
         contrasts=_ranked(examined, settings.confidence, omnibus, len(table.cells.groups)),
         omnibus=omnibus,
-        unexamined=unexamined,
+        unexamined=(*unexamined, *apart),
         roles=roles,
         settings=settings,
         table=table,
         provenance=provenance(salted(mark.result(), salt), salt),
-        groups=group_rows(table, roles, chosen),
+        groups=group_rows(table, roles, chosen, examined),
     )
     if (hidden := audited._disclosure()) is not None:
         hidden.refuse_nothing()
@@ -237,11 +247,13 @@ def _examined(
     settings: Settings,
     family: int,
     progress: Callable[[int], None] | None,
-) -> ContrastAudit:
-    """Two groups as they are in the cells, or carried along a number."""
+) -> ContrastAudit | Unexamined:
+    """Two groups as they are in the cells, or carried along a number unless they lie apart."""
     if table.lines is None:
         return examine(chosen, table, settings, family=family, progress=progress)
     carried = carried_contrast(table.lines, chosen.contrast.groups, settings.random_state)
+    if (apart := unexamined_along(carried, chosen.columns)) is not None:
+        return apart
     return examine(chosen, table, settings, carried=carried, family=family, progress=progress)
 
 

@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 import narwhals as nw
 import numpy as np
 
+from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._text import date_words, figure
 from likeforlike.disparity._columns import numbers
 from likeforlike.errors import BinnedLevelWarning, InputError
@@ -90,13 +91,17 @@ def _warn(column: str, parts: str) -> None:
 
 
 def _quantiles(frame: nw.LazyFrame[Any], column: str, how_many: int) -> tuple[float, ...]:
-    """Quantiles of a column, from its value counts.
+    """Quantiles of a column, from its value counts."""
+    counted = frame.group_by(column).agg(nw.len().alias(_COUNT)).collect()
+    values = numbers(counted[column].to_numpy(), column)
+    return quantile_edges(values, counted[_COUNT].to_numpy().astype(np.int64), how_many)
+
+
+def quantile_edges(values: FloatArray, counts: IntArray, how_many: int) -> tuple[float, ...]:
+    """Edges that cut different values (v,), with so many rows each, into parts of equal number.
 
     Between two neighbouring values any number divides the rows alike, so the roundest is taken.
     """
-    counted = frame.group_by(column).agg(nw.len().alias(_COUNT)).collect()
-    values = numbers(counted[column].to_numpy(), column)
-    counts = counted[_COUNT].to_numpy().astype(np.int64)
     order = np.argsort(values)
     values, cumulative = values[order], np.cumsum(counts[order])
     place = np.arange(1, how_many) / how_many * (cumulative[-1] - 1)
@@ -191,20 +196,21 @@ def bin_names(edges: tuple[float, ...], *, dates: bool = False) -> list[str]:
     """What to call each bin, with as many digits as it takes to tell its edges apart."""
     if not edges:
         return ["(any)"]
-    written = (
-        date_words(edges)
-        if dates
-        else next(
-            (
-                names
-                for digits in range(6, 18)
-                if len(set(names := _written(edges, digits))) == len(edges)
-            ),
-            [repr(edge) for edge in edges],
-        )
-    )
+    written = date_words(edges) if dates else number_names(edges)
     inner = (f"above {low} up to {high}" for low, high in pairwise(written))
     return [f"up to {written[0]}", *inner, f"above {written[-1]}"]
+
+
+def number_names(values: tuple[float, ...]) -> list[str]:
+    """Different numbers with as many digits as it takes to tell them apart."""
+    return next(
+        (
+            names
+            for digits in range(6, 18)
+            if len(set(names := _written(values, digits))) == len(values)
+        ),
+        [repr(value) for value in values],
+    )
 
 
 def _written(edges: tuple[float, ...], digits: int) -> list[str]:

@@ -293,15 +293,14 @@ def _smooth(
     confidence: float,
 ) -> Smooth:
     """What ten bins would have said, beside what the carry says."""
-    weights = level_weights(carried.binned, settings.measure)
-    binned = (
-        None
-        if distance is None
-        else estimate_distance(
-            carried.binned, weights, confidence=confidence, seed=settings.random_state + 1
-        ).value
-    )
-    own = signed_gap(carried.binned, weights, confidence=confidence).value
+    binned, own = None, None
+    if carried.binned.support.any():
+        weights = level_weights(carried.binned, settings.measure)
+        own = signed_gap(carried.binned, weights, confidence=confidence).value
+        if distance is not None:
+            binned = estimate_distance(
+                carried.binned, weights, confidence=confidence, seed=settings.random_state + 1
+            ).value
     return describe(
         carried,
         distances=(binned, None if distance is None else distance.value),

@@ -20,10 +20,11 @@ from likeforlike.auditing._conventional import category_part, conventions_part
 from likeforlike.auditing._findings import finding
 from likeforlike.auditing._gate import Ruling
 from likeforlike.auditing._group_rows import GroupRows
+from likeforlike.auditing._lines import BINS
 from likeforlike.auditing._missing import LossTest, LostRows, loss_tests
 from likeforlike.auditing._provenance import Provenance
 from likeforlike.auditing._settings import Settings
-from likeforlike.auditing._smooth import BINS, Smooth, Window
+from likeforlike.auditing._smooth import Smooth, Window
 from likeforlike.auditing._tables import Roles, TableCells
 from likeforlike.auditing._verdict_parts import verdict_part
 from likeforlike.conventions import Category, Conventions
@@ -334,6 +335,9 @@ def _smooth(smooth: Smooth) -> SmoothPart:
     return {
         "columns": list(smooth.columns),
         "method": smooth.method,
+        "units": smooth.units,
+        "mixing": smooth.mixing,
+        "shared": smooth.shared,
         "bandwidth": smooth.bandwidth,
         "coordinate": smooth.coordinate,
         "bins": BINS,
@@ -343,6 +347,10 @@ def _smooth(smooth: Smooth) -> SmoothPart:
         "jumps": list(smooth.jumps),
         "error": smooth.error,
         "windows": [_window(window) for window in smooth.curve],
+        "explained": None if smooth.explained is None else list(smooth.explained),
+        "boosted": None if smooth.boosted is None else list(smooth.boosted),
+        "boosted_rows": smooth.boosted_rows,
+        "misfit": list(smooth.misfit),
     }
 
 

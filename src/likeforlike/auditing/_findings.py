@@ -7,7 +7,12 @@ compared. It never says "fair".
 from __future__ import annotations
 
 from likeforlike._text import figure, null_words, p_text
-from likeforlike.auditing._smooth_findings import listed, smooth_cautions, smooth_sentences
+from likeforlike.auditing._smooth_findings import (
+    coarser_words,
+    listed,
+    smooth_cautions,
+    smooth_sentences,
+)
 from likeforlike.document._group_types import LossTestPart, LostPart
 from likeforlike.document._names import OTHER_LEVELS
 from likeforlike.document._types import (
@@ -46,7 +51,7 @@ def finding(document: AuditFigures) -> FindingPart:
         "cautions": [
             *_who_was_not_compared(document, contrast),
             *_what_intervals_cannot_say(contrast),
-            *_how_it_was_made(document["data"]),
+            *_how_it_was_made(document),
             *_who_might_be_seen(document),
             *smooth_cautions(document, contrast),
         ],
@@ -306,11 +311,11 @@ def _what_intervals_cannot_say(contrast: ContrastPart) -> list[str]:
     return list(dict.fromkeys(reason for reason in reasons if reason is not None))
 
 
-def _how_it_was_made(data: DataPart) -> list[str]:
+def _how_it_was_made(document: AuditFigures) -> list[str]:
+    data = document["data"]
     cautions = [
         f"{column} has {values:,} different values, and only people with exactly the same "
-        f"{column} are compared; smooth=[{column!r}] (--smooth {column}) would compare people who "
-        f"are nearly equal, and bins={{{column!r}: 10}} (--bins {column}=10) those in one bin."
+        f"{column} are compared; {coarser_words(document, column)}."
         for column, values in data["values"].items()
         if values > _MANY_VALUES
     ]

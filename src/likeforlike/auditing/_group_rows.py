@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from likeforlike._text import crossed_name
 from likeforlike.auditing._comparisons import Chosen
+from likeforlike.auditing._contrast_audit import ContrastAudit
 from likeforlike.auditing._missing import families
 from likeforlike.auditing._tables import Roles, TableCells
 
@@ -45,19 +46,45 @@ class GroupRows:
         return self.rows - self.compared - self.missing
 
 
-def group_rows(table: TableCells, roles: Roles, chosen: Sequence[Chosen]) -> tuple[GroupRows, ...]:
-    """The rows of every group, column after column, those of crossed columns last."""
+def group_rows(
+    table: TableCells,
+    roles: Roles,
+    chosen: Sequence[Chosen],
+    examined: Sequence[ContrastAudit] = (),
+) -> tuple[GroupRows, ...]:
+    """The rows of every group, column after column, those of crossed columns last.
+
+    Along numbers every two groups have windows of their own, so that only those `examined` know
+    which rows were compared.
+    """
+    along = _compared_along(examined) if table.lines is not None else None
     return tuple(
         each
         for columns in families(roles.all_sensitive)
-        for each in _rows_in(columns, table, roles, chosen)
+        for each in _rows_in(columns, table, roles, chosen, along)
     )
 
 
+def _compared_along(examined: Sequence[ContrastAudit]) -> dict[str, int]:
+    """Rows of every group in the comparison that most of them are in."""
+    compared: dict[str, int] = {}
+    for contrast in examined:
+        for group in contrast.groups:
+            rows = sum(level.rows[group] for level in contrast.levels)
+            compared[group] = max(rows, compared.get(group, 0))
+    return compared
+
+
 def _rows_in(
-    columns: tuple[str, ...], table: TableCells, roles: Roles, chosen: Sequence[Chosen]
+    columns: tuple[str, ...],
+    table: TableCells,
+    roles: Roles,
+    chosen: Sequence[Chosen],
+    along: dict[str, int] | None,
 ) -> list[GroupRows]:
-    compared = _compared([each for each in chosen if each.columns == columns])
+    compared = along
+    if compared is None:
+        compared = _compared([each for each in chosen if each.columns == columns])
     own = [each for each in table.lost if each.columns == columns]
     lost = {each.group: each.lost for each in own if each.group is not None}
     used = _used(columns, table, roles)

@@ -12,13 +12,17 @@ from operator import index
 import numpy as np
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
-from likeforlike.auditing._bins import bin_names, roundest
+from likeforlike._text import date_words
+from likeforlike.auditing._bins import bin_names, number_names, quantile_edges, roundest
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes
 from likeforlike.errors import InputError
 from likeforlike.smoothing._fine_cells import FineCells, fine_cells
 from likeforlike.smoothing._windows import Windows, windows
 from likeforlike.transport._scale import moderate
+
+BINS = 10
+"""Into how many bins a number would usually have been cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,7 @@ class Lines:
         if numbers are exact.
     windows : how many windows were asked for; `None` leaves it to their number of rows.
     dates : columns whose numbers are days since 1970.
+    edges : between ten bins of the number of all rows, if there is one.
     """
 
     columns: tuple[str, ...]
@@ -54,6 +59,7 @@ class Lines:
     widths: FloatArray | None = None
     windows: int | None = None
     dates: tuple[str, ...] = ()
+    edges: tuple[float, ...] = ()
 
     @property
     def along_one(self) -> bool:
@@ -83,10 +89,25 @@ class Lines:
             keys = [self.weight, *keys] if self.weight is not None else keys
             keys = [self.cluster.codes, *keys] if self.cluster is not None else keys
             order = kept[np.lexsort([key[kept] for key in keys])]
-        lines = self._kept(order, self.group)
+        lines = replace(self._kept(order, self.group), edges=self._bin_edges())
         if lines.weight is None:
             return lines
         return replace(lines, weight=moderate(lines.weight))
+
+    def _bin_edges(self) -> tuple[float, ...]:
+        """Where `bins` would cut the number."""
+        if not self.along_one:
+            return ()
+        values, code = np.unique(self.numbers[:, 0], return_inverse=True)
+        counts = np.bincount(code, self.counts).astype(np.int64)
+        return quantile_edges(values, counts, BINS)
+
+    def binned(self) -> Cells:
+        """Scores as they are in ten bins of the number, as `bins` would cut it."""
+        edges = np.array(self.edges or self._bin_edges())
+        code = self.category * (edges.size + 1) + np.searchsorted(edges, self.numbers[:, 0])
+        there, level = np.unique(code, return_inverse=True)
+        return self.cells(Codes(level, tuple(there.tolist())), self.scores)
 
     def _kept(self, kept: BoolArray | IntArray, group: Codes) -> Lines:
         there = np.bincount(self.category[kept], minlength=len(self.category_names)) > 0
@@ -140,8 +161,22 @@ class Lines:
         )
 
 
-def levels_along(lines: Lines, along: Windows, name: str) -> Codes:
-    """The windows of every line as levels, called by their category and the numbers they hold."""
+def levels_along(
+    along: Windows,
+    name: str,
+    categories: Sequence[str],
+    *,
+    one_by_one: BoolArray | None = None,
+    dates: bool = False,
+) -> Codes:
+    """The windows of every line as levels, called by their category and the numbers they hold.
+
+    Parameters
+    ----------
+    categories : what to call each segment in front of people; empty text if there is one.
+    one_by_one : (S,) segments in which each window is a number; `None` means none.
+    dates : whether the numbers are days since 1970.
+    """
     inner = np.diff(along.segment) == 0
     edges = [
         roundest(high, low, (high + low) / 2.0)
@@ -152,9 +187,12 @@ def levels_along(lines: Lines, along: Windows, name: str) -> Codes:
     for segment, held in enumerate(np.bincount(along.segment).tolist()):
         own = tuple(edges[used : used + held - 1])
         used += held - 1
-        called = lines.category_names[segment]
-        before = f"{called}, " if called else ""
-        names += [f"{before}{name} {words}" for words in bin_names(own, dates=name in lines.dates)]
+        before = f"{categories[segment]}, " if categories[segment] else ""
+        called = bin_names(own, dates=dates)
+        if one_by_one is not None and one_by_one[segment]:
+            lowest = tuple(along.low[along.segment == segment].tolist())
+            called = date_words(lowest) if dates else number_names(lowest)
+        names += [f"{before}{name} {words}" for words in called]
     return Codes(along.of_line, tuple(names))
 
 
@@ -164,7 +202,9 @@ def raw_cells(lines: Lines) -> Cells:
         return lines.cells(Codes(np.zeros(lines.scores.size, np.int64), ("all",)), lines.scores)
     cells = lines.fine_cells(lines.numbers[:, 0], lines.category)
     along = windows(cells, lines.numbers[:, 0], lines.windows)
-    return lines.cells(levels_along(lines, along, lines.columns[0]), lines.scores)
+    name = lines.columns[0]
+    level = levels_along(along, name, lines.category_names, dates=name in lines.dates)
+    return lines.cells(level, lines.scores)
 
 
 def check_smooth(

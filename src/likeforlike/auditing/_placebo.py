@@ -87,12 +87,13 @@ def placebo(
 
 def _drawn(along: Along, chance: FloatArray, rng: np.random.Generator) -> Contrast:
     """The carried scores with labels drawn anew."""
-    lines, carried = along.lines, along.carried
+    lines, carried = along.unit_lines, along.carried
     member = _labels(lines, carried, chance, rng)
     line = np.r_[carried.line, carried.line]
     rows = np.r_[carried.rows - member, member]
     label = np.repeat(np.arange(2), carried.line.size)
-    kept = rows > 0
+    # Windows that say nothing of the groups are no part of the test.
+    kept = (rows > 0) & along.compared.speaks[along.compared.windows.of_line[line]]
     line, rows, label = line[kept], rows[kept], label[kept]
     values = np.r_[carried.values, carried.values][kept]
     drawn = replace(

@@ -8,33 +8,42 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, NoReturn
 
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.auditing._features import propensity_scores
-from likeforlike.auditing._lines import Lines, levels_along
+from likeforlike.auditing._comparisons import Unexamined
+from likeforlike.auditing._features import (
+    Predicted,
+    boosted_shares,
+    explained_shares,
+    propensity_scores,
+)
+from likeforlike.auditing._lines import BINS, Lines, levels_along
 from likeforlike.disparity._cells import Cells
-from likeforlike.disparity._columns import Codes
+from likeforlike.disparity._columns import Codes, unnamed
 from likeforlike.disparity._contrasts import Contrast, contrasts
-from likeforlike.smoothing._carried import Carried, carry, uniforms
-from likeforlike.smoothing._carry import ScaleCarry, ValueCarry, few_values
+from likeforlike.errors import InputError
+from likeforlike.smoothing._carried import Carried
+from likeforlike.smoothing._carry import ScaleCarry, ValueCarry
 from likeforlike.smoothing._companion import companion_p_value
-from likeforlike.smoothing._cuts import Cuts, cut_at_jumps, uncut
-from likeforlike.smoothing._fine_cells import FineCells
+from likeforlike.smoothing._comparison import Comparison, compare_along
 from likeforlike.smoothing._jumps import jumps
+from likeforlike.smoothing._overlap import Overlap
 from likeforlike.smoothing._propensity import propensity
-from likeforlike.smoothing._refined import refine
 from likeforlike.smoothing._smoother import Coordinate
-from likeforlike.smoothing._windows import Windows, windows
+from likeforlike.smoothing._windows import windows
 from likeforlike.transport._scale import Scale, scale_of
-
-BINS = 10
-"""Into how many bins a number would usually have been cut."""
 
 SmoothMethod = Literal["carry", "propensity"]
 """Along what scores were carried: a number, or the estimated chance of belonging to a group."""
+
+
+_TARGETS: tuple[Literal["group", "score"], ...] = ("group", "score")
+
+SmoothUnit = Literal["rows", "numbers", "units"]
+"""What is compared along a number: rows, rows with the very same number, or numbers as one each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +79,34 @@ class Smooth:
     ----------
     columns : the numbers.
     method : "carry" along one number; "propensity" along the estimated chance of belonging to the
-        second group, which stands for several numbers and categories. The disparity is then a lower
-        bound of the one among people who are equal in all of them.
+        second group, which stands for several numbers and categories. That and the score are
+        predicted from them; if both predictions are right, the disparity is one among people who
+        are equal in all of them.
     windows : how many there are.
+    units : what was compared, in the category with most rows. "rows" where groups mix along the
+        number. Where rows with nearly the same number are of one group, either "numbers", each a
+        level of its own, or "units": rows with the same number, or of one cluster, count as one,
+        and those of nearly equal numbers are compared.
+    mixing : how often neighbours along the number are of different groups there, compared with
+        random order: about 1 where groups mix, 0 where they lie apart.
+    shared : share of the rows that have exactly the number of a row of the other group.
     bandwidth, coordinate : how the mean score was smoothed in the category with most rows: the
         half-width of the kernel as a part of the whole scale, and along what, the "rank" of the
         number, the "number" itself, or "none".
     confounding : distance with ten bins minus distance carried: what the width of bins would have
-        added; `None` if either is unknown.
+        added; `None` if either is unknown. Along several numbers they are bins of the estimated
+        chance.
     gap_confounding : the same for the signed gap.
     companion_p : p-value of the generalised covariance measure, a second test that is hardly upset
         by jumps, and blind to differences that change sign along the number.
     jumps : numbers at which the mean score, or the share of a group, seems to jump.
     error : what bins of the engine may add to a distance, about; 0 for rows.
     curve : the windows, in the order of the number.
+    explained : share of the variation of the group, and of the score, that several numbers and
+        categories explain of rows left out; `None` along one number.
+    boosted, boosted_rows : the same of boosted trees on the same folds, and on how many rows, at
+        most 20,000; `None` along one number, without scikit-learn, or if nothing was tested.
+    misfit : what boosted trees predict better beyond chance: "group", "score", or both.
 
     Examples
     --------
@@ -104,14 +127,21 @@ class Smooth:
     columns: tuple[str, ...]
     method: SmoothMethod
     windows: int
+    units: SmoothUnit
+    mixing: float
+    shared: float
     bandwidth: float
     coordinate: Coordinate
     confounding: float | None
-    gap_confounding: float
+    gap_confounding: float | None
     companion_p: float | None
     jumps: tuple[float, ...]
     error: float
     curve: tuple[Window, ...]
+    explained: tuple[float, float] | None = None
+    boosted: tuple[float, float] | None = None
+    boosted_rows: int = 0
+    misfit: tuple[Literal["group", "score"], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,59 +153,60 @@ class Along:
     lines : of the groups compared.
     name : what they are compared along.
     numbers : (n,) floats, along what.
-    cells, windows, level : fine cells, their windows, and the windows as levels.
-    cuts : where categories are cut, since scores jump there; their parts are the segments of cells.
-    scores : (n,) floats on the scale that everything is computed on.
+    compared : how they were carried there.
+    level : the windows as levels; those that say nothing are a level for each group.
     scale : back to the scores.
-    fitted, carried : the carry, and where it brings each line.
-    uniform : (n,) uniform numbers of the lines; empty if there are many different scores.
+    predicted : what several numbers and categories say of group and score; `None` along one.
     """
 
     lines: Lines
     name: str
     numbers: FloatArray
-    cells: FineCells
-    windows: Windows
+    compared: Comparison
     level: Codes
-    cuts: Cuts
-    scores: FloatArray
     scale: Scale
-    fitted: ScaleCarry | ValueCarry
-    carried: Carried
-    uniform: FloatArray
+    predicted: Predicted | None = None
 
     @property
     def member(self) -> FloatArray:
         """1 for lines of the second group, 0 for those of the first."""
         return self.lines.group.codes.astype(np.float64)
 
+    @property
+    def carried(self) -> Carried:
+        """Where the carry brings each line, whatever its group."""
+        return self.compared.carried
+
+    @property
+    def unit_lines(self) -> Lines:
+        """The lines with the clusters that they are compared by."""
+        if not (self.compared.overlap.unit == "units").any():
+            return self.lines
+        return replace(self.lines, cluster=unnamed(self.compared.cells.cluster))
+
     def chance(self) -> FloatArray:
         """The smoothed chance of belonging to the second group, (n,)."""
-        return propensity(self.cells, self.member)[0]
+        return propensity(self.compared.cells, self.member)[0]
 
     def contrast_of(self, carried: Carried) -> Contrast:
         """The groups in windows, with scores carried there."""
         values = self.scale.outward(carried.values)
-        return _contrast(self.lines.cells(self.level, values, carried.line, carried.rows))
+        return _contrast(self.unit_lines.cells(self.level, values, carried.line, carried.rows))
 
     def binned(self) -> Contrast:
-        """The groups in ten bins, with scores as they are."""
-        few = windows(_uncut_cells(self), self.numbers, BINS)
+        """The groups in ten bins, with scores as they are.
+
+        Along one number they are what `bins` makes of it; else they are bins of the chance.
+        """
+        if self.lines.along_one:
+            return _contrast(self.lines.binned())
+        few = windows(self.lines.fine_cells(self.numbers), self.numbers, BINS)
         bins = Codes(few.of_line, tuple(range(few.centre.size)))
         return _contrast(self.lines.cells(bins, self.lines.scores))
 
     def refined(self) -> Contrast:
-        """The groups in windows, with the gaps taken out before the carry and added after."""
-        return self.contrast_of(
-            refine(
-                self.cells,
-                self.windows,
-                self.scores,
-                self.lines.group.codes,
-                self.fitted,
-                self.uniform,
-            )
-        )
+        """The groups in windows, with gaps taken out before the carry and added after."""
+        return self.contrast_of(self.compared.refined())
 
 
 def _contrast(cells: Cells) -> Contrast:
@@ -190,26 +221,38 @@ def along_numbers(lines: Lines, seed: int) -> Along:
     features do not explain.
     """
     scale = scale_of(float(lines.scores.min()), float(lines.scores.max()), 2.0)
-    scores = scale.inward(lines.scores)
+    scores, predicted = scale.inward(lines.scores), None
     if lines.along_one:
         name, numbers, segment = lines.columns[0], lines.numbers[:, 0], lines.category
     else:
         name = f"estimated share of {lines.group.labels[1]}"
-        numbers, scores = propensity_scores(lines, scores, seed)
+        numbers, scores, predicted = propensity_scores(lines, scores, seed)
         segment = np.zeros(numbers.size, np.int64)
-    cells, cuts = lines.fine_cells(numbers, segment), uncut(segment)
-    if lines.along_one:
-        cuts = cut_at_jumps(cells, numbers, scores)
-        cells = lines.fine_cells(numbers, cuts.segment) if cuts.numbers.size else cells
-    found = windows(cells, numbers, cuts.shared(lines.windows, cells.rows))
-    uniform = np.zeros(0)
-    if few_values(scores) is not None:
-        uniform = uniforms(cells, scores, lines.group.codes, seed)
-    fitted, carried = carry(cells, found, scores, uniform)
-    level = levels_along(lines, replace(found, segment=cuts.origin[found.segment]), name)
-    return Along(
-        lines, name, numbers, cells, found, level, cuts, scores, scale, fitted, carried, uniform
+    compared = compare_along(
+        lines.fine_cells(numbers, segment),
+        numbers,
+        scores,
+        lines.group.codes,
+        wanted=lines.windows,
+        cut=lines.along_one,
+        exact=lines.counts is None,
+        seed=seed,
     )
+    level = _levels(lines, compared, name)
+    return Along(lines, name, numbers, compared, level, scale, predicted)
+
+
+def _levels(lines: Lines, compared: Comparison, name: str) -> Codes:
+    """Windows as levels; one that says nothing is called after the group that is alone there."""
+    found, origin = compared.windows, compared.cuts.origin
+    parts = replace(found, segment=origin[found.segment])
+    still = np.zeros(int(origin.max()) + 1, bool)
+    still[origin[compared.overlap.unit == "numbers"]] = True
+    categories = lines.category_names if lines.along_one else ("",)
+    level = levels_along(parts, name, categories, one_by_one=still, dates=name in lines.dates)
+    codes, alone = compared.levels()
+    labels = [f"{level.labels[window]}, {lines.group.labels[g]} only" for window, g in alone]
+    return Codes(codes, (*level.labels, *labels))
 
 
 class CarriedContrast(NamedTuple):
@@ -244,69 +287,112 @@ def everybody_carried(lines: Lines, seed: int) -> Contrast | None:
     if not lines.along_one:
         return None
     along = along_numbers(lines, seed)
-    cells = along.contrast_of(along.carried).cells
-    return contrasts(cells, "barycentre")[0]
+    everybody = contrasts(along.contrast_of(along.carried).cells, "barycentre")[0]
+    return everybody if everybody.support.any() else None
 
 
 def describe(
     carried: CarriedContrast,
     *,
     distances: tuple[float | None, float | None],
-    gaps: tuple[float, float],
+    gaps: tuple[float | None, float],
     seed: int,
     tested: bool,
 ) -> Smooth:
     """What is to be said about the carry; distances and gaps are those of ten bins and carried."""
     along = carried.along
     binned, own = distances
-    largest = int(np.bincount(along.cells.segment, along.cells.rows).argmax())
-    choice = along.fitted.choice
+    compared, overlap = along.compared, along.compared.overlap
+    rows = np.bincount(compared.cells.segment, compared.cells.rows)
+    largest = int(np.argmax(np.where(overlap.unit == "apart", 0.0, rows)))
+    choice = compared.fitted.choice
+    boosted = None
+    if along.predicted is not None and tested:
+        boosted = boosted_shares(along.lines, along.predicted, compared.cells.cluster, seed)
+    better = (False, False) if boosted is None else boosted[2]
     return Smooth(
         columns=along.lines.columns,
         method="carry" if along.lines.along_one else "propensity",
-        windows=along.windows.centre.size,
+        windows=compared.windows.centre.size,
+        units=_units(overlap, largest),
+        mixing=float(overlap.mixing[largest]),
+        shared=float(rows @ overlap.shared / rows.sum()),
         bandwidth=float(choice.width[largest]),
         coordinate=choice.name(largest),
         confounding=None if binned is None or own is None else binned - own,
-        gap_confounding=gaps[0] - gaps[1],
+        gap_confounding=None if gaps[0] is None else gaps[0] - gaps[1],
         companion_p=companion(along, seed) if tested else None,
         jumps=jump_numbers(along),
         error=_engine_error(along),
         curve=_curve(along),
+        explained=None
+        if along.predicted is None
+        else explained_shares(along.lines, along.predicted),
+        boosted=None if boosted is None else boosted[0],
+        boosted_rows=0 if boosted is None else boosted[1],
+        misfit=tuple(name for name, is_better in zip(_TARGETS, better, strict=True) if is_better),
+    )
+
+
+def _units(overlap: Overlap, segment: int) -> SmoothUnit:
+    """What was compared in a segment; clusters are units where their rows do not mix."""
+    if overlap.unit[segment] == "numbers":
+        return "numbers"
+    return "units" if overlap.held[segment] else "rows"
+
+
+def unexamined_along(carried: CarriedContrast, columns: tuple[str, ...]) -> Unexamined | None:
+    """Two groups that lie apart along the number; `None` if there is a window to compare them in.
+
+    Parameters
+    ----------
+    columns : the sensitive columns that the groups are values of.
+    """
+    if carried.tested.support.any():
+        return None
+    lines, along = carried.along.lines, " and ".join(carried.along.lines.columns)
+    counts = np.ones(lines.scores.size) if lines.counts is None else lines.counts
+    rows = np.bincount(lines.group.codes, counts, len(lines.group.labels)).astype(int).tolist()
+    names = tuple(map(str, lines.group.labels))
+    why = carried.along.compared.reason()
+    reason = f"they lie apart along {along}: {why}"
+    return Unexamined(names, dict(zip(names, rows, strict=True)), reason, columns)
+
+
+def refuse_apart(unexamined: Unexamined) -> NoReturn:
+    """Refuse an audit of nothing but groups that lie apart."""
+    raise InputError(
+        f"{' and '.join(unexamined.groups)} cannot be compared: {unexamined.reason} Name the place "
+        "or person that rows belong to with cluster, cut the numbers into bins, or, if a file was "
+        "counted by an engine, audit its rows."
     )
 
 
 def companion(along: Along, seed: int) -> float:
     """p-value of the generalised covariance measure."""
+    compared = along.compared
     return companion_p_value(
-        along.cells, along.fitted, along.scores, along.member, along.chance(), seed
+        compared.cells, compared.fitted, compared.scores, along.member, along.chance(), seed
     )
 
 
 def jump_numbers(along: Along) -> tuple[float, ...]:
     """Numbers behind which the mean score or the share of a group jumps, a few digits each."""
-    cells = along.cells
-    behind = np.union1d(jumps(cells, along.scores), jumps(cells, along.member))
+    cells, cuts = along.compared.cells, along.compared.cuts
+    behind = np.union1d(jumps(cells, along.compared.scores), jumps(cells, along.member))
     others = {_last_number(along, int(cell)) for cell in behind}
-    return tuple(sorted(others.union(along.cuts.numbers.tolist())))
-
-
-def _uncut_cells(along: Along) -> FineCells:
-    """Fine cells that know nothing of jumps."""
-    if not along.cuts.numbers.size:
-        return along.cells
-    return along.lines.fine_cells(along.numbers, along.cuts.origin[along.cuts.segment])
+    return tuple(sorted(others.union(cuts.numbers.tolist())))
 
 
 def _last_number(along: Along, cell: int) -> float:
-    return float(along.numbers[along.cells.cell == cell].max())
+    return float(along.numbers[along.compared.cells.cell == cell].max())
 
 
 def _engine_error(along: Along) -> float:
     """Root mean square of what rounding of score and number may add, over the cells."""
     if along.lines.widths is None:
         return 0.0
-    cells, fitted = along.cells, along.fitted
+    cells, fitted = along.compared.cells, along.compared.fitted
     bins = along.lines.resolution * np.ones(cells.total.size)
     if isinstance(fitted, ScaleCarry):
         bins = bins * _stretch(along, fitted)
@@ -317,7 +403,7 @@ def _engine_error(along: Along) -> float:
 
 def _slope(along: Along) -> FloatArray:
     """How much the mean score changes with the number, by cell, from one neighbour to the other."""
-    cells, fitted = along.cells, along.fitted
+    cells, fitted = along.compared.cells, along.compared.fitted
     mean = fitted.mean if isinstance(fitted, ScaleCarry) else _value_mean(fitted)
     number, segment = cells.mean(along.numbers), cells.of_segment
     before = np.maximum(np.arange(mean.size) - 1, cells.offsets[:-1][segment])
@@ -329,7 +415,7 @@ def _slope(along: Along) -> FloatArray:
 
 def _stretch(along: Along, fitted: ScaleCarry) -> FloatArray:
     """How much wider or narrower a bin of scores is at the centre of the window, by cell."""
-    cells, found = along.cells, along.windows
+    cells, found = along.compared.cells, along.compared.windows
     centre: IntArray = found.of_cell
     at_centre = cells.place(found.segment, found.centre).read(fitted.scale)
     stretch: FloatArray = at_centre[centre] / fitted.scale
@@ -343,12 +429,12 @@ def _value_mean(fitted: ValueCarry) -> FloatArray:
 
 
 def _curve(along: Along) -> tuple[Window, ...]:
-    found, names = along.windows, along.lines.category_names
-    one = along.lines.along_one
+    found, names = along.compared.windows, along.lines.category_names
+    origin, one = along.compared.cuts.origin, along.lines.along_one
     return tuple(
         Window(
             level=str(along.level.labels[k]),
-            category=names[int(along.cuts.origin[found.segment[k]])] if one else "",
+            category=names[int(origin[found.segment[k]])] if one else "",
             low=float(found.low[k]),
             high=float(found.high[k]),
             centre=float(found.middle[k]),

@@ -50,6 +50,11 @@ class Codes(NamedTuple):
     labels: tuple[Hashable, ...]
 
 
+def unnamed(codes: IntArray | None) -> Codes | None:
+    """Codes whose labels are the codes themselves; `None` of `None`."""
+    return None if codes is None else Codes(codes, tuple(range(int(codes.max()) + 1)))
+
+
 def refuse_masked(column: object, name: str) -> None:
     """Raise if an array has masked values, which numpy forgets when it makes a plain one."""
     if isinstance(column, np.ma.MaskedArray) and np.ma.is_masked(column):

@@ -464,29 +464,47 @@ class SmoothPart(TypedDict):
     ----------
     columns : the numbers.
     method : carry along one number, or propensity along the estimated chance of belonging to the
-        second group; the disparity is then a lower bound.
+        second group.
+    units : what was compared: rows; numbers, each a level of its own; or units, rows with the same
+        number as one, compared with those of nearly equal numbers.
+    mixing : how often neighbours along the number are of different groups, compared with random
+        order.
+    shared : share of the rows that have exactly the number of a row of the other group.
     bandwidth : how far the mean score was smoothed, as a part of the whole scale.
     coordinate : along what it was smoothed.
-    bins : into how many bins the number would usually have been cut.
+    bins : into how many bins the number would usually have been cut; along several numbers the
+        chance.
     confounding : distance with these bins minus distance carried; null if either is unknown.
     gap_confounding : the same for the gap.
     companion_p : p-value of the generalised covariance measure; null if nothing was resampled.
     jumps : numbers at which the mean score or the share of a group seems to jump.
     error : what bins of the engine may add to a distance, about; 0 for rows.
     windows : in the order of the number.
+    explained : share of the variation of the group, and of the score, that several numbers and
+        categories explain of rows left out; null along one number.
+    boosted : the same of boosted trees; null if they were not tried.
+    boosted_rows : rows that they were tried on.
+    misfit : what they predict better beyond chance.
     """
 
     columns: Annotated[list[str], Limits(1)]
     method: Literal["carry", "propensity"]
+    units: Literal["rows", "numbers", "units"]
+    mixing: Amount
+    shared: Amount
     bandwidth: Amount
     coordinate: Literal["none", "rank", "number"]
     bins: Count
     confounding: float | None
-    gap_confounding: float
+    gap_confounding: float | None
     companion_p: Probability | None
     jumps: list[float]
     error: Amount
     windows: Annotated[list[WindowPart], Limits(1)]
+    explained: Annotated[list[float], Limits(2, 2)] | None
+    boosted: Annotated[list[float], Limits(2, 2)] | None
+    boosted_rows: Count
+    misfit: list[Literal["group", "score"]]
 
 
 class ContrastPart(TypedDict):

@@ -10,17 +10,15 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray
 from likeforlike.disparity._cells import Cells
-from likeforlike.disparity._columns import Codes
+from likeforlike.disparity._columns import Codes, unnamed
 from likeforlike.disparity._contrasts import contrasts
 from likeforlike.disparity._measures import level_weights
 from likeforlike.disparity._numbered_levels import numbered_levels
 from likeforlike.errors import InputError
 from likeforlike.inference import DistanceEstimate, estimate_distance
 from likeforlike.penalties import Layout
-from likeforlike.smoothing._carried import carry, uniforms
+from likeforlike.smoothing._comparison import compare_along
 from likeforlike.smoothing._fine_cells import fine_cells
-from likeforlike.smoothing._refined import refine
-from likeforlike.smoothing._windows import windows
 
 # Only decisions and ratings are dealt by lot when they are carried; the same lot for every model.
 _LOT = 0
@@ -86,8 +84,8 @@ def validation_disparity(scores: FloatArray, layout: Layout) -> DistanceEstimate
 def smooth_disparity(scores: FloatArray, layout: Layout) -> DistanceEstimate:
     """Conditional distance of scores (n,) or (n, c) along a number, which is in the levels.
 
-    Scores are carried to the centres of windows, with the gaps of the windows taken out before and
-    added after (`smoothing`), and compared there.
+    Scores are carried to the centres of windows, with gaps taken out before and added after
+    (`smoothing`), and compared there as an audit does it.
     """
     return _largest(_estimates(_smooth_cells(scores, layout), _USUAL))
 
@@ -117,13 +115,14 @@ def _smooth_cells(scores: FloatArray, layout: Layout) -> Iterator[Cells]:
     weight = layout.moderate().mass[0] if layout.mass.size else None
     _, segment = np.unique(levels.category[level], return_inverse=True)
     fine = fine_cells(numbers, segment, mass=weight)
-    found = windows(fine, numbers)
-    window = Codes(found.of_line, tuple(range(found.centre.size)))
     for column in _columns(scores):
-        lot = uniforms(fine, column, group.codes, _LOT)
-        fitted, _ = carry(fine, found, column, lot)
-        refined = refine(fine, found, column, group.codes, fitted, lot)
-        yield Cells.from_codes(window, group, refined.values, sample_weight=weight)
+        compared = compare_along(fine, numbers, column, group.codes, seed=_LOT)
+        level, alone = compared.levels()
+        window = Codes(level, tuple(range(compared.speaks.size + len(alone))))
+        refined = compared.refined().values
+        yield Cells.from_codes(
+            window, group, refined, sample_weight=weight, cluster=unnamed(compared.cells.cluster)
+        )
 
 
 def _copied(layout: Layout, scores: FloatArray) -> tuple[Layout, FloatArray]:
@@ -150,8 +149,8 @@ def _any_of(estimates: Iterable[DistanceEstimate]) -> list[DistanceEstimate]:
     found = list(estimates)
     if not found:
         raise InputError(
-            "no level of the rows held back holds two groups, so their disparity cannot be "
-            "measured; use coarser levels, or hold more rows back."
+            "no level of the rows held back holds two groups, or they lie apart along the number, "
+            "so their disparity cannot be measured; use coarser levels, or hold more rows back."
         )
     return found
 

@@ -21,7 +21,7 @@ Li & Li (2019), *Propensity score weighting for causal inference with multiple t
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -31,8 +31,10 @@ from likeforlike.disparity._numbered_levels import Numbered, numbered_levels
 from likeforlike.errors import InputError
 from likeforlike.penalties._layout import Layout, NothingToCompare
 from likeforlike.smoothing._fine_cells import FineCells, fine_cells
+from likeforlike.smoothing._overlap import arrange_cells, find_overlap, restrict_smoothers
 from likeforlike.smoothing._propensity import propensity
 from likeforlike.smoothing._ranking import Ranking
+from likeforlike.smoothing._windows import window_counts, windows_of_cells
 
 LEAST_ROWS = 10.0
 """Effective rows that a group needs at an anchor."""
@@ -144,13 +146,17 @@ def anchored(layout: Layout, number: int) -> tuple[Anchors, Layout]:
     fine = fine_cells(
         levels.numbers[seen], segment, mass=mass[seen].sum(axis=1), rows=rows[seen].sum(axis=1)
     )
+    fine, apart = _overlapping(fine, levels.numbers[seen], segment, rows[seen])
     chances = _chances(fine, mass[seen])
     position = _positions(fine, chances, number)
     standing = _Standing(position, category, chances)
-    anchors = len(levels.categories) * number
     segments = np.full(len(levels.categories), -1)
     segments[there] = np.arange(there.size)
-    present, scale = _compared(standing, mass[seen], squares[seen], number, anchors)
+    silent = np.zeros(len(levels.categories), bool)
+    silent[there] = apart
+    present, scale = _compared(
+        standing, mass[seen], squares[seen], number, np.repeat(silent, number)
+    )
     order = np.lexsort((levels.numbers[seen], segment))
     learned = Anchors(
         number,
@@ -165,6 +171,33 @@ def anchored(layout: Layout, number: int) -> tuple[Anchors, Layout]:
     )
     everywhere = learned._standing(levels) if seen.size < size[0] else standing
     return learned, learned._placed(layout, everywhere)
+
+
+def _overlapping(
+    fine: FineCells, numbers: FloatArray, segment: IntArray, rows: FloatArray
+) -> tuple[FineCells, BoolArray]:
+    """Cells of levels as their groups can be compared, and the segments (S,) where they cannot.
+
+    Where rows with nearly the same number are of one group, a curve of chances that follows single
+    numbers would say that nobody has equals. It is one that leaves enough of the groups, as in an
+    audit (`smoothing`), and numbers count as one.
+
+    Parameters
+    ----------
+    rows : (K, G) floats, of every level and group.
+    """
+    level, group = np.nonzero(rows)
+    many = rows[level, group]
+    cells = fine_cells(numbers[level], segment[level], rows=many)
+    overlap = find_overlap(cells, group)
+    window = windows_of_cells(cells, window_counts(cells))[cells.cell]
+    fine = arrange_cells(fine, overlap)
+    cells, overlap = restrict_smoothers(cells, window, group, overlap)
+    if cells.held is not None and cells.allowed is not None:
+        usual = np.ones(cells.allowed.shape, bool) if fine.allowed is None else fine.allowed
+        allowed = np.where(cells.held[:, None, None], cells.allowed, usual)
+        fine = replace(fine, allowed=allowed, held=cells.held, cluster=np.arange(numbers.size))
+    return fine, overlap.unit == "apart"
 
 
 def _chances(fine: FineCells, mass: FloatArray) -> FloatArray:
@@ -214,14 +247,18 @@ def _shares(number: int, present: BoolArray, scale: FloatArray, standing: _Stand
 
 
 def _compared(
-    standing: _Standing, mass: FloatArray, squares: FloatArray, number: int, anchors: int
+    standing: _Standing, mass: FloatArray, squares: FloatArray, number: int, silent: BoolArray
 ) -> tuple[BoolArray, FloatArray]:
     """Which groups are compared at each anchor, and the scale of their weights there.
 
     Without a group the others overlap differently, so they are weighed anew until all have enough.
+
+    Parameters
+    ----------
+    silent : (C m,) anchors of categories in which groups lie apart along the number.
     """
-    n_groups = mass.shape[1]
-    present: BoolArray = np.ones((anchors, n_groups), bool)
+    n_groups, anchors = mass.shape[1], silent.size
+    present: BoolArray = np.repeat(~silent[:, None], n_groups, axis=1)
     ones = np.ones((anchors, n_groups))
     below = _below(standing.position, number)
     beyond = standing.position - below
@@ -248,7 +285,8 @@ def check_anchored(layout: Layout) -> None:
     if len(layout.groups) > 1 and not any(layout.coverage().values()):
         raise NothingToCompare(
             f"no anchor has {LEAST_ROWS:g} effective rows of two of the groups "
-            f"{list(layout.groups)}, so nothing can be compared; take fewer anchors or more rows, "
-            "or learn the anchors from all rows first, by SmoothFairLeap().on(groups, levels)."
+            f"{list(layout.groups)}, or they lie apart along the number, so nothing can be "
+            "compared; take fewer anchors or more rows, bins with FairLeap, or learn "
+            "the anchors from all rows first, by SmoothFairLeap().on(groups, levels)."
         )
     layout.check_meeting()

@@ -4,10 +4,10 @@ The barycentre of a window would also repair what scores owe to the number insid
 nobody's disparity. So scores are first carried to the centre of their window (`smoothing`),
 repaired there, and carried back:
 
-- many different scores, with one model of what scores owe to the number. The gaps of the groups in
-  every window are taken out before it is fitted, and added again at the centre, in two rounds:
-  otherwise the model would contain P(A | L) times the gap, and a wide window would hide a part of
-  it;
+- many different scores, with one model of what scores owe to the number. The common gap of the
+  groups, and then their gaps in every window, are taken out before it is fitted, and added again at
+  the centre: otherwise the model would contain P(A | L) times the gap, and a wide window would hide
+  a part of it, and a curve that follows numbers of one group each all of it;
 - decisions and ratings, as ranks among all who have the same number, with a lot inside each step.
   Repaired ranks become decisions and ratings again.
 
@@ -15,7 +15,8 @@ The carry sees to the number; windows only have to follow how the disparity chan
 maps of a window are as noisy as its smaller group is small, so windows are cut where the two
 largest groups meet equally often, and hold 600 effective rows of theirs, n_a n_b / (n_a + n_b), or
 1000 of decisions and ratings, whose lots add noise. There are at most max(4, n^(1/3)) windows, and
-of decisions and ratings at least 4.
+of decisions and ratings at least 4. The curve is one that leaves enough of the groups, as in an
+audit (`smoothing`); where groups lie apart along the number, there is no repair.
 """
 
 from __future__ import annotations
@@ -32,11 +33,18 @@ from likeforlike.disparity._numbered_levels import numbered_levels
 from likeforlike.errors import InputError
 from likeforlike.smoothing._carry import ScaleCarry, ValueCarry, fit_carry, law_at, scale_carry
 from likeforlike.smoothing._fine_cells import FineCells, Place, fine_cells
-from likeforlike.smoothing._windows import number_at
+from likeforlike.smoothing._overlap import (
+    REASONS,
+    arrange_cells,
+    find_overlap,
+    restrict_smoothers,
+)
+from likeforlike.smoothing._refined import common_gaps
+from likeforlike.smoothing._windows import number_at, window_counts, windows_of_cells
 
 _WHO = "smooth=True"
 _FEW_WINDOWS = 4.0
-_ROUNDS = 2
+_ROUNDS = 1
 # Tables of laws are made for this many rows at a time.
 _AT_A_TIME = 65_536
 _STREAM = 5
@@ -124,8 +132,11 @@ class AlongNumber:
         """Fit the carry to scores (n,) with weights (n,) > 0, in windows of a given size."""
         levels = numbered_levels(level.labels, _WHO)
         there, segment = np.unique(levels.category[level.codes], return_inverse=True)
-        cells = fine_cells(levels.numbers[level.codes], segment, mass=mass)
-        categories = tuple(levels.categories[k] for k in there.tolist())
+        numbers, categories = (
+            levels.numbers[level.codes],
+            tuple(levels.categories[k] for k in there.tolist()),
+        )
+        cells = _overlapping_cells(fine_cells(numbers, segment, mass=mass), group.codes, scores)
         model = fit_carry(cells, scores)
         usual = OF_SCORES if isinstance(model, ScaleCarry) else _OF_VALUES
         windows = _windows(cells, _overlap(cells, group.codes), *(size or usual))
@@ -135,13 +146,15 @@ class AlongNumber:
         if len(levels.categories) > 1:
             named = (categories[k] for k in windows.segment.tolist())
             labels = tuple(zip(named, labels, strict=True))
-        shape = windows.centre.size, len(group.labels)
-        gaps = Gaps(np.zeros(shape), np.zeros(shape[0]))
-        for _ in range(_ROUNDS if isinstance(model, ScaleCarry) else 0):
-            before = cls(cells, categories, windows, labels, model, gaps)
-            gaps = before._gaps_of(scores, group)
-            of_row = gaps.of_group[windows.of_cell[cells.cell], group.codes]
-            model = scale_carry(cells, scores - of_row)
+        window = windows.of_cell[cells.cell]
+        gaps = Gaps(np.zeros((len(labels), len(group.labels))), np.zeros(len(labels)))
+        if isinstance(model, ScaleCarry):
+            gaps = _common_gaps(cells, scores, group, model, len(labels), window)
+            model = scale_carry(cells, scores - gaps.of_group[window, group.codes])
+            for _ in range(_ROUNDS):
+                before = cls(cells, categories, windows, labels, model, gaps)
+                gaps = before._gaps_of(scores, group)
+                model = scale_carry(cells, scores - gaps.of_group[window, group.codes])
         return cls(cells, categories, windows, labels, model, gaps)
 
     def _gaps_of(self, scores: FloatArray, group: Codes) -> Gaps:
@@ -212,6 +225,42 @@ class AlongNumber:
             law = law_at(self.model.law, journey.start.of(some))
             found[some] = (law < repaired[some, None]).sum(axis=1)
         return values[np.minimum(found, values.size - 1)]
+
+
+def _overlapping_cells(cells: FineCells, group: IntArray, scores: FloatArray) -> FineCells:
+    """Cells of rows as their groups (n,) can be compared; raises if they lie apart everywhere."""
+    overlap = find_overlap(cells, group, scores)
+    cells = arrange_cells(cells, overlap)
+    window = windows_of_cells(cells, window_counts(cells))[cells.cell]
+    cells, overlap = restrict_smoothers(cells, window, group, overlap)
+    if (overlap.unit == "apart").all():
+        why = REASONS[str(overlap.reason[int(np.argmax(np.bincount(cells.segment)))])]
+        raise InputError(
+            f"groups lie apart along the number in legitimate_features: {why} A repair along it "
+            "would take the number for the group; give levels such as bins, and smooth=False."
+        )
+    return cells
+
+
+def _common_gaps(
+    cells: FineCells,
+    scores: FloatArray,
+    group: Codes,
+    model: ScaleCarry,
+    n_windows: int,
+    window: IntArray,
+) -> Gaps:
+    """The gaps that groups have to the largest one everywhere, as those of every window."""
+    largest, n_groups = int(np.argmax(np.bincount(group.codes))), len(group.labels)
+    order = np.r_[largest, np.delete(np.arange(n_groups), largest)]
+    first = np.empty(n_groups, np.int64)
+    first[order] = np.arange(n_groups)
+    gap = common_gaps(cells, scores, first[group.codes], model.choice)
+    # Groups at the end may have nobody.
+    common = np.zeros(n_groups)
+    common[order[: gap.size]] = gap
+    share = np.bincount(window, cells.mass * common[group.codes], n_windows)
+    return Gaps(np.tile(common, (n_windows, 1)), share / np.bincount(window, cells.mass, n_windows))
 
 
 def _ranks(model: ValueCarry, scores: FloatArray, start: Place, seed: int | None) -> FloatArray:

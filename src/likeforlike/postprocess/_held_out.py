@@ -86,12 +86,13 @@ def parities(
     group: Codes,
     level: Codes,
     mass: FloatArray | None,
+    unit: Codes | None = None,
     confidence: float = 0.95,
 ) -> tuple[Parity, ...]:
     """Measure every pair of groups that meets in a level; at most ten, those with most rows."""
     found = []
     for scores in (before, after):
-        cells = Cells.from_codes(level, group, scores, sample_weight=mass)
+        cells = Cells.from_codes(level, group, scores, sample_weight=mass, cluster=unit)
         met = [one for one in contrasts(cells, "pairwise") if one.support.any()]
         met.sort(key=lambda one: -int(one.counts[one.support].min(axis=1).sum()))
         found.append(met[:_MOST_PAIRS])
@@ -112,9 +113,11 @@ def parities(
     return tuple(measured)
 
 
-def squared_disparity(scores: FloatArray, group: Codes, level: Codes, mass: FloatArray) -> float:
+def squared_disparity(
+    scores: FloatArray, group: Codes, level: Codes, mass: FloatArray, unit: Codes | None = None
+) -> float:
     """Σ_l Q(l) W_1²(l) without small-sample bias, summed over the pairs of groups."""
-    cells = Cells.from_codes(level, group, scores, sample_weight=mass)
+    cells = Cells.from_codes(level, group, scores, sample_weight=mass, cluster=unit)
     return sum(
         estimate_distance(one, level_weights(one, "marginal")).squared
         for one in contrasts(cells, "pairwise")
@@ -123,10 +126,15 @@ def squared_disparity(scores: FloatArray, group: Codes, level: Codes, mass: Floa
 
 
 def clear_of_noise(
-    scores: FloatArray, group: Codes, level: Codes, mass: FloatArray, confidence: float = 0.8
+    scores: FloatArray,
+    group: Codes,
+    level: Codes,
+    mass: FloatArray,
+    unit: Codes | None = None,
+    confidence: float = 0.8,
 ) -> bool:
     """Whether any two groups differ among equals, by the lower end of their interval."""
-    cells = Cells.from_codes(level, group, scores, sample_weight=mass)
+    cells = Cells.from_codes(level, group, scores, sample_weight=mass, cluster=unit)
     return any(
         estimate_distance(one, level_weights(one, "marginal"), confidence=confidence).interval[0]
         > 0

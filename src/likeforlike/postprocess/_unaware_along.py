@@ -29,14 +29,14 @@ from typing import NamedTuple
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.disparity._columns import Codes
+from likeforlike.disparity._columns import Codes, unnamed
 from likeforlike.disparity._numbered_levels import numbered_levels
 from likeforlike.postprocess._along_number import AlongNumber, WindowSize
-from likeforlike.smoothing._carried import carry, uniforms
 from likeforlike.smoothing._carry import ScaleCarry
+from likeforlike.smoothing._comparison import compare_along
 from likeforlike.smoothing._fine_cells import Place, fine_cells
+from likeforlike.smoothing._overlap import find_overlap
 from likeforlike.smoothing._propensity import chance_at, propensity_curve
-from likeforlike.smoothing._refined import refine
 from likeforlike.smoothing._windows import windows
 
 _WHO = "smooth=True"
@@ -162,14 +162,19 @@ class Equals(NamedTuple):
 
     def compared(
         self, scores: FloatArray, group: IntArray, mass: FloatArray
-    ) -> tuple[FloatArray, Codes]:
-        """Scores (n,) carried to the centres of their windows, as an estimate needs them."""
+    ) -> tuple[FloatArray, Codes, Codes | None]:
+        """Scores (n,) carried to the centres of their windows, as an estimate needs them.
+
+        With their levels, the same whatever the scores, and what rows count as one with.
+        """
         cells = fine_cells(self.numbers, self.segment, mass=mass)
-        found = windows(cells, self.numbers)
-        lot = uniforms(cells, scores, group, _LOT)
-        fitted, _ = carry(cells, found, scores, lot)
-        refined = refine(cells, found, scores, group, fitted, lot)
-        return refined.values, Codes(found.of_line, tuple(range(found.centre.size)))
+        overlap = find_overlap(cells, group)
+        found = compare_along(
+            cells, self.numbers, scores, group, overlap=overlap, cut=False, seed=_LOT
+        )
+        level, alone = found.levels()
+        labels = tuple(range(found.speaks.size + len(alone)))
+        return found.refined().values, Codes(level, labels), unnamed(found.cells.cluster)
 
 
 class NumberRows(NamedTuple):

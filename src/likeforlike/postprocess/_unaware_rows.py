@@ -127,10 +127,13 @@ class Sorted:
         """Repaired scores (n,) where the rows are."""
         return scores if self.numbers is None else self.numbers.back(scores)
 
-    def among_equals(self, scores: FloatArray) -> tuple[FloatArray, Codes]:
-        """Scores (n,) and levels in which people of one fold can be compared."""
+    def among_equals(self, scores: FloatArray) -> tuple[FloatArray, Codes, Codes | None]:
+        """Scores (n,), levels in which people of one fold can be compared, and what counts as one.
+
+        The last is `None` where every row counts.
+        """
         if self.equals is None:
-            return scores, by_fold(self.rows.level, self.fold)
+            return scores, by_fold(self.rows.level, self.fold), None
         return self.equals.compared(scores, self.rows.group.codes, self.rows.mass)
 
     def without(self, fold: int) -> tuple[Slots, BoolArray]:
@@ -279,14 +282,14 @@ class UnawareEstimator(BaseEstimator):
     def _trust(self, known: Sorted) -> None:
         """Do as much of the repair as makes rows held out better."""
         rows = known.rows
-        values, level = known.among_equals(self._before(rows.scores))
-        if not clear_of_noise(values, rows.group, level, rows.mass):
+        values, level, unit = known.among_equals(self._before(rows.scores))
+        if not clear_of_noise(values, rows.group, level, rows.mass, unit):
             self.trust_ = 0.0
             return
 
         def measured(scores: FloatArray) -> float:
-            values, level = known.among_equals(scores)
-            return squared_disparity(values, rows.group, level, rows.mass)
+            values, level, unit = known.among_equals(scores)
+            return squared_disparity(values, rows.group, level, rows.mass, unit)
 
         self.trust_ = trusted_part(
             lambda part: measured(self._outcome(known, part)),
@@ -361,9 +364,9 @@ class UnawareEstimator(BaseEstimator):
             for a in (places if len(places) > 2 else [1])
         )
         before, after = self._before(rows.scores), self._outcome(known, self.trust_)
-        old, apart = known.among_equals(before)
-        new, _ = known.among_equals(after)
-        self.parity_ = parities(old, new, group, apart, mass if rows.weighted else None)
+        old, apart, unit = known.among_equals(before)
+        new = known.among_equals(after)[0]
+        self.parity_ = parities(old, new, group, apart, mass if rows.weighted else None, unit)
         self.moved_ = moves(after - before, group, level, mass)
         self.coverage_, self.fallbacks_ = self._coverage(rows)
         self._doubts = doubts(self.guess_, self.parity_, self._asked)

@@ -49,9 +49,10 @@ def carry(
     fitted = fit_carry(cells, values)
     start, end = cells.own_places, centres(cells, windows)
     if isinstance(fitted, ScaleCarry):
-        return fitted, whole(cells, fitted.move(values, start, end))
+        return fitted, whole(cells, kept_still(cells, values, fitted.move(values, start, end)))
     if are_rows(cells):
-        return fitted, whole(cells, fitted.move(values, start, end, uniform))
+        moved = fitted.move(values, start, end, uniform)
+        return fitted, whole(cells, kept_still(cells, values, moved))
     return fitted, _split(cells, fitted.values, fitted.chances(values, start, end), uniform)
 
 
@@ -69,6 +70,11 @@ def centres(cells: FineCells, windows: Windows) -> Place:
     """The place of every line's window, where the line is carried to."""
     of_window = cells.place(windows.segment, windows.centre)
     return of_window.of(windows.of_line)
+
+
+def kept_still(cells: FineCells, values: FloatArray, moved: FloatArray) -> FloatArray:
+    """Values moved, and those of segments that are not smoothed as they were, to the last bit."""
+    return np.where(cells.still[cells.segment], values, moved)
 
 
 def are_rows(cells: FineCells) -> bool:

@@ -150,13 +150,14 @@ def scale_carry(cells: FineCells, values: FloatArray) -> ScaleCarry:
     place = cells.own_places
     rest = values - place.read(mean)
     square = cells.mean(rest * rest)
-    wide = choose(cells, square, cells.variance(rest * rest)).at_least(_LEAST_SCALE_WIDTH)
+    wide = choose(cells, square, cells.variance(rest * rest))
+    wide = wide.at_least(_LEAST_SCALE_WIDTH, still=cells.still)
     least = _LEAST_VARIANCE * float(cells.total @ square) / float(cells.total.sum())
     scale = np.sqrt(np.maximum(smoothed(cells, square, wide), least or 1.0))
     z = rest / place.read(scale)
     nodes = _nodes(z, cells.rows)
     steps = cells.means_of_steps(np.searchsorted(nodes, z), nodes.size + 1)[:, :-1]
-    law = _rising(smoothed(cells, steps, wide.at_least(_LEAST_LAW_WIDTH)))
+    law = _rising(smoothed(cells, steps, wide.at_least(_LEAST_LAW_WIDTH, still=cells.still)))
     return ScaleCarry(cells, mean, scale, nodes, law, choice)
 
 

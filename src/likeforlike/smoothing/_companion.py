@@ -60,11 +60,13 @@ def _moments(
     place = cells.own_places
     clusters = None if cells.cluster is None else np.unique(cells.cluster, return_inverse=True)[1]
     order = np.arange(values.size) if clusters is None else np.argsort(clusters, kind="stable")
+    freedom = _freedom(cells)
     total: FloatArray | None = None
     covariance: FloatArray | None = None
     for some in _blocks(order, clusters):
         parts = fitted.rest(values[some], place.of(some)) * rest[some, None]
         summed = cells.mass[some] @ parts
+        parts *= freedom[some, None]
         if clusters is None:
             independent = parts * (cells.mass[some] / np.sqrt(cells.rows[some]))[:, None]
         else:
@@ -76,6 +78,14 @@ def _moments(
     assert total is not None
     assert covariance is not None
     return total, covariance
+
+
+def _freedom(cells: FineCells) -> FloatArray:
+    """What residuals are multiplied by, (n,): a cell that stands alone took its mean from them."""
+    alone = cells.still[cells.of_segment]
+    lacking = cells.effective / np.maximum(cells.effective - 1.0, 0.5)
+    factor: FloatArray = np.sqrt(np.where(alone, lacking, 1.0))[cells.cell]
+    return factor
 
 
 def _blocks(order: IntArray, clusters: IntArray | None) -> list[IntArray]:

@@ -1,6 +1,17 @@
 """Fine cells: neighbours in rank, of about equal number, that everything is smoothed over.
 
 Equal numbers are never cut apart, so an atom is a cell. Windows are unions of fine cells.
+
+Where lines belong to clusters, the rows of a cluster in a cell are a *unit*. They vary together, so
+the noise of a cell mean is that of its units. It is taken from neighbours: a unit mean
+y_u = m(x_u) + noise of variance v_u = τ² + σ² / n_u differs from the line through its neighbours by
+
+    q_u = y_u - λ y_(u-1) - (1 - λ) y_(u+1),      λ = (x_(u+1) - x_u) / (x_(u+1) - x_(u-1)),
+
+which varies by v_u + λ² v_(u-1) + (1 - λ)² v_(u+1). A cell of one unit has a variance then, too.
+
+Reference: Gasser, Sroka and Jennen-Steinmetz (1986), *Residual variance and residual pattern in
+nonlinear regression*.
 """
 
 from __future__ import annotations
@@ -11,12 +22,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike.smoothing._ranking import Ranking, rank
 
 _MOST_CELLS, _FEW_CELLS, _ROWS_OF_CELL = 200, 20, 5
 # How many rows of the pooled variance the variance of a cell is mixed with.
 _POOLED_ROWS = 10.0
+_NOTHING, _TINY = 1e-12, 1e-300
 
 
 class Place(NamedTuple):
@@ -48,6 +60,14 @@ def sums(code: IntArray, amount: FloatArray, size: int = 0) -> FloatArray:
     return added
 
 
+def combine(*columns: IntArray) -> IntArray:
+    """Integers from 0 without holes for the different combinations of columns, in their order."""
+    code = np.unique(columns[0], return_inverse=True)[1]
+    for column in columns[1:]:
+        code = np.unique(code * (int(column.max()) + 1) + column, return_inverse=True)[1]
+    return code
+
+
 @dataclass(frozen=True)
 class FineCells:
     """Cells of all segments, one segment after the other, rising in rank.
@@ -63,6 +83,9 @@ class FineCells:
     total : (m,) weight.
     effective : (m,) rows with equal weights that would be as good, (Σ w)² / Σ w².
     offsets : (S + 1,) integers; segment s holds the cells offsets[s] to offsets[s + 1].
+    allowed : (S, 3, widths) booleans, the smoothers that each segment may use, by coordinate and
+        width (`_smoother`); `None` allows all.
+    held : (S,) booleans, where groups do not mix along the number (`_overlap`); `None` is nowhere.
     """
 
     ranking: Ranking
@@ -77,6 +100,32 @@ class FineCells:
     total: FloatArray
     effective: FloatArray
     offsets: IntArray
+    allowed: BoolArray | None = None
+    held: BoolArray | None = None
+
+    @property
+    def still(self) -> BoolArray:
+        """Segments that may not be smoothed at all, (S,): every cell of theirs stands alone."""
+        if self.allowed is None:
+            return np.zeros(self.offsets.size - 1, bool)
+        still: BoolArray = self.allowed[:, 0, 0] & ~self.allowed[:, 1:].any(axis=(1, 2))
+        return still
+
+    @cached_property
+    def unit(self) -> IntArray:
+        """The unit of every line, (n,): the rows of a cluster in a cell; by cell."""
+        assert self.cluster is not None
+        return combine(self.cell, self.cluster)
+
+    @property
+    def units(self) -> FloatArray:
+        """How many units each segment has, (S,); rows without clusters."""
+        size = self.offsets.size - 1
+        if self.cluster is None:
+            return sums(self.segment, self.rows, size)
+        of_unit = np.zeros(int(self.unit.max()) + 1, np.int64)
+        of_unit[self.unit] = self.segment
+        return sums(of_unit, np.ones(of_unit.size), size)
 
     @cached_property
     def of_segment(self) -> IntArray:
@@ -115,10 +164,15 @@ class FineCells:
     def variance(self, values: FloatArray) -> FloatArray:
         """Variance of a row inside its cell, (m,), drawn to the mean variance of its segment.
 
-        Rows of one cluster vary together; what their cell mean varies by is what counts.
+        With clusters it is the variance of a row that makes the mean of its cell vary as much as
+        its units do.
         """
+        if self.cluster is not None:
+            return self._variance_by_unit(values)
         rest = self.mass * (values - self.mean(values)[self.cell])
-        squares = self._squares(rest) * (self.effective / self.total) ** 2
+        # Of rows, not of lines: a line of r rows has r deviations of a share 1 / r each.
+        squares = sums(self.cell, rest * rest / self.rows, self.total.size)
+        squares = squares * (self.effective / self.total) ** 2
         inner = np.maximum(self.effective - 1.0, 0.0)
         segment, n_segments = self.of_segment, self.offsets.size - 1
         summed = np.bincount(segment, squares, minlength=n_segments)
@@ -127,17 +181,48 @@ class FineCells:
         mixed: FloatArray = (squares + _POOLED_ROWS * pooled) / (inner + _POOLED_ROWS)
         return mixed
 
-    def _squares(self, rest: FloatArray) -> FloatArray:
-        """Sum of squared deviations of independent units, by cell."""
-        cells = self.total.size
-        if self.cluster is None:
-            # Of rows, not of lines: a line of r rows has r deviations of a share 1 / r each.
-            return sums(self.cell, rest * rest / self.rows, cells)
-        key = self.cell * (int(self.cluster.max()) + 1) + self.cluster
-        unit, inverse = np.unique(key, return_inverse=True)
-        together = sums(inverse, rest)
-        of_cell = unit // (int(self.cluster.max()) + 1)
-        return sums(of_cell, together * together, cells)
+    def _variance_by_unit(self, values: FloatArray) -> FloatArray:
+        """σ_g² = n_g Σ_u (n_u / n_g)² v_u, and how much more units differ there than elsewhere."""
+        unit, n_segments = self.unit, self.offsets.size - 1
+        mass = sums(unit, self.mass)
+        rows = mass**2 / sums(unit, self.mass**2 / self.rows)
+        mean = sums(unit, self.mass * values) / mass
+        at = sums(unit, self.mass * self.position) / mass
+        of_cell = np.zeros(mass.size, np.int64)
+        of_cell[unit] = self.cell
+        segment = self.of_segment[of_cell]
+        squares = sums(unit, self.mass * (values - mean[unit]) ** 2) / mass * rows
+        freedom = sums(segment, np.maximum(rows - 1.0, 0.0), n_segments)
+        inside = sums(segment, squares, n_segments) / np.maximum(freedom, 1.0)
+        before, own, after, part = _neighbours(at, segment)
+        squared = (mean[own] - part * mean[before] - (1.0 - part) * mean[after]) ** 2
+        by_rows = 1.0 / rows[own] + part**2 / rows[before] + (1.0 - part) ** 2 / rows[after]
+        known = sums(segment[own], 1.0 + part**2 + (1.0 - part) ** 2, n_segments)
+        more = sums(segment[own], squared - inside[segment[own]] * by_rows, n_segments)
+        between = np.maximum(more, 0.0) / np.maximum(known, _NOTHING)
+        noise = between[segment] + inside[segment] / rows
+        expected = noise[own] + part**2 * noise[before] + (1.0 - part) ** 2 * noise[after]
+        ratio = squared / np.maximum(expected, _TINY)
+        size = self.total.size
+        local = (sums(of_cell[own], ratio, size) + _POOLED_ROWS) / (
+            sums(of_cell[own], np.ones(own.size), size) + _POOLED_ROWS
+        )
+        of_mean = sums(of_cell, mass**2 * noise, size) / self.total**2
+        variance: FloatArray = of_mean * self.effective * local
+        return variance
+
+
+def _neighbours(
+    at: FloatArray, segment: IntArray
+) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+    """Units with both neighbours: these, in the order of their positions, and λ of the first."""
+    order = np.lexsort((at, segment))
+    before, own, after = order[:-2], order[1:-1], order[2:]
+    whole = (segment[before] == segment[own]) & (segment[own] == segment[after])
+    before, own, after = before[whole], own[whole], after[whole]
+    width = at[after] - at[before]
+    part = np.where(width > 0.0, (at[after] - at[own]) / np.where(width > 0.0, width, 1.0), 0.5)
+    return before, own, after, part
 
 
 def fine_cells(

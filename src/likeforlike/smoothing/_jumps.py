@@ -27,22 +27,29 @@ def jumps(cells: FineCells, values: FloatArray, clear: float = _CLEAR) -> IntArr
     ----------
     clear : how many standard errors a jump has at least.
     """
+    # Where numbers are compared one by one, nothing is smoothed, so nothing can miss a jump.
+    there = np.flatnonzero(~cells.still[cells.of_segment])
+    if not there.size:
+        return there
     means, error = cells.mean(values), cells.variance(values) / cells.effective
     # Values without any noise inside a cell still have some: cells are not infinitely fine.
     error = np.maximum(error, _LEAST_ERROR * (float(np.ptp(values)) or 1.0) ** 2)
-    wide, narrow = (_breaks(cells, means, error, width) for width in (_WIDE, _NARROW))
+    segment, centre = cells.of_segment[there], cells.centre[there]
+    wide, narrow = (
+        _breaks(segment, centre, means[there], error[there], width) for width in (_WIDE, _NARROW)
+    )
     size, clarity, step = narrow.T
     found = (clarity > clear) & (np.abs(size) > _STEPS * step)
     found &= (np.abs(size) > _KEPT * np.abs(wide[:, 0])) & (size * wide[:, 0] > 0.0)
     # Neighbours of a jump look like one as well; it lies where it is clearest.
     shown = np.where(found, clarity, 0.0)
-    at: BoolArray = found & (shown >= _largest_near(cells, shown))
-    return np.flatnonzero(at)
+    at: BoolArray = found & (shown >= _largest_near(segment, centre, shown))
+    return there[at]
 
 
-def _largest_near(cells: FineCells, shown: FloatArray) -> FloatArray:
+def _largest_near(segment: IntArray, centre: FloatArray, shown: FloatArray) -> FloatArray:
     """The largest value among all cells of the segment that are nearer than the wide width."""
-    key = 2.0 * cells.of_segment + cells.centre
+    key = 2.0 * segment + centre
     first = np.searchsorted(key, key - _WIDE)
     last = np.searchsorted(key, key + _WIDE)
     # At most 200 cells a segment: a table of neighbours is small.
@@ -52,10 +59,13 @@ def _largest_near(cells: FineCells, shown: FloatArray) -> FloatArray:
     return largest
 
 
-def _breaks(cells: FineCells, means: FloatArray, error: FloatArray, width: float) -> FloatArray:
+def _breaks(
+    segment: IntArray, centre: FloatArray, means: FloatArray, error: FloatArray, width: float
+) -> FloatArray:
     """Behind every cell: by how much lines miss each other, in standard errors, and their step."""
     missed = np.zeros((means.size, 3))
-    _miss(cells.centre, means, error, cells.offsets, width, missed)
+    offsets = np.r_[0, np.cumsum(np.bincount(segment))]
+    _miss(centre, means, error, offsets, width, missed)
     return missed
 
 

@@ -29,20 +29,12 @@ def propensity_curve(cells: FineCells, member: FloatArray) -> tuple[FloatArray, 
     segment, n_segments = cells.of_segment, cells.offsets.size - 1
     spread = np.bincount(segment, cells.total * share * (1.0 - share), minlength=n_segments)
     pooled = spread / np.bincount(segment, cells.total, minlength=n_segments)
-    # A cell mean of weighted or clustered rows varies by more than its rows say.
-    choice = choose(cells, share, pooled[segment] * _inflation(cells, member))
+    # Rows of a cluster mostly are of one group.
+    noise = pooled[segment] if cells.cluster is None else cells.variance(member)
+    choice = choose(cells, share, noise)
     return smoothed(cells, share, choice), choice
 
 
 def chance_at(curve: FloatArray, place: Place) -> FloatArray:
     """What a curve of chances is at these places, neither 0 nor 1."""
     return np.clip(place.read(curve), _CLOSEST, 1.0 - _CLOSEST)
-
-
-def _inflation(cells: FineCells, member: FloatArray) -> float:
-    """How much more cell means vary than those of independent rows; 1 without clusters."""
-    if cells.cluster is None:
-        return 1.0
-    spread = cells.mean(member * member) - cells.mean(member) ** 2
-    plain = float(cells.total @ spread)
-    return max(1.0, float(cells.total @ cells.variance(member)) / plain) if plain > 0.0 else 1.0

@@ -1,9 +1,21 @@
 """Lines carried to the centres of their windows, as an estimate needs them.
 
-The mean that all lines have together contains P(A | L) times the gap, so a gap shrinks a little
-where P(A | L) is steep. The gaps of the windows are therefore taken out first, the rest is carried,
-and they are added again, in two rounds. What is taken out is `steadied`: the noise of a gap between
-few rows must not bend the curve of all.
+The mean that all lines have together contains P(A | L) times the gap, so a gap shrinks where
+P(A | L) is steep, and is gone where the curve follows numbers that are of one group each. Gaps are
+therefore taken out first, the rest is carried, and they are added again, in two rounds. The first
+takes the common gap, with the number taken out of score and group,
+
+    Δ_0 = Σ w r (s - S s) / Σ w r²,      r = A - S A,
+
+with S the smoother of the test's carry; the second takes the gaps of the windows, `steadied`: the
+noise of a gap between few rows must not bend the curve of all. Where there are clusters, gaps are
+known as well as their units say.
+
+Where groups do not mix along the number (`_overlap`), the curve takes a part of the group and of
+the degrees of freedom, so that residuals are too small. The variance of Δ_0 is σ² / Σ r²; they are
+multiplied by the root of (U - 1) / (U - tr S) / φ(S), with U units.
+
+Reference: Speckman (1988), *Kernel smoothing in partial linear models*.
 """
 
 from __future__ import annotations
@@ -13,15 +25,20 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.smoothing._carried import Carried, centres, whole
+from likeforlike.smoothing._carried import Carried, centres, kept_still, whole
 from likeforlike.smoothing._carry import ScaleCarry, ValueCarry, rising_to_one, scale_carry
 from likeforlike.smoothing._dealing import Deck, deal
-from likeforlike.smoothing._fine_cells import FineCells, sums
-from likeforlike.smoothing._smoother import smoothed
+from likeforlike.smoothing._fine_cells import FineCells, combine, sums
+from likeforlike.smoothing._overlap import left_of_group
+from likeforlike.smoothing._smoother import Choice, choose, fit, smoothed
 from likeforlike.smoothing._steadied import steadied
 from likeforlike.smoothing._windows import Windows
 
-_ROUNDS = 2
+# A smoother that takes all of the group along says nothing of a gap; as a part of the mass.
+_LEAST = 1e-6
+# A curve that leaves less of the group than this is not believed to.
+_LEAST_LEFT = 0.1
+_TINY = 1e-300
 
 
 def refine(
@@ -32,7 +49,7 @@ def refine(
     fitted: ScaleCarry | ValueCarry,
     uniform: FloatArray,
 ) -> Carried:
-    """Carry with the gaps of the windows taken out before and added after, in two rounds.
+    """Carry with gaps taken out before and added after, in two rounds.
 
     Parameters
     ----------
@@ -53,15 +70,34 @@ def _refine_scale(
     fitted: ScaleCarry,
 ) -> Carried:
     start, end = cells.own_places, centres(cells, windows)
-    moved = fitted.move(values, start, end)
     table = _Table.of(cells, windows, of_group)
-    for _ in range(_ROUNDS):
-        means = table.mean(moved)
-        rest = moved - means[windows.of_line, of_group]
-        spread = table.pooled(table.mean(rest * rest)[:, :, None])
-        gap = table.steady_gaps(means[:, :, None], spread)[windows.of_line, of_group, 0]
+
+    def moved_without(gap: FloatArray) -> FloatArray:
         moved = scale_carry(cells, values - gap).move(values - gap, start, end) + gap
+        return kept_still(cells, values, moved)
+
+    moved = moved_without(common_gaps(cells, values, of_group, fitted.choice)[of_group])
+    means = table.mean(moved)
+    rest = table.by_unit(moved - means[windows.of_line, of_group])
+    spread = table.pooled(table.mean(rest * rest)[:, :, None])
+    gaps = table.steady_gaps(means[:, :, None], spread)
+    moved = moved_without(gaps[windows.of_line, of_group, 0])
+    if (held := cells.held) is not None and held.any():
+        mean = table.mean(moved)[windows.of_line, of_group]
+        wider = np.where(held, _widening(cells, windows, of_group, fitted.choice), 1.0)
+        wider = wider[cells.segment]
+        moved = np.where(wider > 1.0, mean + wider * (moved - mean), moved)
     return whole(cells, moved)
+
+
+def _widening(cells: FineCells, windows: Windows, of_group: IntArray, choice: Choice) -> FloatArray:
+    """By how much residuals are too small, (S,)."""
+    left = np.clip(left_of_group(cells, windows.of_line, of_group, choice), _LEAST_LEFT, 1.0)
+    leverage = fit(cells, cells.centre, choice)[1]
+    used, units = np.add.reduceat(leverage, cells.offsets[:-1]), cells.units
+    factor = np.maximum(units - 1.0, 1.0) / np.maximum(units - used, 1.0) / left
+    wider: FloatArray = np.sqrt(np.maximum(factor, 1.0))
+    return wider
 
 
 def _refine_values(
@@ -78,23 +114,85 @@ def _refine_values(
     rows have beyond the curve stays with them. So many are dealt in the end (`_dealing`): a lot for
     every row would add noise that no estimate takes off again.
     """
-    code = np.searchsorted(fitted.values, values)
+    code, k = np.searchsorted(fitted.values, values), fitted.values.size
     table = _Table.of(cells, windows, of_group)
-    own = cells.means_of_steps(code, fitted.values.size)
+    own = cells.means_of_steps(code, k)
     share = np.stack([cells.mean(of_group == g) for g in range(table.rows.shape[1])], axis=1)
-    law = fitted.law
-    for _ in range(_ROUNDS):
-        means = _laws_in_windows(cells, table, code, law)
-        pooled = table.pooled(means)
-        gaps = table.steady_gaps(means, pooled * (1.0 - pooled))
-        # What is left of 1{s <= v} in a cell without the gaps of its groups.
-        left = own - np.einsum("mg,mgk->mk", share, gaps[windows.of_cell])
-        law = smoothed(cells, left, fitted.choice)
+    common = _common_steps(cells, code, own, of_group, fitted.choice)
+    choice = _group_adjusted(cells, values, fitted, common, of_group)
+    law = smoothed(cells, own - share @ common, choice)
+    rest = values - table.mean(values).ravel()[table.code]
+    # How much of the variance of rows the rows of a unit have in common.
+    alike = float(cells.mass @ table.by_unit(rest) ** 2) / max(float(cells.mass @ rest**2), _TINY)
     means = _laws_in_windows(cells, table, code, law)
-    due = rising_to_one(means.reshape(-1, law.shape[1])) * table.total.reshape(-1, 1)
+    pooled = table.pooled(means)
+    gaps = table.steady_gaps(means, pooled * (1.0 - pooled) * alike)
+    # What is left of 1{s <= v} in a cell without the gaps of its groups.
+    left = own - np.einsum("mg,mgk->mk", share, gaps[windows.of_cell])
+    means = _laws_in_windows(cells, table, code, smoothed(cells, left, choice))
+    due = rising_to_one(means.reshape(-1, k)) * table.total.reshape(-1, 1)
     order = np.lexsort((uniform, code, table.code))
     dealt = deal(Deck(table.code, order, cells.mass, cells.rows, uniform), due)
     return Carried(fitted.values[dealt.value], dealt.line, dealt.rows)
+
+
+def common_gaps(
+    cells: FineCells, values: FloatArray, of_group: IntArray, choice: Choice
+) -> FloatArray:
+    """Δ_0 of values (n,) between every group and group 0, (g,); that of group 0 is 0."""
+    rests, gram = _rests_of_groups(cells, of_group, choice)
+    curve = cells.own_places.read(smoothed(cells, cells.mean(values), choice))
+    gaps: FloatArray = np.r_[0.0, np.linalg.solve(gram, rests @ (values - curve))]
+    return gaps
+
+
+def _common_steps(
+    cells: FineCells, code: IntArray, own: FloatArray, of_group: IntArray, choice: Choice
+) -> FloatArray:
+    """Δ_0 of 1{s <= v} for every value v, (g, k)."""
+    rests, gram = _rests_of_groups(cells, of_group, choice)
+    k, place = own.shape[1], cells.own_places
+    below = np.stack([np.cumsum(sums(code, rest, k)) for rest in rests])
+    # Σ r (S F)(L) over lines is one over cells.
+    pulled = np.stack(
+        [
+            sums(place.below, rest * (1.0 - place.share), own.shape[0])
+            + sums(place.above, rest * place.share, own.shape[0])
+            for rest in rests
+        ]
+    )
+    gaps = np.linalg.solve(gram, below - pulled @ smoothed(cells, own, choice))
+    return np.concatenate([np.zeros((1, k)), gaps])
+
+
+def _rests_of_groups(
+    cells: FineCells, of_group: IntArray, choice: Choice
+) -> tuple[FloatArray, FloatArray]:
+    """w r of every group but group 0, (g - 1, n), and Σ w r r', (g - 1, g - 1)."""
+    place, n_groups = cells.own_places, int(of_group.max()) + 1
+    members = [(of_group == g).astype(np.float64) for g in range(1, n_groups)]
+    rests = np.empty((n_groups - 1, of_group.size))
+    for rest, member in zip(rests, members, strict=True):
+        rest[:] = member - place.read(smoothed(cells, cells.mean(member), choice))
+    weighted = rests * cells.mass
+    gram = weighted @ rests.T
+    gram[np.diag_indices_from(gram)] += _LEAST * float(cells.mass.sum())
+    return weighted, gram
+
+
+def _group_adjusted(
+    cells: FineCells,
+    values: FloatArray,
+    fitted: ValueCarry,
+    gaps: FloatArray,
+    of_group: IntArray,
+) -> Choice:
+    """The smoother for values without their common gap, where groups do not mix."""
+    if cells.held is None or not cells.held.any():
+        return fitted.choice
+    steps = np.diff(gaps, axis=1, prepend=0.0)
+    rest = values - (steps @ fitted.values)[of_group]
+    return choose(cells, cells.mean(rest), cells.variance(rest))
 
 
 def _laws_in_windows(
@@ -134,7 +232,8 @@ class _Table(NamedTuple):
     code : (n,) integers, window and group of every line.
     mass : (n,) positive floats, its weight.
     total, rows, worth : (K, g) floats, weight and rows there, and how many rows of equal weight
-        would be as good.
+        would be as good; units instead of rows, where there are clusters.
+    unit : (n,) integers, the rows of a cluster in a window and group; `None` without clusters.
     """
 
     code: IntArray
@@ -142,16 +241,33 @@ class _Table(NamedTuple):
     total: FloatArray
     rows: FloatArray
     worth: FloatArray
+    unit: IntArray | None = None
 
     @classmethod
     def of(cls, cells: FineCells, windows: Windows, of_group: IntArray) -> Self:
         """Lines in their windows and groups."""
         shape = windows.centre.size, int(of_group.max()) + 1
         code, mass, size = windows.of_line * shape[1] + of_group, cells.mass, shape[0] * shape[1]
-        total, rows = sums(code, mass, size), sums(code, cells.rows, size)
-        squares = sums(code, mass * mass / cells.rows, size)
+        total, unit = sums(code, mass, size), None
+        if cells.cluster is None:
+            rows, squares = sums(code, cells.rows, size), sums(code, mass * mass / cells.rows, size)
+        else:
+            unit = combine(code, cells.cluster)
+            of_unit = np.zeros(int(unit.max()) + 1, np.int64)
+            of_unit[unit] = code
+            rows = sums(of_unit, np.ones(of_unit.size), size)
+            squares = sums(of_unit, sums(unit, mass) ** 2, size)
         worth = total**2 / np.where(squares > 0.0, squares, 1.0)
-        return cls(code, mass, total.reshape(shape), rows.reshape(shape), worth.reshape(shape))
+        return cls(
+            code, mass, total.reshape(shape), rows.reshape(shape), worth.reshape(shape), unit
+        )
+
+    def by_unit(self, rest: FloatArray) -> FloatArray:
+        """What the rows of a unit have in common of (n,) values, for every row."""
+        if self.unit is None:
+            return rest
+        shared: FloatArray = sums(self.unit, self.mass * rest) / sums(self.unit, self.mass)
+        return shared[self.unit]
 
     def mean(self, values: FloatArray) -> FloatArray:
         """Means (K, g) of values (n,); 0 of nobody."""
@@ -168,7 +284,7 @@ class _Table(NamedTuple):
     def steady_gaps(self, means: FloatArray, spread: FloatArray) -> FloatArray:
         """Gaps (K, g, q) of means (K, g, q) to group 0, `steadied`.
 
-        Of a single row no gap is known.
+        Of a single row, or unit, no gap is known.
 
         Parameters
         ----------
