@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from likeforlike.auditing._comparisons import Unexamined, family_of, other_pairs
+from likeforlike.auditing._comparisons import Unexamined, family_names, family_of, other_pairs
 from likeforlike.auditing._contrast_audit import Between, ContrastAudit, LevelAudit, look_between
 from likeforlike.auditing._conventional import audit_conventions
 from likeforlike.auditing._disclosure import Disclosure
@@ -35,11 +35,12 @@ from likeforlike.auditing._placebo import Placebo, placebo
 from likeforlike.auditing._plot import PlotKind, draw_contrast
 from likeforlike.auditing._provenance import Provenance
 from likeforlike.auditing._settings import Settings
-from likeforlike.auditing._smooth import Smooth
+from likeforlike.auditing._smooth import Smooth, carried_along, unexamined_along
 from likeforlike.auditing._tables import Roles, TableCells
 from likeforlike.conventions import Category, Conventions, local_law_144
 from likeforlike.disparity._cdd_lp import Disparity
 from likeforlike.disparity._cdd_wass import NestedDisparity
+from likeforlike.disparity._cells import Cells
 from likeforlike.document._types import AuditDocument, FindingPart
 from likeforlike.errors import InputError
 from likeforlike.files._writing import write_whole
@@ -207,10 +208,11 @@ class Audit:
         policy : name of the file they are from.
         """
         hidden, contrasts, apart = self._disclosure(), self.contrasts, self.unexamined
+        between, never = self._between
         if hidden is not None:
             # A verdict and its reasons are shown to others, so they rest on what is.
             contrasts, apart = hidden.ruled, hidden.not_shown
-        between, never = self._between
+            between, never = hidden.between(*self._between)
         ruling = rule(
             contrasts,
             [*apart, *never],
@@ -230,15 +232,44 @@ class Audit:
         settings, table = self.settings, self.table
         pairs, apart = other_pairs(table.cells, self.roles, settings.reference, settings.min_cell)
         family = len(self.contrasts) + len(pairs)
-        found = tuple(look_between(each, table, settings, family=family) for each in pairs)
-        return found, apart
+        found: list[Between] = []
+        for each in pairs:
+            carried, groups = None, each.contrast.groups
+            if table.lines is not None:
+                seed = settings.random_state
+                carried = carried_along(table.lines, self.roles, each.columns, groups, seed)
+                if (never := unexamined_along(carried, each.columns)) is not None:
+                    apart = (*apart, never)
+                    continue
+            found.append(look_between(each, table, settings, carried=carried, family=family))
+        return tuple(found), apart
+
+    @cached_property
+    def _compared_cells(self) -> tuple[tuple[Cells, Cells], ...]:
+        """Where the two groups of each contrast are: with scores as compared, and as they are."""
+        found = []
+        for contrast in self.contrasts:
+            cells = self.table.cells
+            if self.table.lines is not None:
+                seed = self.settings.random_state
+                carried = carried_along(
+                    self.table.lines, self.roles, contrast.columns, contrast.groups, seed
+                )
+                found.append((carried.refined.cells, carried.everybody.cells))
+                continue
+            if self.roles.also_sensitive:
+                cells = family_of(cells, contrast.columns, self.roles.all_sensitive).cells
+            found.append((cells, cells))
+        return tuple(found)
 
     def _disclosure(self) -> Disclosure | None:
         """What may be shown, if it was asked to hide small cells."""
         limit = self.settings.suppress_below
         if limit is None:
             return None
-        return Disclosure(self.contrasts, self.unexamined, self.table, limit)
+        return Disclosure(
+            self.contrasts, self.unexamined, self.table, self.roles, limit, self._compared_cells
+        )
 
     def placebo(self, repetitions: int = 100, *, permutations: int = 199) -> Placebo:
         """How often the test rejects with labels that cannot matter, on these very rows.
@@ -254,9 +285,12 @@ class Audit:
         """
         if self.table.lines is None:
             raise InputError("a placebo needs smooth; audit with smooth=[...] first.")
-        first = self.contrasts[0].groups
-        groups = tuple(group for group in self.table.cells.groups if str(group) in first)
-        return placebo(self.table.lines, groups, self.settings, repetitions, permutations)
+        first, lines = self.contrasts[0], self.table.lines
+        if self.roles.also_sensitive:
+            every = self.roles.all_sensitive
+            lines = lines.regrouped(family_names(lines.group.labels, first.columns, every)[0])
+        groups = tuple(group for group in lines.group.labels if str(group) in first.groups)
+        return placebo(lines, groups, self.settings, repetitions, permutations)
 
     def pairs(
         self,
@@ -271,6 +305,8 @@ class Audit:
         The plan is that of W_1: the lowest of one group beside the lowest of the other. Costs of
         all pairs of a level sum to its W_1. Each pair says how many people are at least as far
         from their comparator, and how many would be if groups were dealt anew inside the level.
+        Along a number levels are windows, and scores those carried to their centres. Pairs are
+        single people, for the auditor: no document has them, whatever `suppress_below` is.
 
         Parameters
         ----------
@@ -279,12 +315,8 @@ class Audit:
         contrast : which two groups, by their place in `contrasts`.
         adverse : which scores are adverse, "low" or "high".
         """
-        self._refuse_pairs()
         found = self._level(level, contrast)
-        cells = self.table.cells
-        if self.roles.also_sensitive:
-            columns = self.contrasts[contrast].columns
-            cells = family_of(cells, columns, self.roles.all_sensitive).cells
+        cells, _ = self._compared_cells[contrast]
         names = {str(group): group for group in cells.groups}
         low, high = (names[group] for group in self.contrasts[contrast].groups)
         return level_pairs(
@@ -297,14 +329,6 @@ class Audit:
             permutations=_PAIR_PERMUTATIONS,
             seed=self.settings.random_state,
         )
-
-    def _refuse_pairs(self) -> None:
-        if self.settings.suppress_below is not None:
-            raise InputError(
-                "pairs show single people, and suppress_below hides them; audit without it."
-            )
-        if self.table.lines is not None:
-            raise InputError("pairs are people of one level; audit with bins and not with smooth.")
 
     def _level(self, level: Hashable | None, contrast: int) -> LevelAudit:
         """A level of a contrast by its name or label."""

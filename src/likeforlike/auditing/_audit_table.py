@@ -24,7 +24,7 @@ from likeforlike.auditing._group_rows import group_rows
 from likeforlike.auditing._provenance import check_salt, provenance, salted
 from likeforlike.auditing._settings import Preset, Settings
 from likeforlike.auditing._smooth import (
-    carried_contrast,
+    carried_along,
     everybody_carried,
     refuse_apart,
     unexamined_along,
@@ -187,7 +187,7 @@ def audit_cells(
 ) -> Audit:
     """Audit cells, wherever they come from."""
     salt = check_salt(salt, needed=settings.suppress_below is not None)
-    _refuse_together(roles, settings)
+    _refuse_together(settings)
     refuse_unfit(table.cells)
     table = table.without_float_noise()
     chosen, unexamined = chosen_contrasts(table.cells, roles, settings.reference, settings.min_cell)
@@ -195,7 +195,9 @@ def audit_cells(
     with ThreadPoolExecutor(1) as beside:
         # Hashing takes a while and leaves the interpreter alone.
         mark = beside.submit(lambda: table.cells.fingerprint)
-        looked_at = [_examined(each, table, settings, len(chosen), progress) for each in chosen]
+        looked_at = [
+            _examined(each, table, roles, settings, len(chosen), progress) for each in chosen
+        ]
     examined = [each for each in looked_at if isinstance(each, ContrastAudit)]
     apart = [each for each in looked_at if isinstance(each, Unexamined)]
     if not examined:
@@ -216,25 +218,9 @@ def audit_cells(
     return audited
 
 
-def _refuse_together(roles: Roles, settings: Settings) -> None:
-    """Refuse what does not go with several columns, or would give small groups away.
-
-    Differences between tables that are each large may be about few people.
-    """
-    if roles.also_sensitive and settings.smooth:
-        raise InputError(
-            "smooth takes one sensitive column: put several together in one, or cut the numbers "
-            "into bins."
-        )
-    if settings.suppress_below is None:
-        return
-    if roles.also_sensitive:
-        raise InputError(
-            "suppress_below and several sensitive columns do not go together: what a column shows "
-            "less what crossed groups show would be about few people. Audit one column at a time, "
-            "or leave suppress_below out and keep the audit to yourself."
-        )
-    if settings.preset is not None:
+def _refuse_together(settings: Settings) -> None:
+    """Refuse figures that would give small groups away."""
+    if settings.suppress_below is not None and settings.preset is not None:
         raise InputError(
             f"suppress_below and preset={settings.preset!r} do not go together: the law asks for "
             "the counts of every category. Leave one of them out."
@@ -244,6 +230,7 @@ def _refuse_together(roles: Roles, settings: Settings) -> None:
 def _examined(
     chosen: Chosen,
     table: TableCells,
+    roles: Roles,
     settings: Settings,
     family: int,
     progress: Callable[[int], None] | None,
@@ -251,7 +238,8 @@ def _examined(
     """Two groups as they are in the cells, or carried along a number unless they lie apart."""
     if table.lines is None:
         return examine(chosen, table, settings, family=family, progress=progress)
-    carried = carried_contrast(table.lines, chosen.contrast.groups, settings.random_state)
+    groups, seed = chosen.contrast.groups, settings.random_state
+    carried = carried_along(table.lines, roles, chosen.columns, groups, seed)
     if (apart := unexamined_along(carried, chosen.columns)) is not None:
         return apart
     return examine(chosen, table, settings, carried=carried, family=family, progress=progress)

@@ -184,16 +184,24 @@ def family_of(cells: Cells, columns: Sequence[str], sensitive: Sequence[str]) ->
 
     Values of one column stay as they are; crossed ones become text.
     """
+    names, members = family_names(cells.groups, columns, sensitive)
+    return _Family(cells.regroup(names), members)
+
+
+def family_names(
+    groups: Sequence[Hashable], columns: Sequence[str], sensitive: Sequence[str]
+) -> tuple[dict[Hashable, Hashable], dict[Hashable, list[Hashable]]]:
+    """What groups of all sensitive columns are called in some of them, and their values there."""
     places = [sensitive.index(column) for column in columns]
     names: dict[Hashable, Hashable] = {}
     members: dict[Hashable, list[Hashable]] = {}
-    for group in cells.groups:
+    for group in groups:
         assert isinstance(group, tuple)
         values = [group[place] for place in places]
         if None not in values:
             names[group] = values[0] if len(values) == 1 else crossed_name(values, columns)
             members[names[group]] = values
-    return _Family(cells.regroup(names), members)
+    return names, members
 
 
 def _largest(family: _Family, columns: Sequence[str], wanted: Mapping[str, Hashable]) -> Hashable:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -35,12 +35,13 @@ from likeforlike.auditing._coarse import (
 )
 from likeforlike.auditing._coarse_histograms import coarse_histograms
 from likeforlike.auditing._coarse_levels import coarse_levels, thin_shares
-from likeforlike.auditing._comparisons import Unexamined
-from likeforlike.auditing._contrast_audit import ContrastAudit
-from likeforlike.auditing._missing import LostRows
+from likeforlike.auditing._comparisons import Unexamined, family_of
+from likeforlike.auditing._contrast_audit import Between, ContrastAudit
+from likeforlike.auditing._missing import LostRows, families
 from likeforlike.auditing._small_cells import Crowd, People, people_of
-from likeforlike.auditing._tables import TableCells
+from likeforlike.auditing._tables import Roles, TableCells
 from likeforlike.disparity._cdd_lp import Disparity, contrast_disparity
+from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._contrasts import Contrast
 from likeforlike.document._group_types import LostPart
 from likeforlike.document._names import OTHER_GROUPS
@@ -53,6 +54,7 @@ from likeforlike.document._types import (
     GapPart,
     LevelPart,
     OmnibusPart,
+    SmoothPart,
     TestPart,
     UnexaminedPart,
 )
@@ -71,33 +73,49 @@ class Disclosure:
 
     Attributes
     ----------
-    contrasts, unexamined, table : of the audit.
+    contrasts, unexamined, table, roles : of the audit.
     limit : nobody may count for more than one part in so many.
+    cells : of each contrast, with scores as they are compared, and as they are.
     """
 
     contrasts: Sequence[ContrastAudit]
     unexamined: Sequence[Unexamined]
     table: TableCells
+    roles: Roles
     limit: int
+    cells: Sequence[tuple[Cells, Cells]]
 
     @cached_property
     def shown(self) -> list[bool]:
         """Whether each contrast is shown."""
-        return [_is_shown(self._crowd(each), each, self.table) for each in self.contrasts]
+        return [_is_shown(self._crowd(each), each, self._cells_of(each)) for each in self.contrasts]
+
+    def _cells_of(self, contrast: ContrastAudit) -> Cells:
+        return self.cells[self._place(contrast)][0]
+
+    def _place(self, contrast: ContrastAudit) -> int:
+        return next(k for k, each in enumerate(self.contrasts) if each is contrast)
 
     @cached_property
-    def _people(self) -> People:
-        return people_of(self.table.cells)
+    def _people(self) -> dict[int, People]:
+        """Who holds how much, by the cells of a contrast."""
+        return {id(cells): people_of(cells) for cells, _ in self.cells}
 
     @cached_property
-    def _small_groups(self) -> set[str]:
-        """Groups so small that to name them would be to name people."""
-        whole = self.table.cells.mass.sum(axis=0)
-        shares = self.table.cells.mass / np.where(whole > 0.0, whole, 1.0)
+    def _families(self) -> dict[tuple[str, ...], Cells]:
+        """Cells of the groups of every sensitive column, and of all of them crossed."""
+        cells, sensitive = self.table.cells, self.roles.all_sensitive
+        if not self.roles.also_sensitive:
+            return {tuple(sensitive): cells}
+        return {each: family_of(cells, each, sensitive).cells for each in families(sensitive)}
+
+    @cached_property
+    def _small_groups(self) -> set[tuple[tuple[str, ...], str]]:
+        """Groups so small that to name them would be to name people, with their columns."""
         return {
-            str(group)
-            for g, group in enumerate(self.table.cells.groups)
-            if not Crowd(self._people, (g, g), self.limit).hides_within(shares[:, g], g)
+            (columns, str(group))
+            for columns, cells in self._families.items()
+            for group in _small_groups(cells, self.limit)
         }
 
     def refuse_nothing(self) -> None:
@@ -144,24 +162,56 @@ class Disclosure:
     def not_shown(self) -> tuple[Unexamined, ...]:
         """Who could not be compared, and who is not shown; small groups have no name."""
         withheld = [
-            Unexamined(each.groups, self._group_rows(each.groups), _FEW_SHARED, each.columns)
+            Unexamined(
+                each.groups, self._group_rows(each.columns, each.groups), _FEW_SHARED, each.columns
+            )
             for each, shown in zip(self.contrasts, self.shown, strict=True)
             if not shown
         ]
-        all_of_them = [*self.unexamined, *withheld]
-        named = [each for each in all_of_them if self._small_groups.isdisjoint(each.groups)]
-        if self._small_groups:
-            rows = sum(self._group_rows(tuple(self._small_groups)).values())
-            named.append(Unexamined((OTHER_GROUPS,), {OTHER_GROUPS: rows}, _FEW_ROWS))
+        named = [each for each in [*self.unexamined, *withheld] if not self._is_named_small(each)]
+        for columns in dict.fromkeys(columns for columns, _ in sorted(self._small_groups)):
+            small = [name for own, name in self._small_groups if own == columns]
+            rows = sum(self._group_rows(columns, small).values())
+            named.append(Unexamined((OTHER_GROUPS,), {OTHER_GROUPS: rows}, _FEW_ROWS, columns))
         return tuple(named)
 
-    def _group_rows(self, groups: Sequence[str]) -> dict[str, int]:
-        rows = self.table.cells.counts.sum(axis=0).tolist()
-        names = map(str, self.table.cells.groups)
+    def between(
+        self, found: Sequence[Between], apart: Sequence[Unexamined]
+    ) -> tuple[tuple[Between, ...], tuple[Unexamined, ...]]:
+        """What may be told of groups that were each compared with a third one only.
+
+        As for a contrast, intervals are made longer to where averages are rounded to; two groups of
+        which one is small are told of as those that could not be compared.
+        """
+        shown, never = [], [each for each in apart if not self._is_named_small(each)]
+        for each in found:
+            if {(each.columns, name) for name in each.groups} & self._small_groups:
+                never.append(Unexamined((OTHER_GROUPS,), {}, _FEW_ROWS, each.columns))
+                continue
+            known, distance = each.gap.method != "none", each.estimate
+            grid = noise_grid(each.gap.error if known else 0.0, (abs(each.gap.value),))
+            if distance is not None:
+                distance = replace(distance, interval=_outward(grid, distance.interval))
+            gap = replace(each.gap, interval=_outward(grid, each.gap.interval))
+            rows = self._group_rows(each.columns, each.groups)
+            coverage = {
+                group: self._share(share, rows[group]) for group, share in each.coverage.items()
+            }
+            shown.append(each._replace(gap=gap, estimate=distance, coverage=coverage))
+        return tuple(shown), tuple(dict.fromkeys(never))
+
+    def _is_named_small(self, each: Unexamined) -> bool:
+        return bool({(each.columns, name) for name in each.groups} & self._small_groups)
+
+    def _group_rows(self, columns: tuple[str, ...], groups: Sequence[str]) -> dict[str, int]:
+        cells = self._families[columns or tuple(self.roles.all_sensitive)]
+        rows = cells.counts.sum(axis=0).tolist()
+        names = map(str, cells.groups)
         return {name: n for name, n in zip(names, rows, strict=True) if name in groups}
 
     def _crowd(self, contrast: ContrastAudit) -> Crowd:
-        return Crowd(self._people, _positions(contrast, self.table), self.limit)
+        cells = self._cells_of(contrast)
+        return Crowd(self._people[id(cells)], _positions(contrast, cells), self.limit)
 
     def _grid(self, contrast: ContrastAudit) -> Grid:
         """What averages of a contrast are rounded to."""
@@ -203,15 +253,17 @@ class Disclosure:
         """Rows left out by group, with small groups put together."""
         named = [each for each in self.table.lost if not self._is_small(each)]
         small = [each for each in self.table.lost if self._is_small(each)]
-        if small:
-            rows, lost = sum(each.rows for each in small), sum(each.lost for each in small)
-            named.append(LostRows(OTHER_GROUPS, rows, lost, small[0].columns))
+        for columns in dict.fromkeys(each.columns for each in small):
+            own = [each for each in small if each.columns == columns]
+            rows, lost = sum(each.rows for each in own), sum(each.lost for each in own)
+            named.append(LostRows(OTHER_GROUPS, rows, lost, columns))
         return named
 
     def _is_small(self, lost: LostRows) -> bool:
         if lost.group is None:
             return False
-        return lost.group in self._small_groups or lost.rows - lost.lost < self.limit
+        small = (lost.columns, lost.group) in self._small_groups
+        return small or lost.rows - lost.lost < self.limit
 
     def _lost(self, lost: LostRows) -> LostPart:
         return {
@@ -279,13 +331,15 @@ class Disclosure:
             "excluded": self._excluded(part),
             "levels": levels,
             "distributions": self._distributions(contrast, levels),
-            # Ends of windows are numbers of single people: settings refuse both at once.
-            "smooth": None,
+            "smooth": None
+            if part["smooth"] is None
+            else _smooth(part["smooth"], [each["name"] for each in levels], grid),
         }
 
     def _overall(self, contrast: ContrastAudit) -> Disparity:
         """Everybody; without those whom nobody equals, where they are so few that they show."""
-        cells, groups = self.table.cells, _positions(contrast, self.table)
+        _, cells = self.cells[self._place(contrast)]
+        groups = _positions(contrast, cells)
         pair = Contrast(cells, groups)
         crowd = self._crowd(contrast)
         alone = np.where(pair.support[:, None], 0.0, pair.shares)
@@ -299,7 +353,7 @@ class Disclosure:
 
     def _merged(self, crowd: Crowd, contrast: ContrastAudit) -> list[bool]:
         """Whether each level of a contrast is shown together with others."""
-        places, measure = _measured(contrast, self.table)
+        places, measure = _measured(contrast, self._cells_of(contrast))
         support = np.zeros(measure.size, np.bool_)
         support[places] = True
         merged: list[bool] = crowd.merged(measure, support)[places].tolist()
@@ -341,30 +395,63 @@ class Disclosure:
     ) -> list[DistributionPart]:
         names = [each["name"] for each in levels[:_SHOWN_LEVELS]]
         labels = [(each.level, each.name) for each in contrast.levels if each.name in names]
-        groups = _positions(contrast, self.table)
-        return coarse_histograms(self.table.cells, labels, groups, self.limit)
+        cells = self._cells_of(contrast)
+        return coarse_histograms(cells, labels, _positions(contrast, cells), self.limit)
 
 
-def _positions(contrast: ContrastAudit, table: TableCells) -> tuple[int, int]:
-    """Where the two groups are among those of the table."""
-    names = [str(group) for group in table.cells.groups]
+def _small_groups(cells: Cells, limit: int) -> list[Hashable]:
+    whole, people = cells.mass.sum(axis=0), people_of(cells)
+    shares = cells.mass / np.where(whole > 0.0, whole, 1.0)
+    return [
+        group
+        for g, group in enumerate(cells.groups)
+        if not Crowd(people, (g, g), limit).hides_within(shares[:, g], g)
+    ]
+
+
+def _smooth(smooth: SmoothPart, shown: Sequence[str], grid: Grid) -> SmoothPart:
+    """How groups were compared along numbers, without the ends of windows: they are somebody's."""
+    binned, gap = smooth["confounding"], smooth["gap_confounding"]
+    second, explained, boosted = smooth["companion_p"], smooth["explained"], smooth["boosted"]
+    return {
+        **smooth,
+        "mixing": significant(smooth["mixing"]),
+        "shared": round(smooth["shared"], 2),
+        "confounding": None if binned is None else grid.nearest(binned),
+        "gap_confounding": None if gap is None else grid.nearest(gap),
+        "companion_p": None if second is None else coarse_p(second),
+        "jumps": [significant(jump) for jump in smooth["jumps"]],
+        "error": significant(smooth["error"]),
+        "windows": [
+            {**each, "low": None, "high": None, "centre": significant(each["centre"])}
+            for each in smooth["windows"]
+            if each["level"] in shown
+        ],
+        "explained": None if explained is None else [round(share, 2) for share in explained],
+        "boosted": None if boosted is None else [round(share, 2) for share in boosted],
+    }
+
+
+def _positions(contrast: ContrastAudit, cells: Cells) -> tuple[int, int]:
+    """Where the two groups are among those of the cells."""
+    names = [str(group) for group in cells.groups]
     first, second = contrast.groups
     return names.index(first), names.index(second)
 
 
-def _measured(contrast: ContrastAudit, table: TableCells) -> tuple[IntArray, FloatArray]:
-    """Where the levels of a contrast are in the table, and how much each of its K levels counts."""
-    position = {level: k for k, level in enumerate(table.cells.levels)}
+def _measured(contrast: ContrastAudit, cells: Cells) -> tuple[IntArray, FloatArray]:
+    """Where the levels of a contrast are in its cells, and how much each of their K counts."""
+    position = {level: k for k, level in enumerate(cells.levels)}
     places = np.array([position[each.level] for each in contrast.levels])
     measure = np.zeros(len(position))
     measure[places] = [each.weight for each in contrast.levels]
     return places, measure
 
 
-def _is_shown(crowd: Crowd, contrast: ContrastAudit, table: TableCells) -> bool:
+def _is_shown(crowd: Crowd, contrast: ContrastAudit, cells: Cells) -> bool:
     """Whether nobody counts for much, neither among equals nor among everybody."""
-    _, measure = _measured(contrast, table)
-    pair = Contrast(table.cells, crowd.groups)
+    _, measure = _measured(contrast, cells)
+    pair = Contrast(cells, crowd.groups)
     compared = np.where(pair.support[:, None], pair.shares, 0.0)
     return crowd.hides(measure) and all(
         crowd.hides_within(shares[:, side], group)

@@ -354,11 +354,10 @@ def _who_might_be_seen(document: AuditFigures) -> list[str]:
         for counted in (*(level["rows"] for level in contrast["levels"]), *_alone(contrast))
         for rows in counted.values()
     )
-    several = len(document["roles"]["also_sensitive"]) > 0
     advice = (
         f"Some figures are about fewer than {_FEW_PEOPLE} people, and may tell what one of them "
         f"scores. Before others read this, hide them: suppress_below={_FEW_PEOPLE} "
-        f"(--suppress-below {_FEW_PEOPLE}{', one sensitive column at a time' if several else ''})."
+        f"(--suppress-below {_FEW_PEOPLE})."
     )
     return [advice] if small else []
 

@@ -57,19 +57,22 @@ def group_rows(
     Along numbers every two groups have windows of their own, so that only those `examined` know
     which rows were compared.
     """
-    along = _compared_along(examined) if table.lines is not None else None
+
+    def along(columns: tuple[str, ...]) -> dict[str, int] | None:
+        return None if table.lines is None else _compared_along(examined, columns)
+
     return tuple(
         each
         for columns in families(roles.all_sensitive)
-        for each in _rows_in(columns, table, roles, chosen, along)
+        for each in _rows_in(columns, table, roles, chosen, along(columns))
     )
 
 
-def _compared_along(examined: Sequence[ContrastAudit]) -> dict[str, int]:
+def _compared_along(examined: Sequence[ContrastAudit], columns: tuple[str, ...]) -> dict[str, int]:
     """Rows of every group in the comparison that most of them are in."""
     compared: dict[str, int] = {}
     for contrast in examined:
-        for group in contrast.groups:
+        for group in contrast.groups if contrast.columns == columns else ():
             rows = sum(level.rows[group] for level in contrast.levels)
             compared[group] = max(rows, compared.get(group, 0))
     return compared

@@ -5,7 +5,7 @@ A line is a row, or stands for all rows with the same category, fine cell, group
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import index
 
@@ -75,6 +75,13 @@ class Lines:
         """The lines of some groups, in this order; categories without them are gone."""
         places = {label: g for g, label in enumerate(labels)}
         new = np.array([places.get(label, -1) for label in self.group.labels])
+        return self._kept(new[self.group.codes] >= 0, Codes(new[self.group.codes], labels))
+
+    def regrouped(self, names: Mapping[Hashable, Hashable]) -> Lines:
+        """The lines with groups called anew; those without a name are gone."""
+        labels = tuple(dict.fromkeys(names.values()))
+        places = {label: k for k, label in enumerate(labels)}
+        new = np.array([places[names[g]] if g in names else -1 for g in self.group.labels])
         return self._kept(new[self.group.codes] >= 0, Codes(new[self.group.codes], labels))
 
     def in_order(self) -> Lines:

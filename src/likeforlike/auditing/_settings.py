@@ -103,11 +103,6 @@ class Settings:
                 "measure cannot give weights to levels that smooth makes; name one, such as "
                 "'marginal', or cut the numbers into bins."
             )
-        if self.suppress_below is not None:
-            raise InputError(
-                "suppress_below cannot hide who lies at the ends of windows along a number; leave "
-                "out smooth, or cut the numbers into bins."
-            )
         if self.score_range is not None:
             raise InputError(
                 "score_range gives a certificate that holds whatever the law of the scores, and "

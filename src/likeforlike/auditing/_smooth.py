@@ -6,14 +6,14 @@ out before, for the estimates. The windows are then levels like any others.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, NoReturn
 
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.auditing._comparisons import Unexamined
+from likeforlike.auditing._comparisons import Unexamined, family_names
 from likeforlike.auditing._features import (
     Predicted,
     boosted_shares,
@@ -21,6 +21,7 @@ from likeforlike.auditing._features import (
     propensity_scores,
 )
 from likeforlike.auditing._lines import BINS, Lines, levels_along
+from likeforlike.auditing._tables import Roles
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes, unnamed
 from likeforlike.disparity._contrasts import Contrast, contrasts
@@ -280,6 +281,16 @@ def carried_contrast(lines: Lines, groups: tuple[Hashable, ...], seed: int) -> C
     tested = along.contrast_of(along.carried)
     raw = along.lines.cells(along.level, along.lines.scores)
     return CarriedContrast(tested, along.refined(), _contrast(raw), along.binned(), along)
+
+
+def carried_along(
+    lines: Lines, roles: Roles, columns: Sequence[str], groups: Sequence[Hashable], seed: int
+) -> CarriedContrast:
+    """Two groups of some sensitive columns, carried; the groups may be named as text."""
+    if roles.also_sensitive:
+        lines = lines.regrouped(family_names(lines.group.labels, columns, roles.all_sensitive)[0])
+    labels = {str(label): label for label in lines.group.labels}
+    return carried_contrast(lines, tuple(labels[str(group)] for group in groups), seed)
 
 
 def everybody_carried(lines: Lines, seed: int) -> Contrast | None:

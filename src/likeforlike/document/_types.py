@@ -445,15 +445,15 @@ class WindowPart(TypedDict):
     ----------
     level : its name among the levels, or among those excluded.
     category : the other legitimate features there; empty without any.
-    low : the lowest number in it.
-    high : the highest number in it.
+    low : the lowest number in it; null with suppress_below.
+    high : the highest number in it; null with suppress_below.
     centre : the number that scores were carried to.
     """
 
     level: str
     category: str
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     centre: float
 
 
@@ -500,7 +500,7 @@ class SmoothPart(TypedDict):
     companion_p: Probability | None
     jumps: list[float]
     error: Amount
-    windows: Annotated[list[WindowPart], Limits(1)]
+    windows: list[WindowPart]
     explained: Annotated[list[float], Limits(2, 2)] | None
     boosted: Annotated[list[float], Limits(2, 2)] | None
     boosted_rows: Count
