@@ -134,7 +134,7 @@ def test_what_is_known_inside_bins_is_true() -> None:
         ).cells
         assert cells.sums is not None
         variance, third, doubt, deviation = (
-            part[0] for part in inside_bins(cells.atoms.counts, cells.sums, 1.0)
+            part[0] for part in inside_bins(cells.atoms.counts, cells.sums)
         )
         apart = score - score.mean()
         assert variance == pytest.approx(float((apart**2).mean()), abs=2e-9)

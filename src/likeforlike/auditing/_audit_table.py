@@ -88,7 +88,8 @@ def audit(
     weight : column of sample weights; they may depend on the score.
     cluster : column that says which rows belong together, such as a person with several rows.
     bins : {column: how many} legitimate columns to be cut at quantiles, or {column: edges} to be
-        cut there; a value equal to an edge lies below it.
+        cut there; a value equal to an edge lies below it. Dates are numbers along time, and are
+        cut by the calendar with "month", "quarter" or "year".
     smooth : columns of numbers, legitimate by being named here, along which people are compared
         with those who are nearly equal: scores are carried to the centres of windows first, so
         that the width of a window adds nothing. Other legitimate columns are categories; with
@@ -98,7 +99,7 @@ def audit(
     min_cell : levels with fewer rows of a group are called thin; they are kept and marked.
     min_coverage : the share of each group that must be compared for a verdict of "pass".
     resolution : width of the bins of scores, for data that should stay in its engine; `None`
-        keeps scores exact.
+        keeps scores exact. Gaps stay those of the rows; intervals of distances allow for it.
     permutations : of the test; 0 leaves out everything that needs resampling.
     confidence : of intervals and certificate.
     adjustment : of p-values of many levels: `"step-down"` from the same permutations, `"holm"`, or

@@ -152,8 +152,8 @@ class Cells:
         counts : (m,) whole numbers >= 0, how many rows each line stands for.
         mass : (m,) numbers >= 0, the sum of the sample weights of those rows; `None` means the
             counts.
-        resolution : the width h of the bins. Rounding moves each score by at most h / 2, so
-            every Wasserstein distance moves by at most h.
+        resolution : the width h of the bins. Rounding moves each score by at most h / 2, so every
+            gap and every Wasserstein distance moves by at most h; intervals allow for it.
 
         Examples
         --------

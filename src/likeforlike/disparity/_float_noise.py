@@ -78,7 +78,8 @@ def float_noise(
         return found
 
     if group is not None and (single := _in_single_precision(values, group)) is not None:
-        alike = values.astype(np.float32).astype(np.float64)
+        with np.errstate(over="ignore"):
+            alike = values.astype(np.float32).astype(np.float64)
         there = np.isin(alike, values[single])
         changed = _changed(values[there], alike[there], rows[there], noise(alike[there]))
         old, new = np.array(list(changed)), np.array(list(changed.values()))
@@ -134,8 +135,10 @@ def _changed(
         if len(held) == 1 or (max(held.values()) == 1 and len(held) < _ROWS):
             continue
         common = max(held, key=lambda value: held[value])
-        rounded = round(common, -math.floor(math.log10(within[of])))
-        candidates = [*held, *([rounded] if abs(rounded - common) <= within[of] else [])]
+        candidates = list(held)
+        if within[of] > 0.0:
+            rounded = round(common, -math.floor(math.log10(within[of])))
+            candidates += [rounded] if abs(rounded - common) <= within[of] else []
         target = min(candidates, key=lambda value: (len(repr(value)), -held.get(value, 0)))
         changed |= {value: target for value in held if value != target}
     return changed

@@ -74,13 +74,13 @@ def bin_numbers(
 
 
 def inside_bins(
-    counts: IntArray, sums: IntArray, resolution: float
+    counts: IntArray, sums: IntArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """What is known of the rows of each atom around their mean, shape (m,) each.
+    """What is known of the rows of each atom around their mean, in widths of a bin. (m,) each.
 
     Returns
     -------
-    variance : mean of (x - μ)², 1e-9 w² too small at most; 0 where all rows have one score.
+    variance : mean of (x - μ)², 1e-9 too small at most; 0 where all rows have one score.
     third, doubt : the mean of (x - μ)³ lies within third ± doubt.
     deviation : the mean of |x - μ| is at most this.
     """
@@ -96,12 +96,7 @@ def inside_bins(
     most = variance * (above - variance / above)
     deviation = np.minimum(2.0 * below * above, np.sqrt(variance + unknown))
     deviation[unknown == 0.0] = 0.0
-    return (
-        variance * resolution**2,
-        0.5 * (least + most) * resolution**3,
-        0.5 * np.abs(most - least) * resolution**3,
-        deviation * resolution,
-    )
+    return variance, 0.5 * (least + most), 0.5 * np.abs(most - least), deviation
 
 
 def _one_score(counts: IntArray, sums: IntArray) -> BoolArray:
@@ -193,5 +188,5 @@ def distance_bounds(
     resolution : w.
     """
     bins = bin_numbers(places, counts, sums, resolution)
-    deviation = inside_bins(counts, sums, resolution)[3]
+    deviation = inside_bins(counts, sums)[3] * resolution
     return _bounds(places, bins, deviation, mass, offsets, pairs, resolution)

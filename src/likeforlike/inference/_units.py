@@ -492,7 +492,7 @@ def take_sample(contrast: Contrast) -> Sample:
     if inside is not None:
         rates = False
         scale = scale if np.ptp(values) > 0.0 else cells.resolution
-        inside = inside / (scale * stretch) ** np.array([[2.0], [3.0], [3.0]])
+        inside = inside * (cells.resolution / scale / stretch) ** np.array([[2.0], [3.0], [3.0]])
     return Sample(
         values=values,
         mass=mass,
@@ -520,7 +520,7 @@ def _rounding(
     sums: IntArray | None,
     resolution: float,
 ) -> tuple[FloatArray | None, FloatArray | None]:
-    """`Sample.inside` and `moved` of scores that were rounded, in units of the score.
+    """`Sample.inside` of scores that were rounded, in widths of a bin, and `moved`, in their unit.
 
     Neither, if all rows of every bin have one score: nothing was moved.
     """
@@ -528,7 +528,7 @@ def _rounding(
     if sums is None:
         # Every score moved by at most half a bin, and so did every mean.
         return None, np.full(pairs.shape, resolution)
-    variance, third, doubt, deviation = inside_bins(counts, sums, resolution)
+    variance, third, doubt, deviation = inside_bins(counts, sums)
     if not deviation.any():
         return None, None
     bounds = distance_bounds(places, mass, counts, offsets, pairs, sums, resolution)
