@@ -191,7 +191,6 @@ def test_references_are_named_by_column() -> None:
         ({"sensitive": ["sex", "empty"]}, "column 'empty' has no value in any row"),
         ({"sensitive": ["sex", "same"]}, "column 'same' has the single value 'x'"),
         ({"min_cell": 10_000}, "no group has enough rows to be compared"),
-        ({"suppress_below": 10}, "suppress_below and several sensitive columns do not go together"),
         ({"preset": "ll145"}, r"preset must be one of \('ll144',\), not 'll145'"),
         ({"unit": " "}, "unit must be a word such as 'EUR', not ' '"),
         (

@@ -12,7 +12,8 @@ import pytest
 import likeforlike as lfl
 
 IN_UNITS = {
-    "value", "gap", "compared_gap", "interval", "error", "distance", "null_distance", "excess", "detectable",
+    "value", "gap", "compared_gap", "interval", "error", "distance", "null_distance", "excess",
+    "detectable",
     "lower", "upper", "gap_interval", "root", "edges", "score_range",
 }  # fmt: skip
 """Entries in units of the score, and what is inside them."""

@@ -488,3 +488,30 @@ def test_rows_with_the_same_features_share_a_fold() -> None:
     assert smooth(found).units == "units"
     assert found.gap == pytest.approx(0.3, abs=0.25)
     assert found.gate(0.15) != "pass"
+
+
+# Groups that mix ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("table", "tail", "companion"),
+    [
+        (plain(0, 1000), 0.01, 0.0151),
+        (plain(1, 2000, 3.0), 0.004382267901477416, 0.0012),
+        (
+            {**(marks := plain(2, 2000)), "z": np.round(4 * marks["z"]) / 4},
+            2.1821707031269966e-4,
+            5e-4,
+        ),
+        ({**(scores := plain(3, 1000)), "s": (scores["s"] > 0.0) * 1.0}, 0.16, 0.0425),
+    ],
+    ids=["rows", "steep", "marks", "decisions"],
+)
+def test_p_values_are_what_they_were_where_groups_mix(
+    table: Table, tail: float, companion: float
+) -> None:
+    found = audited(table)
+    test = found.contrasts[0].test
+    assert isinstance(test, lfl.inference.HeadlineTest)
+    assert test.tail_p_value == pytest.approx(tail, rel=1e-12)
+    assert smooth(found).companion_p == pytest.approx(companion, rel=1e-12)

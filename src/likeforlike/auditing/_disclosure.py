@@ -172,7 +172,8 @@ class Disclosure:
         for columns in dict.fromkeys(columns for columns, _ in sorted(self._small_groups)):
             small = [name for own, name in self._small_groups if own == columns]
             rows = sum(self._group_rows(columns, small).values())
-            named.append(Unexamined((OTHER_GROUPS,), {OTHER_GROUPS: rows}, _FEW_ROWS, columns))
+            own = columns if self.roles.also_sensitive else ()
+            named.append(Unexamined((OTHER_GROUPS,), {OTHER_GROUPS: rows}, _FEW_ROWS, own))
         return tuple(named)
 
     def between(

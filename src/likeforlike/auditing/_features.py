@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._extras import extra
 from likeforlike.auditing._lines import Lines
 from likeforlike.errors import InputError
 from likeforlike.smoothing._cross_fitting import FOLDS, cross_fit
@@ -28,8 +29,8 @@ _FEW_ROWS = 100
 # Share of the variation of the group among rows with the same features.
 _MIXED = 0.75
 # Boosted trees, and the rows that they are tried on.
-_TREES, _MOST_BOOSTED = 60, 20_000
-_BEYOND_CHANCE = 3.0
+_TREES, _LEAVES, _MOST_BOOSTED = 40, 16, 20_000
+_RATE, _BEYOND_CHANCE = 0.15, 3.0
 
 
 class Predicted(NamedTuple):
@@ -123,11 +124,9 @@ def _boosting() -> Callable[..., FloatArray] | None:
     """Fit boosted trees to rows and predict others; `None` without scikit-learn."""
     if find_spec("sklearn") is None:
         return None
-    from sklearn.ensemble import (
-        HistGradientBoostingClassifier,
-        HistGradientBoostingRegressor,
-    )
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    with extra("train"):
+        from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     def boost(
         columns: FloatArray,
@@ -139,7 +138,13 @@ def _boosting() -> Callable[..., FloatArray] | None:
         if np.ptp(target) == 0.0:
             return np.full(others.shape[0], target[0])
         made = HistGradientBoostingClassifier if chance else HistGradientBoostingRegressor
-        model = made(max_iter=_TREES, early_stopping=False, random_state=0)
+        model = made(
+            max_iter=_TREES,
+            max_leaf_nodes=_LEAVES,
+            learning_rate=_RATE,
+            early_stopping=False,
+            random_state=0,
+        )
         # One thread: the same figures on any machine.
         with threadpool_limits(1):
             model.fit(columns, target, sample_weight=mass)
