@@ -134,6 +134,7 @@ def numbers_of_one(document: Any, audit: lfl.Audit) -> bool:
 def settled_cells(document: Any, audit: lfl.Audit) -> list[float]:
     """How far off an attacker is who knows all counts and solves for the means of small cells."""
     cells, sensitive = audit.table.cells, audit.roles.all_sensitive
+    labels: Any = cells.groups
     counts, means = cells.counts.astype(np.float64), np.nan_to_num(cells.means)
     names = {name: k for k, name in enumerate(audit.table.level_names)}
     exact = {(each.columns, each.groups): each for each in audit.contrasts}
@@ -146,7 +147,7 @@ def settled_cells(document: Any, audit: lfl.Audit) -> list[float]:
             np.array(
                 [
                     all(str(own[p]) == str(v) for p, v in zip(places, values, strict=True))
-                    for own in cells.groups
+                    for own in labels
                 ]
             )
             for name in groups

@@ -137,15 +137,23 @@ def crowded(seed: int, sizes: tuple[tuple[int, int], tuple[int, int]]) -> pl.Dat
 
 @pytest.mark.simulation
 def test_people_with_more_rows_in_one_group_are_no_disparity() -> None:
-    roles = {"score": "score", "sensitive": "group", "legitimate": "level", "cluster": "who"}
+    roles: dict[str, Any] = {
+        "score": "score",
+        "sensitive": "group",
+        "legitimate": "level",
+        "cluster": "who",
+    }
     found = [
         lfl.audit(crowded(seed, ((60, 1), (6, 10))), **roles, permutations=49, random_state=seed)
         for seed in range(40)
     ]
-    assert {audit.contrasts[0].test.method for audit in found} == {"design"}
-    assert sum(audit.p_value <= 0.05 for audit in found) <= 7
+    tests = [audit.contrasts[0].test for audit in found]
+    assert all(test is not None and test.method == "design" for test in tests)
+    assert sum((audit.p_value or 0.0) <= 0.05 for audit in found) <= 7
     alike = lfl.audit(crowded(0, ((20, 3), (15, 3))), **roles, permutations=49)
-    assert alike.contrasts[0].test.method == "permutation"
+    test = alike.contrasts[0].test
+    assert test is not None
+    assert test.method == "permutation"
 
 
 # Several groups ----------------------------------------------------------------------------------

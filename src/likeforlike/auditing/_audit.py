@@ -241,8 +241,22 @@ class Audit:
                 if (never := unexamined_along(carried, each.columns)) is not None:
                     apart = (*apart, never)
                     continue
-            found.append(look_between(each, table, settings, carried=carried, family=family))
+            between = look_between(each, table, settings, carried=carried, family=family)
+            found.append(between if self._found_beside(between) else between.without_lower_end())
         return tuple(found), apart
+
+    def _found_beside(self, between: Between) -> bool:
+        """Whether one of two groups was found to differ from the one that both were compared with.
+
+        If the two differ, so does one of them from any third; nothing else was tested.
+        """
+        return any(
+            contrast.p_value is not None
+            and contrast.p_value <= 1.0 - self.settings.confidence
+            and contrast.columns == between.columns
+            and set(contrast.groups) & set(between.groups)
+            for contrast in self.contrasts
+        )
 
     @cached_property
     def _compared_cells(self) -> tuple[tuple[Cells, Cells], ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -185,6 +185,13 @@ class Between(NamedTuple):
     gap: Gap
     estimate: DistanceEstimate | None
     coverage: dict[str, float]
+
+    def without_lower_end(self) -> Between:
+        """The same with a distance that may be 0."""
+        if self.estimate is None:
+            return self
+        interval = (0.0, self.estimate.interval[1])
+        return self._replace(estimate=replace(self.estimate, interval=interval))
 
 
 def look_between(
