@@ -5,7 +5,7 @@ columns in place of these. Everything is written into a temporary folder.
 
     $ python examples/audit_csv.py
     Among people with equal income, approved differs between female and male.
-    estimate 0.197, 95% interval 0.112 to 0.265, p = 0.001
+    estimate 0.197, 95% interval 0.112 to 0.274, p = 0.001
     overall 0.000 apart: Simpson's paradox (masked)
     income high: 300 female, 50 male, gap +0.20
     income low: 50 female, 300 male, gap +0.20

@@ -7,9 +7,9 @@ shows it alone.
     sex alone, gate at 0.02: pass
     region alone, gate at 0.02: pass
     sex and region, gate at 0.02: fail
+      female, north and male, north: 0.073 to 0.088
       female, north and female, south: 0.073 to 0.087
       male, north and male, south: 0.071 to 0.086
-      female, north and male, north: 0.073 to 0.087
       female, south and male, south: 0.071 to 0.085
     against 'male, north': 3 contrasts, gate at 0.02: fail
 """

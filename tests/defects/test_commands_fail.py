@@ -197,4 +197,7 @@ def test_bins_can_be_cut_where_one_says(tmp_path: Path) -> None:
     for wrong in ("age", "age=", "age=a,b", "age=1,,2"):
         done = call("audit", path, *options, "--bins", wrong)
         assert done.returncode == 2
-        assert "--bins must look like COLUMN=10 or COLUMN=20000,40000" in done.stderr
+        assert (
+            "--bins must look like COLUMN=10, COLUMN=20000,40000 or, for dates, COLUMN=month"
+            in done.stderr
+        )

@@ -248,15 +248,17 @@ def _upper_end(parts: DistanceParts, known: SquaredDistance, confidence: float) 
 
     Where the worst allocation that the levels allow decides, its degrees of freedom count.
     """
-    variances = parts.level_variances
-    likely = parts.likely_variances
+    # Scores have unit reach, so that no mean varies by more than 1, whatever weights make of it.
+    variances = np.minimum(parts.level_variances, 1.0)
+    likely = np.minimum(parts.likely_variances, 1.0)
     distances, measure = parts.merged.distances, parts.inside
     below, above = (0.0, 0.0) if parts.sample.moved is None else parts.sample.moved.T
     rounded = parts.sample.moved is not None
     reach = t_quantile(_ALLOWED_ROUNDED if rounded else _ALLOWED, parts.level_freedom)
     reach = reach * np.sqrt(np.maximum(variances, likely))
     low = np.maximum(distances - below - np.sqrt(parts.noise.levels) - reach, 0.0)
-    levels = measure * likely, measure * low**2, measure * (distances + above + reach) ** 2
+    high = np.minimum(distances + above + reach, 1.0)
+    levels = measure * likely, measure * np.minimum(low, high) ** 2, measure * high**2
     known = known._replace(worst=fill_levels(*levels))
     shared = [parts.allocation, *parts.other_allocations]
     usual = min(parts.freedom(measure * each) for each in shared)
