@@ -34,6 +34,7 @@ from benchmarks.made_rows import (
     gamma,
     giant,
     households,
+    last_level,
     of_score,
     one_level,
     one_other_score,
@@ -124,6 +125,50 @@ _SMALL_GROUPS = {
         (0.98, 0.90, 0.5, 1, (1000, 60)),
         (0.95, 0.85, 1.0, 5, (200, 10)),
     )
+}
+_CLERKS, _PAIRS = ((moved(normal, 0.0, scale), moved(normal, 10.0, scale)) for scale in (3.0, 30.0))
+_HARDER = {
+    "30 x (50 + 2), shift 2 in one": one_level([(50, 2)] * 30, 1.0, 2.0),
+    "t with 3 df, 5 x (300 + 300) at parity, and 200 + 4 shifted 2": last_level(
+        (student3, student3), (student3, moved(student3, 2.0)), [*[(300, 300)] * 5, (200, 4)]
+    ),
+    "log-normal, 5 x (300 + 300) at parity, and 200 + 5 x 3": last_level(
+        (lognormal, lognormal),
+        (lognormal, moved(lognormal, 0.0, 3.0)),
+        [*[(300, 300)] * 5, (200, 5)],
+    ),
+    "decisions .02 v .2 in 300 + 8 beside 6 x (400 + 400) of .02": last_level(
+        (decisions(0.02), decisions(0.02)),
+        (decisions(0.02), decisions(0.2)),
+        [*[(400, 400)] * 6, (300, 8)],
+    ),
+    "spread 1 v 3, 6 x (200 + 200), and 200 + 4 shifted 3": last_level(
+        (normal, moved(normal, 0.0, 3.0)),
+        (normal, moved(normal, 3.0, 3.0)),
+        [*[(200, 200)] * 6, (200, 4)],
+    ),
+    "6 pairs of spread 30 beside 300 + 300 of 3, gap 10": by_level(
+        [_CLERKS, *[_PAIRS] * 6], lambda _: np.array([(300, 300), *[(1, 1)] * 6])
+    ),
+    "zeros 90% v 70%, log-normal, 10 x (100 + 5)": same(
+        with_zeros(0.9, lognormal), with_zeros(0.7, lognormal), equal(10, 100, 5)
+    ),
+    "ratings, 8 x (300 + 300) at parity, and 300 + 3 of 1 v 4": last_level(
+        (_FIVE, _FIVE),
+        (ratings([0.8, 0.2, 0.0, 0.0, 0.0]), ratings([0.0, 0.0, 0.1, 0.6, 0.3])),
+        [*[(300, 300)] * 8, (300, 3)],
+    ),
+    "scales 1 to 100 by level, shift .5 sd, 12 x (40 + 6)": by_level(
+        [
+            (moved(normal, 0.0, scale), moved(normal, 0.5 * scale, scale))
+            for scale in np.geomspace(1.0, 100.0, 12)
+        ],
+        equal(12, 40, 6),
+    ),
+    "40 x (20 + 20) at parity, and 400 + 3 shifted 1.5": one_level(
+        [*[(20, 20)] * 40, (400, 3)], 1.0, 1.5
+    ),
+    "2,000 + 2,000 at parity, and 20 + 20 shifted 1": one_level([(2000, 2000), (20, 20)], 1.0, 1.0),
 }
 _EXECUTIVES = {
     f"{levels} x ({first} + 1) of spread {scale:g} beside 400 + 400 of 5, gap {gap:g}": executives(
@@ -284,6 +329,7 @@ SETTINGS: dict[str, Setting] = {
     **_SMALL_CELLS,
     **_SMALL_GROUPS,
     **_EXECUTIVES,
+    **_HARDER,
     "weights: gamma, parity": weighted(gamma, 0.0),
     "weights: gamma, shift .3": weighted(gamma, 0.3),
     "weights: gamma, shift .3, 60 levels": weighted(gamma, 0.3, levels=60),

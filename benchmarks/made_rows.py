@@ -28,6 +28,7 @@ __all__ = [
     "gamma",
     "giant",
     "households",
+    "last_level",
     "of_score",
     "one_level",
     "one_other_score",
@@ -137,6 +138,14 @@ def one_level(
     """Normal scores of spread 1; the last level has another scale, and a shift of its own."""
     laws = [(normal, moved(normal, others))] * (len(sizes) - 1)
     laws.append((moved(normal, 0.0, scale), moved(normal, shift, scale)))
+    return by_level(laws, lambda _: np.array(sizes), effort=1.0 + sum(map(sum, sizes)) / 3000)
+
+
+def last_level(
+    usual: tuple[Law, Law], last: tuple[Law, Law], sizes: Sequence[tuple[int, int]]
+) -> Setting:
+    """The same two laws in all levels but the last."""
+    laws = [usual] * (len(sizes) - 1) + [last]
     return by_level(laws, lambda _: np.array(sizes), effort=1.0 + sum(map(sum, sizes)) / 3000)
 
 

@@ -81,15 +81,24 @@ def shrunk_slowly(scores: Any, groups: Any, levels: Any) -> list[float]:
         ]
 
     of_level = [sum(f) for f in freedom]
+    first = second = 0.0
+    for fs, us in zip(freedom, unit, strict=True):
+        scale = sum(f * u for f, u in zip(fs, us, strict=True)) / max(sum(fs), 1)
+        if fs[0] * fs[1] and scale > 0:
+            first += fs[0] * fs[1] / sum(fs) / scale * us[0]
+            second += fs[0] * fs[1] / sum(fs) / scale * us[1]
+    wide = 2 * min(max(second / (first + second), 0.01), 0.99)
+    wider = (2 - wide, wide)
     both = [
-        sum(f * u for f, u in zip(fs, us, strict=True)) / max(df, 1)
+        sum(f * u / w for f, u, w in zip(fs, us, wider, strict=True)) / max(df, 1)
         for fs, us, df in zip(freedom, unit, of_level, strict=True)
     ]
     held = [sum(n) if df else 0 for n, df in zip(rows, of_level, strict=True)]
     usual = sum(n * b for n, b in zip(held, both, strict=True)) / sum(held)
     both = drawn([usual] * len(both), both, of_level, held)
     flat = [
-        [x for pair in each for x in pair] for each in (unit, freedom, rows, [[b, b] for b in both])
+        [x for pair in each for x in pair]
+        for each in (unit, freedom, rows, [[b * w for w in wider] for b in both])
     ]
     return [v / n for v, n in zip(drawn(flat[3], flat[0], flat[1], flat[2]), flat[2], strict=True)]
 

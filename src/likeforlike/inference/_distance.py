@@ -30,6 +30,7 @@ from likeforlike.inference._bias import (
 )
 from likeforlike.inference._distance_parts import DistanceParts, distance_parts
 from likeforlike.inference._gap import ALL_EQUAL, HEAVY_WEIGHTS, Gap, gap_of_sample
+from likeforlike.inference._gap_moments import level_shares, tilt
 from likeforlike.inference._intervals import check_confidence
 from likeforlike.inference._lower_end import lower_end
 from likeforlike.inference._noise import DRAWS
@@ -262,9 +263,10 @@ def _upper_end(parts: DistanceParts, known: SquaredDistance, confidence: float) 
     known = known._replace(worst=fill_levels(*levels))
     shared = [parts.allocation, *parts.other_allocations]
     usual = min(parts.freedom(measure * each) for each in shared)
-    freedom = usual
+    freedom, moved = usual, 0.0
     for _ in range(_ROUNDS):
-        upper = largest_distance(known, float(t_quantile(0.5 + confidence / 2.0, freedom)))
+        quantile = float(t_quantile(0.5 + confidence / 2.0, freedom)) + moved
+        upper = largest_distance(known, quantile)
         square = np.array(upper * upper)
         if known.gain(square) <= known.slope * square:
             break
@@ -274,7 +276,20 @@ def _upper_end(parts: DistanceParts, known: SquaredDistance, confidence: float) 
         if rounded:
             # Those of the rows cannot be fewer than those of the smallest level.
             worst = min(worst, float(parts.level_freedom[measure > 0.0].min()) + 2.0)
-        if abs(min(usual, max(worst, 2.0)) - freedom) < _SAME_FREEDOM:
-            break
+        before = freedom
         freedom = min(usual, max(worst, 2.0))
+        # A mean of few skewed scores lies below the truth more often than above it.
+        skewness = abs(parts.scores.skewness) * _cubes(parts, part)
+        moved = float(tilt(np.array(skewness), confidence))
+        if abs(freedom - before) < _SAME_FREEDOM:
+            break
     return upper
+
+
+def _cubes(parts: DistanceParts, part: FloatArray) -> float:
+    """Skewness of an allocation for scores of skewness 1, from what levels add to its variance."""
+    whole = float(part.sum())
+    if not whole > 0.0:
+        return 0.0
+    level = np.repeat(part / whole, 2) * level_shares(parts.scores).ravel()
+    return float((level**1.5 / np.sqrt(parts.sample.units.effective)).sum())

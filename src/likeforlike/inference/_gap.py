@@ -169,14 +169,14 @@ def _rates_interval(
         of_side[1 - side :: 2] = 0.0
         spread = spread_of_sum(sample, means, of_side, moments.singles)
         rates[side] = min(max(float(of_side @ means.means), 0.0), 1.0)
-        variances[side] = spread.variance if moments.singles.known else 0.0
+        variances[side] = spread.variance * spread.factor if moments.singles.known else 0.0
         there = of_side > 0.0
         counted = 1.0 / float((of_side[there] ** 2 / means.units.effective[there]).sum())
         loss = _loss(float(sample.rows[there].sum()), spread.df, confidence)
         worth[side] = _worth(rates[side], variances[side], counted, loss)
     z = normal_quantile(0.5 + confidence / 2.0)
     low, high = wilson_limits(rates, worth, z, continuity=bool(worth.min() < FEW_UNITS))
-    correlation = _correlation(variances, moments.spread.variance)
+    correlation = _correlation(variances, moments.spread.variance * moments.spread.factor)
     limits = sum_limits(rates[None], low[None], high[None], correlation)
     return float(limits[0][0]), float(limits[1][0])
 

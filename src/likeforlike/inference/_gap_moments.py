@@ -107,6 +107,10 @@ def spread_of_sum(
     likely, small = parts, ~units.single & (units.effective < 2.0 * FEW_UNITS)
     if small.any() and not units.unequal:
         likely = np.where(small, inside**2 * means.shrunk, parts)
+        # Of few decisions that are all equal; one cell is enough, or many would add up.
+        doubt = np.where(small, inside**2 * _rate_floor(sample, means) - likely, 0.0)
+        most = int(np.argmax(doubt))
+        likely[most] += max(float(doubt[most]), 0.0)
     more = max(float(likely.sum() - parts.sum()), 0.0)
     added = level_errors(means, coefficients, singles)
     between = float(added @ added)
@@ -127,6 +131,15 @@ def spread_of_sum(
         factor=1.0 + more / variance,
         doubt=means.skewness_doubt * float(np.abs(cubes).sum()),
     )
+
+
+def _rate_floor(sample: Sample, means: Jackknife) -> FloatArray:
+    """Variances of rates by Agresti and Caffo, which a few equal decisions do not make 0. (2k,)."""
+    if not sample.rates or means is not sample.scores:
+        return np.zeros(means.variances.size)
+    rate = (means.means * means.units.effective + 1.0) / (means.units.effective + 2.0)
+    floor: FloatArray = rate * (1.0 - rate) / (means.units.effective + 2.0)
+    return floor
 
 
 def _against(units: Units, share: FloatArray) -> float:

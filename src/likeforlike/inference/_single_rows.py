@@ -26,6 +26,8 @@ from likeforlike.transport._atoms import sums_by
 # Fewer levels say too little of the spread between them, and so do those with one large level.
 _LEVELS = 10
 _LARGEST_SHARE = 0.25
+# So many say something if others say less.
+_FEW_LEVELS, _LARGEST_OF_FEW = 3, 0.45
 # Degrees of freedom that a pooled variance needs.
 _FREEDOM = 4.0
 
@@ -65,7 +67,24 @@ def read_single_rows(jackknife: Jackknife, measure: FloatArray) -> SingleRows:
     if pooled is None:
         return SingleRows(none, nothing, known=False)
     variances = np.maximum(pooled, jackknife.shrunk * units.effective)
-    return SingleRows(none, np.where(units.single, variances, 0.0), known=True)
+    variances = np.where(units.single, variances, 0.0)
+    return SingleRows(none, variances * _wider(jackknife, measure, variances), known=True)
+
+
+def _wider(jackknife: Jackknife, measure: FloatArray, variances: FloatArray) -> float:
+    """How much more the levels of single rows differ than other cells say, at least 1.
+
+    Pairs of people who are paid in millions do not spread as their clerks do; a few of them show
+    that.
+    """
+    alone = single_levels(jackknife.units) & (measure > 0.0)
+    shares = measure[alone]
+    if shares.size < _FEW_LEVELS or shares.max() >= _LARGEST_OF_FEW * shares.sum():
+        return 1.0
+    said = (jackknife.variances + variances).reshape(-1, 2).sum(axis=1)[alone]
+    whole = float(shares**2 @ said)
+    seen = float((between_levels(shares, jackknife.gaps[alone]) ** 2).sum())
+    return max(1.0, seen / whole) if whole > 0.0 else 1.0
 
 
 def _pooled(jackknife: Jackknife) -> FloatArray | None:

@@ -41,6 +41,8 @@ from likeforlike.transport._pairs import pair_costs
 
 Number = TypeVar("Number", float, FloatArray)
 
+# No group is taken to have less than this share of the variance of both.
+_NARROWEST = 0.01
 # A value outside {0, 1} that was seen less often may be the first of many others.
 _SEEN = 5
 
@@ -212,7 +214,8 @@ class Jackknife:
 
         A few rows may differ little by chance, and a single one does not show how much people
         differ; the other group of the level and the other levels know better. The variance u of a
-        unit is drawn to that of both groups of its level, which is drawn to that of all levels.
+        unit is drawn to that of both groups of its level, times how much wider its group is in
+        all levels, and that of a level is drawn to that of all levels.
         What one of f degrees of freedom varies by is 2/f of its square, and levels that are not
         alike have τ more:
 
@@ -228,13 +231,14 @@ class Jackknife:
         freedom = np.where(units.single, 0.0, np.maximum(units.effective - 1.0, 0.0))
         unit, rows = self.variances * units.effective, units.numbers
         of_level = freedom.reshape(-1, 2).sum(axis=1)
-        both = (freedom * unit).reshape(-1, 2).sum(axis=1) / np.maximum(of_level, 1e-300)
         weight = np.where(of_level > 0.0, rows.reshape(-1, 2).sum(axis=1), 0.0)
         if not weight.sum() > 0.0:
             return self.variances
-        usual = np.full(both.size, float(weight @ both) / float(weight.sum()))
-        both = _drawn_to(usual, both, of_level, weight)
-        drawn = _drawn_to(np.repeat(both, 2), unit, freedom, np.where(freedom > 0.0, rows, 0.0))
+        wider = np.tile(_wider_group(unit, freedom), of_level.size)
+        alike = (freedom * unit / wider).reshape(-1, 2).sum(axis=1) / np.maximum(of_level, 1e-300)
+        usual = np.full(alike.size, float(weight @ alike) / float(weight.sum()))
+        both = np.repeat(_drawn_to(usual, alike, of_level, weight), 2) * wider
+        drawn = _drawn_to(both, unit, freedom, np.where(freedom > 0.0, rows, 0.0))
         return drawn / units.effective
 
     def by_cluster(self, coefficients: FloatArray) -> FloatArray:
@@ -243,6 +247,20 @@ class Jackknife:
         assert cluster is not None
         added = coefficients[self.units.cell] * self.residuals
         return sums_by(cluster, added, int(cluster.max()) + 1)
+
+
+def _wider_group(unit: FloatArray, freedom: FloatArray) -> FloatArray:
+    """How wide each group is compared with both, inside levels, (2,): 1 and 1 if they are alike."""
+    own, known = unit.reshape(-1, 2), freedom.reshape(-1, 2)
+    there = np.maximum(known.sum(axis=1), 1e-300)
+    scale = (known * own).sum(axis=1) / there
+    weight = np.where(scale > 0.0, known.prod(axis=1) / there, 0.0)
+    first, second = (weight / np.where(scale > 0.0, scale, 1.0)) @ own
+    if not first + second > 0.0:
+        return np.ones(2)
+    share = float(second / (first + second))
+    wide = 2.0 * min(max(share, _NARROWEST), 1.0 - _NARROWEST)
+    return np.array([2.0 - wide, wide])
 
 
 def _drawn_to(
