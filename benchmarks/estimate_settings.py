@@ -132,11 +132,6 @@ _HARDER = {
     "t with 3 df, 5 x (300 + 300) at parity, and 200 + 4 shifted 2": last_level(
         (student3, student3), (student3, moved(student3, 2.0)), [*[(300, 300)] * 5, (200, 4)]
     ),
-    "log-normal, 5 x (300 + 300) at parity, and 200 + 5 x 3": last_level(
-        (lognormal, lognormal),
-        (lognormal, moved(lognormal, 0.0, 3.0)),
-        [*[(300, 300)] * 5, (200, 5)],
-    ),
     "decisions .02 v .2 in 300 + 8 beside 6 x (400 + 400) of .02": last_level(
         (decisions(0.02), decisions(0.02)),
         (decisions(0.02), decisions(0.2)),

@@ -30,7 +30,6 @@ from likeforlike.inference._bias import (
 )
 from likeforlike.inference._distance_parts import DistanceParts, distance_parts
 from likeforlike.inference._gap import ALL_EQUAL, HEAVY_WEIGHTS, Gap, gap_of_sample
-from likeforlike.inference._gap_moments import level_shares, tilt
 from likeforlike.inference._intervals import check_confidence
 from likeforlike.inference._lower_end import lower_end
 from likeforlike.inference._noise import DRAWS
@@ -42,7 +41,7 @@ from likeforlike.inference._units import Sample, take_sample
 # A value is given where at least so much of the measure shows how much people differ.
 _ENOUGH_REPLICATED = 0.5
 # How far levels may lie from what was seen: each within its own interval, one-sided.
-_ALLOWED, _ALLOWED_ROUNDED = 0.8, 0.975
+_ALLOWED = 0.8
 # The degrees of freedom depend on the end, and the end on them.
 _ROUNDS, _SAME_FREEDOM = 4, 0.01
 
@@ -253,20 +252,21 @@ def _upper_end(parts: DistanceParts, known: SquaredDistance, confidence: float) 
     variances = np.minimum(parts.level_variances, 1.0)
     likely = np.minimum(parts.likely_variances, 1.0)
     distances, measure = parts.merged.distances, parts.inside
-    below, above = (0.0, 0.0) if parts.sample.moved is None else parts.sample.moved.T
     rounded = parts.sample.moved is not None
-    reach = t_quantile(_ALLOWED_ROUNDED if rounded else _ALLOWED, parts.level_freedom)
-    reach = reach * np.sqrt(np.maximum(variances, likely))
-    low = np.maximum(distances - below - np.sqrt(parts.noise.levels) - reach, 0.0)
-    high = np.minimum(distances + above + reach, 1.0)
+    reach = t_quantile(_ALLOWED, parts.level_freedom) * np.sqrt(np.maximum(variances, likely))
+    low = np.maximum(distances - np.sqrt(parts.noise.levels) - reach, 0.0)
+    high = np.minimum(distances + reach, 1.0)
     levels = measure * likely, measure * np.minimum(low, high) ** 2, measure * high**2
+    if rounded:
+        # What rows allow is not known of counts; the level that would be worst may have it all.
+        alone = np.arange(measure.size) == np.argmax(levels[0])
+        levels = levels[0], np.zeros(measure.size), alone.astype(np.float64)
     known = known._replace(worst=fill_levels(*levels))
     shared = [parts.allocation, *parts.other_allocations]
     usual = min(parts.freedom(measure * each) for each in shared)
-    freedom, moved = usual, 0.0
+    freedom = usual
     for _ in range(_ROUNDS):
-        quantile = float(t_quantile(0.5 + confidence / 2.0, freedom)) + moved
-        upper = largest_distance(known, quantile)
+        upper = largest_distance(known, float(t_quantile(0.5 + confidence / 2.0, freedom)))
         square = np.array(upper * upper)
         if known.gain(square) <= known.slope * square:
             break
@@ -278,18 +278,6 @@ def _upper_end(parts: DistanceParts, known: SquaredDistance, confidence: float) 
             worst = min(worst, float(parts.level_freedom[measure > 0.0].min()) + 2.0)
         before = freedom
         freedom = min(usual, max(worst, 2.0))
-        # A mean of few skewed scores lies below the truth more often than above it.
-        skewness = abs(parts.scores.skewness) * _cubes(parts, part)
-        moved = float(tilt(np.array(skewness), confidence))
         if abs(freedom - before) < _SAME_FREEDOM:
             break
     return upper
-
-
-def _cubes(parts: DistanceParts, part: FloatArray) -> float:
-    """Skewness of an allocation for scores of skewness 1, from what levels add to its variance."""
-    whole = float(part.sum())
-    if not whole > 0.0:
-        return 0.0
-    level = np.repeat(part / whole, 2) * level_shares(parts.scores).ravel()
-    return float((level**1.5 / np.sqrt(parts.sample.units.effective)).sum())

@@ -125,11 +125,16 @@ class DistanceParts:
 
     @cached_property
     def likely_variances(self) -> FloatArray:
-        """The same with the variances of cells `Jackknife.shrunk`. Shape (k,)."""
+        """The same with the variances of cells `Jackknife.shrunk`. Shape (k,).
+
+        The potential rises or falls by at most one for one, so that of plain rows it varies by no
+        more than the scores do.
+        """
         factors, more = self._cautious
         by_scores = np.where(more > 0.0, more, self.scores.shrunk * factors**2)
-        of_level = by_scores.reshape(-1, 2).sum(axis=1)
-        likely: FloatArray = np.maximum(of_level, self.potential.shrunk.reshape(-1, 2).sum(axis=1))
+        likely: FloatArray = by_scores.reshape(-1, 2).sum(axis=1)
+        if self.sample.units.unequal:
+            likely = np.maximum(likely, self.potential.shrunk.reshape(-1, 2).sum(axis=1))
         return likely
 
     @cached_property
