@@ -121,7 +121,7 @@ def spread_of_sum(
         return Spread(0.0, 1.0, 0.0)
     # As shares of the whole, no square or cube can underflow.
     share, of_levels = parts / variance, added / math.sqrt(variance)
-    against = max(_against(units, share), _against(units, likely / variance))
+    against = max(_against(units, each, singles) for each in (share, likely / variance))
     against += (between / variance) ** 2 / (np.count_nonzero(added) + 1.0)
     cubes = np.sign(inside) * share**1.5 / np.sqrt(units.effective)
     return Spread(
@@ -142,7 +142,7 @@ def _rate_floor(sample: Sample, means: Jackknife) -> FloatArray:
     return floor
 
 
-def _against(units: Units, share: FloatArray) -> float:
+def _against(units: Units, share: FloatArray, singles: SingleRows) -> float:
     """1 / df by Satterthwaite, from what every cell has of the variance (2k,)."""
     known = np.maximum(units.effective - 1.0, 0.0)
     # Of a single row the variance is that of the other group of its level, or of all cells.
@@ -153,6 +153,9 @@ def _against(units: Units, share: FloatArray) -> float:
         # Squares of estimated variances are too large by 2 / df; for one level Welch's are kept.
         of_level = np.repeat(share.reshape(-1, 2).sum(axis=1), 2)
         freedom = freedom + 2.0 * (1.0 - of_level) ** 2
+    if math.isfinite(singles.together):
+        alike = float(share[units.single].sum()) ** 2 / max(singles.together, 1.0)
+        return alike + float((share**2 / freedom)[~units.single].sum())
     return float((share**2 / freedom).sum())
 
 

@@ -15,6 +15,7 @@ pairs designs*.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -40,11 +41,14 @@ class SingleRows(NamedTuple):
     between : (k,) whether the variance of a level is read between levels.
     pooled : (2k,) floats, the variance of a single unit from other cells; 0 elsewhere.
     known : whether the variance of every level comes from somewhere.
+    together : degrees of freedom that the pooled variances have together, if levels of single rows
+        differ more than other cells say; infinite if each has its own.
     """
 
     between: BoolArray
     pooled: FloatArray
     known: bool
+    together: float = math.inf
 
 
 def single_levels(units: Units) -> BoolArray:
@@ -68,7 +72,9 @@ def read_single_rows(jackknife: Jackknife, measure: FloatArray) -> SingleRows:
         return SingleRows(none, nothing, known=False)
     variances = np.maximum(pooled, jackknife.shrunk * units.effective)
     variances = np.where(units.single, variances, 0.0)
-    return SingleRows(none, variances * _wider(jackknife, measure, variances), known=True)
+    wider = _wider(jackknife, measure, variances)
+    together = float(np.count_nonzero(shares)) - 2.0 if wider > 1.0 else math.inf
+    return SingleRows(none, variances * wider, known=True, together=together)
 
 
 def _wider(jackknife: Jackknife, measure: FloatArray, variances: FloatArray) -> float:
