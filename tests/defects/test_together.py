@@ -88,6 +88,35 @@ def test_a_column_among_several_says_what_it_says_alone(along: str) -> None:
         assert together.placebo(3, permutations=19).p_values
 
 
+@pytest.mark.parametrize("along", ["bins", "smooth"])
+def test_a_verdict_names_no_small_group_of_several_columns(along: str) -> None:
+    """Two groups of seven, and one that shares no job with the others."""
+    few = applicants(900).with_columns(
+        race=pl.when(pl.int_range(900) < 7)
+        .then(pl.lit("quokka"))
+        .when(pl.int_range(900) < 14)
+        .then(pl.lit("numbat"))
+        .otherwise("race"),
+    )
+    few = few.with_columns(job=pl.when(race="c").then(pl.lit("z")).otherwise("job"))
+    found = lfl.audit(
+        few,
+        score="score",
+        sensitive=["sex", "race"],
+        legitimate="job",
+        suppress_below=LIMIT,
+        min_cell=1,
+        permutations=9,
+        smooth="age" if along == "smooth" else None,
+    )
+    ruling = found.verdict(1e6)
+    assert ruling.verdict == "investigate"
+    assert "other groups" in " ".join(ruling.reasons)
+    text = found.to_json() + found.to_html() + str(found)
+    assert "quokka" not in text
+    assert "numbat" not in text
+
+
 # The attack --------------------------------------------------------------------------------------
 
 

@@ -187,7 +187,8 @@ class Disclosure:
         shown, never = [], [each for each in apart if not self._is_named_small(each)]
         for each in found:
             if {(each.columns, name) for name in each.groups} & self._small_groups:
-                never.append(Unexamined((OTHER_GROUPS,), {}, _FEW_ROWS, each.columns))
+                hidden = Unexamined((OTHER_GROUPS,), {}, _FEW_ROWS, each.columns)
+                never += [] if hidden in never else [hidden]
                 continue
             known, distance = each.gap.method != "none", each.estimate
             grid = noise_grid(each.gap.error if known else 0.0, (abs(each.gap.value),))
@@ -199,7 +200,7 @@ class Disclosure:
                 group: self._share(share, rows[group]) for group, share in each.coverage.items()
             }
             shown.append(each._replace(gap=gap, estimate=distance, coverage=coverage))
-        return tuple(shown), tuple(dict.fromkeys(never))
+        return tuple(shown), tuple(never)
 
     def _is_named_small(self, each: Unexamined) -> bool:
         return bool({(each.columns, name) for name in each.groups} & self._small_groups)

@@ -89,7 +89,9 @@ def float_noise(
     near = (apart > 0.0) & (apart <= noise(ordered[1:]))
     if not near.any():
         return {}, NOISE
-    there = np.isin(values, np.concatenate([ordered[:-1][near], ordered[1:][near]]))
+    # Few of many scores lie so near: to look each up among them is faster than to sort all again.
+    few = np.union1d(ordered[:-1][near], ordered[1:][near])
+    there = few[np.minimum(np.searchsorted(few, values), few.size - 1)] == values
     distinct, of = np.unique(values[there], return_inverse=True)
     begins = np.diff(distinct, prepend=-np.inf) > noise(distinct)
     first = distinct[begins]
