@@ -203,9 +203,12 @@ def combined_evidence(levels: ScoredLevels, totals: FloatArray) -> Combination[C
 
 def _weights(levels: ScoredLevels) -> dict[Component, float]:
     """How much each component counts, by the tails of the scores around the means of levels."""
-    squares, rows = levels.scores[GAP] ** 2, levels.rows
-    second = float(rows @ squares) / float(rows.sum())
-    if levels.two_valued or not second > 0.0:
+    if levels.two_valued:
         return WEIGHTS
-    kurtosis = float(rows @ (squares / second) ** 2) / float(rows.sum())
+    # Sums and not products: threads of BLAS would fight over arrays as long as the data.
+    squares, rows = levels.scores[GAP] ** 2, levels.rows
+    second = float((rows * squares).sum()) / float(rows.sum())
+    if not second > 0.0:
+        return WEIGHTS
+    kurtosis = float((rows * (squares / second) ** 2).sum()) / float(rows.sum())
     return {**WEIGHTS, "gap": _LESS} if kurtosis > 3.0 + _LONG_TAILS else WEIGHTS
