@@ -132,6 +132,14 @@ _HARDER = {
     "t with 3 df, 5 x (300 + 300) at parity, and 200 + 4 shifted 2": last_level(
         (student3, student3), (student3, moved(student3, 2.0)), [*[(300, 300)] * 5, (200, 4)]
     ),
+    **{
+        f"log-normal {sd:g}, 5 x (300 + 300) at parity, and 200 + {few} x {wider:g}": last_level(
+            (_skewed(sd), _skewed(sd)),
+            (_skewed(sd), moved(_skewed(sd), 0.0, wider)),
+            [*[(300, 300)] * 5, (200, few)],
+        )
+        for sd, few, wider in ((1.0, 5, 3.0), (1.0, 8, 2.0), (0.5, 5, 2.0))
+    },
     "decisions .02 v .2 in 300 + 8 beside 6 x (400 + 400) of .02": last_level(
         (decisions(0.02), decisions(0.02)),
         (decisions(0.02), decisions(0.2)),

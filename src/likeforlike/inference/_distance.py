@@ -30,12 +30,13 @@ from likeforlike.inference._bias import (
 )
 from likeforlike.inference._distance_parts import DistanceParts, distance_parts
 from likeforlike.inference._gap import ALL_EQUAL, HEAVY_WEIGHTS, Gap, gap_of_sample
+from likeforlike.inference._gap_moments import SKEWED
 from likeforlike.inference._intervals import check_confidence
 from likeforlike.inference._lower_end import lower_end
 from likeforlike.inference._noise import DRAWS
 from likeforlike.inference._replicates import Progress
 from likeforlike.inference._single_rows import between_levels, single_levels
-from likeforlike.inference._student import t_quantile
+from likeforlike.inference._student import normal_quantile, t_quantile
 from likeforlike.inference._units import Sample, take_sample
 
 # A value is given where at least so much of the measure shows how much people differ.
@@ -44,6 +45,9 @@ _ENOUGH_REPLICATED = 0.5
 _ALLOWED = 0.8
 # The degrees of freedom depend on the end, and the end on them.
 _ROUNDS, _SAME_FREEDOM = 4, 0.01
+# Standard errors beyond which the direction of a level is known, and the largest skewness of a mean
+# that counts: that of three log-normal rows.
+_CLEAR, _MOST_SKEWED = 2.0, 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +250,8 @@ def _more_by_estimation(parts: DistanceParts) -> float:
 def _upper_end(parts: DistanceParts, known: SquaredDistance, confidence: float) -> float:
     """The upper end of the interval of D, in scaled scores.
 
-    Where the worst allocation that the levels allow decides, its degrees of freedom count.
+    Where the worst allocation that the levels allow decides, its degrees of freedom count, and so
+    does its skewness: the mean of a few rows with a long tail mostly lies below the truth.
     """
     # Scores have unit reach, so that no mean varies by more than 1, whatever weights make of it.
     variances = np.minimum(parts.level_variances, 1.0)
@@ -264,9 +269,10 @@ def _upper_end(parts: DistanceParts, known: SquaredDistance, confidence: float) 
     known = known._replace(worst=fill_levels(*levels))
     shared = [parts.allocation, *parts.other_allocations]
     usual = min(parts.freedom(measure * each) for each in shared)
-    freedom = usual
+    freedom, skewed = usual, 0.0
     for _ in range(_ROUNDS):
-        upper = largest_distance(known, float(t_quantile(0.5 + confidence / 2.0, freedom)))
+        quantile = float(t_quantile(0.5 + confidence / 2.0, freedom))
+        upper = largest_distance(known, quantile + skewed)
         square = np.array(upper * upper)
         if known.gain(square) <= known.slope * square:
             break
@@ -276,8 +282,29 @@ def _upper_end(parts: DistanceParts, known: SquaredDistance, confidence: float) 
         if rounded:
             # Those of the rows cannot be fewer than those of the smallest level.
             worst = min(worst, float(parts.level_freedom[measure > 0.0].min()) + 2.0)
-        before = freedom
+        before = freedom, skewed
         freedom = min(usual, max(worst, 2.0))
-        if abs(freedom - before) < _SAME_FREEDOM:
+        skewed = max(skewed, _tilt_of_worst(parts, part, confidence))
+        if max(abs(freedom - before[0]), abs(skewed - before[1])) < _SAME_FREEDOM:
             break
     return upper
+
+
+def _tilt_of_worst(parts: DistanceParts, part: FloatArray, confidence: float) -> float:
+    """How far skewed scores move the upper end, in standard errors, as `tilt` moves that of a gap.
+
+    `part` (k,) is what levels have of the variance. A level whose direction is not clear counts as
+    if skewness hid some of its gap.
+    """
+    scores, effective = parts.scores, parts.sample.units.effective
+    if parts.sample.rates or not part.sum() > 0.0:
+        return 0.0
+    cells = scores.shrunk.reshape(-1, 2)
+    inside = cells / np.maximum(cells.sum(axis=1, keepdims=True), 1e-300)
+    share = (part[:, None] / part.sum() * inside) ** 1.5 / np.sqrt(effective.reshape(-1, 2))
+    hidden = scores.skewness_inside * (share[:, 1] - share[:, 0])
+    clear = np.abs(scores.gaps) > _CLEAR * np.sqrt(parts.likely_variances)
+    directed = np.where(clear, np.sign(scores.gaps) * hidden, np.abs(hidden))
+    skewness = min(float(directed.sum()), _MOST_SKEWED)
+    z = normal_quantile(0.5 + confidence / 2.0)
+    return skewness * (2.0 * z * z + 1.0) / 6.0 if skewness > SKEWED else 0.0

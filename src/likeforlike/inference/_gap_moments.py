@@ -37,8 +37,8 @@ FEW_UNITS = 6.0
 
 # Degrees of freedom of the variance of a single row, at most.
 _SINGLE_FREEDOM = 4.0
-# Skewness of an estimate below this changes the coverage of an interval by a fraction of a percent.
-_SKEWED = 0.1
+SKEWED = 0.1
+"""Skewness of an estimate below this changes coverage by a fraction of a percent."""
 
 
 class Spread(NamedTuple):
@@ -180,7 +180,7 @@ def tilt(skewness: FloatArray, confidence: float) -> FloatArray:
     """
     z = normal_quantile(0.5 + confidence / 2.0)
     bounded = np.clip(skewness, -1.0, 1.0)
-    plain = np.where(np.abs(bounded) > _SKEWED, bounded, 0.0)
+    plain = np.where(np.abs(bounded) > SKEWED, bounded, 0.0)
     moved: FloatArray = plain * (2.0 * z * z + 1.0) / 6.0
     return moved
 

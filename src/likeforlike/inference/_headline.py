@@ -3,10 +3,10 @@
 Labels are permuted within levels, and five components look at each replicate: the gap of the
 means, ranks, spread, the distance Σ Q W_2² and the largest level statistic (`_components`). The
 strongest evidence counts, by weights that favour gap and ranks, which is what a disparity usually
-is (`_combination`); where scores have long tails, or levels very different scales, means say little
-and the gap counts less. That is seen from the scores of both groups together, which permutations do
-not change. The p-value is exact, as long as the model was fixed before it saw these rows and
-rows, or clusters of them, are exchangeable within their level.
+is (`_combination`); where scores have long tails, or levels very different scales, means and
+squares say little, and ranks count for most. That is seen from the scores of both groups together,
+which permutations do not change. The p-value is exact, as long as the model was fixed before it saw
+these rows and rows, or clusters of them, are exchangeable within their level.
 """
 
 from __future__ import annotations
@@ -59,8 +59,15 @@ WEIGHTS: dict[Component, float] = {
     "distance": 0.2,
     "level": 0.12,
 }
-# Beyond so much more kurtosis than normal scores have, the gap counts for less.
-_LONG_TAILS, _LESS = 2.0, 0.1
+# Beyond so much more kurtosis than normal scores have, means and squares count less.
+_LONG_TAILS = 2.0
+_LONG_TAILED: dict[Component, float] = {
+    "gap": 0.1,
+    "ranks": 1.0,
+    "spread": 0.02,
+    "distance": 0.05,
+    "level": 0.05,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,4 +218,4 @@ def _weights(levels: ScoredLevels) -> dict[Component, float]:
     if not second > 0.0:
         return WEIGHTS
     kurtosis = float((rows * (squares / second) ** 2).sum()) / float(rows.sum())
-    return {**WEIGHTS, "gap": _LESS} if kurtosis > 3.0 + _LONG_TAILS else WEIGHTS
+    return _LONG_TAILED if kurtosis > 3.0 + _LONG_TAILS else WEIGHTS
