@@ -103,7 +103,7 @@ class ThinLevelsWarning(UserWarning):
 
 
 class UnpenalisedWarning(UserWarning):
-    """A model was trained without its penalty, because nobody said who belongs to which group.
+    """A model was trained without its penalty, or some rows were, since their groups are not known.
 
     Examples
     --------

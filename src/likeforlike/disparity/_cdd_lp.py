@@ -23,7 +23,7 @@ import numpy as np
 from likeforlike._arrays import FloatArray, IntArray, real
 from likeforlike._text import visible
 from likeforlike.disparity._cells import Cells
-from likeforlike.disparity._columns import Column
+from likeforlike.disparity._columns import Column, refuse_many_groups
 from likeforlike.disparity._contrasts import (
     Comparison,
     Contrast,
@@ -187,7 +187,9 @@ def as_cells(
         return scores
     if groups is None:
         raise InputError("groups is missing: give the sensitive feature of every row.")
-    return Cells.from_rows(scores, groups, levels, sample_weight=sample_weight)
+    cells = Cells.from_rows(scores, groups, levels, sample_weight=sample_weight)
+    refuse_many_groups(cells.groups, "groups")
+    return cells
 
 
 def dd(

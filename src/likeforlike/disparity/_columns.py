@@ -23,6 +23,8 @@ from likeforlike.errors import InputError
 from likeforlike.transport._threads import n_threads
 
 _LARGEST = np.iinfo(np.int64).max
+# How many groups can be compared two by two: numbers that were not put into groups have more.
+_MOST_NUMBERS, _MOST_GROUPS = 20, 100
 
 Column = Sequence[Any] | npt.NDArray[Any] | Any
 """A one-dimensional column: numpy array, list, or a series narwhals accepts.
@@ -301,6 +303,20 @@ def _refuse_look_alikes(labels: Iterable[Hashable], name: str) -> None:
         seen[str(label)] = label
 
 
+def refuse_many_groups(labels: Sequence[Hashable], name: str) -> None:
+    """Raise if the groups are numbers that were not put into groups, or far too many to compare."""
+    number = all(isinstance(label, int | float) and not isinstance(label, bool) for label in labels)
+    if len(labels) <= (_MOST_NUMBERS if number else _MOST_GROUPS):
+        return
+    kind = "different numbers" if number else "different values"
+    pairs = len(labels) * (len(labels) - 1) // 2
+    raise InputError(
+        f"{name} has {len(labels):,} {kind}, from {labels[0]!r} to {labels[-1]!r}, which would be "
+        f"{pairs:,} comparisons of two groups. Put them into a few groups first"
+        + (", for instance with pandas.cut." if number else ".")
+    )
+
+
 def _refuse_missing(missing: BoolArray, name: str) -> None:
     if missing.any():
         raise InputError(
@@ -311,6 +327,17 @@ def _refuse_missing(missing: BoolArray, name: str) -> None:
 
 def encode_columns(features: Column, name: str, size: int) -> Codes:
     """Codes of one column, or of the combinations that occur in several (labels are tuples)."""
+    parts = [
+        encode(column, f"{name} {title}".strip())
+        for title, column in _titled_columns(features, name)
+    ]
+    codes = combined(parts)
+    same_length(size, codes.codes.size, name)
+    return codes
+
+
+def _titled_columns(features: Column, name: str) -> list[tuple[str, Column]]:
+    """The columns of a table or of a matrix with their titles, or one column without."""
     try:
         table = nw.from_native(features, eager_only=True, pass_through=True)
     except NarwhalsError as error:
@@ -324,10 +351,47 @@ def encode_columns(features: Column, name: str, size: int) -> Codes:
         columns = [("", features)]
     if not columns:
         raise InputError(f"{name} has no columns; leave it out, or name at least one.")
-    parts = [encode(column, f"{name} {title}".strip()) for title, column in columns]
-    codes = combined(parts)
-    same_length(size, codes.codes.size, name)
-    return codes
+    return columns
+
+
+def encode_known(features: Column, name: str, size: int) -> tuple[Codes, BoolArray]:
+    """Codes as by `encode_columns`, and which rows (n,) have a value in every column.
+
+    Rows that have none carry the code 0, which says nothing of them.
+    """
+    columns = _titled_columns(features, name)
+    missing = [_missing_values(column, name) for _, column in columns]
+    for rows in missing:
+        same_length(size, rows.size, name)
+    known: BoolArray = ~np.logical_or.reduce(missing)
+    if known.all():
+        return encode_columns(features, name, size), known
+    if not known.any():
+        raise InputError(f"{name} is missing in all {size:,} rows; there is nothing to compare.")
+    parts = [
+        encode(_array(column, name)[known], f"{name} {title}".strip()) for title, column in columns
+    ]
+    some = combined(parts)
+    codes = np.zeros(size, np.int64)
+    codes[known] = some.codes
+    return Codes(codes, some.labels), known
+
+
+def _missing_values(column: Column, name: str) -> BoolArray:
+    """Which rows of a column have no value. Shape (n,)."""
+    if not isinstance(column, np.ndarray):
+        series = nw.from_native(column, series_only=True, pass_through=True)
+        if isinstance(series, nw.Series) and series.dtype not in (nw.Object, nw.Unknown):
+            missing = series.is_null()
+            if series.dtype.is_float():
+                missing = missing | series.fill_null(0.0).is_nan()
+            return np.asarray(missing.to_numpy(), dtype=bool)
+    array = _array(column, name)
+    if array.dtype.kind in "biu":
+        return np.zeros(array.size, bool)
+    if array.dtype.kind in "fmM":
+        return np.isnan(array) if array.dtype.kind == "f" else np.isnat(array)
+    return np.array([_is_nothing(item) for item in array.tolist()])
 
 
 def combined(parts: Sequence[Codes]) -> Codes:

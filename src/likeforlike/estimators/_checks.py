@@ -14,9 +14,10 @@ import numpy.typing as npt
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike._extras import extra
 from likeforlike.disparity._columns import (
-    Codes,
     Column,
     encode_columns,
+    encode_known,
+    refuse_many_groups,
     refuse_masked,
     same_length,
     weights,
@@ -40,19 +41,26 @@ def layout_of(
                 stacklevel=5,
             )
         return None
-    group = _groups(sensitive, size)
     level = None
     if legitimate is not None:
         level = encode_columns(legitimate, "legitimate_features", size)
-    return Layout.of_codes(group, level)
-
-
-def _groups(sensitive: Column, size: int) -> Codes | SoftGroups:
-    """Groups of the rows, as they are told: by labels, or by probabilities."""
-    if not isinstance(sensitive, SoftGroups):
-        return encode_columns(sensitive, "sensitive_features", size)
-    same_length(size, len(sensitive), "sensitive_features")
-    return sensitive
+    if isinstance(sensitive, SoftGroups):
+        same_length(size, len(sensitive), "sensitive_features")
+        return Layout.of_codes(sensitive, level)
+    group, known = encode_known(sensitive, "sensitive_features", size)
+    refuse_many_groups(group.labels, "sensitive_features")
+    layout = Layout.of_codes(group, level)
+    if known.all():
+        return layout
+    missing = size - int(known.sum())
+    warnings.warn(
+        f"sensitive_features is missing in {missing:,} of {size:,} rows ({missing / size:.1%}); "
+        "they train the model, but are not compared.",
+        UnpenalisedWarning,
+        stacklevel=5,
+    )
+    # Rows without weight move neither the value of a penalty nor its gradient.
+    return layout.weighted(known.astype(np.float64))
 
 
 def check_count(name: str, value: object) -> None:

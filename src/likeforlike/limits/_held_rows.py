@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -126,9 +126,16 @@ def _smooth_cells(scores: FloatArray, layout: Layout) -> Iterator[Cells]:
 
 
 def _copied(layout: Layout, scores: FloatArray) -> tuple[Layout, FloatArray]:
-    """Rows of soft groups once a group, with their scores (n,) or (n, c)."""
+    """Rows of soft groups once a group, with their scores (n,) or (n, c); those that count."""
     copies = layout.in_copies()
-    return copies.apart(), copies.copied(scores.T).T
+    apart, scores = copies.apart(), copies.copied(scores.T).T
+    if not apart.mass.size or apart.mass[0].all():
+        return apart, scores
+    rows = np.flatnonzero(apart.mass[0])
+    kept = apart.take(rows)
+    if np.ptp(kept.mass) == 0.0:
+        kept = replace(kept, mass=np.empty((0, 0)))
+    return kept, scores[rows]
 
 
 def _columns(scores: FloatArray) -> list[FloatArray]:

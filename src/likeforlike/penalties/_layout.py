@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray, IntArray, plain
-from likeforlike.disparity._columns import Codes, Column, encode, weights
+from likeforlike.disparity._columns import Codes, Column, encode, refuse_many_groups, weights
 from likeforlike.errors import InputError
 from likeforlike.penalties._soft_groups import SoftGroups
 from likeforlike.transport._rows import Stack
@@ -91,6 +91,7 @@ class Layout:
         if isinstance(group, SoftGroups):
             alone = cls.of_codes(Codes(np.zeros(len(group), np.int64), group.groups), level)
             return replace(alone, share=group.probabilities[None])
+        refuse_many_groups(group.labels, "groups")
         if level is None:
             return cls(group.codes[None, :], ("all",), group.labels, np.empty((0, 0)))
         segments = level.codes * len(group.labels) + group.codes
@@ -102,8 +103,9 @@ class Layout:
         return cls(np.zeros((1, size), np.int64), ("all",), ("all",), np.empty((0, 0)))
 
     def weighted(self, sample_weight: FloatArray) -> Layout:
-        """The same rows, each with its `sample_weight`, (n,) numbers >= 0."""
-        return replace(self, mass=sample_weight[None, :])
+        """The same rows, each with its `sample_weight`, (n,) numbers >= 0, times what it had."""
+        mass = sample_weight[None, :]
+        return replace(self, mass=mass * self.mass if self.mass.size else mass)
 
     def moderate(self) -> Layout:
         """The same rows with weights of a size that products can carry, in the same proportions."""
