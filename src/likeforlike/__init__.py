@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+# From here on forks are watched: polars does not survive them.
+from likeforlike import _forks as _forks
 from likeforlike._lazy import lazy_package
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ any other. Whoever imports it by name gets the `ImportError` that says what to i
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from types import ModuleType
@@ -44,6 +44,10 @@ class _LazyPackage(ModuleType):
         value = home._found(name) if inner else getattr(home, name)
         setattr(self, name, value)
         return value
+
+    def __reduce__(self) -> tuple[Callable[[str], ModuleType], tuple[str]]:
+        """By name, so that a function that uses the package can be sent to another process."""
+        return import_module, (self.__name__,)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self._homes, *self._modules})

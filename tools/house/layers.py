@@ -11,6 +11,7 @@ __all__ = ["FOUNDATION", "LAYERS"]
 FOUNDATION = {
     "_arrays": "types of arrays",
     "_extras": "optional libraries",
+    "_forks": "forked processes",
     "_lazy": "names imported on demand",
     "_progress": "progress bars",
     "_text": "values as text",

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 
+from likeforlike._forks import refuse_polars_after_fork
 from likeforlike.auditing._bins import days
 from likeforlike.auditing._missing import LostRows, lost_rows, unknown_as_null
 from likeforlike.errors import InputError
@@ -109,6 +110,8 @@ def _opened(source: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:  # noqa: ANN4
             f"data must be a table (pandas, polars, pyarrow, DuckDB, PySpark) or a path, not "
             f"{type(source).__name__}."
         ) from error
+    if frame.implementation.is_polars():
+        refuse_polars_after_fork()
     return frame
 
 

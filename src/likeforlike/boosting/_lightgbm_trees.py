@@ -11,6 +11,7 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._extras import extra
+from likeforlike._forks import keep_to_one_thread_after_fork
 from likeforlike.boosting._rounds import Inputs, Model
 
 with extra("boost"):  # estimators of trees ask for scikit-learn, too
@@ -89,5 +90,6 @@ class LightGBM:
 
     def raw(self, model: Model, inputs: Inputs) -> FloatArray:
         """Raw scores (n,) of a model, without those it starts from."""
+        keep_to_one_thread_after_fork()
         found = model.predict(inputs, raw_score=True, num_threads=self.settings["num_threads"])
         return np.asarray(found, np.float64)

@@ -12,6 +12,7 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._extras import extra
+from likeforlike._forks import keep_to_one_thread_after_fork
 from likeforlike.boosting._rounds import Inputs, Model
 from likeforlike.errors import InputError
 
@@ -93,4 +94,5 @@ class XGBoost:
 
     def raw(self, model: Model, inputs: Inputs) -> FloatArray:
         """Raw scores (n,) of a model, without those it starts from."""
+        keep_to_one_thread_after_fork()
         return np.asarray(model.predict(inputs, output_margin=True), np.float64)

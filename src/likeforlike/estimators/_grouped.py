@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Any, NamedTuple, Self
 
 from likeforlike._arrays import BoolArray, FloatArray
+from likeforlike._forks import keep_to_one_thread_after_fork
 from likeforlike.disparity._columns import Column, refuse_masked
 from likeforlike.estimators._checks import all_or_nothing, held_rows, layout_of, weights_of
 from likeforlike.estimators._sklearn import BaseEstimator
@@ -74,6 +75,7 @@ class GroupedEstimator(BaseEstimator, ABC):
         """
         told = Told(sensitive_features, legitimate_features, sample_weight, validation)
         with all_or_nothing(self, self._check_settings):
+            keep_to_one_thread_after_fork()
             refuse_masked(X, "X")
             refuse_masked(y, "y")
             self._fit_told(X, y, told)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from likeforlike._extras import extra
+from likeforlike._forks import refuse_polars_after_fork
 from likeforlike.errors import InputError
 from likeforlike.files._csv import NUMBER, Layout, is_even, number_column, utf8_content
 
@@ -23,6 +24,7 @@ ENGINES: tuple[Engine, ...] = get_args(Engine)
 
 
 def _polars_csv(file: Path, layout: Layout, numbers: Sequence[str]) -> Any:  # noqa: ANN401
+    refuse_polars_after_fork()
     import polars as pl
 
     how: dict[str, Any] = {"separator": layout.separator, "infer_schema_length": 0, "glob": False}
@@ -41,6 +43,7 @@ def _polars_csv(file: Path, layout: Layout, numbers: Sequence[str]) -> Any:  # n
 
 
 def _polars_parquet(file: Path) -> Any:  # noqa: ANN401
+    refuse_polars_after_fork()
     import polars as pl
 
     return pl.scan_parquet(file, glob=False)

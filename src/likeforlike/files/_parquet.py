@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from likeforlike._forks import refuse_polars_after_fork
 from likeforlike.errors import InputError
 from likeforlike.files._writing import write_whole
 
@@ -27,6 +28,7 @@ def write_noted(path: str | Path, columns: Mapping[str, npt.NDArray[Any]], notes
 
 def read_noted(path: str | Path, kind: str) -> tuple[dict[str, npt.NDArray[Any]], Any]:
     """Columns and notes of a file whose notes say that it is of this kind."""
+    refuse_polars_after_fork()
     import polars as pl
 
     file = Path(path)

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from likeforlike._arrays import IntArray
+from likeforlike._forks import keep_to_one_thread_after_fork
 
 
 class StackedMLP(nn.Module):
@@ -68,6 +69,7 @@ class StackedMLP(nn.Module):
         Members take their turns, so that hidden layers stay in the cache and only the outputs of
         all of them are ever held.
         """
+        keep_to_one_thread_after_fork()
         outputs = inputs.new_empty(self.members, inputs.shape[1], self.sizes[-1])
         for member, split in enumerate(splits):
             hidden = inputs[int(split)]
