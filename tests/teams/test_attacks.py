@@ -170,7 +170,7 @@ def counted(codes: list[Any], many: int = PEOPLE) -> Guess:
 
 def axes(kind: type, own: int, others: int) -> np.ndarray:
     """Features in which every target has an axis, and the others have all of them."""
-    features = np.full((PEOPLE, TARGETS), others, kind)
+    features: np.ndarray = np.full((PEOPLE, TARGETS), others, kind)
     features[:TARGETS] = 0
     features[np.arange(TARGETS), np.arange(TARGETS)] = own
     return features
@@ -347,7 +347,7 @@ def test_no_crafted_request_beats_the_bound(kind: str, epsilon: float, tmp_path:
     allows, and one in 700 of those is lucky; a second one is not lucky again.
     """
     most = math.exp(epsilon) / (1 + math.exp(epsilon))
-    shares = []
+    shares: list[float] = []
     while len(shares) < 2:
         share, size = attacked(CRAFTED[kind], epsilon, tmp_path / f"{len(shares)}")
         if share <= most + 3 * math.sqrt(most * (1 - most) / size):
