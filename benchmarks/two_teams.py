@@ -199,7 +199,8 @@ def _one_split(
 
 def _soft(inputs: Array, data: Dataset, rows: Array, groups: Array, epsilon: float) -> SoftGroups:
     with tempfile.TemporaryDirectory() as folder:
-        ledger = Ledger(Path(folder) / "a.ledger", epsilon=epsilon)
+        declared = sorted(set(groups.tolist()))
+        ledger = Ledger(Path(folder) / "a.ledger", epsilon=epsilon, groups=declared)
         custodian = Custodian(dict(enumerate(groups.tolist())), ledger)
         asked = soft_groups.request(inputs[rows], data.levels[rows], np.arange(len(rows)))
         return soft_groups.fit(asked, custodian.sums(asked, epsilon=epsilon))

@@ -22,7 +22,8 @@ def custodian_of(
 ) -> Custodian:
     """A custodian of rows `names(n)`, with a budget that tests of other things do not reach."""
     held = {each: f"group {g}" for each, g in zip(names(groups.size), groups, strict=True)}
-    return Custodian(held, Ledger(folder / name, epsilon=epsilon))
+    declared = [f"group {g}" for g in range(max(2, int(groups.max()) + 1))]
+    return Custodian(held, Ledger(folder / name, epsilon=epsilon, groups=declared))
 
 
 def one_code(size: int, code: int = 0, codes: int = 1) -> CountsRequest:

@@ -50,6 +50,26 @@ def test_conversion_is_the_minimum_over_orders(rho: float, delta: float) -> None
     assert epsilon_of(rho, delta) >= least.fun * (1 - 1e-9)
 
 
+# What OpenDP 0.16 says: make_zCDP_to_approxDP of make_gaussian(scale=1) at a distance of √(2ρ).
+OPENDP = {
+    (1e-4, 1e-6): 0.05372712063485988,
+    (1e-4, 1e-9): 0.07436279311413627,
+    (0.0243, 1e-6): 0.9987688707955651,
+    (0.0243, 1e-9): 1.2880919706890361,
+    (0.28125, 1e-6): 3.7817310666954156,
+    (0.5, 1e-6): 5.22153444453017,
+    (0.5, 1e-9): 6.474070020726487,
+    (3.0, 1e-6): 14.947919164492594,
+    (3.0, 1e-9): 17.949061530946473,
+}
+
+
+@pytest.mark.parametrize(("rho", "delta"), OPENDP)
+def test_conversion_against_opendp(rho: float, delta: float) -> None:
+    """Ours is the same but for the slack that is added to it, and never below."""
+    assert 0.0 <= epsilon_of(rho, delta) / OPENDP[rho, delta] - 1.0 < 2e-9
+
+
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 4.0])
 def test_there_and_back(epsilon: float) -> None:
     rho = rho_of(as_fraction(epsilon, "epsilon"), 1e-6)

@@ -30,7 +30,8 @@ class Teams(NamedTuple):
 
 
 PLAN = ["audit", "scores.csv", "--score", "score", "--legitimate", "level", "--id", "id"]
-INIT = ["custodian", "init", "people.csv", "--id", "id", "--sensitive", "rock"]
+BARE = ["custodian", "init", "people.csv", "--id", "id", "--sensitive", "rock"]
+INIT = [*BARE, "--group", "basalt", "--group", "quartz"]
 ANSWER = ["custodian", "answer", "request.json", "--ledger", "a.ledger", "--epsilon", "0.5"]
 
 
@@ -144,7 +145,7 @@ def longest_list(value: object) -> int:
 def test_nothing_the_custodian_says_names_a_group_of_a_row(teams: Teams, tmp_path: Path) -> None:
     """Refusals, too, may be passed on to modellers."""
     held = {person(0): GROUPS[0], person(1): GROUPS[1], person(2): GROUPS[1]}
-    custodian = Custodian(held, Ledger(tmp_path / "a", epsilon=0.1))
+    custodian = Custodian(held, Ledger(tmp_path / "a", epsilon=0.1, groups=GROUPS))
     asked = Request.read(teams.modellers / "request.json")
     attempts: list[Callable[[], object]] = [
         lambda: custodian.answer(asked, epsilon=0.05),
@@ -177,7 +178,7 @@ def test_status_knows_receipts(teams: Teams, tmp_path: Path) -> None:
     known = command(status, teams.custodian)
     assert known.returncode == 0
     assert "left 0.5" in known.stdout
-    Ledger(tmp_path / "a.ledger", epsilon=1.0)
+    Ledger(tmp_path / "a.ledger", epsilon=1.0, groups=GROUPS)
     shutil.copy(teams.custodian / "release.json", tmp_path)
     unknown = command(status, tmp_path)
     assert unknown.returncode == 1

@@ -18,6 +18,7 @@ from likeforlike.teams import AlteredLedger, Custodian, Ledger, OverBudget
 from tests.teams.made import custodian_of, names, one_code
 
 GROUPS = np.arange(100) % 2
+DECLARED = ["group 0", "group 1"]
 
 
 def test_a_request_over_budget_is_refused_and_costs_nothing(tmp_path: Path) -> None:
@@ -61,7 +62,7 @@ def test_files_are_replayed_too(tmp_path: Path) -> None:
 
 
 def test_a_budget_is_not_changed_afterwards(tmp_path: Path) -> None:
-    Ledger(tmp_path / "a", epsilon=1.0)
+    Ledger(tmp_path / "a", epsilon=1.0, groups=DECLARED)
     assert Ledger(tmp_path / "a").epsilon == 1.0
     with pytest.raises(InputError, match="not changed afterwards"):
         Ledger(tmp_path / "a", epsilon=2.0)
@@ -69,10 +70,18 @@ def test_a_budget_is_not_changed_afterwards(tmp_path: Path) -> None:
         Ledger(tmp_path / "a", delta=1e-3)
     with pytest.raises(InputError, match="does not exist"):
         Ledger(tmp_path / "b")
+    with pytest.raises(InputError, match="declare the groups"):
+        Ledger(tmp_path / "b", epsilon=1.0)
+    with pytest.raises(InputError, match="groups are not changed"):
+        Ledger(tmp_path / "a", groups=["group 1", "group 0"])
+    for groups in ("fm", ["f"], ["f", "f"], [], ["f", None]):
+        with pytest.raises(InputError, match="groups"):
+            Ledger(tmp_path / "b", epsilon=1.0, groups=groups)
+    assert not (tmp_path / "b").exists()
 
 
 def test_only_its_owner_reads_it(tmp_path: Path) -> None:
-    path = Ledger(tmp_path / "a", epsilon=1.0).path
+    path = Ledger(tmp_path / "a", epsilon=1.0, groups=DECLARED).path
     if os.name == "posix":
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
@@ -82,7 +91,7 @@ def test_somebody_elses_file_is_left_alone(tmp_path: Path) -> None:
     for content in (b"id,sex\n1,f\n", b"id,sex", b'{"about": 1}\n', b"[]\n"):
         path.write_bytes(content)
         with pytest.raises(InputError, match="not a ledger"):
-            Ledger(path, epsilon=1.0)
+            Ledger(path, epsilon=1.0, groups=DECLARED)
         assert path.read_bytes() == content
 
 
@@ -113,7 +122,7 @@ except OverBudget:
 
 @pytest.mark.process
 def test_a_kill_after_booking_loses_budget_and_never_gains_any(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "a", epsilon=0.5)
+    ledger = Ledger(tmp_path / "a", epsilon=0.5, groups=DECLARED)
     done = subprocess.run(
         [sys.executable, "-c", ASK + KILLED, str(ledger.path)], check=False, timeout=120
     )
@@ -129,7 +138,7 @@ def test_a_kill_after_booking_loses_budget_and_never_gains_any(tmp_path: Path) -
 
 @pytest.mark.process
 def test_five_racing_processes_never_overspend(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "a", epsilon=2.0)
+    ledger = Ledger(tmp_path / "a", epsilon=2.0, groups=DECLARED)
     racing = [
         subprocess.Popen(
             [sys.executable, "-c", ASK + RACING, str(ledger.path), str(k)],
@@ -193,9 +202,9 @@ def test_every_cut_keeps_what_was_booked_before_it(tmp_path: Path) -> None:
 
 
 def test_a_torn_first_line_is_begun_again(tmp_path: Path) -> None:
-    path = Ledger(tmp_path / "a", epsilon=1.0).path
+    path = Ledger(tmp_path / "a", epsilon=1.0, groups=DECLARED).path
     path.write_bytes(path.read_bytes()[:60])
-    assert Ledger(path, epsilon=2.0).left == 2.0
+    assert Ledger(path, epsilon=2.0, groups=DECLARED).left == 2.0
 
 
 @pytest.mark.parametrize("line", range(5))

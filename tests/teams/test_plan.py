@@ -43,7 +43,8 @@ def planned(table: pl.DataFrame) -> AuditPlan:
 
 
 def released(table: pl.DataFrame, plan: AuditPlan, epsilon: float, folder: Path) -> Release:
-    ledger = Ledger(folder / f"{epsilon}.ledger", epsilon=1e6)
+    declared = table["group"].unique().sort().to_list()
+    ledger = Ledger(folder / f"{epsilon}.ledger", epsilon=1e6, groups=declared)
     custodian = Custodian.of_columns(table["id"], table["group"], ledger)
     return custodian.counts(plan.request, epsilon=epsilon)
 

@@ -143,13 +143,26 @@ REFUSED: dict[str, tuple[Callable[[Custodian], Any], str]] = {
         lambda held: held.answer("counts", epsilon=1.0),  # type: ignore[arg-type]
         "request must be",
     ),
-    "one group": (lambda held: Custodian({1: "f", 2: "f"}, held.ledger), "single value"),
-    "one group of a file": (lambda _: randomise(["f", "f"], epsilon=1.0), "single value"),
+    "a group nobody declared": (
+        lambda held: Custodian({1: "group 0", 2: "f"}, held.ledger),
+        r"holds \['f'\], and the groups declared",
+    ),
+    "one group of a file": (
+        lambda _: randomise(["f", "f"], labels=["f"], epsilon=1.0),
+        "two or more",
+    ),
+    "a group of a file that nobody named": (
+        lambda _: randomise(["f", "x"], labels=["f", "m"], epsilon=1.0),
+        r"\['x'\], which labels does not name",
+    ),
     "a missing group": (lambda held: Custodian({1: "f", 2: None}, held.ledger), "missing at row 1"),
-    "ids that read the same": (lambda held: Custodian({1: "f", "1": "m"}, held.ledger), "twice"),
+    "ids that read the same": (
+        lambda held: Custodian({1: "group 0", "1": "group 1"}, held.ledger),
+        "twice",
+    ),
     "whose row": (lambda held: Custodian({1: "f", 2: "m"}, held.ledger, {1: "x"}), "whose row '2'"),
     "two groups of a person": (
-        lambda held: Custodian({1: "f", 2: "m"}, held.ledger, {1: "x", 2: "x"}),
+        lambda held: Custodian({1: "group 0", 2: "group 1"}, held.ledger, {1: "x", 2: "x"}),
         "rows with different groups",
     ),
 }
@@ -201,7 +214,7 @@ def test_columns_make_a_custodian(tmp_path: Path) -> None:
     import polars as pl
 
     table = pl.DataFrame({"id": [1, 2, 3], "sex": ["f", "m", "m"], "who": ["a", "b", "b"]})
-    ledger = Ledger(tmp_path / "a", epsilon=9.0)
+    ledger = Ledger(tmp_path / "a", epsilon=9.0, groups=["f", "m"])
     custodian = Custodian.of_columns(table["id"], table["sex"], ledger, table["who"])
     release = custodian.counts(CountsRequest(("2", "3"), np.zeros(2, np.int64), 1), epsilon=1.0)
     assert release.rows_per_person == 2

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from likeforlike.cli._shared import TableFile
+from likeforlike.errors import InputError
 from likeforlike.report._terminal import Terminal
 
 if TYPE_CHECKING:
     from likeforlike.teams._ledger import Ledger
+    from likeforlike.teams._releases import Release
 
 custodian_app: typer.Typer = typer.Typer(
     no_args_is_help=True,
@@ -35,16 +37,25 @@ def init_command(
     sensitive: Annotated[str, typer.Option(help="Column whose values are the groups.")],
     ledger: LedgerFile,
     epsilon: Annotated[float, typer.Option(help="The whole budget.")],
+    group: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A group that answers may name; repeat it for every group, in or out of the table."
+        ),
+    ] = None,
     delta: Annotated[float, typer.Option(help="Of sums; far below one over the rows.")] = 1e-6,
     person: Annotated[
         str | None, typer.Option(help="Column that says whose a row is, if people have several.")
     ] = None,
 ) -> None:
-    """Open a ledger for the table that holds A."""
+    """Open a ledger for the table that holds A.
+
+    Without --group the groups found in the table are said, and nothing is opened.
+    """
     from likeforlike.teams._held_table import HeldTable, open_ledger
 
     held = HeldTable(table, known_by, sensitive, person)
-    custodian = open_ledger(held, ledger, epsilon, delta)
+    custodian = open_ledger(held, ledger, epsilon, delta, group or ())
     terminal = Terminal()
     terminal.print(
         f"Opened {ledger} for {len(custodian.groups)} groups ({', '.join(custodian.groups)}), "
@@ -76,7 +87,7 @@ def answer_command(
     asked, book = Request.read(request), Ledger(ledger)
     before = book.spent
     release = reopen(book, table).answer(asked, epsilon=epsilon)
-    release.write(out)
+    _write(release, out)
     _say_written(f"{out} ({release.kind} of {len(asked.ids):,} rows)", book, before)
 
 
@@ -107,7 +118,7 @@ def randomise_command(
     before, held = book.spent, reopen(book, table)
     name = known_by or str(book.about["id"])
     release = held.randomise(read_named(rows, [name])[name], epsilon=epsilon)
-    release.write(out)
+    _write(release, out)
     kept = float(release.noise["scale"] or 0.0)
     _say_written(
         f"{out} (a group for each of {release.values.size:,} rows, the true one with probability "
@@ -145,6 +156,17 @@ def status_command(
         terminal.print(f"{path} is not in this ledger: an older copy was put in its place.")
     if missing:
         raise typer.Exit(1)
+
+
+def _write(release: Release, out: Path) -> None:
+    """Write a release; if that fails, say that it is not lost."""
+    try:
+        release.write(out)
+    except InputError as error:
+        raise InputError(
+            f"{error} The answer is booked and kept in the ledger: the same request at the same "
+            "epsilon gets it again and costs nothing."
+        ) from error
 
 
 def _say_written(what: str, book: Ledger, before: float) -> None:

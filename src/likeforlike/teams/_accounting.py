@@ -17,6 +17,7 @@ References: Bun & Steinke (2016), *Concentrated differential privacy*; Canonne, 
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
@@ -30,6 +31,10 @@ _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 _REFINEMENTS = 60
 # ρ is kept as a fraction of this many parts, rounded down: more noise, never less.
 _PARTS = 10**15
+# Below, nothing could be told; above, nothing would be hidden, and powers of e are not held.
+_LEAST_EPSILON, _MOST_EPSILON = 1e-9, 1e3
+# A fraction as ledgers and releases write it: no sign, no exponent, no endless digits.
+_FRACTION = re.compile(r"[0-9]{1,400}(/[0-9]{1,400})?")
 # What floating-point arithmetic may have lost is added to every ε that is told.
 _SLACK = 1e-9
 
@@ -55,6 +60,29 @@ def as_fraction(number: float | str, name: str) -> Fraction:
     if not 0.0 < amount < math.inf:
         raise InputError(f"{name} must be a finite number above 0, not {number!r}.")
     return Fraction(repr(amount))
+
+
+def answer_epsilon(epsilon: float) -> Fraction:
+    """The ε of one answer, exactly as it is written, if an answer can be given with it."""
+    exact = as_fraction(epsilon, "epsilon")
+    if not _LEAST_EPSILON <= exact <= _MOST_EPSILON:
+        raise InputError(
+            f"epsilon = {float(exact):g} cannot be used; an answer needs one between "
+            f"{_LEAST_EPSILON:g} and {_MOST_EPSILON:g}, such as 0.5."
+        )
+    return exact
+
+
+def read_fraction(text: object) -> Fraction | None:
+    """A fraction of at least 0 that a file spells, such as "1/10"; `None` for anything else."""
+    if not isinstance(text, str) or not _FRACTION.fullmatch(text):
+        return None
+    try:
+        fraction = Fraction(text)
+        float(fraction)
+    except (ZeroDivisionError, OverflowError):
+        return None
+    return fraction
 
 
 def check_delta(delta: float) -> float:

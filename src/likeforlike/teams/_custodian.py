@@ -9,12 +9,17 @@ modellers. Only A is private. If one person's group were another,
   Gaussian noise of variance S² / (2 ρ) makes them ρ-zCDP.
 
 For more than two groups a change takes from one and gives to another: 2 m, and √2 S. S and m are
-found here, in whole numbers, from what was asked and who the rows belong to, never from A.
+found here, in whole numbers, from what was asked and who the rows belong to, never from A. Which
+groups there are is declared in the ledger and never found from A either: a name that only appears
+because somebody has it would tell who that is.
+
+Whatever can fail is done before the cost is booked; after that, only noise is drawn.
 """
 
 from __future__ import annotations
 
 import base64
+import binascii
 import zlib
 from collections.abc import Callable, Hashable, Mapping
 from fractions import Fraction
@@ -26,10 +31,10 @@ import numpy as np
 from likeforlike._arrays import IntArray
 from likeforlike.disparity._columns import Column
 from likeforlike.errors import InputError
-from likeforlike.teams._accounting import Cost, as_fraction, rho_of
+from likeforlike.teams._accounting import Cost, answer_epsilon, rho_of
 from likeforlike.teams._documents import Noise
-from likeforlike.teams._files import refuse_repeated, texts
-from likeforlike.teams._ledger import Answered, Ledger
+from likeforlike.teams._files import refuse_repeated, texts, whole_numbers
+from likeforlike.teams._ledger import AlteredLedger, Answered, Ledger
 from likeforlike.teams._releases import Release, ReleaseKind
 from likeforlike.teams._requests import (
     GRID,
@@ -37,6 +42,7 @@ from likeforlike.teams._requests import (
     Request,
     SumsRequest,
     file_digest,
+    squared_norms,
 )
 from likeforlike.teams._samplers import (
     discrete_gaussian,
@@ -46,7 +52,7 @@ from likeforlike.teams._samplers import (
     randomised,
 )
 
-# Squares of what a person's rows add up to are held as 64-bit integers.
+# Rows are at most 2^20 long, so the square of what these add up to is below 2^60: 64 bits hold it.
 _MOST_ROWS_OF_A_PERSON = 1000
 
 
@@ -63,8 +69,9 @@ class Custodian:
 
     Parameters
     ----------
-    groups : {id of a row: its group}; ids are compared as text.
-    ledger : the budget, and everything that was answered.
+    groups : {id of a row: its group}, a group that the ledger declares; ids and groups are compared
+        as text.
+    ledger : the budget, the groups that answers are about, and everything that was answered.
     people : {id of a row: whose it is}, if people have several rows; their group must be the same
         in all of them. Without it every row is somebody else.
 
@@ -73,7 +80,7 @@ class Custodian:
     >>> import tempfile
     >>> from likeforlike.teams import Custodian, Ledger
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     ledger = Ledger(f"{folder}/a.ledger", epsilon=3.0)
+    ...     ledger = Ledger(f"{folder}/a.ledger", epsilon=3.0, groups=["f", "m"])
     ...     custodian = Custodian({"ann": "f", "bo": "m", "cy": "m"}, ledger)
     ...     file = custodian.randomise(["ann", "bo", "cy"], epsilon=1.0)
     ...     custodian.groups, file.values.shape, round(ledger.left, 6)
@@ -87,15 +94,11 @@ class Custodian:
         people: Mapping[Any, Hashable] | None = None,
     ) -> None:
         ids = texts(list(groups), "ids")
-        refuse_repeated(ids)
         labels = texts(list(groups.values()), "groups")
-        self.groups: tuple[str, ...] = tuple(sorted(set(labels)))
-        if len(self.groups) < 2:
-            raise InputError("groups has a single value; there is nothing to compare, or to hide.")
-        code = {label: k for k, label in enumerate(self.groups)}
+        whose = None if people is None else _whose(people, ids)
+        self.groups: tuple[str, ...] = ledger.groups
+        self._codes, self._persons = encode_rows(ids, labels, whose, self.groups)
         self._row = {each: k for k, each in enumerate(ids)}
-        self._codes = np.fromiter(map(code.__getitem__, labels), np.int64, len(labels))
-        self._persons = self._whose(people, ids)
         self.ledger: Ledger = ledger
 
     @classmethod
@@ -138,14 +141,14 @@ class Custodian:
         request : made by `audit_plan`, or by hand.
         epsilon : what the answer may tell about one person, > 0.
         """
-        exact, rows = as_fraction(epsilon, "epsilon"), self._rows(request.ids)
+        exact, rows = answer_epsilon(epsilon), self._rows(request.ids)
         scale = Fraction(rows.most * self._released_twice) / exact
+        cells = rows.groups * request.n_codes + request.codes
+        counted = np.bincount(cells, minlength=len(self.groups) * request.n_codes)
+        released = counted.reshape(len(self.groups), -1)[self._released].tolist()
 
         def make() -> list[list[int]]:
-            cells = rows.groups * request.n_codes + request.codes
-            counted = np.bincount(cells, minlength=len(self.groups) * request.n_codes)
-            released = counted.reshape(len(self.groups), -1)[self._released]
-            return [[int(n) + discrete_laplace(scale) for n in row] for row in released]
+            return [[n + discrete_laplace(scale) for n in row] for row in released]
 
         noise: Noise = {
             "law": "discrete Laplace",
@@ -153,7 +156,11 @@ class Custodian:
             "variance": laplace_variance(scale),
         }
         answered = self._answered("counts", request.digest, exact, Cost(epsilon=exact), make)
-        return self._release("counts", request.digest, answered, exact, 0.0, noise, rows.most)
+        shape = (len(released), request.n_codes)
+        values = self._whole(answered.value, shape)
+        return self._release(
+            "counts", request.digest, values, answered, exact, 0.0, noise, rows.most
+        )
 
     def sums(self, request: SumsRequest, *, epsilon: float) -> Release:
         """Sums of features over the rows of each group, with discrete Gaussian noise.
@@ -164,18 +171,23 @@ class Custodian:
         epsilon : what the answer may tell about one person at the ledger's δ, > 0, if it were the
             only one of its kind; several cost less than one by one.
         """
-        exact, rows = as_fraction(epsilon, "epsilon"), self._rows(request.ids)
+        exact, rows = answer_epsilon(epsilon), self._rows(request.ids)
         rho = rho_of(exact, self.ledger.delta)
         # In parts of the grid. Two groups: A_i moves one sum. More: it leaves one for another.
         squared = _largest_square(request.features, rows) * self._released_twice
+        if not squared:
+            raise InputError(
+                "features add up to 0 for every person; there is nothing to sum. Ask about "
+                "features that are not 0 everywhere."
+            )
         variance = Fraction(squared) / (2 * rho)
+        summed = [
+            request.features[rows.groups == group].sum(axis=0).tolist()
+            for group in range(len(self.groups))[self._released]
+        ]
 
         def make() -> list[list[int]]:
-            found = []
-            for group in range(len(self.groups))[self._released]:
-                summed = request.features[rows.groups == group].sum(axis=0)
-                found.append([int(n) + discrete_gaussian(variance) for n in summed])
-            return found
+            return [[n + discrete_gaussian(variance) for n in row] for row in summed]
 
         noise: Noise = {
             "law": "discrete Gaussian",
@@ -183,8 +195,11 @@ class Custodian:
             "variance": float(variance / GRID**2),
         }
         answered = self._answered("sums", request.digest, exact, Cost(rho=rho), make)
+        values = self._whole(answered.value, (len(summed), request.features.shape[1]))
         delta = self.ledger.delta
-        return self._release("sums", request.digest, answered, exact, delta, noise, rows.most)
+        return self._release(
+            "sums", request.digest, values, answered, exact, delta, noise, rows.most
+        )
 
     def randomise(self, ids: Column, *, epsilon: float) -> Release:
         """A group for every row by randomised response: a file that may be published once.
@@ -197,13 +212,13 @@ class Custodian:
         ids : (n,) of the rows, each once.
         epsilon : what the file may tell about one person, > 0.
         """
-        exact, named = as_fraction(epsilon, "epsilon"), tuple(texts(ids, "ids"))
+        exact, named = answer_epsilon(epsilon), tuple(texts(ids, "ids"))
         refuse_repeated(named)
         rows, many = self._rows(named), len(self.groups)
         asked = file_digest(named)
+        _, first, person = np.unique(rows.persons, return_index=True, return_inverse=True)
 
         def make() -> str:
-            _, first, person = np.unique(rows.persons, return_index=True, return_inverse=True)
             drawn = randomised(rows.groups[first], exact, many)[person]
             return base64.b64encode(zlib.compress(drawn.astype("<u4").tobytes())).decode()
 
@@ -214,9 +229,14 @@ class Custodian:
             "variance": None,
         }
         answered = self._answered("groups", asked, exact, Cost(epsilon=exact), make)
-        codes = np.frombuffer(zlib.decompress(base64.b64decode(answered.value)), "<u4")
-        unpacked = Answered(codes.astype(np.int64), answered.receipt, answered.replayed)
-        return self._release("groups", asked, unpacked, exact, 0.0, noise, rows.most)
+        try:
+            codes = np.frombuffer(zlib.decompress(base64.b64decode(answered.value)), "<u4")
+        except (TypeError, ValueError, binascii.Error, zlib.error) as error:
+            raise self._strange() from error
+        if codes.max(initial=0) >= many:
+            raise self._strange()
+        values = self._whole(codes, (len(named),))
+        return self._release("groups", asked, values, answered, exact, 0.0, noise, rows.most)
 
     @property
     def _released(self) -> slice:
@@ -229,6 +249,8 @@ class Custodian:
         return 1 if len(self.groups) == 2 else 2
 
     def _rows(self, ids: tuple[str, ...]) -> _Rows:
+        if not ids:
+            raise InputError("ids is empty; there is nothing to ask.")
         places = [self._row.get(each, -1) for each in ids]
         unknown = next((each for each, k in zip(ids, places, strict=True) if k < 0), None)
         if unknown is not None:
@@ -245,21 +267,6 @@ class Custodian:
             )
         return _Rows(self._codes[at], persons, most)
 
-    def _whose(self, people: Mapping[Any, Hashable] | None, ids: list[str]) -> IntArray:
-        if people is None:
-            return np.arange(len(ids))
-        named = dict(
-            zip(texts(list(people), "people"), texts(list(people.values()), "people"), strict=True)
-        )
-        lacking = next((each for each in ids if each not in named), None)
-        if lacking is not None:
-            raise InputError(f"people does not say whose row {lacking!r} is.")
-        number: dict[str, int] = {}
-        persons = [number.setdefault(named[each], len(number)) for each in ids]
-        of_person = np.array(persons, np.int64)
-        _refuse_two_groups(of_person, self._codes)
-        return of_person
-
     def _answered(
         self,
         kind: ReleaseKind,
@@ -272,10 +279,27 @@ class Custodian:
         key = sha256(f"{kind} {digest} {epsilon}".encode()).hexdigest()
         return self.ledger.answer(key, kind, cost, make)
 
+    def _whole(self, stored: object, shape: tuple[int, ...]) -> IntArray:
+        """An answer as it was stored, which is of this shape if nobody wrote another one there."""
+        try:
+            values = whole_numbers(stored, "the stored answer")
+        except InputError as error:
+            raise self._strange() from error
+        if values.shape != shape:
+            raise self._strange()
+        return values
+
+    def _strange(self) -> AlteredLedger:
+        return AlteredLedger(
+            f"the answer stored in the ledger {self.ledger.path} does not fit the request; answer "
+            "nothing, and restore the file from before it was changed."
+        )
+
     def _release(
         self,
         kind: ReleaseKind,
         digest: str,
+        values: IntArray,
         answered: Answered,
         epsilon: Fraction,
         delta: float,
@@ -286,7 +310,7 @@ class Custodian:
             kind=kind,
             request=digest,
             groups=self.groups,
-            values=np.asarray(answered.value, np.int64),
+            values=values,
             epsilon=float(epsilon),
             delta=delta,
             noise=noise,
@@ -295,15 +319,46 @@ class Custodian:
         )
 
 
+def encode_rows(
+    ids: list[str], labels: list[str], whose: list[str] | None, groups: tuple[str, ...]
+) -> tuple[IntArray, IntArray]:
+    """Codes of the groups and numbers of the persons of rows (n,); raise if a table is not fit."""
+    refuse_repeated(ids)
+    code = {label: k for k, label in enumerate(groups)}
+    strange = sorted(set(labels) - set(code))
+    if strange:
+        raise InputError(
+            f"the sensitive column holds {strange}, and the groups declared are {list(groups)}; "
+            "declare every group when the ledger is made, or give those rows a declared group."
+        )
+    codes = np.fromiter(map(code.__getitem__, labels), np.int64, len(labels))
+    if whose is None:
+        return codes, np.arange(len(ids))
+    number: dict[str, int] = {}
+    persons = np.array([number.setdefault(each, len(number)) for each in whose], np.int64)
+    _refuse_two_groups(persons, codes)
+    return codes, persons
+
+
+def _whose(people: Mapping[Any, Hashable], ids: list[str]) -> list[str]:
+    """Who each row belongs to."""
+    named = dict(
+        zip(texts(list(people), "people"), texts(list(people.values()), "people"), strict=True)
+    )
+    lacking = next((each for each in ids if each not in named), None)
+    if lacking is not None:
+        raise InputError(f"people does not say whose row {lacking!r} is.")
+    return [named[each] for each in ids]
+
+
 def _largest_square(features: IntArray, rows: _Rows) -> int:
     """The largest squared norm of what the rows of one person add up to, in parts of the grid."""
     if rows.most == 1:
-        return int((features**2).sum(axis=1).max())
+        return int(squared_norms(features).max())
     _, person = np.unique(rows.persons, return_inverse=True)
     order = np.argsort(person, kind="stable")
     begins = np.flatnonzero(np.diff(person[order], prepend=-1))
-    summed = np.add.reduceat(features[order], begins, axis=0)
-    return int((summed**2).sum(axis=1).max())
+    return int(squared_norms(np.add.reduceat(features[order], begins, axis=0)).max())
 
 
 def _refuse_two_groups(persons: IntArray, codes: IntArray) -> None:

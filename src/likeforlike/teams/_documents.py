@@ -71,6 +71,9 @@ class SumsRequestDocument(TypedDict):
     columns: dict[str, list[int]]
 
 
+NoiseLaw = Literal["discrete Laplace", "discrete Gaussian", "randomised response"]
+
+
 class Noise(TypedDict):
     """The law of the noise in a release.
 
@@ -88,7 +91,7 @@ class Noise(TypedDict):
     '1'
     """
 
-    law: Literal["discrete Laplace", "discrete Gaussian", "randomised response"]
+    law: NoiseLaw
     scale: str | None
     variance: Amount | None
 
@@ -100,7 +103,7 @@ class TableReleaseDocument(TypedDict):
     schema_version : rises when an entry changes its meaning.
     kind : whether counts or sums were asked for.
     request : SHA-256 of the request it answers.
-    groups : names of all groups.
+    groups : names of all groups, as the custodian declared them.
     values : a list for every group that is told about, with a number for every code or feature. Of
         two groups only the second is: what the first has is the public rest. Sums are in parts of
         the grid.
@@ -131,7 +134,7 @@ class GroupsReleaseDocument(TypedDict):
     schema_version : rises when an entry changes its meaning.
     kind : a group for every row.
     request : SHA-256 of the ids that were asked about.
-    groups : names of all groups.
+    groups : names of all groups, as the custodian declared them.
     values : for every id, in the order they were sent in, the place of a group among the names.
     epsilon : what this answer may tell about one person.
     delta : always 0 for such a file.

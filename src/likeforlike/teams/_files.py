@@ -13,6 +13,8 @@ import numpy.typing as npt
 from likeforlike.errors import InputError
 from likeforlike.files._writing import write_whole
 
+_MOST_WHOLE = 2**63 - 1
+
 
 def write_document(path: str | Path, document: Mapping[str, Any]) -> None:
     """Write a document as JSON, whole or not at all."""
@@ -56,11 +58,24 @@ def entry(document: Mapping[str, Any], name: str, kind: type | tuple[type, ...])
 
 def texts(labels: Sequence[Any] | npt.NDArray[Any], name: str) -> list[str]:
     """Labels as text, by which rows are known on both sides."""
-    plain = labels.tolist() if hasattr(labels, "tolist") else list(labels)
-    missing = next((k for k, label in enumerate(plain) if label is None or label != label), None)  # noqa: PLR0124
+    try:
+        if isinstance(labels, str | bytes):
+            raise TypeError
+        plain = labels.tolist() if hasattr(labels, "tolist") else list(labels)
+    except TypeError as error:
+        raise InputError(f"{name} must be a list, not {type(labels).__name__}.") from error
+    missing = next((k for k, label in enumerate(plain) if _is_missing(label)), None)
     if missing is not None:
         raise InputError(f"{name} is missing at row {missing}; every row needs one.")
     return [str(label) for label in plain]
+
+
+def _is_missing(label: object) -> bool:
+    """Whether this is no label: nothing, a number that is none, or what cannot be compared."""
+    try:
+        return label is None or bool(label != label)  # noqa: PLR0124
+    except (TypeError, ValueError):
+        return True
 
 
 def refuse_repeated(ids: Sequence[str], name: str = "ids") -> None:
@@ -75,11 +90,22 @@ def refuse_repeated(ids: Sequence[str], name: str = "ids") -> None:
 
 
 def whole_numbers(values: Any, name: str) -> npt.NDArray[np.int64]:  # noqa: ANN401
-    """Whole numbers of any shape as an array; anything else is refused."""
+    """Whole numbers of any shape as an array of one's own; what 64 bits do not hold is refused."""
     try:
         array = np.asarray(values)
-    except ValueError as error:
-        raise InputError(f"{name} must have rows of equal length.") from error
-    if array.dtype.kind not in "iu":
-        raise InputError(f"{name} must be whole numbers.")
-    return array.astype(np.int64)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise InputError(f"{name} must be whole numbers in rows of equal length.") from error
+    if array.dtype.kind not in "iu" or (isinstance(values, list) and _has_truth_values(values)):
+        raise InputError(f"{name} must be whole numbers from -2^63 to 2^63 - 1, and nothing else.")
+    # The one unsigned type that is wider than what it is turned into.
+    if array.size and array.dtype == np.uint64 and int(array.max()) > _MOST_WHOLE:
+        raise InputError(f"{name} must be below 2^63; there is {int(array.max())} among them.")
+    own = array.astype(np.int64)
+    own.setflags(write=False)
+    return own
+
+
+def _has_truth_values(values: list[Any]) -> bool:
+    """Whether there is one among numbers, which numpy would take for 0 or 1."""
+    rows = values if isinstance(values[0], list) else [values]
+    return any(bool in set(map(type, row)) for row in rows)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import secrets
+import shlex
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from likeforlike.errors import InputError
 from likeforlike.files._csv import CsvOptions
-from likeforlike.teams._custodian import Custodian
-from likeforlike.teams._ledger import Ledger
+from likeforlike.teams._custodian import Custodian, encode_rows
+from likeforlike.teams._ledger import Ledger, check_groups
 from likeforlike.teams._named_columns import read_named
 
 
@@ -29,12 +31,27 @@ def open_ledger(
     path: Path,
     epsilon: float,
     delta: float,
+    groups: Sequence[str],
     options: CsvOptions | None = None,
 ) -> Custodian:
-    """Make a ledger for a table, after the table has been read and found in order."""
+    """Make a ledger for a table, after the table has been read and found in order.
+
+    Groups are declared, and not taken from the table: a release names all of them, so that a name
+    must not be there only because somebody has it.
+    """
     if path.exists():
         raise InputError(f"{path} exists; a ledger is opened once. Choose another name.")
     columns = _columns(held, options)
+    if not groups:
+        found = sorted(set(columns[1]))
+        repeated = " ".join(f"--group {shlex.quote(group)}" for group in found)
+        raise InputError(
+            f"--group must declare the groups that answers may name. {held.sensitive} holds "
+            f"{', '.join(found)}: repeat them as {repeated}, and add those that might have been "
+            "there."
+        )
+    declared = check_groups(groups)
+    encode_rows(columns[0], columns[1], columns[2] if held.person else None, declared)
     salt = secrets.token_hex(16)
     about = {
         "table": str(held.file.resolve()),
@@ -44,14 +61,13 @@ def open_ledger(
         "salt": salt,
         "digest": _digest(columns, salt),
     }
-    _refuse_unfit(columns)
-    return _custodian(columns, Ledger(path, epsilon, delta, about=about))
+    return _custodian(columns, Ledger(path, epsilon, delta, groups=declared, about=about))
 
 
 def reopen(ledger: Ledger, table: Path | None, options: CsvOptions | None = None) -> Custodian:
     """The custodian of a ledger, with the table that it was opened for."""
     about = ledger.about
-    if not {"table", "id", "sensitive", "person", "salt", "digest"} <= about.keys():
+    if not _names_a_table(about):
         raise InputError(f"the ledger {ledger.path} does not say which table it is for.")
     file = Path(about["table"]) if table is None else table
     columns = _columns(HeldTable(file, about["id"], about["sensitive"], about["person"]), options)
@@ -71,12 +87,10 @@ def _columns(held: HeldTable, options: CsvOptions | None) -> list[list[str]]:
     ]
 
 
-def _refuse_unfit(columns: list[list[str]]) -> None:
-    """Raise if a custodian could not be made of the table, before there is a ledger."""
-    if len(set(columns[1])) < 2:
-        raise InputError("the sensitive column has a single value; there is nothing to hide.")
-    if len(set(columns[0])) < len(columns[0]):
-        raise InputError("the column of ids names a row twice; every row needs an id of its own.")
+def _names_a_table(about: dict[str, Any]) -> bool:
+    named = ("table", "id", "sensitive", "salt", "digest")
+    whole = all(isinstance(about.get(name), str) for name in named)
+    return whole and isinstance(about.get("person", 0), str | None)
 
 
 def _custodian(columns: list[list[str]], ledger: Ledger) -> Custodian:

@@ -2,7 +2,9 @@
 
 Every line is JSON and carries the SHA-256 of the line before it, so that no line can be changed or
 taken out of the middle unseen. A cost is booked and forced to the disk *before* noise is drawn: a
-process that is killed may lose budget and never gains any. A last line that was cut short had told
+process that is killed may lose budget and never gains any. The file is locked while a line is
+added, not while noise is drawn: two who ask the same at the same time both pay, and get one answer.
+A last line that was cut short had told
 nobody anything, and is taken back. Whoever restores an old copy of the file gets its budget back;
 the modellers' receipts tell (`Ledger.holds`).
 """
@@ -12,8 +14,9 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -22,7 +25,8 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from likeforlike.errors import InputError
-from likeforlike.teams._accounting import Cost, as_fraction, check_delta
+from likeforlike.teams._accounting import Cost, as_fraction, check_delta, read_fraction
+from likeforlike.teams._files import refuse_repeated, texts
 from likeforlike.teams._lock import locked
 
 _FORMAT = "likeforlike ledger 1"
@@ -43,7 +47,8 @@ class OverBudget(InputError):  # noqa: N818
     >>> import tempfile
     >>> from likeforlike.teams import Custodian, Ledger, OverBudget
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     custodian = Custodian({1: "f", 2: "m"}, Ledger(f"{folder}/a.ledger", epsilon=0.5))
+    ...     ledger = Ledger(f"{folder}/a.ledger", epsilon=0.5, groups=["f", "m"])
+    ...     custodian = Custodian({1: "f", 2: "m"}, ledger)
     ...     try:
     ...         custodian.randomise([1, 2], epsilon=1.0)
     ...     except OverBudget as error:
@@ -62,7 +67,7 @@ class AlteredLedger(InputError):  # noqa: N818
     >>> from likeforlike.teams import AlteredLedger, Ledger
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "a.ledger"
-    ...     ledger = Ledger(path, epsilon=1.0)
+    ...     ledger = Ledger(path, epsilon=1.0, groups=["f", "m"])
     ...     _ = path.write_text(path.read_text().replace('"epsilon": "1"', '"epsilon": "9"'))
     ...     try:
     ...         ledger.left
@@ -108,6 +113,9 @@ class Ledger:
     path : of the file; made if it is not there, readable by its owner only.
     epsilon : the whole budget, > 0; needed for a new ledger, and checked for one that is there.
     delta : δ of the budget; by default 1e-6 for a new ledger.
+    groups : names of all groups that answers are about, two or more, in the order in which releases
+        name them; needed for a new ledger, and checked for one that is there. Declare them by what
+        there could be, not by what the table happens to hold.
     about : what else the first line should say, as plain values.
 
     Examples
@@ -115,7 +123,7 @@ class Ledger:
     >>> import tempfile
     >>> from likeforlike.teams import Ledger
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     ledger = Ledger(f"{folder}/a.ledger", epsilon=3.0)
+    ...     ledger = Ledger(f"{folder}/a.ledger", epsilon=3.0, groups=["f", "m"])
     ...     ledger.spent, ledger.left
     (0.0, 3.0)
     """
@@ -126,25 +134,34 @@ class Ledger:
         epsilon: float | None = None,
         delta: float | None = None,
         *,
+        groups: Sequence[Any] | None = None,
         about: Mapping[str, Any] | None = None,
     ) -> None:
         self.path: Path = Path(path)
+        self._first: str | None = None
+        declared = None if groups is None else check_groups(groups)
         budget = None if epsilon is None else as_fraction(epsilon, "epsilon")
         if delta is not None:
             check_delta(delta)
         if budget is None and not self.path.exists():
             raise InputError(f"{self.path} does not exist; say the budget epsilon to open it.")
+        if declared is None and not self.path.exists():
+            raise InputError(f"{self.path} does not exist; declare the groups to open it.")
         with self._opened(create=budget is not None) as (file, entries):
-            if not entries and budget is not None:
+            if not entries:
+                if budget is None or declared is None:
+                    raise InputError(
+                        f"{self.path} is empty; say the budget epsilon and the groups to open it."
+                    )
                 chosen = 1e-6 if delta is None else float(delta)
-                opening = _opening(budget, chosen, about or {})
-                entries.append(self._append(file, entries, opening))
-            elif not entries:
-                raise InputError(f"{self.path} is empty; say the budget epsilon to open it.")
-            self._check_opening(entries[0], budget, delta)
+                opening = _opening(budget, chosen, declared, about or {})
+                entries.append(self._append(file, entries, opening, "nothing was opened"))
+            self._check_opening(entries[0], budget, delta, declared)
         first = entries[0]
+        self._first = first["hash"]
         self.epsilon: float = float(Fraction(first["epsilon"]))
         self.delta: float = float(first["delta"])
+        self.groups: tuple[str, ...] = tuple(first["groups"])
         self.about: dict[str, Any] = first["about"]
 
     @property
@@ -168,6 +185,7 @@ class Ledger:
         If not, an older copy of the ledger was put in its place, and its budget is not to be
         trusted.
         """
+        check_receipt(receipt)
         entries, number = self.entries(), receipt["entry"]
         return 0 <= number < len(entries) and entries[number]["hash"] == receipt["hash"]
 
@@ -179,12 +197,12 @@ class Ledger:
         request : SHA-256 of what is asked, with everything that matters for the answer.
         kind : of the request, for those who read the ledger.
         cost : of the answer.
-        make : draws the answer, as plain values; called after the booking is on the disk.
+        make : draws the answer, as plain values; called after the booking is on the disk, while
+            others may use the ledger.
         """
         with self._opened() as (file, entries):
-            for entry in entries:
-                if entry["kind"] == "answer" and entry["request"] == request:
-                    return Answered(entry["value"], _receipt(entry), replayed=True)
+            if (stored := _stored(entries, request)) is not None:
+                return stored
             self._check_budget(entries, cost)
             booking = {
                 "kind": "booking",
@@ -194,9 +212,16 @@ class Ledger:
                 "rho": str(cost.rho),
                 "at": _now(),
             }
-            entries.append(self._append(file, entries, booking))
-            answer = {"kind": "answer", "request": request, "value": make()}
-            entry = self._append(file, entries, answer)
+            self._append(file, entries, booking, "nothing was booked and nothing answered")
+        value = make()
+        with self._opened() as (file, entries):
+            # Who asked the same meanwhile has told an answer; another one would tell more.
+            if (stored := _stored(entries, request)) is not None:
+                return stored
+            answer = {"kind": "answer", "request": request, "value": value}
+            entry = self._append(
+                file, entries, answer, "nothing was answered, but the budget for it was spent"
+            )
             return Answered(entry["value"], _receipt(entry), replayed=False)
 
     def _cost(self) -> Cost:
@@ -214,9 +239,18 @@ class Ledger:
                 f"{budget:.6g}, of which {left:.6g} is left."
             )
 
-    def _check_opening(self, first: Entry, epsilon: Fraction | None, delta: float | None) -> None:
-        if first.get("format") != _FORMAT:
-            raise InputError(f"{self.path} is not a ledger and was left as it is.")
+    def _check_opening(
+        self,
+        first: Entry,
+        epsilon: Fraction | None,
+        delta: float | None,
+        groups: tuple[str, ...] | None,
+    ) -> None:
+        if groups is not None and tuple(first["groups"]) != groups:
+            raise InputError(
+                f"the ledger {self.path} was opened for the groups {first['groups']}, not "
+                f"{list(groups)}; groups are not changed afterwards."
+            )
         if epsilon is not None and Fraction(first["epsilon"]) != epsilon:
             raise InputError(
                 f"the ledger {self.path} was opened with the budget epsilon = "
@@ -231,18 +265,35 @@ class Ledger:
     @contextmanager
     def _opened(self, *, create: bool = False) -> Iterator[tuple[int, list[Entry]]]:
         """The file, locked, and its entries."""
-        flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0)
+        flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
         try:
             file = os.open(self.path, flags | (os.O_CREAT if create else 0), _MODE)
-        except OSError as error:
-            raise InputError(
-                f"the ledger {self.path} cannot be opened: {error.strerror}."
-            ) from error
+        except (OSError, ValueError) as error:  # a path with a null character
+            reason = getattr(error, "strerror", None) or error
+            raise InputError(f"the ledger {self.path} cannot be opened: {reason}.") from error
         try:
+            # A device or a pipe keeps nothing.
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                raise InputError(f"{self.path} is not a file; a ledger must be kept in one.")
             with locked(file):
-                yield file, self._read(file)
+                try:
+                    entries = self._read(file)
+                except OSError as error:
+                    raise InputError(
+                        f"the ledger {self.path} cannot be read: {error.strerror}."
+                    ) from error
+                self._refuse_other(entries)
+                yield file, entries
         finally:
             os.close(file)
+
+    def _refuse_other(self, entries: list[Entry]) -> None:
+        """Raise if this is not the ledger that was opened, but an empty file or another one."""
+        if self._first is not None and (not entries or entries[0]["hash"] != self._first):
+            raise AlteredLedger(
+                f"the ledger {self.path} was emptied, or another one was put in its place; answer "
+                "nothing, and restore the file."
+            )
 
     def _read(self, file: int) -> list[Entry]:
         """All entries, with their chain checked; a last line that was cut short is taken back."""
@@ -274,8 +325,8 @@ class Ledger:
             "nothing, and restore the file from before it was changed."
         )
 
-    def _append(self, file: int, entries: list[Entry], entry: Entry) -> Entry:
-        """Write an entry; when this returns it is on the disk."""
+    def _append(self, file: int, entries: list[Entry], entry: Entry, otherwise: str) -> Entry:
+        """Write an entry; when this returns it is on the disk. If it fails, say what that means."""
         before = entries[-1]["hash"] if entries else ""
         chained = {"entry": len(entries), "before": before, **entry}
         whole = {**chained, "hash": _hash(chained)}
@@ -283,19 +334,53 @@ class Ledger:
         try:
             _write(file, json.dumps(whole, sort_keys=True).encode() + b"\n")
         except OSError as error:
-            os.ftruncate(file, begin)
+            with suppress(OSError):  # what is left of the line is taken back when it is read
+                os.ftruncate(file, begin)
             raise InputError(
-                f"the ledger {self.path} cannot be written: {error.strerror}; nothing was answered."
+                f"the ledger {self.path} cannot be written: {error.strerror}; {otherwise}."
             ) from error
         return whole
 
 
-def _opening(epsilon: Fraction, delta: float, about: Mapping[str, Any]) -> Entry:
+def check_groups(groups: Sequence[Any]) -> tuple[str, ...]:
+    """Names of groups as text: two or more, each once."""
+    declared = tuple(texts(groups, "groups"))
+    refuse_repeated(declared, "groups")
+    if len(declared) < 2:
+        raise InputError(
+            f"groups must be two or more, not {list(declared)}; declare also those that nobody in "
+            "the table has."
+        )
+    return declared
+
+
+def check_receipt(receipt: object) -> None:
+    """Raise unless this is the number of a line and its hash."""
+    if not isinstance(receipt, Mapping) or set(receipt) != {"entry", "hash"}:
+        raise InputError("the receipt must have an entry and a hash, and nothing else.")
+    number = receipt["entry"]
+    if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+        raise InputError("the entry of a receipt must be the number of a line, 0 or more.")
+    if not isinstance(receipt["hash"], str):
+        raise InputError("the hash of a receipt must be text.")
+
+
+def _stored(entries: list[Entry], request: str) -> Answered | None:
+    for entry in entries:
+        if entry["kind"] == "answer" and entry["request"] == request:
+            return Answered(entry["value"], _receipt(entry), replayed=True)
+    return None
+
+
+def _opening(
+    epsilon: Fraction, delta: float, groups: tuple[str, ...], about: Mapping[str, Any]
+) -> Entry:
     return {
         "kind": "opening",
         "format": _FORMAT,
         "epsilon": str(epsilon),
         "delta": delta,
+        "groups": list(groups),
         "about": dict(about),
         # Receipts are hashes of all that came before; nobody shall find that out by trying.
         "salt": secrets.token_hex(32),
@@ -332,14 +417,39 @@ def _checked(line: bytes, number: int, entries: list[Entry]) -> Entry | None:
     """An entry that is whole and continues those before it; else `None`."""
     try:
         entry = json.loads(line)
+        if not isinstance(entry, dict) or "hash" not in entry:
+            return None
+        said = {name: value for name, value in entry.items() if name != "hash"}
+        same = entry["hash"] == _hash(said)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(entry, dict) or "hash" not in entry:
-        return None
-    said = {name: value for name, value in entry.items() if name != "hash"}
     before = entries[-1]["hash"] if entries else ""
     chained = said.get("entry") == number and said.get("before") == before
-    return entry if chained and entry["hash"] == _hash(said) else None
+    return entry if same and chained and _is_sound(entry, first=number == 0) else None
+
+
+def _is_sound(entry: Entry, *, first: bool) -> bool:
+    """Whether a line says what such a line says; whoever writes others can make hashes, too."""
+    kind, amounts = entry.get("kind"), [read_fraction(entry.get(k)) for k in ("epsilon", "rho")]
+    if first:
+        groups, delta = entry.get("groups"), entry.get("delta")
+        return (
+            kind == "opening"
+            and entry.get("format") == _FORMAT
+            and bool(amounts[0])
+            and isinstance(delta, float)
+            and 0.0 < delta < 1.0
+            and isinstance(entry.get("about"), dict)
+            and isinstance(groups, list)
+            and len(groups) == len(set(map(str, groups))) >= 2
+            and all(isinstance(group, str) for group in groups)
+        )
+    if not isinstance(entry.get("request"), str):
+        return False
+    if kind == "booking":
+        words = all(isinstance(entry.get(name), str) for name in ("what", "at"))
+        return words and None not in amounts and any(amounts)
+    return kind == "answer" and "value" in entry
 
 
 def _begins_as_ledger(rest: bytes) -> bool:

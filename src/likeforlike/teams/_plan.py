@@ -106,7 +106,7 @@ def audit_plan(
     >>> loans = make_loans(20_000, gap=0.1).frame.with_row_index("id")
     >>> plan = audit_plan(loans["score"], loans["income"], loans["id"], legitimate="income")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     ledger = Ledger(f"{folder}/a.ledger", epsilon=1.0)
+    ...     ledger = Ledger(f"{folder}/a.ledger", epsilon=1.0, groups=["female", "male"])
     ...     custodian = Custodian.of_columns(loans["id"], loans["sex"], ledger)
     ...     found = plan.read(custodian.counts(plan.request, epsilon=1.0))
     >>> abs(found.gap - 0.1) < 0.01, found.p_value

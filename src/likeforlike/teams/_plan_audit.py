@@ -60,7 +60,7 @@ class PlanAudit(Audit):
     >>> table = make_loans(20_000, gap=0.1).frame.with_row_index("id")
     >>> plan = audit_plan(table["score"], table["income"], table["id"], legitimate="income")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     book = Ledger(f"{folder}/a.ledger", epsilon=1.0)
+    ...     book = Ledger(f"{folder}/a.ledger", epsilon=1.0, groups=["female", "male"])
     ...     release = Custodian.of_columns(table["id"], table["sex"], book).counts(
     ...         plan.request, epsilon=1.0
     ...     )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
+
+import numpy as np
 
 from likeforlike.disparity._columns import Column, encode
 from likeforlike.errors import InputError
-from likeforlike.teams._accounting import as_fraction
+from likeforlike.teams._accounting import answer_epsilon
 from likeforlike.teams._samplers import randomised
 
 
-def randomise(groups: Column, *, epsilon: float) -> list[Hashable]:
+def randomise(groups: Column, *, labels: Sequence[Hashable], epsilon: float) -> list[Hashable]:
     """Groups of which each is kept with probability e^ε / (e^ε + G - 1), else another one.
 
     ε-differentially private for every row, and exactly so: coins are whole numbers. It keeps no
@@ -19,7 +21,9 @@ def randomise(groups: Column, *, epsilon: float) -> list[Hashable]:
 
     Parameters
     ----------
-    groups : (n,) labels, two or more different ones.
+    groups : (n,) labels.
+    labels : the G labels that there could be, two or more, whoever has them: a label that is told
+        only because somebody has it would tell who that is.
     epsilon : > 0.
 
     References
@@ -29,14 +33,17 @@ def randomise(groups: Column, *, epsilon: float) -> list[Hashable]:
     Examples
     --------
     >>> from likeforlike.teams import randomise
-    >>> told = randomise(["f", "m"] * 500, epsilon=1.0)
+    >>> told = randomise(["f", "m"] * 500, labels=["f", "m"], epsilon=1.0)
     >>> kept = sum(a == b for a, b in zip(told, ["f", "m"] * 500))
     >>> 600 < kept < 860
     True
     """
-    held = encode(groups, "groups")
-    if len(held.labels) < 2:
-        raise InputError("groups has a single value; there is nothing to hide.")
-    exact = as_fraction(epsilon, "epsilon")
-    told = randomised(held.codes, exact, len(held.labels))
-    return [held.labels[code] for code in told.tolist()]
+    held, declared = encode(groups, "groups"), list(labels)
+    if len(set(declared)) != len(declared) or len(declared) < 2:
+        raise InputError("labels must be two or more, each once; name all that there could be.")
+    strange = [label for label in held.labels if label not in declared]
+    if strange:
+        raise InputError(f"groups holds {strange}, which labels does not name; add them there.")
+    codes = np.array([declared.index(label) for label in held.labels], np.int64)[held.codes]
+    told = randomised(codes, answer_epsilon(epsilon), len(declared))
+    return [declared[code] for code in told.tolist()]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from likeforlike._arrays import IntArray
+from likeforlike._arrays import IntArray, is_one_of, real
 from likeforlike.errors import InputError
 from likeforlike.teams import _files
-from likeforlike.teams._documents import Noise
-from likeforlike.teams._ledger import Receipt
+from likeforlike.teams._accounting import read_fraction
+from likeforlike.teams._documents import Noise, NoiseLaw
+from likeforlike.teams._ledger import Receipt, check_groups, check_receipt
 
 ReleaseKind = Literal["counts", "sums", "groups"]
 """What a release holds: noisy counts, noisy sums, or a randomised group for every row.
@@ -26,7 +26,9 @@ Examples
 ('counts', 'sums', 'groups')
 """
 
-_KINDS: tuple[ReleaseKind, ...] = ("counts", "sums", "groups")
+_KINDS: tuple[ReleaseKind, ...] = get_args(ReleaseKind)
+# Wider noise than any custodian adds; squares of it are far from what a float holds.
+_WIDEST = 1e15
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +39,8 @@ class Release:
     ----------
     kind : "counts", "sums" or "groups".
     request : SHA-256 of the request it answers.
-    groups : names of all groups. With two of them, values are about the second: what the first has
-        is the public rest.
+    groups : names of all groups, as the custodian declared them. With two of them, values are about
+        the second: what the first has is the public rest.
     values : integers. Counts (g, codes) or sums (g, d) with g = 1 for two groups, else one row a
         group; groups (n,), a code for every row.
     epsilon, delta : what this answer may tell about one person.
@@ -52,7 +54,8 @@ class Release:
     >>> import numpy as np
     >>> from likeforlike.teams import CountsRequest, Custodian, Ledger
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     custodian = Custodian({1: "f", 2: "m"}, Ledger(f"{folder}/a.ledger", epsilon=1.0))
+    ...     ledger = Ledger(f"{folder}/a.ledger", epsilon=1.0, groups=["f", "m"])
+    ...     custodian = Custodian({1: "f", 2: "m"}, ledger)
     ...     asked = CountsRequest(("1", "2"), np.array([0, 0]), 1)
     ...     release = custodian.counts(asked, epsilon=0.5)
     >>> release.groups, release.values.shape, release.noise["scale"]
@@ -68,6 +71,25 @@ class Release:
     noise: Noise
     rows_per_person: int
     receipt: Receipt
+
+    def __post_init__(self) -> None:
+        if not is_one_of(self.kind, _KINDS):
+            raise InputError(f"the release has the kind {self.kind!r}; known: {_KINDS}.")
+        object.__setattr__(self, "groups", check_groups(self.groups))
+        object.__setattr__(self, "values", _files.whole_numbers(self.values, "values"))
+        if self.values.ndim != (1 if self.kind == "groups" else 2) or not self.values.size:
+            raise InputError(f"values of {self.kind} cannot have the shape {self.values.shape}.")
+        for name in ("epsilon", "delta"):
+            amount = getattr(self, name)
+            if isinstance(amount, bool) or not 0.0 <= real(amount) < np.inf:
+                raise InputError(f"the release has no valid {name!r}; it must be a number >= 0.")
+            object.__setattr__(self, name, float(amount))
+        if isinstance(self.rows_per_person, bool) or not isinstance(self.rows_per_person, int):
+            raise InputError("the release has no valid 'rows_per_person'.")
+        if not 1 <= self.rows_per_person <= _WIDEST:
+            raise InputError("the release has no valid 'rows_per_person'; it must be 1 or more.")
+        _check_noise(self.noise)
+        check_receipt(self.receipt)
 
     def write(self, path: str | Path) -> None:
         """Write the release for the modellers.
@@ -102,21 +124,18 @@ class Release:
         path : of a JSON file that `write` made.
         """
         document = _files.read_document(path, "likeforlike.release")
-        kind = next((known for known in _KINDS if document.get("kind") == known), None)
-        if kind is None:
-            raise InputError(f"{path} has the kind {document.get('kind')!r}; known: {_KINDS}.")
-        noise, receipt = (_files.entry(document, name, dict) for name in ("noise", "receipt"))
-        return cls(
-            kind=kind,
-            request=_files.entry(document, "request", str),
-            groups=tuple(_files.texts(_files.entry(document, "groups", list), "groups")),
-            values=_files.whole_numbers(_files.entry(document, "values", list), "values"),
-            epsilon=_amount(document, "epsilon"),
-            delta=_amount(document, "delta"),
-            noise=_noise(noise),
-            rows_per_person=_files.entry(document, "rows_per_person", int),
-            receipt=_receipt(receipt),
-        )
+        types: dict[str, type | tuple[type, ...]] = {
+            "kind": str,
+            "request": str,
+            "groups": list,
+            "values": list,
+            "epsilon": (int, float),
+            "delta": (int, float),
+            "noise": dict,
+            "rows_per_person": int,
+            "receipt": dict,
+        }
+        return cls(**{name: _files.entry(document, name, kind) for name, kind in types.items()})
 
     def check(self, kind: ReleaseKind, request: str) -> None:
         """Raise unless this answers a request of this kind and content."""
@@ -127,24 +146,34 @@ class Release:
                 "the release answers another request: the rows, scores or levels are not those "
                 "that were sent to the custodian."
             )
-        if not np.isfinite(self.values).all() or len(self.groups) < 2:
-            raise InputError("the release is damaged.")
 
 
-def _amount(document: dict[str, Any], name: str) -> float:
-    amount = float(_files.entry(document, name, (int, float)))
-    if not 0.0 <= amount < math.inf:
-        raise InputError(f"the release has no valid {name!r}.")
-    return amount
-
-
-def _noise(noise: dict[str, Any]) -> Noise:
-    if set(noise) != {"law", "scale", "variance"}:
+def _check_noise(noise: Any) -> None:  # noqa: ANN401
+    """Raise unless a law is told, with a width that such a law can have."""
+    if not isinstance(noise, dict) or set(noise) != {"law", "scale", "variance"}:
         raise InputError("the release does not say what noise is in it.")
-    return {"law": noise["law"], "scale": noise["scale"], "variance": noise["variance"]}
+    law, scale, variance = noise["law"], noise["scale"], noise["variance"]
+    if not is_one_of(law, get_args(NoiseLaw)):
+        raise InputError(f"the release has noise of an unknown law, {str(law)[:40]!r}.")
+    if law == "discrete Laplace":
+        width = read_fraction(scale)
+        fits = width is not None and 0 < width <= _WIDEST
+    elif law == "randomised response":
+        fits = isinstance(scale, str) and len(scale) < 40 and 0.0 < _number(scale) <= 1.0
+    else:
+        fits = scale is None
+    if not fits:
+        raise InputError(f"the release has no valid scale of {law} noise: {str(scale)[:40]!r}.")
+    if law == "randomised response":
+        fits = variance is None
+    else:
+        fits = not isinstance(variance, bool) and 0.0 <= real(variance) <= _WIDEST**2
+    if not fits:
+        raise InputError(f"the release has no valid variance of its noise: {str(variance)[:40]!r}.")
 
 
-def _receipt(receipt: dict[str, Any]) -> Receipt:
-    if set(receipt) != {"entry", "hash"}:
-        raise InputError("the release has no valid receipt.")
-    return {"entry": receipt["entry"], "hash": receipt["hash"]}
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")

@@ -21,8 +21,10 @@ GRID = 1 << 20
 
 # What notes in a Parquet file call it.
 _KIND = "request"
-# Norms of what a person adds up to are compared as 64-bit integers.
+# With features of at most GRID, squared norms of so many are below 2^60: 64 bits hold them.
 _MOST_FEATURES = 1 << 20
+# A count for each is drawn and written; nobody reads more of them.
+_MOST_CODES = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,7 @@ class Request(ABC):
     kind: ClassVar[str]
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "ids", tuple(_files.texts(self.ids, "ids")))
         if not self.ids:
             raise InputError("ids is empty; there is nothing to ask.")
         _files.refuse_repeated(self.ids)
@@ -126,7 +129,7 @@ class CountsRequest(Request):
     ----------
     ids : of the rows, as text, each once.
     codes : (n,) integers from 0 to n_codes - 1, such as the bin of the score in its level.
-    n_codes : how many codes there are.
+    n_codes : how many codes there are, at most 2^20.
 
     Examples
     --------
@@ -142,6 +145,8 @@ class CountsRequest(Request):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        object.__setattr__(self, "n_codes", _size(self.n_codes, "n_codes", _MOST_CODES))
+        object.__setattr__(self, "codes", _files.whole_numbers(self.codes, "codes"))
         if self.codes.shape != (len(self.ids),):
             raise InputError(f"codes has {self.codes.size} row(s), but ids have {len(self.ids)}.")
         if not 0 <= int(self.codes.min()) <= int(self.codes.max()) < self.n_codes:
@@ -157,9 +162,7 @@ class CountsRequest(Request):
     def _of(cls, header: dict[str, Any], ids: tuple[str, ...], columns: dict[str, Any]) -> Self:
         if set(columns) != {"code"}:
             raise InputError("a request of counts has one column, 'code'.")
-        return cls(
-            ids, _files.whole_numbers(columns["code"], "code"), _files.entry(header, "n_codes", int)
-        )
+        return cls(ids, columns["code"], _files.entry(header, "n_codes", int))
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,13 +187,18 @@ class SumsRequest(Request):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        object.__setattr__(self, "features", _files.whole_numbers(self.features, "features"))
         shape = self.features.shape
         if len(shape) != 2 or shape[0] != len(self.ids) or not 0 < shape[1] <= _MOST_FEATURES:
-            raise InputError(f"features must have the shape ({len(self.ids)}, d), not {shape}.")
-        # Sizes first: squares of larger numbers might not be held.
-        within = np.abs(self.features).max(axis=1) <= GRID
+            raise InputError(
+                f"features must have the shape ({len(self.ids)}, d) with d from 1 to "
+                f"{_MOST_FEATURES}, not {shape}."
+            )
+        # Ranges first, by comparing only: there are numbers whose squares, or whose sizes without
+        # a sign, 64 bits do not hold.
+        within = ((self.features >= -GRID) & (self.features <= GRID)).all(axis=1)
         if within.all():
-            within = (self.features**2).sum(axis=1) <= GRID * GRID
+            within = squared_norms(self.features) <= GRID * GRID
         if not within.all():
             row = int(np.argmin(within))
             raise InputError(
@@ -208,12 +216,38 @@ class SumsRequest(Request):
     def _of(cls, header: dict[str, Any], ids: tuple[str, ...], columns: dict[str, Any]) -> Self:
         if header.get("grid") != GRID:
             raise InputError(f"the grid of features must be {GRID}, not {header.get('grid')!r}.")
-        names = [f"f{j}" for j in range(_files.entry(header, "features", int))]
-        if set(columns) != set(names) or not names:
-            raise InputError("the columns of a request of sums must be f0, f1, and so on.")
-        return cls(
-            ids, np.column_stack([_files.whole_numbers(columns[name], name) for name in names])
-        )
+        # By what is there, not by what is said: a number costs nothing to write.
+        names = [f"f{j}" for j in range(len(columns))]
+        many = _size(_files.entry(header, "features", int), "features", _MOST_FEATURES)
+        if many != len(names) or set(columns) != set(names):
+            raise InputError(
+                f"the request has {len(columns)} column(s) and says {many}; they must be f0, f1, "
+                "and so on."
+            )
+        whole = [_files.whole_numbers(columns[name], name) for name in names]
+        for name, column in zip(names, whole, strict=True):
+            if column.shape != (len(ids),):
+                raise InputError(
+                    f"{name} must have a number for each of {len(ids)} row(s), not the shape "
+                    f"{column.shape}."
+                )
+        return cls(ids, np.column_stack(whole))
+
+
+def squared_norms(features: IntArray) -> IntArray:
+    """Squared norms of rows (n, d) whose norms are known to be below 2^31, in whole numbers."""
+    squares: IntArray = np.einsum("ij,ij->i", features, features)
+    return squares
+
+
+def _size(number: object, name: str, most: int) -> int:
+    """A size from 1 to `most`: checked before anything of that size is made."""
+    if isinstance(number, bool | np.bool_) or not isinstance(number, int | np.integer):
+        raise InputError(f"{name} must be a whole number, not {type(number).__name__}.")
+    if not 1 <= number <= most:
+        told = str(number) if abs(int(number)) < 10**20 else "a number of many digits"
+        raise InputError(f"{name} must lie between 1 and {most}, not {told}; ask for fewer.")
+    return int(number)
 
 
 def file_digest(ids: tuple[str, ...]) -> str:

@@ -51,7 +51,7 @@ def fit(request: SumsRequest, release: Release) -> SoftGroups:
     >>> sex = rng.choice(["f", "m"], 4000)
     >>> X = rng.normal(size=(4000, 3)) + np.outer(sex == "m", [1.0, -1.0, 0.0])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     ledger = Ledger(f"{folder}/a.ledger", epsilon=1.0)
+    ...     ledger = Ledger(f"{folder}/a.ledger", epsilon=1.0, groups=["f", "m"])
     ...     custodian = Custodian(dict(enumerate(sex)), ledger)
     ...     asked = soft_groups.request(X, None, range(4000))
     ...     soft = soft_groups.fit(asked, custodian.sums(asked, epsilon=1.0))
@@ -102,7 +102,8 @@ def from_file(
     >>> sex = rng.choice(["f", "m"], 4000)
     >>> X = rng.normal(size=(4000, 2)) + np.outer(sex == "m", [1.5, 0.0])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     custodian = Custodian(dict(enumerate(sex)), Ledger(f"{folder}/a", epsilon=1.0))
+    ...     ledger = Ledger(f"{folder}/a.ledger", epsilon=1.0, groups=["f", "m"])
+    ...     custodian = Custodian(dict(enumerate(sex)), ledger)
     ...     file = custodian.randomise(list(range(4000)), epsilon=1.0)
     >>> soft = soft_groups.from_file(X, None, list(range(4000)), file)
     >>> bool(np.mean((soft.probabilities[:, 1] > 0.5) == (sex == "m")) > 0.7)
@@ -111,9 +112,11 @@ def from_file(
     named = tuple(texts(ids, "ids"))
     release.check("groups", file_digest(named))
     many, size = len(release.groups), len(named)
-    if release.values.shape != (size,) or release.noise["scale"] is None:
+    law = release.noise["law"] == "randomised response"
+    told_apart = law and float(release.noise["scale"] or "0") * many > 1.0
+    if release.values.shape != (size,) or not told_apart:
         raise InputError("the release does not hold a group for every row.")
-    kept = float(release.noise["scale"])
+    kept = float(release.noise["scale"] or "0")
     other = (1.0 - kept) / (many - 1)
     features = whole_features(X, levels, size) / GRID
     told = (release.values[:, None] == np.arange(many)).astype(np.float64)
