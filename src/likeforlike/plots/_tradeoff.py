@@ -32,6 +32,8 @@ _LEAST_WIDTH, _NAME = 7.0, 3.4
 """Of a figure, and of a name in its key, in inches."""
 _LINE = 42
 """Letters that fit below a panel."""
+_TITLE_LETTERS = 7.5
+"""Letters of a title that fit into an inch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +164,8 @@ def tradeoff_figure(panels: Sequence[Panel], *, title: str, columns: int | None 
     for ax in grid[len(panels) :]:
         ax.remove()
     _draw_key(figure, looks, columns_of_key)
-    figure.suptitle(title, x=0.01, ha="left", fontsize="x-large", fontweight="bold")
+    lines_of_title = fill(title, int(_TITLE_LETTERS * width))
+    figure.suptitle(lines_of_title, x=0.01, ha="left", fontsize="x-large", fontweight="bold")
     return figure
 
 
