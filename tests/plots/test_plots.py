@@ -147,6 +147,16 @@ def test_a_grid_has_a_panel_each_and_one_key() -> None:
         tradeoff_figure([], title="None")
 
 
+def test_long_titles_stay_inside_the_figure() -> None:
+    title = "Disparity against predictive performance, with legitimate features only, in one panel"
+    figure = tradeoff_figure([panel(Point(0.0, 0.1, 0.8))], title=title)
+    figure.canvas.draw()
+    drawn = figure.texts[0] if figure.texts else figure._suptitle
+    assert drawn is not None
+    assert drawn.get_window_extent().x1 <= figure.bbox.x1
+    assert drawn.get_text().replace("\n", " ") == title
+
+
 def test_looks_differ_in_grey_and_are_given_once() -> None:
     assert len({look.form for look in LOOKS}) == len(LOOKS)
     assert {look.colour for look in LOOKS} == set(COLOURS)
