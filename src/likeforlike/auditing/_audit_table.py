@@ -277,6 +277,22 @@ def without_lower_end(contrast: ContrastAudit) -> ContrastAudit:
     return replace(contrast, estimate=replace(estimate, interval=(0.0, estimate.interval[1])))
 
 
+def order_contrasts(
+    examined: Sequence[ContrastAudit], found: Sequence[bool]
+) -> list[ContrastAudit]:
+    """Put contrasts that were found to differ first, those with the largest gap before others.
+
+    By nothing that another seed would change, as long as it finds the same.
+    """
+
+    def place(number: int) -> tuple[bool, float, float]:
+        gap = examined[number].gap
+        low, high = gap.interval
+        return not found[number], -abs(gap.value), -max(0.0, low, -high)
+
+    return [examined[number] for number in sorted(range(len(examined)), key=place)]
+
+
 def _ranked(
     examined: list[ContrastAudit], confidence: float, omnibus: OmnibusTest | None, groups: int
 ) -> tuple[ContrastAudit, ...]:
@@ -294,14 +310,7 @@ def _ranked(
             each if clear else without_lower_end(each)
             for each, clear in zip(examined, found, strict=True)
         ]
-
-    def place(number: int) -> tuple[bool, float, float]:
-        """Nothing that another seed would change, as long as it finds the same."""
-        gap = examined[number].gap
-        low, high = gap.interval
-        return not found[number], -abs(gap.value), -max(0.0, low, -high)
-
-    return tuple(examined[number] for number in sorted(range(len(examined)), key=place))
+    return tuple(order_contrasts(examined, found))
 
 
 def _adjusted(
