@@ -36,7 +36,7 @@ def read_noted(path: str | Path, kind: str) -> tuple[dict[str, npt.NDArray[Any]]
         content = file.read_bytes()
         notes = _notes(pl.read_parquet_metadata(io.BytesIO(content)).get(_KEY))
         table = pl.read_parquet(io.BytesIO(content))
-    except (OSError, pl.exceptions.PolarsError) as error:
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         reason = str(error).partition("\n")[0]
         raise InputError(f"{file} cannot be read: {reason}") from error
     if not isinstance(notes, dict) or notes.get("kind") != kind:
@@ -47,6 +47,6 @@ def read_noted(path: str | Path, kind: str) -> tuple[dict[str, npt.NDArray[Any]]
 def _notes(text: str | None) -> object:
     try:
         notes: object = json.loads(text or "null")
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return notes
