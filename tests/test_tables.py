@@ -244,7 +244,7 @@ BAD_TABLES: list[tuple[dict[str, Any], str]] = [
     ({"reference": "x"}, r"reference 'x' is not a group; the groups are \['f', 'm'\]"),
     ({"legitimate": ["id"]}, "column 'id' has 40 different values .* looks like an identifier"),
     ({"legitimate": ["pair"]}, "no level holds two of the groups"),
-    ({"weight": "negative"}, "sample_weight has 1 negative"),
+    ({"weight": "negative"}, "column 'negative' has 1 negative"),
 ]
 
 
@@ -285,7 +285,7 @@ def test_broken_files_are_refused(tmp_path: Path) -> None:
         lfl.audit(truncated, **arguments)
     for name, message in (
         ("absent.csv", "does not exist"),
-        ("table.xlsx", r"must end in \.csv or \.tsv .* or in \.parquet"),
+        ("table.xls", r"must end in \.csv or \.tsv .*; save it as \.xlsx or as CSV"),
     ):
         with pytest.raises(lfl.InputError, match=message):
             lfl.audit(tmp_path / name, **arguments)

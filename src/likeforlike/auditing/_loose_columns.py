@@ -76,53 +76,57 @@ def _is_number(kind: nw.dtypes.DType, column: str, along: Sequence[str]) -> bool
 def _read_numbers(
     found: LooseColumns, column: str, kind: nw.dtypes.DType, decimal: Decimal | None, *, dates: bool
 ) -> None:
-    frame = found.frame
-    if isinstance(frame, nw.LazyFrame):
-        if not frame.implementation.is_polars():
-            raise InputError(
-                f"column {column!r} must hold numbers, but its type is {kind}: cast it where it "
-                "is, or hand over its rows as a pandas or polars table."
-            )
-        frame = frame.collect()
+    frame = _in_memory(found.frame, column, kind)
     values = frame[column_key(column)].to_list()
-    texts: Counter[str] = Counter(value for value in values if isinstance(value, str))
+    texts = Counter(value for value in values if isinstance(value, str))
     nulls = {text: n for text, n in texts.items() if text.strip() in ("", *USUAL_NULLS)}
-    read = read_texts(
-        {t: n for t, n in texts.items() if t not in nulls}, column, decimal, dates=dates
-    )
+    present = {text: n for text, n in texts.items() if text not in nulls}
+    read = read_texts(present, column, decimal, dates=dates)
     as_dates = dates and _are_dates(values)
+    numbers = [
+        read.values.get(value)
+        if isinstance(value, str)
+        else _number(value, column, as_date=as_dates)
+        for value in values
+    ]
+    series = nw.new_series(column_key(column), numbers, nw.Float64, backend=frame.implementation)
+    found.frame = frame.with_columns(_aligned(series, frame))
+    words = Counter({text.strip(): n for text, n in nulls.items() if text.strip()})
+    found.nulls |= {column: dict(words.most_common())} if words else {}
+    found.dates += [column] if read.dates or as_dates else []
+    found.notes += [] if read.note is None else [f"{column} {read.note}."]
+    found.units |= {} if read.unit is None else {column: read.unit}
 
-    def number(value: object) -> float | None:
-        if isinstance(value, str):
-            return read.values.get(value)
-        if is_nothing(value):
-            return None
-        if as_dates and isinstance(value, date):
-            return _days(value)
-        if isinstance(value, Real | DecimalNumber):
-            return float(value)
+
+def _in_memory(
+    frame: nw.DataFrame[Any] | nw.LazyFrame[Any], column: str, kind: nw.dtypes.DType
+) -> nw.DataFrame[Any]:
+    """The rows of a table that polars can fetch; what another engine holds stays where it is."""
+    if isinstance(frame, nw.DataFrame):
+        return frame
+    if frame.implementation.is_polars():
+        return frame.collect()
+    raise InputError(
+        f"column {column!r} must hold numbers, but its type is {kind}: cast it where it is, or "
+        "hand over its rows as a pandas or polars table."
+    )
+
+
+def _number(value: object, column: str, *, as_date: bool) -> float | None:
+    """The number that an object of Python is; `None` if it stands for nothing."""
+    if is_nothing(value):
+        return None
+    if as_date and isinstance(value, date):
+        return _days(value)
+    if not isinstance(value, Real | DecimalNumber):
         raise InputError(
             f"column {column!r} must hold numbers, but it holds a value of type "
             f"{type(value).__name__}; convert it first."
         )
-
     try:
-        numbers = [number(value) for value in values]
+        return float(value)
     except (OverflowError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
         raise InputError(f"column {column!r} must hold numbers that fit in a float.") from error
-    series = nw.new_series(column_key(column), numbers, nw.Float64, backend=frame.implementation)
-    found.frame = frame.with_columns(_aligned(series, frame))
-    words = Counter({text.strip(): n for text, n in nulls.items() if text.strip()})
-    if words:
-        found.nulls[column] = dict(words.most_common())
-    if read.dates or as_dates:
-        found.dates.append(column)
-    if read.note is not None:
-        found.notes.append(f"{column} {read.note}.")
-    if read.unit is not None:
-        found.units[column] = read.unit
 
 
 def _aligned(series: nw.Series[Any], frame: nw.DataFrame[Any]) -> nw.Series[Any]:

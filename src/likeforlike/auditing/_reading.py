@@ -17,10 +17,10 @@ from likeforlike.errors import InputError
 from likeforlike.files._columns import (
     column_key,
     column_names_of,
-    find_column,
     keyed,
-    rows_that_differ,
+    places_of,
     take_columns,
+    without_repeated,
 )
 from likeforlike.files._number_texts import Decimal
 
@@ -125,48 +125,6 @@ def _opened(
             f"{type(source).__name__}."
         ) from error
     return without_repeated(frame, named, again)
-
-
-def places_of(
-    named: Sequence[str], names: Sequence[object]
-) -> tuple[dict[str, int], dict[str, int]]:
-    """Places of the columns named by their keys, and those of others with the same names."""
-    found = {column: find_column(column, names) for column in named}
-    places = {column_key(column): first for column, (first, *_) in found.items()}
-    again = {
-        repeated_key(column, k): place
-        for column, (_, *others) in found.items()
-        for k, place in enumerate(others)
-    }
-    return places, again
-
-
-def repeated_key(column: str, number: int) -> str:
-    """What the further columns of a name are called inside an engine."""
-    return f"{column_key(column)}_{number}"
-
-
-def without_repeated(
-    frame: nw.DataFrame[Any] | nw.LazyFrame[Any], named: Sequence[str], again: Mapping[str, int]
-) -> tuple[nw.DataFrame[Any] | nw.LazyFrame[Any], list[str]]:
-    """One column of each name; those that occur again must hold the same, which is noted."""
-    notes = []
-    for column in named:
-        others = [key for key in again if key.startswith(f"{column_key(column)}_")]
-        for key in others:
-            differ, row = rows_that_differ(frame, column_key(column), key)
-            if differ:
-                where = f", the first in row {row:,}" if row is not None else ""
-                raise InputError(
-                    f"the table has {len(others) + 1} columns called {column!r}, which differ in "
-                    f"{differ:,} rows{where}; rename all but one."
-                )
-        if others:
-            notes.append(
-                f"{len(others) + 1} columns are called {column} and hold the same values; one of "
-                "them was used."
-            )
-    return (frame.drop(*again) if again else frame), notes
 
 
 def _is_missing(schema: nw.Schema, column: str) -> nw.Expr:

@@ -8,8 +8,8 @@ values, lines without anything in them and texts that are no plain numbers need 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NoReturn
 
 import narwhals as nw
 
@@ -24,11 +24,9 @@ from likeforlike.auditing._reading import (
     lost_by_group,
     needed,
     needed_columns,
-    places_of,
-    without_repeated,
 )
 from likeforlike.errors import InputError
-from likeforlike.files._columns import column_key, keyed
+from likeforlike.files._columns import column_key, keyed, places_of, without_repeated
 from likeforlike.files._csv import NUMBER, SAY_ENCODING, TextTable, number_column, text_column
 from likeforlike.files._number_texts import (
     SAY_DECIMAL,
@@ -71,8 +69,10 @@ def read_text_columns(
         frame = _gathered(table, chosen)
         lines = _combinations(frame, named, numbers)
     single, notes = without_repeated(frame, named, again)
-    frame = single.lazy()
-    nulls, dates, units = {}, [], {}
+    frame = plain = single.lazy()
+    nulls: dict[str, dict[str | None, int]] = {}
+    dates: list[str] = []
+    units: dict[str, str] = {}
     for column in numbers:
         is_typed = places[column_key(column)] in source.typed
         frame, nulls[column], read = _read_numbers(
@@ -83,13 +83,10 @@ def read_text_columns(
             is_typed=is_typed,
             dates=column in along,
         )
-        if read.note is not None:
-            notes.append(f"{column} {read.note}.")
-        if read.unit is not None:
-            units[column] = read.unit
-        if read.dates:
-            dates.append(column)
-    if any(nulls.values()):
+        notes += [] if read.note is None else [f"{column} {read.note}."]
+        units |= {} if read.unit is None else {column: read.unit}
+        dates += [column] if read.dates else []
+    if frame is not plain:
         lines = _combinations(frame, named, numbers)
     for column in named:
         if column not in numbers:
@@ -203,12 +200,12 @@ def _read_numbers(
             if decimal is None and not is_typed:
                 _refuse_ambiguous(frame, column)
             return frame, texts, plain
-    if not in_memory:
-        _refuse_elsewhere(column, unread, frame, source, dates=dates)
     every = _texts(frame, column)
     absent = {text: n for text, n in every.items() if _is_null(text, nulls)}
     present = {str(t): n for t, n in every.items() if t not in absent}
     read = read_texts(present, column, decimal, dates=dates)
+    if not in_memory:
+        _refuse_elsewhere(column, unread, frame.implementation)
     numbers = [read.values.get(text) for text in frame.collect()[column_key(column)].to_list()]
     series = nw.new_series(_number_key(column), numbers, nw.Float64, backend=frame.implementation)
     return frame.collect().with_columns(series).lazy(), absent, read
@@ -247,7 +244,7 @@ def _refuse_ambiguous(frame: nw.LazyFrame[Any], column: str) -> None:
     first = known.head(_FIRST).collect()[column_key(column)].to_list()
     if not first or not all(map(is_ambiguous, first)):
         return
-    if all(map(is_ambiguous, _texts(known, column))):
+    if all(is_ambiguous(text or "") for text in _texts(known, column)):
         raise InputError(
             f"column {column!r} can be read in two ways: {quoted(first[0])} is one number with a "
             f"decimal point and another if the point separates thousands, and no other value "
@@ -255,24 +252,12 @@ def _refuse_ambiguous(frame: nw.LazyFrame[Any], column: str) -> None:
         )
 
 
-def _refuse_elsewhere(
-    column: str, unread: dict[str, int], frame: nw.LazyFrame[Any], source: TextTable, *, dates: bool
-) -> None:
-    """Refuse texts that an engine cannot read, with who can if somebody can."""
-    try:
-        read_texts(_present(frame, column, source), column, source.options.decimal, dates=dates)
-    except InputError:
-        refuse_texts(column, unread, ())
+def _refuse_elsewhere(column: str, unread: Mapping[str, int], engine: object) -> NoReturn:
+    """Refuse numbers that an engine cannot read and polars can."""
     raise InputError(
-        f"column {column!r} holds numbers as people write them, such as "
-        f"{quoted(min(unread))}, which {frame.implementation} does not read: leave out engine, or "
-        "write plain numbers."
+        f"column {column!r} holds numbers as people write them, such as {quoted(min(unread))}, "
+        f"which {engine} does not read: leave out engine, or write plain numbers."
     )
-
-
-def _present(frame: nw.LazyFrame[Any], column: str, source: TextTable) -> dict[str, int]:
-    nulls = source.options.nulls
-    return {str(t): n for t, n in _texts(frame, column).items() if not _is_null(t, nulls)}
 
 
 def _texts(frame: nw.LazyFrame[Any], column: str) -> dict[str | None, int]:

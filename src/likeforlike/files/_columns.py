@@ -82,28 +82,74 @@ def take_columns(
 
     Data stay where they are; what an engine holds is not read.
     """
+    frame: nw.DataFrame[Any] | nw.LazyFrame[Any]
     if hasattr(table, "toDF"):  # Spark
         table = table.toDF(*(f"p{k}" for k in range(len(table.columns))))
-        frame = nw.from_native(table)
-        return frame.select(*(nw.col(f"p{k}").alias(key) for key, k in places.items()))
-    if hasattr(table, "column_names"):
-        return nw.from_native(table.select(list(places.values())).rename_columns(list(places)))
-    if hasattr(table, "query") and hasattr(table, "project"):  # DuckDB
+        expressions = (nw.col(f"p{k}").alias(key) for key, k in places.items())
+        frame = nw.from_native(table).select(*expressions)
+    elif hasattr(table, "column_names"):
+        frame = nw.from_native(table.select(list(places.values())).rename_columns(list(places)))
+    elif hasattr(table, "query") and hasattr(table, "project"):  # DuckDB
         every = ", ".join(f"p{k}" for k in range(len(table.columns)))
         taken = ", ".join(f"p{k} AS {key}" for key, k in places.items())
         view = "likeforlike_table"
-        return nw.from_native(table.query(view, f"SELECT {taken} FROM {view} AS t({every})"))
-    if hasattr(table, "iloc"):  # pandas and what is like it
+        frame = nw.from_native(table.query(view, f"SELECT {taken} FROM {view} AS t({every})"))
+    elif hasattr(table, "iloc"):  # pandas and what is like it
         columns = {key: table.iloc[:, k] for key, k in places.items()}
-        return nw.from_native(type(table)(columns, copy=False))
-    return nw.from_native(table).select(*(nw.nth(k).alias(key) for key, k in places.items()))
+        frame = nw.from_native(type(table)(columns, copy=False))
+    else:
+        expressions = (nw.nth(k).alias(key) for key, k in places.items())
+        frame = nw.from_native(table).select(*expressions)
+    return frame
 
 
 def _is_polars(table: object) -> bool:
     return type(table).__module__.partition(".")[0] == "polars"
 
 
-def rows_that_differ(
+def places_of(
+    named: Sequence[str], names: Sequence[object]
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Places of the columns named by their keys, and those of others with the same names."""
+    found = {column: find_column(column, names) for column in named}
+    places = {column_key(column): first for column, (first, *_) in found.items()}
+    again = {
+        _repeated_key(column, k): place
+        for column, (_, *others) in found.items()
+        for k, place in enumerate(others)
+    }
+    return places, again
+
+
+def _repeated_key(column: str, number: int) -> str:
+    """What the further columns of a name are called inside an engine."""
+    return f"{column_key(column)}_{number}"
+
+
+def without_repeated(
+    frame: nw.DataFrame[Any] | nw.LazyFrame[Any], named: Sequence[str], again: Mapping[str, int]
+) -> tuple[nw.DataFrame[Any] | nw.LazyFrame[Any], list[str]]:
+    """One column of each name; those that occur again must hold the same, which is noted."""
+    notes = []
+    for column in named:
+        others = [key for key in again if key.startswith(f"{column_key(column)}_")]
+        for key in others:
+            differ, row = _rows_that_differ(frame, column_key(column), key)
+            if differ:
+                where = f", the first in row {row:,}" if row is not None else ""
+                raise InputError(
+                    f"the table has {len(others) + 1} columns called {column!r}, which differ in "
+                    f"{differ:,} rows{where}; rename all but one."
+                )
+        if others:
+            notes.append(
+                f"{len(others) + 1} columns are called {column} and hold the same values; one of "
+                "them was used."
+            )
+    return (frame.drop(*again) if again else frame), notes
+
+
+def _rows_that_differ(
     frame: nw.DataFrame[Any] | nw.LazyFrame[Any], one: str, other: str
 ) -> tuple[int, int | None]:
     """How many rows differ between two columns, and the first of them if rows have an order.

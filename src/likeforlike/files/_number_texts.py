@@ -28,8 +28,9 @@ SAY_DECIMAL: Final = "say which mark is decimal: decimal='.' or decimal=',' (--d
 _SPACES = dict.fromkeys(map(ord, "\u00a0\u2007\u2009\u202f\u2008\u2002\u2003\t"), " ")
 _SIGNS = {ord("\u2212"): "-", ord("\u2013"): "-", ord("\ufe63"): "-", ord("\u2019"): "'"}
 _CODES = (
-    "AED ARS AUD BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR JPY KES KRW "
-    "MAD MXN MYR NGN NOK NZD PEN PHP PKR PLN RMB RON RSD RUB SAR SEK SGD THB TRY TWD UAH USD VND ZAR"
+    "AED ARS AUD BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR JPY KES "
+    "KRW MAD MXN MYR NGN NOK NZD PEN PHP PKR PLN RMB RON RSD RUB SAR SEK SGD THB TRY TWD UAH USD "
+    "VND ZAR"
 )
 _NAMES = "Euro|euro|Fr\\.|kr\\.?|zł|Kč|Ft|lei|Rs\\.?|R\\$|US\\$|A\\$|C\\$"
 _UNIT = rf"(?:{'|'.join(_CODES.split())}|{_NAMES}|[%‰$€£¥₹₽₩₺₪₫₱฿₦₴₸₼¢])"
@@ -86,6 +87,11 @@ def check_decimal(decimal: object) -> Decimal | None:
 def is_ambiguous(text: str) -> bool:
     """Whether a text is one number with a decimal point, and another with a decimal comma."""
     return _AMBIGUOUS.fullmatch(text.strip()) is not None
+
+
+def are_numbers(texts: Iterable[str]) -> bool:
+    """Whether every text is a number in some way of writing."""
+    return all(_parts(text) is not None for text in texts)
 
 
 def decision_words(texts: Collection[str]) -> tuple[str, str] | None:
@@ -169,10 +175,10 @@ def _mark(column: str, digits: dict[str, str], said: Decimal | None) -> Decimal:
     point: Decimal = "."
     comma: Decimal = ","
     if fits[point] and fits[comma]:
-        odd = next((t for t, d in digits.items() if _value(d, point) != _value(d, comma)), None)
-        if odd is not None:
+        two = [t for t, d in digits.items() if _value(d, point) != _value(d, comma)]
+        if two:
             raise InputError(
-                f"column {column!r} can be read in two ways: {quoted(odd)} is one number with a "
+                f"column {column!r} can be read in two ways: {quoted(two[0])} is one number with a "
                 f"decimal point and another with a decimal comma, and no other value settles it; "
                 f"{SAY_DECIMAL}"
             )
