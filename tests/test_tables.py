@@ -228,7 +228,10 @@ def test_weights_give_the_same_figures_in_any_row_order() -> None:
 
 BAD_TABLES: list[tuple[dict[str, Any], str]] = [
     ({"score": "nothing"}, r"no column 'nothing'; the table has \['f', 'sex', 'band', 'id'"),
-    ({"score": "sex2"}, "column 'sex2' must hold numbers, or decisions as 1 and 0, but its values are 'f' and"),
+    (
+        {"score": "sex2"},
+        "column 'sex2' must hold numbers, or decisions as 1 and 0, but its values are 'f' and",
+    ),
     ({"sensitive": "id"}, "column 'id' has 40 different values in 40 rows"),
     ({"sensitive": "same"}, "column 'same' has the single value 'x'"),
     ({"legitimate": ["band", "sex"]}, "must be different columns"),
