@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from operator import and_
 from typing import Any, NamedTuple
 
@@ -91,23 +91,25 @@ def read_columns(
     if dates:
         opened = opened.with_columns(*(days(c, schema[column_key(c)]) for c in dates))
         schema = opened.collect_schema()
-    about: dict[str, Any] = {
-        "nulls": texts.nulls,
-        "dates": (*dates, *texts.dates),
-        "notes": (*notes, *texts.notes),
-        "units": texts.units,
-    }
+    made = partial(
+        ReadColumns,
+        engine=engine,
+        nulls=texts.nulls,
+        dates=(*dates, *texts.dates),
+        notes=(*notes, *texts.notes),
+        units=texts.units,
+    )
     frame = opened.lazy()
     if isinstance(opened, nw.DataFrame) and len(opened) and _is_complete(opened, named):
         missing = dict.fromkeys(named, 0)
-        return ReadColumns(frame, len(opened), len(opened), missing, engine, **about)
+        return made(frame, len(opened), len(opened), missing)
     lacking = {column: _is_missing(schema, column) for column in named}
     counted = count_rows(frame, lacking, needed=needed_columns(named, sensitive))
     lost = lost_by_group(frame, lacking, counted, sensitive)
     complete = complete_rows(frame, needed(lacking, sensitive), counted)
     if len(sensitive) > 1:
         complete = complete.with_columns(*unknown_as_null(lacking, sensitive))
-    return ReadColumns(complete, *counted, engine, lost=lost, **about)
+    return made(complete, *counted, lost=lost)
 
 
 def _opened(

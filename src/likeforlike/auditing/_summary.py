@@ -306,11 +306,15 @@ def _check_about(table: TableCells, roles: Roles) -> None:
         if width > 1 and any(not isinstance(k, tuple) or len(k) != width for k in labels):
             raise ValueError("labels do not fit their columns")
     for each in table.lost:
-        _text_or_none(each.group)
-        if _count(each.lost) > _count(each.rows) or not each.rows:
-            raise ValueError("more rows are lost than there are")
-        if each.columns not in families(roles.all_sensitive):
-            raise ValueError("rows are lost in columns that are not sensitive")
+        _check_lost(each, roles)
+
+
+def _check_lost(lost: LostRows, roles: Roles) -> None:
+    _text_or_none(lost.group)
+    if _count(lost.lost) > _count(lost.rows) or not lost.rows:
+        raise ValueError("more rows are lost than there are")
+    if lost.columns not in families(roles.all_sensitive):
+        raise ValueError("rows are lost in columns that are not sensitive")
 
 
 def _count(value: object) -> int:

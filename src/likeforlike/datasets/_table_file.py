@@ -56,14 +56,15 @@ def read_table(
     nulls: dict[str, dict[str, int]] = {}
     notes: list[str] = []
     for place, name in _single(whole, source.columns, named, notes):
-        column = whole[text_column(place)].alias(name)
+        column = whole[text_column(place)]
         bare = column.str.strip_chars()
         words = bare.filter(bare.is_in(list(options.nulls)))
         if len(words):
             nulls[name] = dict(words.value_counts(sort=True).rows())
         present = column.set(bare.is_in(["", *options.nulls]), None)
         plain = place in source.typed
-        columns.append(_typed(present, options.decimal, notes, name in groups, plain=plain))
+        typed = _typed(present, name, options.decimal, notes, name in groups, plain=plain)
+        columns.append(typed.alias(name))
     return FileTable(pl.DataFrame(columns), nulls, tuple(notes))
 
 
@@ -100,7 +101,13 @@ def _single(
 
 
 def _typed(
-    texts: pl.Series, decimal: Decimal | None, notes: list[str], is_group: bool, *, plain: bool
+    texts: pl.Series,
+    name: str,
+    decimal: Decimal | None,
+    notes: list[str],
+    is_group: bool,
+    *,
+    plain: bool,
 ) -> pl.Series:
     """A column of text as numbers or truth values, if all of it is."""
     bare = texts.str.strip_chars()
@@ -112,16 +119,17 @@ def _typed(
         if numbers.null_count() == texts.null_count() < len(texts):
             mixed = numbers.n_unique() < texts.n_unique() or texts.str.contains(_LEADING_ZERO).any()
             return texts if is_group and mixed else numbers
-    return texts if is_group else _as_people_write(texts, decimal, notes)
+    return texts if is_group else _as_people_write(texts, name, decimal, notes)
 
 
-def _as_people_write(texts: pl.Series, decimal: Decimal | None, notes: list[str]) -> pl.Series:
+def _as_people_write(
+    texts: pl.Series, name: str, decimal: Decimal | None, notes: list[str]
+) -> pl.Series:
     """The numbers in a column, if all texts are numbers in one way; else the texts."""
     counts = dict(texts.drop_nulls().value_counts().rows())
     if not counts or not are_numbers(counts) or decision_words(counts):
         return texts
-    read = read_texts(counts, texts.name, decimal)
+    read = read_texts(counts, name, decimal)
     if read.note is not None:
-        notes.append(f"{texts.name} {read.note}.")
-    numbers = [read.values.get(text) for text in texts.to_list()]
-    return pl.Series(texts.name, numbers, pl.Float64)
+        notes.append(f"{name} {read.note}.")
+    return pl.Series([read.values.get(text) for text in texts.to_list()], dtype=pl.Float64)

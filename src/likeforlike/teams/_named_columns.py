@@ -37,11 +37,11 @@ def read_named(
     nulls = ["", *opened.options.nulls] if is_text else []
     columns = {}
     for name in wanted:
-        series = frame[column_key(name)].alias(name)
+        series = frame[column_key(name)]
         if nulls:
             series = series.set(series.str.strip_chars().is_in(nulls), None)
         if name == number and series.dtype == pl.String:
-            series = _numbers(series, options)
+            series = _numbers(series, name, options)
         empty = series.is_null() | (series.is_nan() if series.dtype.is_float() else False)
         if empty.any():
             row = int(empty.arg_max() or 0)
@@ -49,16 +49,16 @@ def read_named(
                 f"{name} has {int(empty.sum())} missing value(s), the first at row {row}; leave "
                 "those rows out, or give them a value of their own."
             )
-        columns[name] = series
+        columns[name] = series.alias(name)
     return columns
 
 
-def _numbers(texts: pl.Series, options: CsvOptions | None) -> pl.Series:
+def _numbers(texts: pl.Series, name: str, options: CsvOptions | None) -> pl.Series:
     """The numbers in a column of text, also as people write them."""
     import polars as pl
 
     decimal = None if options is None else options.decimal
     counts = dict(texts.drop_nulls().value_counts().rows())
-    read = read_texts(counts, texts.name, decimal) if counts else None
+    read = read_texts(counts, name, decimal) if counts else None
     values = [None if read is None else read.values.get(text) for text in texts.to_list()]
-    return pl.Series(texts.name, values, pl.Float64)
+    return pl.Series(values, dtype=pl.Float64)
