@@ -301,7 +301,7 @@ def test_unreadable_files_are_one_clear_line(tmp_path: Path) -> None:
     for path, message in (
         (broken, "cannot be read"),
         (tmp_path / "absent.csv", "does not exist"),
-        (tmp_path / "loans.xlsx", "must end in .csv or .tsv"),
+        (tmp_path / "loans.doc", "must end in .csv or .tsv"),
     ):
         done = call("audit", path, *ROLES)
         assert done.returncode == 2

@@ -393,7 +393,7 @@ def _missing_values(column: Column, name: str) -> BoolArray:
         return np.zeros(array.size, bool)
     if array.dtype.kind in "fmM":
         return np.isnan(array) if array.dtype.kind == "f" else np.isnat(array)
-    return np.array([_is_nothing(item) for item in array.tolist()])
+    return np.array([is_nothing(item) for item in array.tolist()])
 
 
 def combined(parts: Sequence[Codes]) -> Codes:
