@@ -252,7 +252,7 @@ def test_a_section_of_pyproject_is_a_policy(file: Path, tmp_path: Path) -> None:
         ("treshold = 0.1", "there is no entry 'treshold'; did you mean 'threshold'"),
         ("xyz = 0.1", "there is no entry 'xyz'."),
         ("threshold = -1", "likeforlike.toml: threshold must be a finite number"),
-        ("threshold = 'low'", "threshold must be a finite number"),
+        ("threshold = 'low'", "threshold must be a number such as 0.05, or a percentage"),
         ("threshold = 1\nof = 'ratio'", "of must be one of"),
         ("of = 'gap'", "'of' is there, but no threshold"),
         ("threshold = 1\nset_on = 'soon'", "set_on must be a day"),

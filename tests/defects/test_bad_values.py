@@ -18,7 +18,7 @@ import likeforlike as lfl
 
 SCORES, GROUPS, LEVELS = [0.1, 0.2, 0.3, 0.4], ["f", "m", "f", "m"], [1, 1, 2, 2]
 # Text in the place of numbers, which type checkers would not let pass.
-TWO, WORD, PERCENT = (cast("Any", text) for text in ("2", "a", "5%"))
+TWO, WORD, PERCENT = (cast("Any", text) for text in ("2", "a", "5 percent"))
 
 
 def table(rows: int = 400) -> pl.DataFrame:
@@ -98,7 +98,7 @@ def audit(**change: Any) -> lfl.Audit:
             ),
             "these are too large or too small",
         ),
-        (lambda: audit().gate(PERCENT), "threshold must be a finite number of 0 or more, not '5%'"),
+        (lambda: audit().gate(PERCENT), "or a percentage such as '5%', not '5 percent'"),
         (lambda: audit().gate(None), "threshold must be a finite number of 0 or more"),  # type: ignore[arg-type]
     ],
 )
