@@ -65,7 +65,7 @@ _LONG_TAILED: dict[Component, float] = {
     "gap": 0.1,
     "ranks": 1.0,
     "spread": 0.02,
-    "distance": 0.15,
+    "distance": 0.17,
     "level": 0.05,
 }
 
