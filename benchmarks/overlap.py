@@ -1,6 +1,6 @@
 """Whether audits along a number hold what they promise where groups hardly overlap.
 
-    python -m benchmarks.overlap                      # simulates, half an hour on a quiet core
+    python -m benchmarks.overlap                      # simulates, a quarter of an hour on a core
     python -m benchmarks.overlap --only jittered      # settings whose name contains this
     python -m benchmarks.overlap --read --page docs/calibration_smooth.md
 
@@ -38,7 +38,7 @@ KEPT = HERE / "overlap.json"
 GAP = 0.3
 """How far the second group is ahead, where there is a disparity."""
 
-_REPETITIONS, _PERMUTATIONS, _SIGNIFICANCE = 40, 99, 0.05
+_REPETITIONS, _PERMUTATIONS, _SIGNIFICANCE = 120, 99, 0.05
 _WORDS = """## Groups that hardly overlap
 
 A number may be that of a place or of a person, so that rows with the same number are of one group,

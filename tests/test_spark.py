@@ -5,7 +5,9 @@ A command in a process of its own, with a machine of its own, is in `test_finder
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,15 @@ import numpy as np
 import polars as pl
 import pytest
 
+import likeforlike as lfl
 from tests.defects.test_files import ROWS, audited, refused, text
 from tests.needs import cases
 from tests.real import TABLES
 from tests.test_cli import read_by
+from tests.test_column_names import HOSTILE
+from tests.test_column_names import ROLES as HOSTILE_ROLES
+from tests.test_column_names import audited as hostile_audited
+from tests.test_column_names import people as hostile_people
 from tests.test_summaries import as_parquet, summarised_alike
 from tests.test_tables import ROLES, Engines, people, same_everywhere, whole_numbers
 
@@ -128,3 +135,53 @@ def test_spark_summarises_as_others_do(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("spark")
 def test_spark_reads_a_file_for_the_command_line(tmp_path: Path) -> None:
     read_by("spark", tmp_path)
+
+
+def test_hostile_names_are_names_in_spark(spark: Any, tmp_path: Path) -> None:
+    from pyspark.sql import types
+
+    table = hostile_people()
+    wanted = hostile_audited(table, HOSTILE_ROLES)
+    rows = table.rows()
+    for first in range(0, len(HOSTILE), 8):
+        names = tuple(HOSTILE[(first + k) % len(HOSTILE)] for k in range(4))
+        kinds = [types.DoubleType, types.StringType, types.LongType, types.LongType]
+        fields = [types.StructField(n, kind()) for n, kind in zip(names, kinds, strict=True)]
+        fields.append(types.StructField("score", types.DoubleType()))
+        frame = spark.createDataFrame(rows, types.StructType(fields))
+        if "score" not in names:
+            assert hostile_audited(frame, names) == wanted, names
+    text = hostile_people().rename({"score": "a.b", "sex": "`"})
+    text.write_csv(tmp_path / "odd.csv")
+    found = lfl.audit(
+        tmp_path / "odd.csv", score="a.b", sensitive="`", engine="spark", permutations=0
+    )
+    own = lfl.audit(table, score="score", sensitive="sex", permutations=0)
+    assert found.gap == own.gap
+
+
+def test_spark_cuts_dates_and_refuses_text_with_a_remedy(spark: Any) -> None:
+    days = [date(2024, 1 + k // 2 % 12, 3) for k in range(200)]
+    rows = [(k % 7 / 7, "fm"[k % 2], day, "1,5") for k, day in enumerate(days)]
+    frame = spark.createDataFrame(rows, ["s", "a", "day", "text"])
+    roles = {"sensitive": "a", "legitimate": "day", "permutations": 0}
+    with warnings.catch_warnings(action="ignore", category=lfl.BinnedLevelWarning):
+        found = lfl.audit(frame, score="s", **roles, bins={"day": "month"})
+        assert found.table.cells.levels[0] == "2024-01"
+        assert len(found.table.cells.levels) == 12
+        assert lfl.audit(frame, score="s", **roles, bins={"day": 4}).table.calendar == {
+            "day": "day"
+        }
+    with pytest.raises(lfl.InputError, match="its type is String: cast it where it is"):
+        lfl.audit(frame, score="text", sensitive="a")
+
+
+def test_words_are_decisions_in_spark(spark: Any, tmp_path: Path) -> None:
+    path = tmp_path / "decisions.csv"
+    path.write_text(text([(("yes", "No")[k // 2 % 3 == 0], "fm"[k % 2], "a") for k in range(40)]))
+    found = {engine: audited(path, engine=engine) for engine in ("polars", "duckdb", "spark")}
+    for document in found.values():
+        assert document["data"]["notes"] == [
+            "score was read as decisions: 'yes' is 1 and 'no' is 0."
+        ]
+        assert document["contrasts"] == found["polars"]["contrasts"]

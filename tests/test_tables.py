@@ -228,7 +228,10 @@ def test_weights_give_the_same_figures_in_any_row_order() -> None:
 
 BAD_TABLES: list[tuple[dict[str, Any], str]] = [
     ({"score": "nothing"}, r"no column 'nothing'; the table has \['f', 'sex', 'band', 'id'"),
-    ({"score": "sex2"}, "column 'sex2' must hold numbers, but its type is String"),
+    (
+        {"score": "sex2"},
+        "column 'sex2' must hold numbers, or decisions as 1 and 0, but its values are 'f' and",
+    ),
     ({"sensitive": "id"}, "column 'id' has 40 different values in 40 rows"),
     ({"sensitive": "same"}, "column 'same' has the single value 'x'"),
     ({"legitimate": ["band", "sex"]}, "must be different columns"),
@@ -244,7 +247,7 @@ BAD_TABLES: list[tuple[dict[str, Any], str]] = [
     ({"reference": "x"}, r"reference 'x' is not a group; the groups are \['f', 'm'\]"),
     ({"legitimate": ["id"]}, "column 'id' has 40 different values .* looks like an identifier"),
     ({"legitimate": ["pair"]}, "no level holds two of the groups"),
-    ({"weight": "negative"}, "sample_weight has 1 negative"),
+    ({"weight": "negative"}, "column 'negative' has 1 negative"),
 ]
 
 
@@ -285,7 +288,7 @@ def test_broken_files_are_refused(tmp_path: Path) -> None:
         lfl.audit(truncated, **arguments)
     for name, message in (
         ("absent.csv", "does not exist"),
-        ("table.xlsx", r"must end in \.csv or \.tsv .* or in \.parquet"),
+        ("table.xls", r"must end in \.csv or \.tsv .*; save it as \.xlsx or as CSV"),
     ):
         with pytest.raises(lfl.InputError, match=message):
             lfl.audit(tmp_path / name, **arguments)

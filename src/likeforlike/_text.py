@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime, timedelta
 
 # Control characters (C0, C1), directions that turn text around, line and paragraph separators,
@@ -15,6 +17,30 @@ _HIDDEN = re.compile(
 )
 # Below this a figure is what rounding left of 0.
 _DUST = 1e-12
+
+
+# Whether errors may quote values of single rows.
+_QUOTES = ContextVar("quotes", default=True)
+
+
+@contextmanager
+def values_hidden(*, hidden: bool = True) -> Iterator[None]:
+    """Let errors inside quote no value of a row: they end up where others read them."""
+    before = _QUOTES.set(_QUOTES.get() and not hidden)
+    try:
+        yield
+    finally:
+        _QUOTES.reset(before)
+
+
+def are_values_hidden() -> bool:
+    """Whether nothing of a single row may be quoted."""
+    return not _QUOTES.get()
+
+
+def quoted(value: object) -> str:
+    """A value of a row as an error quotes it, where it may."""
+    return repr(value) if _QUOTES.get() else "(not shown)"
 
 
 def visible(text: str, keep: str = "") -> str:

@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from likeforlike.auditing._comparisons import Unexamined, family_names, family_of, other_pairs
-from likeforlike.auditing._contrast_audit import Between, ContrastAudit, LevelAudit, look_between
+from likeforlike.auditing._contrast_audit import (
+    Between,
+    ContrastAudit,
+    LevelAudit,
+    look_between,
+    percent_base,
+)
 from likeforlike.auditing._conventional import audit_conventions
 from likeforlike.auditing._disclosure import Disclosure
 from likeforlike.auditing._document_parts import audit_document, document_json
@@ -27,7 +33,7 @@ from likeforlike.auditing._frames import (
     level_columns,
     native_frame,
 )
-from likeforlike.auditing._gate import GateOf, Ruling, Threshold, Verdict, rule
+from likeforlike.auditing._gate import GateOf, PercentBase, Ruling, Threshold, Verdict, rule
 from likeforlike.auditing._group_rows import GroupRows
 from likeforlike.auditing._missing import LossTest, LostRows, loss_tests
 from likeforlike.auditing._pairs import Adverse, Pair, level_pairs
@@ -180,8 +186,8 @@ class Audit:
         """Whether some groups lost more of their rows to missing values than others."""
         return loss_tests(self.table.lost)
 
-    def gate(self, threshold: float, *, of: GateOf = "distance") -> Verdict:
-        """Compare the interval of every contrast with a threshold, in units of the score.
+    def gate(self, threshold: float | str, *, of: GateOf = "distance") -> Verdict:
+        """Compare the interval of every contrast with a threshold, in units of the score or "5%".
 
         "pass": all intervals lie at or below it, every group could be compared, and at least
         `min_coverage` of each was. "fail": one lies above it. "investigate": the evidence does not
@@ -191,13 +197,15 @@ class Audit:
         """
         return self.verdict(threshold, of=of).verdict
 
-    def verdict(self, threshold: float, *, of: GateOf = "distance") -> Ruling:
+    def verdict(self, threshold: float | str, *, of: GateOf = "distance") -> Ruling:
         """What `gate` says at a threshold, and why; `of` is "distance" or "gap".
 
+        A percentage, as "5%", is 5 points of decisions and rates, and of other scores 5% of the
+        mean of the reference group, or of the larger group without one; the reasons say how much.
         What was asked stays with the audit: threshold, verdict and reasons are in its document, on
         its page and in its JSON from then on.
         """
-        return self.judge([Threshold(threshold, of)])
+        return self.judge([Threshold(threshold, of)])  # type: ignore[arg-type]  # read there
 
     def judge(self, thresholds: Sequence[Threshold], *, policy: str | None = None) -> Ruling:
         """Hold every contrast against the threshold that is for it, and keep the verdict.
@@ -221,10 +229,18 @@ class Audit:
             policy,
             between=between,
             min_coverage=self.settings.min_coverage,
+            base=self._percent_base,
         )
         if ruling not in self.verdicts:
             self.verdicts.append(ruling)
         return ruling
+
+    def _percent_base(self, contrast: ContrastAudit | Between) -> PercentBase:
+        """What a percentage of the scores of two groups is taken of."""
+        cells = self.table.cells
+        if self.roles.also_sensitive:
+            cells = family_of(cells, contrast.columns, self.roles.all_sensitive).cells
+        return percent_base(cells, contrast, self.settings)
 
     @cached_property
     def _between(self) -> tuple[tuple[Between, ...], tuple[Unexamined, ...]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from likeforlike._text import values_hidden
 from likeforlike.auditing._audit import Audit
 from likeforlike.auditing._bins import Bins
 from likeforlike.auditing._column_names import column_names, sensitive_columns, texts
@@ -35,6 +36,7 @@ from likeforlike.disparity._measures import Measure, check_measure
 from likeforlike.errors import InputError
 from likeforlike.files._csv import CsvOptions
 from likeforlike.files._engines import Engine
+from likeforlike.files._number_texts import Decimal
 from likeforlike.inference import Adjustment, DesignTest, HeadlineTest, OmnibusTest, adjust
 from likeforlike.inference._contrast_test import groups_test
 
@@ -70,14 +72,16 @@ def audit(
     encoding: str | None = None,
     null_values: str | Sequence[str] = (),
     usual_nulls: bool = True,
+    decimal: Decimal | None = None,
+    sheet: str | None = None,
 ) -> Audit:
     """Audit the scores in a table for conditional demographic parity.
 
     Parameters
     ----------
     data : pandas, polars (eager or lazy), pyarrow, DuckDB relation, PySpark DataFrame, or a path
-        to a .csv, .tsv (also with .gz behind it) or .parquet file. A path is a name, never a
-        pattern.
+        to a .csv, .tsv (also with .gz behind it), .parquet or .xlsx file. A path is a name, never a
+        pattern, and so are names of columns.
     score : column of scores or decisions. They must come from a model that has not seen these
         rows.
     sensitive : column whose values are the groups, or several of them. Each of several is examined
@@ -124,11 +128,16 @@ def audit(
     null_values : what stands for a missing value in a CSV file, beside nothing and the usual
         words: NA, N/A, ?, null, None, NaN and the others that pandas knows.
     usual_nulls : `False` takes those words for values.
+    decimal : the decimal mark of numbers in text, `"."` or `","`; `None` takes the one that fits
+        all numbers of a column, and asks where both do.
+    sheet : of an Excel file that has several.
 
     Notes
     -----
     A CSV file has no types, and none are guessed: score, weight and what is cut into bins are read
-    as numbers; groups and levels are what is written, so that 01, 1 and 001 are three.
+    as numbers; groups and levels are what is written, so that 01, 1 and 001 are three. Numbers in
+    text may have separators of thousands, currencies and percent signs ("12,5 %" is 12.5), and a
+    score may be yes and no, or true and false; the finding says how they were read.
 
     References
     ----------
@@ -165,18 +174,19 @@ def audit(
         smooth=along,
         windows=windows,
     )
-    options = CsvOptions(separator, encoding, texts(null_values), usual_nulls)
-    table = read_cells(
-        data,
-        roles,
-        bins=bins,
-        smooth=along,
-        windows=windows,
-        resolution=resolution,
-        engine=engine,
-        options=options,
-    )
-    return audit_cells(roles, settings, table, progress, salt)
+    options = CsvOptions(separator, encoding, texts(null_values), usual_nulls, decimal, sheet)
+    with values_hidden(hidden=suppress_below is not None):
+        table = read_cells(
+            data,
+            roles,
+            bins=bins,
+            smooth=along,
+            windows=windows,
+            resolution=resolution,
+            engine=engine,
+            options=options,
+        )
+        return audit_cells(roles, settings, table, progress, salt)
 
 
 def audit_cells(
@@ -188,6 +198,8 @@ def audit_cells(
 ) -> Audit:
     """Audit cells, wherever they come from."""
     salt = check_salt(salt, needed=settings.suppress_below is not None)
+    if settings.unit is None and table.unit is not None:
+        settings = replace(settings, unit=table.unit)
     _refuse_together(settings)
     refuse_unfit(table.cells)
     table = table.without_float_noise()
@@ -277,6 +289,22 @@ def without_lower_end(contrast: ContrastAudit) -> ContrastAudit:
     return replace(contrast, estimate=replace(estimate, interval=(0.0, estimate.interval[1])))
 
 
+def order_contrasts(
+    examined: Sequence[ContrastAudit], found: Sequence[bool]
+) -> list[ContrastAudit]:
+    """Put contrasts that were found to differ first, those with the largest gap before others.
+
+    By nothing that another seed would change, as long as it finds the same.
+    """
+
+    def place(number: int) -> tuple[bool, float, float]:
+        gap = examined[number].gap
+        low, high = gap.interval
+        return not found[number], -abs(gap.value), -max(0.0, low, -high)
+
+    return [examined[number] for number in sorted(range(len(examined)), key=place)]
+
+
 def _ranked(
     examined: list[ContrastAudit], confidence: float, omnibus: OmnibusTest | None, groups: int
 ) -> tuple[ContrastAudit, ...]:
@@ -294,14 +322,7 @@ def _ranked(
             each if clear else without_lower_end(each)
             for each, clear in zip(examined, found, strict=True)
         ]
-
-    def place(number: int) -> tuple[bool, float, float]:
-        """Nothing that another seed would change, as long as it finds the same."""
-        gap = examined[number].gap
-        low, high = gap.interval
-        return not found[number], -abs(gap.value), -max(0.0, low, -high)
-
-    return tuple(examined[number] for number in sorted(range(len(examined)), key=place))
+    return tuple(order_contrasts(examined, found))
 
 
 def _adjusted(

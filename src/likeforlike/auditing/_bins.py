@@ -16,9 +16,10 @@ import narwhals as nw
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike._text import date_words, figure
+from likeforlike._text import date_words, figure, quoted
 from likeforlike.disparity._columns import numbers
 from likeforlike.errors import BinnedLevelWarning, InputError
+from likeforlike.files._columns import column_key, keyed
 
 Calendar = Literal["month", "quarter", "year"]
 """Parts of a calendar that dates are cut into."""
@@ -92,8 +93,9 @@ def _warn(column: str, parts: str) -> None:
 
 def _quantiles(frame: nw.LazyFrame[Any], column: str, how_many: int) -> tuple[float, ...]:
     """Quantiles of a column, from its value counts."""
-    counted = frame.group_by(column).agg(nw.len().alias(_COUNT)).collect()
-    values = numbers(counted[column].to_numpy(), column)
+    key = column_key(column)
+    counted = frame.group_by(key).agg(nw.len().alias(_COUNT)).collect()
+    values = numbers(counted[key].to_numpy(), f"column {column!r}")
     return quantile_edges(values, counted[_COUNT].to_numpy().astype(np.int64), how_many)
 
 
@@ -131,9 +133,9 @@ def roundest(low: float, high: float, wanted: float) -> float:
 def bin_numbers(column: str, edges: tuple[float, ...]) -> nw.Expr:
     """Number of the bin: how many edges lie below the value."""
     if not edges:
-        return (nw.col(column) != nw.col(column)).cast(nw.Int64).alias(column)
-    above = ((nw.col(column) > edge).cast(nw.Int64) for edge in edges)
-    return nw.sum_horizontal(*above).alias(column)
+        return (keyed(column) != keyed(column)).cast(nw.Int64).alias(column_key(column))
+    above = ((keyed(column) > edge).cast(nw.Int64) for edge in edges)
+    return nw.sum_horizontal(*above).alias(column_key(column))
 
 
 def by_calendar(frame: nw.LazyFrame[Any], column: str, part: Calendar) -> nw.LazyFrame[Any]:
@@ -141,16 +143,17 @@ def by_calendar(frame: nw.LazyFrame[Any], column: str, part: Calendar) -> nw.Laz
 
     Text is read as ISO 8601 has it: 2024-03-31, whatever follows.
     """
-    kind = frame.collect_schema()[column]
+    kind = frame.collect_schema()[column_key(column)]
     if kind in (nw.Date, nw.Datetime):
-        year, month = nw.col(column).dt.year(), nw.col(column).dt.month()
+        year, month = keyed(column).dt.year(), keyed(column).dt.month()
     elif kind == nw.String:
-        text = nw.col(column).str.strip_chars()
+        text = keyed(column).str.strip_chars()
         fits = text.str.contains(r"^[0-9]{4}-(0[1-9]|1[0-2])-[0-3][0-9]")
-        odd = frame.filter(~fits).select(column).head(1).collect()
+        odd = frame.filter(~fits).select(column_key(column)).head(1).collect()
         if len(odd):
+            value = odd[column_key(column)].to_list()[0]
             raise InputError(
-                f"column {column!r} holds {odd[column].to_list()[0]!r}, which is no date as in "
+                f"column {column!r} holds {quoted(value)}, which is no date as in "
                 f"2024-03-31; bins={{{column!r}: {part!r}}} needs dates, or text in this form."
             )
         year, month = text.str.slice(0, 4).cast(nw.Int64), text.str.slice(5, 2).cast(nw.Int64)
@@ -162,7 +165,7 @@ def by_calendar(frame: nw.LazyFrame[Any], column: str, part: Calendar) -> nw.Laz
     parts = _PARTS[part]
     number = year.cast(nw.Int64) * parts + ((month.cast(nw.Int64) - 1) * parts) // 12
     _warn(column, f"{part}s")
-    return frame.with_columns(number.alias(column))
+    return frame.with_columns(number.alias(column_key(column)))
 
 
 def calendar_name(number: object, part: str) -> str | int:
@@ -178,7 +181,7 @@ def days(column: str, kind: nw.dtypes.DType) -> nw.Expr:
 
     By the calendar: engines differ in how they count time, and agree on years, months and days.
     """
-    date = nw.col(column).dt
+    date = keyed(column).dt
     year, month = date.year().cast(nw.Float64), date.month().cast(nw.Float64)
     # Years begin in March, so that the day that may be missing is their last.
     year = year - (month <= 2.0).cast(nw.Float64)
@@ -189,7 +192,7 @@ def days(column: str, kind: nw.dtypes.DType) -> nw.Expr:
     if kind == nw.Datetime:
         seconds = date.hour().cast(nw.Float64) * 3600.0 + date.minute().cast(nw.Float64) * 60.0
         number = number + (seconds + date.second().cast(nw.Float64)) / 86400.0
-    return number.alias(column)
+    return number.alias(column_key(column))
 
 
 def bin_names(edges: tuple[float, ...], *, dates: bool = False) -> list[str]:

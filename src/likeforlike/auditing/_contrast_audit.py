@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray
+from likeforlike.auditing._coarse import noise_grid
+from likeforlike.auditing._gate import PercentBase
 from likeforlike.auditing._settings import Settings
 from likeforlike.auditing._smooth import CarriedContrast, Smooth, describe
 from likeforlike.auditing._tables import TableCells
@@ -19,6 +21,7 @@ from likeforlike.disparity._cdd_wass import NestedDisparity, contrast_nested, le
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._contrasts import Contrast
 from likeforlike.disparity._measures import Measure, level_weights
+from likeforlike.errors import InputError
 from likeforlike.inference import (
     Adjustment,
     Certificate,
@@ -219,6 +222,45 @@ def look_between(
         estimate=distance,
         coverage=_coverage(conditional, table, chosen.columns),
     )
+
+
+def percent_base(
+    cells: Cells, contrast: ContrastAudit | Between, settings: Settings
+) -> PercentBase:
+    """What a percentage is taken of: points of rates, else the mean of one group.
+
+    The group is the reference, or the larger one, and its rows are those in levels where both
+    groups occur. Where others read the audit, its mean is rounded as all averages are.
+    """
+    if settings.unit == "%":
+        return PercentBase(100.0)
+    low, high = settings.score_range or cells.ends
+    if low >= 0.0 and high <= 1.0:
+        return PercentBase(1.0)
+    places = [[str(group) for group in cells.groups].index(name) for name in contrast.groups]
+    both = (cells.counts[:, places] > 0).all(axis=1)
+    rows = cells.counts[both][:, places].sum(axis=0)
+    reference = contrast.reference if isinstance(contrast, ContrastAudit) else None
+    name = reference if reference in contrast.groups else contrast.groups[int(rows.argmax())]
+    place = places[contrast.groups.index(name)]
+    atoms = cells.atoms
+    taken = np.zeros(cells.counts.shape, np.bool_)
+    taken[both, place] = True
+    kept = np.repeat(taken.ravel(), np.diff(atoms.offsets))
+    values, mass = atoms.values[kept], atoms.mass[kept]
+    mean = float(np.average(values, weights=mass))
+    spread = math.sqrt(float(np.average((values - mean) ** 2, weights=mass)))
+    error = spread / math.sqrt(float(rows[contrast.groups.index(name)]))
+    negative = float(mass[values < 0.0].sum() / mass.sum())
+    if mean <= 2.0 * error or negative > 0.05:
+        raise InputError(
+            f"threshold cannot be a percentage: the mean score of {name} is not clearly positive "
+            "or scores below 0 are many, so that a share of it says nothing; give the threshold in "
+            "units of the score."
+        )
+    if settings.suppress_below is not None:
+        mean = noise_grid(error, (mean,)).nearest(mean)
+    return PercentBase(mean, name)
 
 
 def examine(

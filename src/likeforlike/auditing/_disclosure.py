@@ -249,6 +249,7 @@ class Disclosure:
             "resolution": data["resolution"],
             "snapped": coarse_count(data["snapped"], self.limit),
             "snapped_within": data["snapped_within"],
+            "notes": data["notes"],
         }
 
     def _lost_rows(self) -> list[LostRows]:

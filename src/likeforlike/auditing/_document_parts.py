@@ -188,6 +188,7 @@ def _data(table: TableCells, groups: Sequence[GroupRows]) -> DataPart:
         "resolution": float(table.cells.resolution),
         "snapped": table.snapped,
         "snapped_within": table.snapped_within,
+        "notes": list(table.notes),
     }
 
 

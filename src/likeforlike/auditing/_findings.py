@@ -313,7 +313,7 @@ def _what_intervals_cannot_say(contrast: ContrastPart) -> list[str]:
 
 def _how_it_was_made(document: AuditFigures) -> list[str]:
     data = document["data"]
-    cautions = [
+    cautions = data["notes"] + [
         f"{column} has {values:,} different values, and only people with exactly the same "
         f"{column} are compared; {coarser_words(document, column)}."
         for column, values in data["values"].items()

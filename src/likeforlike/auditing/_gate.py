@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from likeforlike._arrays import is_one_of, real
 from likeforlike._text import figure, group_name
@@ -46,16 +47,20 @@ class Threshold:
 
     Attributes
     ----------
-    value : in units of the score.
+    value : in units of the score, or text such as "5%". Of decisions and rates that is 5 points, of
+        other scores 5% of the mean of the reference group, or of the larger group without one.
     of : what may not be larger, "distance" or "gap".
     groups : the two groups it is for; `None` for all that have none of their own.
     set_by, set_on : who set it, and on which day; `None` if nobody said.
+    percent : whether the value is a percentage; text says so itself.
 
     Examples
     --------
     >>> from likeforlike.auditing import Threshold
     >>> Threshold(0.05, groups=("female", "male"), set_by="credit committee").of
     'distance'
+    >>> Threshold("5%").value, Threshold("5%").percent
+    (5.0, True)
     """
 
     value: float
@@ -63,13 +68,40 @@ class Threshold:
     groups: tuple[str, str] | None = None
     set_by: str | None = None
     set_on: str | None = None
+    percent: bool = False
 
     def __post_init__(self) -> None:
+        given: object = self.value
+        if isinstance(given, str):
+            object.__setattr__(self, "value", _percentage(given))
+            object.__setattr__(self, "percent", True)
         if isinstance(self.value, bool) or not 0.0 <= real(self.value) < math.inf:
             raise InputError(f"threshold must be a finite number of 0 or more, not {self.value!r}.")
         if not is_one_of(self.of, get_args(GateOf)):
             raise InputError(f"of must be one of {get_args(GateOf)}, not {self.of!r}.")
         object.__setattr__(self, "value", real(self.value))
+
+
+def _percentage(text: str) -> float:
+    found = re.fullmatch(r"\s*([0-9]+(?:[.,][0-9]+)?)\s*%\s*", text)
+    if found is None:
+        raise InputError(
+            f"threshold must be a number such as 0.05, or a percentage such as '5%', not {text!r}."
+        )
+    return float(found[1].replace(",", "."))
+
+
+class PercentBase(NamedTuple):
+    """What a percentage is taken of.
+
+    Attributes
+    ----------
+    size : of 100%, in units of the score.
+    group : whose mean that is; `None` of decisions and rates, where percentages are points.
+    """
+
+    size: float
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,17 +170,19 @@ def rule(
     *,
     between: Sequence[Between] = (),
     min_coverage: float = 0.0,
+    base: Callable[[ContrastAudit | Between], PercentBase] | None = None,
 ) -> Ruling:
     """Compare the interval of every two groups with the threshold that is for them.
 
     "fail" if one lies above it. "pass" if all lie at or below it, nobody was left out of every
     comparison, and at least `min_coverage` of each group was compared. Otherwise the evidence does
     not settle it: "investigate". Groups that were each compared with a third one only are judged by
-    what is known `between` them: two that are close to a third may be twice as far apart.
+    what is known `between` them: two that are close to a third may be twice as far apart. Of what a
+    percentage is one is said by `base`.
     """
     compared: list[ContrastAudit | Between] = [*contrasts, *between]
     judgements = (
-        *(_judge(each, _chosen(thresholds, each), min_coverage) for each in compared),
+        *(_judge(each, _chosen(thresholds, each), min_coverage, base) for each in compared),
         *(
             Judgement(
                 each.groups, "investigate", f"{_names(each.groups, each.columns)}: {each.reason}"
@@ -176,11 +210,15 @@ def _chosen(thresholds: Sequence[Threshold], contrast: ContrastAudit | Between) 
 
 
 def _judge(
-    contrast: ContrastAudit | Between, threshold: Threshold | None, min_coverage: float
+    contrast: ContrastAudit | Between,
+    threshold: Threshold | None,
+    min_coverage: float,
+    base: Callable[[ContrastAudit | Between], PercentBase] | None,
 ) -> Judgement:
     names = _names(contrast.groups, contrast.columns)
     if threshold is None:
         return Judgement(contrast.groups, "investigate", f"{names}: no threshold is for them.")
+    threshold, told = _in_units(threshold, contrast, base)
     low, high = _interval(contrast, threshold.of)
     verdict: Verdict
     if low > threshold.value:
@@ -192,7 +230,28 @@ def _judge(
     else:
         verdict = "investigate"
         reason = f"up to {figure(high, 4)}" if math.isfinite(high) else "no upper end"
-    return Judgement(contrast.groups, verdict, f"{names}: {reason}.", threshold, (low, high))
+    return Judgement(contrast.groups, verdict, f"{names}: {reason}{told}.", threshold, (low, high))
+
+
+def _in_units(
+    threshold: Threshold,
+    contrast: ContrastAudit | Between,
+    base: Callable[[ContrastAudit | Between], PercentBase] | None,
+) -> tuple[Threshold, str]:
+    """A threshold in units of the score, and how it came about if it was a percentage."""
+    if not threshold.percent:
+        return threshold, ""
+    if base is None:
+        raise InputError("threshold must be in units of the score here, not a percentage.")
+    whole, group = base(contrast)
+    value = threshold.value / 100.0 * whole
+    said = f"{threshold.value:g}%"
+    if group is None:
+        told = f" ({said} is {threshold.value:g} points: {figure(value, 4)})"
+    else:
+        named = group_name(group, contrast.columns[0]) if len(contrast.columns) == 1 else group
+        told = f" ({said} of the mean of {named}, {figure(whole, 4)}: {figure(value, 4)})"
+    return replace(threshold, value=value, percent=False), told
 
 
 def _few_compared(contrast: ContrastAudit | Between, least: float) -> str | None:

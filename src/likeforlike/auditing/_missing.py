@@ -13,6 +13,7 @@ import narwhals as nw
 import numpy as np
 
 from likeforlike._text import crossed_name
+from likeforlike.files._columns import column_key, keyed
 from likeforlike.inference._chi_square import homogeneity
 
 _ROWS, _LOST = "likeforlike rows", "likeforlike lost"
@@ -81,7 +82,10 @@ def families(sensitive: Sequence[str]) -> list[tuple[str, ...]]:
 
 def unknown_as_null(lacking: Mapping[str, nw.Expr], columns: Sequence[str]) -> list[nw.Expr]:
     """Columns in which whatever stands for a missing value is null."""
-    return [nw.when(~lacking[column]).then(nw.col(column)).alias(column) for column in columns]
+    return [
+        nw.when(~lacking[column]).then(keyed(column)).alias(column_key(column))
+        for column in columns
+    ]
 
 
 def lost_rows(
@@ -96,8 +100,9 @@ def lost_rows(
         *unknown_as_null(lacking, sensitive),
         reduce(or_, needed).cast(nw.Int64).alias(_LOST),
     )
-    counted = flagged.group_by(*sensitive).agg(nw.col(_LOST).sum(), nw.len().alias(_ROWS)).collect()
-    labels = [_labels(counted[column].to_list()) for column in sensitive]
+    keys = [column_key(column) for column in sensitive]
+    counted = flagged.group_by(*keys).agg(nw.col(_LOST).sum(), nw.len().alias(_ROWS)).collect()
+    labels = [_labels(counted[key].to_list()) for key in keys]
     rows, gone = (counted[name].to_list() for name in (_ROWS, _LOST))
     values = list(zip(*labels, strict=True))
     return tuple(

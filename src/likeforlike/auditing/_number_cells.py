@@ -15,7 +15,9 @@ import narwhals as nw
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._text import quoted
 from likeforlike.errors import InputError
+from likeforlike.files._columns import keyed
 
 NUMBER_CELLS = 256
 """Into how many cells a column is cut at most."""
@@ -90,21 +92,22 @@ def _tree(column: str, edges: Sequence[float], leaves: Sequence[float]) -> nw.Ex
         return nw.lit(leaves[0])
     middle = len(edges) // 2
     return (
-        nw.when(nw.col(column) <= edges[middle])
+        nw.when(keyed(column) <= edges[middle])
         .then(_tree(column, edges[:middle], leaves[: middle + 1]))
         .otherwise(_tree(column, edges[middle + 1 :], leaves[middle + 1 :]))
     )
 
 
 def _ends(frame: nw.LazyFrame[Any], column: str) -> _Bins:
-    number = nw.col(column).cast(nw.Float64)
+    number = keyed(column).cast(nw.Float64)
     asked = frame.select(
         number.min().alias(_LOW), number.max().alias(_HIGH), nw.len().alias(_ROWS)
     ).collect()
     low, high, rows = asked.rows()[0]
     if not math.isfinite(high - low):
         raise InputError(
-            f"column {column!r} reaches from {low:g} to {high:g}, too far to be smoothed along; "
+            f"column {column!r} reaches from {quoted(low)} to {quoted(high)}, too far to be "
+            "smoothed along; "
             "leave out what is no value, or divide it by 10."
         )
     return _Bins(np.array([rows]), np.array([float(low)]), np.array([float(high)]))
@@ -116,7 +119,7 @@ def _cut(frame: nw.LazyFrame[Any], column: str, heavy: _Bins) -> _Bins:
     inner, low = heavy.high[:-1].tolist(), heavy.low.tolist()
     # Two numbers may be so close that their difference times anything is not a number of parts.
     scale = np.minimum(parts / (heavy.high - heavy.low), np.finfo(np.float64).max).tolist()
-    number = nw.col(column).cast(nw.Float64)
+    number = keyed(column).cast(nw.Float64)
     part = ((number - _tree(column, inner, low)) * _tree(column, inner, scale)).floor()
     # The highest value of a bin would make a part of its own.
     number_of = nw.when(part >= parts).then(nw.lit(float(parts - 1))).otherwise(part)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from operator import and_
 from typing import Any, NamedTuple
 
@@ -12,8 +12,18 @@ import narwhals as nw
 
 from likeforlike._forks import refuse_polars_after_fork
 from likeforlike.auditing._bins import days
+from likeforlike.auditing._loose_columns import read_loose_columns
 from likeforlike.auditing._missing import LostRows, lost_rows, unknown_as_null
 from likeforlike.errors import InputError
+from likeforlike.files._columns import (
+    column_key,
+    column_names_of,
+    keyed,
+    places_of,
+    take_columns,
+    without_repeated,
+)
+from likeforlike.files._number_texts import Decimal
 
 COUNT = "likeforlike count"
 """What a column is called that says how many rows a line stands for."""
@@ -33,6 +43,8 @@ class ReadColumns:
     text : whether the table had no types, as a CSV file.
     lost : rows left out, by group, if somebody asked for them.
     dates : columns of dates that became numbers, days since 1970.
+    notes : how columns were read where that is not plain, one sentence each.
+    units : {column: unit} for columns whose numbers were written with one.
     """
 
     frame: nw.LazyFrame[Any]
@@ -44,6 +56,8 @@ class ReadColumns:
     text: bool = False
     lost: tuple[LostRows, ...] = ()
     dates: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    units: dict[str, str] = field(default_factory=dict)
 
 
 class Counted(NamedTuple):
@@ -61,70 +75,73 @@ def read_columns(
     *,
     sensitive: Sequence[str] = (),
     along: Sequence[str] = (),
+    decimal: Decimal | None = None,
 ) -> ReadColumns:
     """Read columns of a table with types, of which some must hold numbers, or dates (`along`).
 
-    Rows that are left out are counted by the values of the sensitive columns. With several of
-    these a row may lack some of them: it has a group in the others.
+    Columns are called by their keys in the frame. Rows that are left out are counted by the values
+    of the sensitive columns. With several of these a row may lack some of them: it has a group in
+    the others.
     """
-    opened = _opened(source)
-    schema = opened.collect_schema()
-    check_columns(named, schema.names())
+    opened, notes = _opened(source, named)
+    engine = str(opened.implementation)
+    texts = read_loose_columns(opened, named, numbers, along, decimal)
+    opened, schema = texts.frame, texts.frame.collect_schema()
     # Dates are numbers along time; a score or a weight is none.
-    dates = tuple(c for c in along if schema[c] in (nw.Date, nw.Datetime))
-    for column in numbers:
-        if column not in dates and not (
-            schema[column].is_numeric() or schema[column] == nw.Boolean
-        ):
-            raise InputError(
-                f"column {column!r} must hold numbers, but its type is {schema[column]}."
-            )
+    dates = tuple(c for c in along if schema[column_key(c)] in (nw.Date, nw.Datetime))
     if dates:
-        opened = opened.with_columns(*(days(column, schema[column]) for column in dates))
+        opened = opened.with_columns(*(days(c, schema[column_key(c)]) for c in dates))
         schema = opened.collect_schema()
-    frame, engine = opened.lazy(), str(opened.implementation)
+    made = partial(
+        ReadColumns,
+        engine=engine,
+        nulls=texts.nulls,
+        dates=(*dates, *texts.dates),
+        notes=(*notes, *texts.notes),
+        units=texts.units,
+    )
+    frame = opened.lazy()
     if isinstance(opened, nw.DataFrame) and len(opened) and _is_complete(opened, named):
         missing = dict.fromkeys(named, 0)
-        return ReadColumns(frame, len(opened), len(opened), missing, engine, dates=dates)
+        return made(frame, len(opened), len(opened), missing)
     lacking = {column: _is_missing(schema, column) for column in named}
     counted = count_rows(frame, lacking, needed=needed_columns(named, sensitive))
     lost = lost_by_group(frame, lacking, counted, sensitive)
     complete = complete_rows(frame, needed(lacking, sensitive), counted)
     if len(sensitive) > 1:
         complete = complete.with_columns(*unknown_as_null(lacking, sensitive))
-    return ReadColumns(complete, *counted, engine, lost=lost, dates=dates)
+    return made(complete, *counted, lost=lost)
 
 
-def check_columns(named: Sequence[str], there: Sequence[str]) -> None:
-    """Raise unless all columns named are there."""
-    for column in named:
-        if column not in there:
-            raise InputError(f"there is no column {column!r}; the table has {list(there)}.")
-
-
-def _opened(source: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:  # noqa: ANN401
+def _opened(
+    source: Any,  # noqa: ANN401
+    named: Sequence[str],
+) -> tuple[nw.DataFrame[Any] | nw.LazyFrame[Any], list[str]]:
+    """The columns named, called by their keys, and what is to be said about them."""
     try:
-        frame: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(source)
-    except TypeError as error:
+        names = column_names_of(source)
+        places, again = places_of(named, names)
+        frame = take_columns(source, {**places, **again})
+    except (AttributeError, TypeError) as error:
         raise InputError(
             f"data must be a table (pandas, polars, pyarrow, DuckDB, PySpark) or a path, not "
             f"{type(source).__name__}."
         ) from error
     if frame.implementation.is_polars():
         refuse_polars_after_fork()
-    return frame
+    return without_repeated(frame, named, again)
 
 
 def _is_missing(schema: nw.Schema, column: str) -> nw.Expr:
-    missing = nw.col(column).is_null()
-    return missing | nw.col(column).is_nan() if schema[column].is_float() else missing
+    missing = keyed(column).is_null()
+    return missing | keyed(column).is_nan() if schema[column_key(column)].is_float() else missing
 
 
 def _is_complete(frame: nw.DataFrame[Any], named: Sequence[str]) -> bool:
     """Whether a table in memory lacks nothing, which is quickly told."""
     return not any(
         column.null_count() or (column.dtype.is_float() and column.is_nan().any())
-        for column in (frame[name] for name in named)
+        for column in (frame[column_key(name)] for name in named)
     )
 
 

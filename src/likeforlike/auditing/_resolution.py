@@ -16,8 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._text import quoted
 from likeforlike.disparity._rounding import HALF_BITS
 from likeforlike.errors import InputError
+from likeforlike.files._columns import keyed
 
 # Up to here all whole numbers are floating-point numbers too, so no two bins are one.
 _MOST_BINS = 2.0**53
@@ -38,7 +40,7 @@ def score_bins(score: str, resolution: float) -> nw.Expr:
         )
     # Multiplying, not dividing: engines disagree on the last bit of a quotient. A score that lies
     # below an edge by noise of a computation belongs to it, whatever its group.
-    return (nw.col(score).cast(nw.Float64) * per_unit + _HAIR).floor()
+    return (keyed(score).cast(nw.Float64) * per_unit + _HAIR).floor()
 
 
 def with_parts(
@@ -46,7 +48,7 @@ def with_parts(
 ) -> nw.LazyFrame[Any]:
     """The bin of every score in a column of this name, and what is to be added up inside bins."""
     frame = frame.with_columns(score_bins(score, resolution).alias(column))
-    inside = nw.col(score).cast(nw.Float64) * (1.0 / resolution) - nw.col(column)
+    inside = keyed(score).cast(nw.Float64) * (1.0 / resolution) - nw.col(column)
     # A score that belongs to an edge lies there. An infinite one is refused with the bins.
     held = nw.when((inside >= 0.0) & (inside < 1.0)).then(inside * _HALF).otherwise(nw.lit(0.0))
     frame = frame.with_columns(held.alias(_INSIDE))
@@ -84,7 +86,7 @@ def bin_middles(bins: npt.NDArray[Any], resolution: float) -> FloatArray:
     if largest >= _MOST_BINS:
         raise InputError(
             f"resolution={resolution:g} is too small: scores are infinite, or lie in bins with "
-            f"numbers of up to {largest:g}, and whole numbers end at {_MOST_BINS:g}. Use a "
+            f"numbers of up to {quoted(largest)}, and whole numbers end at {_MOST_BINS:g}. Use a "
             "larger one, or leave it out to keep scores exact."
         )
     if not np.isfinite(middles).all():

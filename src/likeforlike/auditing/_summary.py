@@ -7,16 +7,17 @@ bit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from likeforlike.auditing._audit import Audit
 from likeforlike.auditing._audit_table import audit_cells
-from likeforlike.auditing._bins import Bins
+from likeforlike.auditing._bins import Bins, Calendar
 from likeforlike.auditing._column_names import column_names, sensitive_columns, texts
-from likeforlike.auditing._missing import LostRows
+from likeforlike.auditing._missing import LostRows, families
 from likeforlike.auditing._settings import Settings
 from likeforlike.auditing._summary_tables import check_table, merged_table, retold
 from likeforlike.auditing._tables import Roles, TableCells, read_cells
@@ -24,11 +25,14 @@ from likeforlike.disparity._cells import Cells
 from likeforlike.errors import InputError
 from likeforlike.files._csv import CsvOptions
 from likeforlike.files._engines import Engine
+from likeforlike.files._number_texts import Decimal
 
 # Lines that are read before they are merged.
 _WAITING_LINES = 1_000_000
 # What a summary keeps of a table beside its cells; the rest is told by the labels.
-_KEPT = ("rows", "used", "missing", "edges", "engine", "nulls", "text", "calendar")
+_KEPT = (
+    *("rows", "used", "missing", "edges", "engine", "nulls", "text", "calendar", "notes", "unit"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +193,8 @@ def summarise(
     encoding: str | None = None,
     null_values: str | Sequence[str] = (),
     usual_nulls: bool = True,
+    decimal: Decimal | None = None,
+    sheet: str | None = None,
 ) -> Summary:
     """Summarise a table for an audit, where its rows are.
 
@@ -202,7 +208,7 @@ def summarise(
     resolution : width of the bins of scores. Without it every score that occurs is kept.
     dataset : name of the data set; summaries of another one do not merge with this.
     part : what these rows are called, such as "monday", so that none is merged twice.
-    engine, separator, encoding, null_values, usual_nulls : as for `audit`.
+    engine, separator, encoding, null_values, usual_nulls, decimal, sheet : as for `audit`.
 
     Examples
     --------
@@ -219,7 +225,7 @@ def summarise(
     first, *others = sensitive_columns(sensitive)
     levels = column_names(legitimate, "legitimate")
     roles = Roles(score, first, levels, weight, cluster, tuple(others))
-    options = CsvOptions(separator, encoding, texts(null_values), usual_nulls)
+    options = CsvOptions(separator, encoding, texts(null_values), usual_nulls, decimal, sheet)
     # A part may hold one group only, or everybody in a level of their own.
     table = read_cells(
         data, roles, bins=bins, resolution=resolution, engine=engine, options=options, part=True
@@ -246,26 +252,100 @@ def _read(path: str | Path) -> Summary:
         table = TableCells(
             cells=cells,
             level_names=(),
-            rows=int(kept["rows"]),
-            used=int(kept["used"]),
-            missing=dict(kept["missing"]),
-            edges={column: tuple(edges) for column, edges in kept["edges"].items()},
-            engine=str(kept["engine"]),
-            nulls={column: dict(words) for column, words in kept["nulls"].items()},
+            rows=_count(kept["rows"]),
+            used=_count(kept["used"]),
+            missing={_text(column): _count(n) for column, n in kept["missing"].items()},
+            edges={column: _edges(edges) for column, edges in kept["edges"].items()},
+            engine=_text(kept["engine"]),
+            nulls={
+                _text(column): {_text(word): _count(n) for word, n in words.items()}
+                for column, words in kept["nulls"].items()
+            },
             lost=tuple(
                 LostRows(**{name: _tuple(value) for name, value in each.items()})
                 for each in about["lost"]
             ),
-            group_rows=dict(zip(cells.groups, map(int, about["group_rows"]), strict=True)),
+            group_rows=dict(zip(cells.groups, map(_count, about["group_rows"]), strict=True)),
             text=bool(kept["text"]),
-            calendar=dict(kept.get("calendar", {})),
+            calendar={c: _calendar(part) for c, part in kept.get("calendar", {}).items()},
+            notes=tuple(_text(note) for note in kept.get("notes", ())),
+            unit=_text_or_none(kept.get("unit")),
         )
-        parts = tuple(Part(**each) for each in about["parts"])
-        return Summary(roles, retold(table, roles), about["dataset"], parts)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        parts = tuple(
+            Part(_text_or_none(each["name"]), _text(each["fingerprint"])) for each in about["parts"]
+        )
+        _check_about(table, roles)
+        return Summary(roles, retold(table, roles), _text_or_none(about["dataset"]), parts)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise InputError(
             f"{path} holds cells, but no summary of a table; likeforlike summarise writes one."
         ) from error
+
+
+def _check_about(table: TableCells, roles: Roles) -> None:
+    """Raise if what a file says of its cells cannot be: somebody may have changed it."""
+    single = (roles.score, roles.sensitive)
+    several = (roles.legitimate, roles.also_sensitive)
+    optional = [each for each in (roles.weight, roles.cluster) if each is not None]
+    if not all(isinstance(each, tuple) for each in several):
+        raise TypeError("several columns are no list")
+    for column in (*single, *roles.legitimate, *roles.also_sensitive, *optional):
+        _text(column)
+    asked = 1 + len(roles.all_sensitive) + len(roles.legitimate) + len(optional)
+    known = set(roles.columns)
+    if len(known) < asked or table.missing.keys() != known or table.used > table.rows:
+        raise ValueError("columns or rows do not fit")
+    if not {*table.edges, *table.calendar} <= set(roles.legitimate):
+        raise ValueError("a column was cut that is not legitimate")
+    if not set(table.nulls) <= known or sum(table.group_rows.values()) > table.used:
+        raise ValueError("rows of groups do not fit")
+    for labels, width in (
+        (table.cells.levels, len(roles.legitimate)),
+        (table.cells.groups, len(roles.all_sensitive)),
+    ):
+        if width > 1 and any(not isinstance(k, tuple) or len(k) != width for k in labels):
+            raise ValueError("labels do not fit their columns")
+    for each in table.lost:
+        _check_lost(each, roles)
+
+
+def _check_lost(lost: LostRows, roles: Roles) -> None:
+    _text_or_none(lost.group)
+    if _count(lost.lost) > _count(lost.rows) or not lost.rows:
+        raise ValueError("more rows are lost than there are")
+    if lost.columns not in families(roles.all_sensitive):
+        raise ValueError("rows are lost in columns that are not sensitive")
+
+
+def _count(value: object) -> int:
+    if type(value) is not int or not 0 <= value < 2**63:
+        raise ValueError("a count is none")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a name is none")
+    return value
+
+
+def _text_or_none(value: object) -> str | None:
+    return None if value is None else _text(value)
+
+
+def _edges(values: Sequence[float]) -> tuple[float, ...]:
+    edges = tuple(float(value) for value in values if type(value) in (int, float))
+    if len(edges) != len(values) or list(edges) != sorted(set(edges)):
+        raise ValueError("edges do not rise")
+    if not all(math.isfinite(edge) for edge in edges):
+        raise ValueError("an edge is infinite")
+    return edges
+
+
+def _calendar(part: object) -> str:
+    if part not in ("day", *get_args(Calendar)):
+        raise ValueError("no part of a calendar")
+    return str(part)
 
 
 def cut_by_calendar(table: TableCells) -> dict[str, str]:
@@ -293,6 +373,7 @@ def _refuse_other(first: Summary, other: Summary) -> None:
         ),
         ("edges of bins", first.table.edges, other.table.edges),
         ("calendar", first.table.calendar, other.table.calendar),
+        ("unit", first.table.unit, other.table.unit),
     ):
         if mine != theirs:
             raise InputError(

@@ -46,6 +46,7 @@ def merged_table(tables: Sequence[TableCells], roles: Roles) -> TableCells:
         lost=_added_lost(tables, alike, roles),
         group_rows=_added_groups(tables, alike),
         text=text,
+        notes=tuple(dict.fromkeys(note for table in tables for note in table.notes)),
     )
     return retold(merged, roles)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
@@ -40,6 +41,7 @@ from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes, combined, encode, numbers, weights
 from likeforlike.disparity._float_noise import denoised, float_noise, without_float_noise
 from likeforlike.errors import InputError
+from likeforlike.files._columns import column_key
 from likeforlike.files._csv import CsvOptions, TextTable
 from likeforlike.files._engines import Engine
 from likeforlike.files._files import open_file, readable
@@ -112,6 +114,8 @@ class TableCells:
     calendar : {column: "month", "quarter" or "year"} for dates that were cut by the calendar, and
         "day" for dates that are numbers, days since 1970.
     snapped_within : up to which share of their range, or of their size, scores were taken as equal.
+    notes : how columns were read where that is not plain, one sentence each.
+    unit : that the scores were written with, such as "EUR" or "%"; `None` without one.
 
     Examples
     --------
@@ -138,6 +142,8 @@ class TableCells:
     snapped: int = 0
     snapped_within: float = 0.0
     calendar: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    unit: str | None = None
 
     def without_float_noise(self) -> TableCells:
         """The same table with scores that differ by noise taken as equal; this one without any."""
@@ -200,14 +206,18 @@ def read_cells(
     calendar: dict[str, str] = {c: cut for c, cut in cuts.items() if isinstance(cut, str)}
     lines_along = [c for c in (*cuts, *along) if c not in calendar]
     numeric = [c for c in (roles.score, roles.weight, *lines_along) if c is not None]
-    source = data
     if isinstance(data, str | Path):
-        source = open_file(data, engine, options, named=roles.columns, numbers=numeric)
+        opened: AbstractContextManager[Any] = open_file(
+            data, engine, options, named=roles.columns, numbers=numeric
+        )
     else:
         _refuse_reading(data, engine, options or CsvOptions())
-    with readable(data):
+        opened = nullcontext(data)
+    with opened as source, readable(data):
         read = (
-            read_text_columns(source, roles.columns, numeric, sensitive=roles.all_sensitive)
+            read_text_columns(
+                source, roles.columns, numeric, sensitive=roles.all_sensitive, along=lines_along
+            )
             if isinstance(source, TextTable)
             else read_columns(
                 source,
@@ -215,6 +225,7 @@ def read_cells(
                 numeric,
                 sensitive=roles.all_sensitive,
                 along=lines_along,
+                decimal=None if options is None else options.decimal,
             )
         )
         calendar |= dict.fromkeys(read.dates, "day")
@@ -226,7 +237,7 @@ def read_cells(
             edges[column] = inner_edges(read.frame, column, cut)
             frame = frame.with_columns(bin_numbers(column, edges[column]))
         if width is None:
-            collected = frame.select(*roles.columns).collect()
+            collected = frame.select(*map(column_key, roles.columns)).collect()
         else:
             collected = _counted(frame, roles, width, along)
     counts = None if width is None else collected[_COUNT].to_numpy().astype(np.int64)
@@ -268,12 +279,14 @@ def read_cells(
         lines,
         read.text,
         calendar=calendar,
+        notes=read.notes,
+        unit=read.units.get(roles.score),
     )
 
 
 def _calendar_codes(collected: nw.DataFrame[Any], column: str, part: str) -> Codes:
     """Codes of dates that were cut by the calendar, called by it."""
-    codes = encode(collected[column].cast(nw.Int64).to_native(), f"column {column!r}")
+    codes = encode(collected[column_key(column)].cast(nw.Int64).to_native(), f"column {column!r}")
     return Codes(codes.codes, tuple(calendar_name(label, part) for label in codes.labels))
 
 
@@ -286,11 +299,11 @@ def _groups(collected: nw.DataFrame[Any], roles: Roles, read: ReadColumns, *, pa
         return group
     parts = []
     for column in roles.all_sensitive:
-        known = ~_is_null(collected[column])
+        known = ~_is_null(collected[column_key(column)])
         if not known.any():
             parts.append(_all_unknown(len(known), column, part=part))
             continue
-        codes = _codes(collected.select(column).filter(known), column, read.text)
+        codes = _codes(collected.select(column_key(column)).filter(known), column, read.text)
         if not part:
             check_groups(codes, read.used, column)
         parts.append(codes if known.all() else _with_unknown(codes, known.to_numpy()))
@@ -376,14 +389,14 @@ def _counted(
     It says how many rows there are, and adds up where in the bin they lie. A number that people are
     compared along is replaced by the middle of its fine cell.
     """
-    keys = (*roles.legitimate, *roles.all_sensitive, _BIN)
+    keys = (*map(column_key, (*roles.legitimate, *roles.all_sensitive)), _BIN)
     if along:
-        fine = number_cells(frame, along[0])
-        frame = frame.with_columns(cell_number(along[0], fine.edges).alias(along[0]))
+        fine, key = number_cells(frame, along[0]), column_key(along[0])
+        frame = frame.with_columns(cell_number(along[0], fine.edges).alias(key))
         counted = _counted(frame, roles, resolution, ())
-        cell = counted[along[0]].to_numpy().astype(np.int64)
+        cell = counted[key].to_numpy().astype(np.int64)
         return counted.with_columns(
-            nw.new_series(along[0], fine.middle[cell], backend=counted.implementation),
+            nw.new_series(key, fine.middle[cell], backend=counted.implementation),
             nw.new_series(_WIDTH, (fine.high - fine.low)[cell], backend=counted.implementation),
         )
     binned = with_parts(frame, roles.score, _BIN, resolution)
@@ -416,7 +429,7 @@ def level_names(
 
 def _codes(collected: nw.DataFrame[Any], column: str, text: bool) -> Codes:
     """Codes of a categorical column; whole numbers are integers, whatever the engine says."""
-    codes = encode(collected[column].to_native(), f"column {column!r}")
+    codes = encode(collected[column_key(column)].to_native(), f"column {column!r}")
     if text:
         return _numbered(codes)
     # Spark has no unsigned integers: it reads them as decimals.
@@ -476,9 +489,11 @@ def _cells(
     resolution: float | None,
 ) -> Cells:
     if counts is None or resolution is None:
-        scores = numbers(collected[roles.score].to_native(), f"column {roles.score!r}")
-        weight = None if roles.weight is None else collected[roles.weight].to_native()
+        scores = numbers(collected[column_key(roles.score)].to_native(), f"column {roles.score!r}")
+        weight = None if roles.weight is None else collected[column_key(roles.weight)].to_native()
         cluster = None if roles.cluster is None else _codes(collected, roles.cluster, text)
+        if weight is not None:
+            weight = weights(weight, f"column {roles.weight!r}", scores.size)
         return Cells.from_codes(level, group, scores, sample_weight=weight, cluster=cluster)
     middles = bin_middles(collected[_BIN].to_numpy(), resolution)
     sums = read_sums(collected)
@@ -496,15 +511,19 @@ def _lines(
     counts: IntArray | None,
     resolution: float | None,
 ) -> Lines:
-    columns = [numbers(collected[name].to_native(), f"column {name!r}") for name in along]
+    columns = [
+        numbers(collected[column_key(name)].to_native(), f"column {name!r}") for name in along
+    ]
     size = columns[0].size
     if counts is None or resolution is None:
-        scores = numbers(collected[roles.score].to_native(), f"column {roles.score!r}")
+        scores = numbers(collected[column_key(roles.score)].to_native(), f"column {roles.score!r}")
     else:
         scores = bin_middles(collected[_BIN].to_numpy(), resolution)
     weight = None
     if roles.weight is not None:
-        weight = weights(collected[roles.weight].to_native(), f"column {roles.weight!r}", size)
+        weight = weights(
+            collected[column_key(roles.weight)].to_native(), f"column {roles.weight!r}", size
+        )
     return Lines(
         columns=along,
         numbers=np.stack(columns, axis=1),
@@ -539,6 +558,13 @@ def check_levels(part: Codes, rows: int, counts: IntArray | None, column: str) -
     if len(part.labels) <= max(_MANY, rows // 2):
         return
     alone = int((np.bincount(part.codes, counts) == 1).sum())
+    if 2 * alone > rows and all(isinstance(label, date) for label in part.labels):
+        raise InputError(
+            f"column {column!r} has {len(part.labels)} different dates in {rows} rows, and {alone} "
+            f"rows share theirs with nobody. Cut them by the calendar, as bins={{{column!r}: "
+            f"'month'}} (--bins {column}=month) does, or compare along time, as "
+            f"smooth=[{column!r}] (--smooth {column}) does."
+        )
     if 2 * alone > rows:
         raise InputError(
             f"column {column!r} has {len(part.labels)} different values in {rows} rows, and "

@@ -26,6 +26,7 @@ def _threshold(threshold: Threshold) -> ThresholdPart:
         "groups": None if threshold.groups is None else list(threshold.groups),
         "set_by": threshold.set_by,
         "set_on": threshold.set_on,
+        "percent": threshold.percent,
     }
 
 

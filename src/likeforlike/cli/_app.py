@@ -5,8 +5,6 @@ Each imports what it works with when it is called, so that `--help` answers at o
 
 from __future__ import annotations
 
-import os
-import sys
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -22,6 +20,7 @@ from likeforlike.cli._custodian import custodian_app
 from likeforlike.cli._demo import datasets_command, demo_command
 from likeforlike.cli._experiments import reproduce_command, sweep_command
 from likeforlike.cli._schema import schema_command
+from likeforlike.cli._shared import leave_output
 from likeforlike.cli._summarise import summarise_command
 from likeforlike.cli._terminal import say_error
 from likeforlike.errors import BinnedLevelWarning, InputError
@@ -72,11 +71,13 @@ def exit_codes(*, debug: bool = False) -> Iterator[None]:
     except KeyboardInterrupt as interrupt:
         _say("interrupted; nothing more was written.", interrupt)
         raise typer.Exit(_INTERRUPTED) from interrupt
-    except (OSError, SystemExit) as error:
-        _leave_output()
-        # Help is printed by somebody who leaves in his own way when nobody reads it.
-        reason = "Broken pipe" if isinstance(error, SystemExit) else error.strerror or error
-        _say(f"cannot go on: {reason}.", error, debug=debug)
+    except (BrokenPipeError, SystemExit) as error:
+        # What is printed is no longer read, as by `head`; rich ends in its own way then.
+        leave_output()
+        raise typer.Exit from error
+    except OSError as error:
+        leave_output()
+        _say(f"cannot go on: {error.strerror or error}.", error, debug=debug)
         raise typer.Exit(_UNEXPECTED) from error
     except BaseException as error:  # a panic inside an engine is no Exception
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
@@ -89,12 +90,6 @@ def _say(words: str, error: BaseException, *, debug: bool = False) -> None:
         if debug:
             traceback.print_exception(error)
         say_error(words)
-
-
-def _leave_output() -> None:
-    """Let what is still to be printed go nowhere, so that Python does not fail with it again."""
-    with suppress(AttributeError, OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 app: typer.Typer = typer.Typer(

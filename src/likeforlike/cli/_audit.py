@@ -29,14 +29,17 @@ from likeforlike.cli._pipelines import (
 )
 from likeforlike.cli._shared import (
     NULL_OPTIONS,
+    DecimalMark,
     Encoding,
     NoUsualNulls,
     NullValues,
     Separator,
+    Sheet,
     TableFiles,
     deliver,
     resampling_bar,
     tell_delivered,
+    unread_output,
 )
 from likeforlike.errors import InputError
 from likeforlike.report._terminal import Terminal, show
@@ -113,7 +116,12 @@ def audit_command(
         typer.Option(help="ll144: add the summary of New York City's Local Law 144."),
     ] = None,
     threshold: Annotated[
-        float | None, typer.Option(help="Largest disparity allowed; sets the exit code.")
+        str | None,
+        typer.Option(
+            metavar="NUMBER|PERCENT",
+            help="Largest disparity allowed, in units of the score, or as 5%: points of decisions "
+            "and rates, else of the mean of the larger group or the reference; sets the exit code.",
+        ),
     ] = None,
     of: Annotated[
         str, typer.Option(help="What the threshold is for: distance or gap.")
@@ -122,6 +130,8 @@ def audit_command(
     encoding: Encoding = None,
     null_value: NullValues = None,
     no_usual_nulls: NoUsualNulls = False,  # noqa: FBT002
+    decimal: DecimalMark = None,
+    sheet: Sheet = None,
     report: Annotated[Path | None, typer.Option(help="Write an HTML page here.")] = None,
     json: Annotated[str | None, typer.Option(help="Write JSON here; - prints it.")] = None,
     known_by: Annotated[
@@ -150,6 +160,7 @@ def audit_command(
     from likeforlike.auditing._salt_file import kept_salt
     from likeforlike.cli._plan import Planned, judged_plan, refuse_others, write_plan
     from likeforlike.files._csv import CsvOptions
+    from likeforlike.files._number_texts import check_decimal
     from likeforlike.files._writing import check_writable
     from likeforlike.transport._numba import spare_linear_algebra
 
@@ -164,7 +175,14 @@ def audit_command(
         sensitive,
         legitimate or (),
         known_by,
-        CsvOptions(separator, encoding, tuple(null_value or ()), not no_usual_nulls),
+        CsvOptions(
+            separator,
+            encoding,
+            tuple(null_value or ()),
+            not no_usual_nulls,
+            check_decimal(decimal),
+            sheet,
+        ),
     )
     if plan is not None:
         write_plan(planned, plan)
@@ -197,7 +215,9 @@ def audit_command(
         "encoding": encoding,
         "null_values": null_value or (),
         "usual_nulls": not no_usual_nulls,
-        "threshold": threshold,
+        "decimal": decimal,
+        "sheet": sheet,
+        "threshold": _threshold(threshold),
         "of": of,
     }
     asked = given_options(context, arguments, {"seed": "random_state", **NULL_OPTIONS})
@@ -220,9 +240,10 @@ def audit_command(
     deliver_verdict(document, junit)
     # Standard output belongs to the JSON when it goes there; people read on the other stream.
     terminal = Terminal(stderr=json == "-")
-    show(document, terminal)
-    tell_delivered(document, report, json, terminal)
-    tell_pipeline(document, (junit, pairs), terminal)
+    with unread_output():
+        show(document, terminal)
+        tell_delivered(document, report, json, terminal)
+        tell_pipeline(document, (junit, pairs), terminal)
     if ruling is not None:
         raise typer.Exit(_EXIT[ruling.verdict])
 
@@ -247,6 +268,18 @@ def _reference(given: list[str], columns: Sequence[str]) -> str | dict[str, str]
             f"{given[0]!r}."
         )
     return given[0]
+
+
+def _threshold(text: str | None) -> float | str | None:
+    """A number, or a percentage as it is written."""
+    if text is None or text.strip().endswith("%"):
+        return text
+    try:
+        return float(text)
+    except ValueError as error:
+        raise InputError(
+            f"--threshold must be a number such as 0.05, or a percentage such as 5%, not {text!r}."
+        ) from error
 
 
 def _score_range(text: str | None) -> tuple[float, float] | None:

@@ -12,10 +12,12 @@ import typer
 from likeforlike._text import null_words
 from likeforlike.cli._options import one_of
 from likeforlike.cli._shared import (
+    DecimalMark,
     Encoding,
     NoUsualNulls,
     NullValues,
     Separator,
+    Sheet,
     TableFile,
     one_column,
     training_bar,
@@ -76,6 +78,8 @@ def sweep_command(
     encoding: Encoding = None,
     null_value: NullValues = None,
     no_usual_nulls: NoUsualNulls = False,  # noqa: FBT002
+    decimal: DecimalMark = None,
+    sheet: Sheet = None,
     out: Annotated[Path, typer.Option(help="Folder of the results and the journal.")] = Path(
         "sweep"
     ),
@@ -91,6 +95,7 @@ def sweep_command(
     from likeforlike.experiments._methods import as_network
     from likeforlike.experiments._sweep_panels import sweep_svg
     from likeforlike.files._csv import CsvOptions
+    from likeforlike.files._number_texts import check_decimal
     from likeforlike.files._writing import check_writable, write_whole
 
     if model is not None and max_disparity is None:
@@ -99,7 +104,14 @@ def sweep_command(
     group, levels = one_column(sensitive), [*(legitimate or []), *([smooth] if smooth else [])]
     table = read_table(
         file,
-        CsvOptions(separator, encoding, tuple(null_value or ()), not no_usual_nulls),
+        CsvOptions(
+            separator,
+            encoding,
+            tuple(null_value or ()),
+            not no_usual_nulls,
+            check_decimal(decimal),
+            sheet,
+        ),
         named=[target, group, *levels, *(feature or [])],
         groups=[group, *(legitimate or [])],
     )
@@ -116,6 +128,8 @@ def sweep_command(
         for each in methods:
             as_network(each)
     terminal = Terminal()
+    for note in table.notes:
+        terminal.print(note)
     if left_out:
         read_as = f" Read as missing: {null_words(table.nulls)}." if table.nulls else ""
         terminal.print(

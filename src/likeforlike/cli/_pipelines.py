@@ -89,7 +89,7 @@ def judged_audit(
     audited = (policy or Policy("none", {}, ())).audit(source, **arguments, progress=progress)
     if gate:
         audited.verdict(
-            cast("float", gate["threshold"]), of=cast("GateOf", gate.get("of", "distance"))
+            cast("float | str", gate["threshold"]), of=cast("GateOf", gate.get("of", "distance"))
         )
     return audited, audited.verdicts[-1] if audited.verdicts else None
 

@@ -29,6 +29,8 @@ _TAKEN = frozenset(
         "encoding",
         "null_value",
         "no_usual_nulls",
+        "decimal",
+        "sheet",
         "known_by",
         "plan",
         "release",
@@ -95,7 +97,7 @@ def judged_plan(
     if "threshold" not in asked:
         return audited, None
     of = cast("GateOf", asked.get("of", "distance"))
-    return audited, audited.verdict(cast("float", asked["threshold"]), of=of)
+    return audited, audited.verdict(cast("float | str", asked["threshold"]), of=of)
 
 
 def refuse_others(context: typer.Context) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
 TableFile = Annotated[
     Path,
-    typer.Argument(help="A .csv, .tsv or .parquet file, one row a person; .csv.gz will do, too."),
+    typer.Argument(help="A .csv, .csv.gz, .tsv, .parquet or .xlsx file, one row per person."),
 ]
 TableFiles = Annotated[
     list[Path],
     typer.Argument(
-        help="A .csv, .tsv or .parquet file, one row a person; or summaries, which end in .cells."
+        help="A .csv, .csv.gz, .tsv, .parquet or .xlsx file, one row per person; or summaries, "
+        "which end in .cells."
     ),
 ]
 Separator = Annotated[
@@ -46,6 +47,15 @@ NoUsualNulls = Annotated[
     bool,
     typer.Option("--no-usual-nulls", help="Take NA, N/A, ?, null, None and NaN for values."),
 ]
+
+DecimalMark = Annotated[
+    str | None,
+    typer.Option(
+        "--decimal",
+        help="Decimal mark of numbers in text, . or ,; by default the one that fits a column.",
+    ),
+]
+Sheet = Annotated[str | None, typer.Option(help="Of an Excel file that has several.")]
 
 NULL_OPTIONS: Final = {"null_value": "null_values", "no_usual_nulls": "usual_nulls"}
 """Options about missing values, and the arguments they stand for."""
@@ -102,6 +112,22 @@ def training_bar() -> Iterator[Callable[[int, int], None] | None]:
     with Progress(*columns, console=Terminal(stderr=True), transient=True) as bar:
         task = bar.add_task("training", total=None)
         yield lambda done, whole: bar.update(task, completed=done, total=whole)
+
+
+def leave_output() -> None:
+    """Let what is still to be printed go nowhere, so that Python does not fail with it again."""
+    with suppress(AttributeError, OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def unread_output() -> Iterator[None]:
+    """Go on if what is printed inside is no longer read, as by `head`: that is no error."""
+    try:
+        yield
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):  # rich ends the program
+        leave_output()
 
 
 def deliver(document: Document, report: Path | None, json: str | None) -> None:

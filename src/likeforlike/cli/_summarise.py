@@ -18,10 +18,12 @@ from likeforlike.cli._options import (
     engine_of,
 )
 from likeforlike.cli._shared import (
+    DecimalMark,
     Encoding,
     NoUsualNulls,
     NullValues,
     Separator,
+    Sheet,
     TableFile,
 )
 from likeforlike.report._terminal import Terminal
@@ -50,6 +52,8 @@ def summarise_command(
     encoding: Encoding = None,
     null_value: NullValues = None,
     no_usual_nulls: NoUsualNulls = False,  # noqa: FBT002
+    decimal: DecimalMark = None,
+    sheet: Sheet = None,
 ) -> None:
     """Summarise a file where its rows are, to be audited together with others.
 
@@ -57,6 +61,7 @@ def summarise_command(
     --resolution every score that occurs is in the file.
     """
     from likeforlike.auditing import summarise
+    from likeforlike.files._number_texts import check_decimal
     from likeforlike.files._writing import check_writable
 
     check_writable(out)
@@ -76,6 +81,8 @@ def summarise_command(
         encoding=encoding,
         null_values=null_value or (),
         usual_nulls=not no_usual_nulls,
+        decimal=check_decimal(decimal),
+        sheet=sheet,
     )
     summary.write(out)
     terminal, table = Terminal(), summary.table
@@ -83,4 +90,6 @@ def summarise_command(
         f"{table.used:,} of {table.rows:,} rows in {len(table.cells.levels):,} levels and "
         f"{len(table.cells.groups):,} groups, {table.cells.atoms.values.size:,} lines."
     )
+    for note in table.notes:
+        terminal.print(note)
     terminal.print(f"Written: {out}")

@@ -11,6 +11,7 @@ import polars as pl
 
 from likeforlike.datasets._inputs import Encoding, Inputs, input_matrix
 from likeforlike.errors import InputError
+from likeforlike.files._columns import find_column
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +72,7 @@ class Dataset:
 
     def __post_init__(self) -> None:
         for column in (*self.features, self.target, self.sensitive, *self.legitimate):
-            if column not in self.frame.columns:
-                raise InputError(
-                    f"there is no column {column!r}; the table has {self.frame.columns}."
-                )
+            find_column(column, self.frame.columns)
         if self.target in self.features:
             raise InputError(f"the target {self.target!r} must not be among the features.")
 
@@ -94,7 +92,7 @@ class Dataset:
         if not self.legitimate:
             return np.zeros(self.frame.height, dtype=np.int64)
         combined = np.empty(self.frame.height, dtype=object)
-        combined[:] = self.frame.select(self.legitimate).rows()
+        combined[:] = self.frame[list(self.legitimate)].rows()
         return combined
 
     @property

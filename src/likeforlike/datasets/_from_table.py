@@ -9,6 +9,7 @@ import polars as pl
 
 from likeforlike.datasets._dataset import Dataset
 from likeforlike.errors import InputError
+from likeforlike.files._columns import column_key, find_column
 
 
 class OwnTable(NamedTuple):
@@ -69,16 +70,18 @@ def dataset_of_table(
     ('classification', [0, 1], 1)
     """
     for column in (target, sensitive, *legitimate, *(features or ())):
-        if column not in frame.columns:
-            raise InputError(f"there is no column {column!r}; the table has {frame.columns}.")
+        find_column(column, frame.columns)
     used = tuple(features) if features is not None else _others(frame, target, sensitive)
     named = list(dict.fromkeys([target, sensitive, *legitimate, *used]))
-    complete = frame.select(named).fill_nan(None).drop_nulls()
+    # Series of polars take a name for a pattern, too, in some of what they do.
+    safe = pl.DataFrame([frame[name].alias(column_key(name)) for name in named])
+    complete = safe.fill_nan(None).drop_nulls()
     if complete.height == 0:
         raise InputError(f"no row of {frame.height} has a value in every column of {named}.")
     if smooth is not None:
         complete = _along(complete, smooth, legitimate)
     numbered, task = _target(complete, target)
+    numbered.columns = named
     data = Dataset(numbered, used, target, sensitive, tuple(legitimate), task)
     return OwnTable(data, frame.height - complete.height)
 
@@ -87,10 +90,11 @@ def _along(frame: pl.DataFrame, smooth: str, legitimate: Sequence[str]) -> pl.Da
     """The table with one legitimate number, and text for the other legitimate columns."""
     if smooth not in legitimate:
         raise InputError(f"smooth must be one of the legitimate columns, not {smooth!r}.")
-    if not frame.schema[smooth].is_numeric():
-        raise InputError(f"smooth names {smooth!r}, which is {frame.schema[smooth]} and no number.")
-    others = [pl.col(name).cast(pl.String) for name in legitimate if name != smooth]
-    return frame.with_columns(pl.col(smooth).cast(pl.Float64), *others)
+    number = frame[column_key(smooth)]
+    if not number.dtype.is_numeric():
+        raise InputError(f"smooth names {smooth!r}, which is {number.dtype} and no number.")
+    others = [frame[column_key(name)].cast(pl.String) for name in legitimate if name != smooth]
+    return frame.with_columns(number.cast(pl.Float64), *others)
 
 
 def _others(frame: pl.DataFrame, target: str, sensitive: str) -> tuple[str, ...]:
@@ -100,11 +104,12 @@ def _others(frame: pl.DataFrame, target: str, sensitive: str) -> tuple[str, ...]
 def _target(
     frame: pl.DataFrame, target: str
 ) -> tuple[pl.DataFrame, Literal["classification", "regression"]]:
-    values = frame[target].unique().sort()
+    column = frame[column_key(target)]
+    values = column.unique().sort()
     if len(values) == 2:
-        return frame.with_columns((pl.col(target) == values[1]).cast(pl.Int64)), "classification"
-    if len(values) > 2 and frame.schema[target].is_numeric():
-        return frame.with_columns(pl.col(target).cast(pl.Float64)), "regression"
+        return frame.with_columns((column == values[1]).cast(pl.Int64)), "classification"
+    if len(values) > 2 and column.dtype.is_numeric():
+        return frame.with_columns(column.cast(pl.Float64)), "regression"
     raise InputError(
         f"target {target!r} has {len(values)} different values; it must have two, or be a number."
     )

@@ -56,18 +56,20 @@ def input_matrix(
 
 def _block(column: pl.Series, encoding: Encoding) -> Inputs:
     """One column of the table as one or more columns of the matrix."""
-    label = f"column {column.name!r}"
+    # Series of polars take a name for a pattern, too, in some of what they do.
+    name, column = column.name, column.alias("column")
+    label = f"column {name!r}"
     if column.dtype.is_numeric():
         # A null among numbers would turn into NaN; `numbers` then says which row it is.
         values = numbers(column.cast(pl.Float64).to_numpy(), label)
-        return Inputs(values[:, None], (column.name,))
+        return Inputs(values[:, None], (name,))
     if column.dtype not in (pl.String, pl.Boolean, pl.Categorical, pl.Enum):
         raise InputError(
             f"{label} has the type {column.dtype}; a model needs numbers, text or booleans."
         )
     codes, labels = encode(column.cast(pl.String), label)
     if encoding == "integer":
-        return Inputs(codes.astype(np.float64)[:, None], (column.name,))
+        return Inputs(codes.astype(np.float64)[:, None], (name,))
     matrix = np.zeros((codes.size, len(labels)))
     matrix[np.arange(codes.size), codes] = 1.0
-    return Inputs(matrix, tuple(f"{column.name}={value}" for value in labels))
+    return Inputs(matrix, tuple(f"{name}={value}" for value in labels))

@@ -252,11 +252,11 @@ class Cells:
     @property
     def reach(self) -> float:
         """R, the largest difference between two scores."""
-        lowest, highest = self._ends
+        lowest, highest = self.ends
         return highest - lowest
 
     @cached_property
-    def _ends(self) -> tuple[float, float]:
+    def ends(self) -> tuple[float, float]:
         """The lowest and the highest score."""
         return float(self.atoms.values.min()), float(self.atoms.values.max())
 
@@ -269,11 +269,11 @@ class Cells:
 
     def _is_moderate(self, order: float) -> bool:
         largest = float(self.atoms.totals.max())
-        return weight_factor(largest) == 1.0 and scale_of(*self._ends, order) == Scale()
+        return weight_factor(largest) == 1.0 and scale_of(*self.ends, order) == Scale()
 
     @cached_property
     def _scaled(self) -> ScaledCells:
-        scale = scale_of(*self._ends, HIGHEST_ORDER)
+        scale = scale_of(*self.ends, HIGHEST_ORDER)
         values, mass = scale.inward(self.atoms.values), moderate(self.atoms.mass)
         return ScaledCells(
             replace(self, atoms=replace(self.atoms, values=values, mass=mass), sums=None), scale

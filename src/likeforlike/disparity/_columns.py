@@ -18,6 +18,7 @@ import numpy.typing as npt
 from narwhals.exceptions import NarwhalsError
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
+from likeforlike._text import quoted
 from likeforlike.disparity._labels import label_of
 from likeforlike.errors import InputError
 from likeforlike.transport._threads import n_threads
@@ -142,7 +143,7 @@ def numbers(column: Column, name: str) -> FloatArray:
         bad = np.flatnonzero(~finite)
         raise InputError(
             f"{name} has {bad.size} value(s) that are not finite, the first at row {bad[0]} "
-            f"({floats[bad[0]]}); remove those rows or fill them."
+            f"({quoted(float(floats[bad[0]]))}); remove those rows or fill them."
         )
     return floats
 
@@ -165,7 +166,7 @@ def weights(column: Column, name: str, size: int) -> FloatArray:
     if negative.size:
         raise InputError(
             f"{name} has {negative.size} negative value(s), the first at row {negative[0]} "
-            f"({floats[negative[0]]}); weights must be 0 or more."
+            f"({quoted(float(floats[negative[0]]))}); weights must be 0 or more."
         )
     if not floats.any():
         raise InputError(f"{name} is zero for every row; at least one row must count.")
@@ -270,8 +271,8 @@ def _encode_objects(items: list[Any], name: str) -> Codes:
         distinct = list(dict.fromkeys(items))
     except TypeError as error:
         raise InputError(f"{name} holds values that cannot be told apart: {error}.") from error
-    if any(map(_is_nothing, distinct)):
-        _refuse_missing(np.array([_is_nothing(item) for item in items]), name)
+    if any(map(is_nothing, distinct)):
+        _refuse_missing(np.array([is_nothing(item) for item in items]), name)
     if len({str(label) for label in distinct}) < len(distinct):
         _refuse_look_alikes(distinct, name)
     try:
@@ -283,7 +284,7 @@ def _encode_objects(items: list[Any], name: str) -> Codes:
     return Codes(codes, tuple(labels))
 
 
-def _is_nothing(item: object) -> bool:
+def is_nothing(item: object) -> bool:
     """Whether a value is missing: None, NaN, or one that compares as unknown, as pandas has it."""
     try:
         return item is None or bool(item != item)  # noqa: PLR0124
@@ -297,8 +298,9 @@ def _refuse_look_alikes(labels: Iterable[Hashable], name: str) -> None:
     for label in labels:
         if str(label) in seen:
             raise InputError(
-                f"{name} holds {seen[str(label)]!r} ({type(seen[str(label)]).__name__}) and "
-                f"{label!r} ({type(label).__name__}), which read the same; make them one type."
+                f"{name} holds {quoted(seen[str(label)])} ({type(seen[str(label)]).__name__}) and "
+                f"{quoted(label)} ({type(label).__name__}), which read the same; make them one "
+                "type."
             )
         seen[str(label)] = label
 

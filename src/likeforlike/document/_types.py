@@ -112,6 +112,7 @@ class DataPart(TypedDict):
     resolution : width of the bins that scores were rounded to; 0 means exact.
     snapped : how many different scores were taken for others that are nearly equal.
     snapped_within : up to which share of their range scores were taken as equal; 0 if none were.
+    notes : how columns were read where that is not plain, one sentence each.
     """
 
     rows: Count
@@ -128,6 +129,7 @@ class DataPart(TypedDict):
     resolution: Amount
     snapped: Count
     snapped_within: Amount
+    notes: list[str]
 
 
 class ProvenancePart(TypedDict):
@@ -151,11 +153,13 @@ class ThresholdPart(TypedDict):
 
     Attributes
     ----------
-    value : in units of the score.
+    value : in units of the score, or a percentage.
     of : what may not be larger, the distance among equals or the size of the gap.
     groups : the two groups it is for; null for all that have none of their own.
     set_by : who set it, or null.
     set_on : on which day, or null.
+    percent : whether the value is a percentage: points of decisions and rates, else a share of the
+        mean of the reference group, or of the larger one; the judgements have it in units.
     """
 
     value: Amount
@@ -163,6 +167,7 @@ class ThresholdPart(TypedDict):
     groups: Pair | None
     set_by: str | None
     set_on: str | None
+    percent: bool
 
 
 class JudgementPart(TypedDict):

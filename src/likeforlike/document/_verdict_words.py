@@ -32,7 +32,7 @@ def verdict_origin(part: VerdictPart) -> list[str]:
 
 def _values(part: VerdictPart) -> str:
     written = (
-        figure(each["value"], 6)
+        _value(each)
         + ("" if each["of"] == "distance" else " of the gap")
         + ("" if each["groups"] is None else f" for {' and '.join(each['groups'])}")
         for each in part["thresholds"]
@@ -44,4 +44,8 @@ def _origin(threshold: ThresholdPart) -> str:
     by = f" by {threshold['set_by']}" if threshold["set_by"] else ""
     on = f" on {threshold['set_on']}" if threshold["set_on"] else ""
     whom = "" if threshold["groups"] is None else f" for {' and '.join(threshold['groups'])}"
-    return f"The threshold of {figure(threshold['value'], 6)}{whom} was set{by}{on}."
+    return f"The threshold of {_value(threshold)}{whom} was set{by}{on}."
+
+
+def _value(threshold: ThresholdPart) -> str:
+    return f"{figure(threshold['value'], 6)}{'%' if threshold['percent'] else ''}"

@@ -62,7 +62,7 @@ def _columns(task: Task) -> tuple[InputColumn, ...]:
     last = (data.sensitive,) if task.with_sensitive else ()
     columns = []
     for name in dict.fromkeys((*data.features, *last)):
-        column = data.frame[name]
+        column = data.frame[name].alias("column")  # polars takes some names for patterns
         if column.dtype.is_numeric():
             columns.append(InputColumn(name))
         else:

@@ -11,13 +11,17 @@ import codecs
 import csv
 import gzip
 import io
+import shutil
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from likeforlike.errors import InputError
+from likeforlike.files._columns import tell_apart
+from likeforlike.files._number_texts import Decimal, check_decimal
 
 USUAL_NULLS = (
     *("?", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NULL", "null", "None"),
@@ -31,6 +35,7 @@ NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 SAY_ENCODING = "say what it is, for instance encoding='latin-1' (--encoding latin-1)."
 """What to do about a file that is not UTF-8."""
 
+_READING = ("separator", "encoding", "null_values", "usual_nulls")
 _SEPARATORS = ",;\t|"
 # Enough for any header, and to see whether quoted values go over several lines.
 _SAMPLE = 1 << 20
@@ -52,12 +57,16 @@ class CsvOptions:
     encoding : as Python calls it; `None` is UTF-8, or what the mark at the beginning says.
     null_values : what stands for a missing value, beside nothing and `USUAL_NULLS`.
     usual_nulls : whether `USUAL_NULLS` are missing values; `False` takes them for values.
+    decimal : the mark of numbers in text, "." or ","; `None` finds it where only one fits.
+    sheet : of an Excel file; `None` is the only one.
     """
 
     separator: str | None = None
     encoding: str | None = None
     null_values: tuple[str, ...] = ()
     usual_nulls: bool = True
+    decimal: Decimal | None = None
+    sheet: str | None = None
 
     def __post_init__(self) -> None:
         if self.separator in ("\\t", "tab"):  # as one types it in a shell
@@ -70,6 +79,9 @@ class CsvOptions:
         if self.encoding is not None:
             _check_encoding(self.encoding)
         _check_nulls(self.null_values)
+        check_decimal(self.decimal)
+        if self.sheet is not None and not isinstance(self.sheet, str):
+            raise InputError(f"sheet must be the name of a sheet, not {self.sheet!r}.")
 
     @property
     def nulls(self) -> tuple[str, ...]:
@@ -77,13 +89,23 @@ class CsvOptions:
         usual = USUAL_NULLS if self.usual_nulls else ()
         return tuple(dict.fromkeys(value for value in (*usual, *self.null_values) if value))
 
-    def refuse(self, why: str) -> None:
-        """Complain if anything was said about a table that is not a CSV file."""
-        if self != CsvOptions():
-            raise InputError(
-                f"separator, encoding, null_values and usual_nulls say how a CSV file is read, "
-                f"but {why}; leave them out."
-            )
+    def refuse(self, why: str, *, text: bool = False) -> None:
+        """Complain if anything was said about a file that it is not; a decimal mark is no matter.
+
+        With `text` the file is an Excel sheet, which has words for missing values.
+        """
+        if not text:
+            self.refuse_sheet(why)
+        usual = CsvOptions()
+        names = ("separator", "encoding") if text else _READING
+        if any(getattr(self, name) != getattr(usual, name) for name in names):
+            said = f"{', '.join(names[:-1])} and {names[-1]}"
+            raise InputError(f"{said} say how a CSV file is read, but {why}; leave them out.")
+
+    def refuse_sheet(self, why: str) -> None:
+        """Complain if a sheet was named where there are none."""
+        if self.sheet is not None:
+            raise InputError(f"sheet names a sheet of an Excel file, but {why}; leave it out.")
 
 
 def _check_nulls(values: Iterable[object]) -> None:
@@ -96,29 +118,40 @@ def _check_encoding(encoding: str) -> None:
     try:
         known = codecs.lookup(encoding)
         "".encode(known.name)
-    except (LookupError, TypeError) as error:
+        codecs.getincrementaldecoder(known.name)
+    except (LookupError, TypeError, UnicodeError) as error:
         raise InputError(
             f"encoding must be one that Python knows, such as 'latin-1', not {encoding!r}."
         ) from error
 
 
 class TextTable(NamedTuple):
-    """A CSV file, opened by an engine.
+    """A file without types, opened by an engine.
 
     Attributes
     ----------
-    table : of the engine, with every column as text; those that should hold numbers are there as
-        numbers, too, by the name `number_column` gives them. What is no number is null there.
-    nulls : texts that stand for a missing value, beside the empty one.
+    table : of the engine, with every column as text, `text_column(k)` in place k; those that should
+        hold numbers are there as numbers, too, as `number_column(k)`. What is no number is null
+        there.
+    columns : the names in the header, in order; some may be equal.
+    options : how the file was to be read.
+    typed : places of columns that the file itself holds as numbers, as Excel does.
     """
 
     table: Any
-    nulls: tuple[str, ...]
+    columns: tuple[str, ...]
+    options: CsvOptions
+    typed: frozenset[int] = frozenset()
 
 
-def number_column(name: str) -> str:
-    """What the numbers in a column of text are called."""
-    return f"likeforlike number {name}"
+def text_column(place: int) -> str:
+    """What the texts in this place are called inside an engine."""
+    return f"text{place}"
+
+
+def number_column(place: int) -> str:
+    """What the numbers among the texts in this place are called inside an engine."""
+    return f"number{place}"
 
 
 class Layout(NamedTuple):
@@ -128,7 +161,8 @@ class Layout(NamedTuple):
     ----------
     separator : between values.
     encoding : as Python calls it.
-    columns : names in the header; those that occur again have a number behind them.
+    columns : names in the header, as they are written.
+    header_lines : how many lines end before the first row begins.
     broken_lines : whether a quoted value goes over several lines.
     old_lines : whether lines end as they did on machines of the last century, in CR alone.
     """
@@ -136,6 +170,7 @@ class Layout(NamedTuple):
     separator: str
     encoding: str
     columns: tuple[str, ...]
+    header_lines: int
     broken_lines: bool
     old_lines: bool
 
@@ -160,32 +195,45 @@ def read_layout(
         sample = file.read(_SAMPLE)
     begins = (name for mark, name in _MARKS if sample.startswith(mark))
     encoding = codecs.lookup(options.encoding or next(begins, "utf-8")).name.removesuffix("-sig")
-    text = _decoded(sample, encoding, path, whole=len(sample) < _SAMPLE)
+    text = "".join(_decoded(io.BytesIO(sample), encoding, path, whole=len(sample) < _SAMPLE))
     usual = _SEPARATORS if not tab else "\t" + _SEPARATORS
     headers = {each: next(_lines(text, each), []) for each in options.separator or usual}
     separator = _best_separator(headers, named)
     header = headers[separator]
-    _check_header(header, named, path, encoding)
+    _check_header(header, path, encoding)
     return Layout(
         separator,
         encoding,
-        _told_apart(header),
+        tuple(header),
+        header_lines=_header_lines(text, separator),
         broken_lines='"' in text and any("\n" in "".join(line) for line in _lines(text, separator)),
         old_lines="\r" in text and "\n" not in text,
     )
 
 
-def utf8_content(path: Path, layout: Layout) -> bytes | None:
-    """A file as UTF-8 with ordinary lines, in memory; `None` if it is so on the disk."""
+@contextmanager
+def as_utf8(path: Path, layout: Layout) -> Iterator[Path]:
+    """A file as UTF-8 with ordinary lines: itself, or a private copy that goes afterwards.
+
+    A copy is written block by block, so that what a compressed file holds need not fit in memory.
+    """
     ordinary = layout.encoding == "utf-8" and not layout.old_lines
     if ordinary and not _is_compressed(path):
-        return None
-    with _opened(path) as file:
-        content = file.read()
-    if ordinary:
-        return content
-    text = _decoded(content, layout.encoding, path)
-    return (text.replace("\r", "\n") if layout.old_lines else text).encode()
+        yield path
+        return
+    folder = tempfile.mkdtemp(prefix="likeforlike-")  # which nobody else may read
+    try:
+        copy = Path(folder) / "table.csv"
+        with _opened(path) as source, copy.open("wb") as target:
+            if ordinary:
+                shutil.copyfileobj(source, target, _SAMPLE)
+            else:
+                for text in _decoded(source, layout.encoding, path):
+                    plain = text.replace("\r", "\n") if layout.old_lines else text
+                    target.write(plain.encode())
+        yield copy
+    finally:  # an interrupt comes here too
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def is_even(path: Path, layout: Layout) -> bool:
@@ -214,16 +262,42 @@ def _is_compressed(path: Path) -> bool:
     return path.suffix.lower() == ".gz"
 
 
-def _decoded(content: bytes, encoding: str, path: Path, *, whole: bool = True) -> str:
-    """Text of a file; one of another encoding is reported with what to do about it."""
-    try:
-        text = codecs.getincrementaldecoder(encoding)().decode(content, whole)
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path} is not {encoding} (byte {error.start + 1:,} is {content[error.start]:#04x}); "
-            f"{SAY_ENCODING}"
-        ) from error
-    return text.removeprefix("\ufeff")
+def _decoded(file: BinaryIO, encoding: str, path: Path, *, whole: bool = True) -> Iterator[str]:
+    """Text of a file by blocks; one of another encoding is reported with what to do about it."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    done, first = 0, True
+    while True:
+        block = file.read(_SAMPLE)
+        done += len(block)
+        try:
+            text = decoder.decode(block, final=whole and not block)
+        except UnicodeDecodeError as error:
+            at = done - len(error.object) + error.start
+            raise InputError(
+                f"{path} is not {encoding} (byte {at + 1:,} is {error.object[error.start]:#04x}); "
+                f"{SAY_ENCODING}"
+            ) from error
+        except UnicodeError as error:
+            raise InputError(f"{path} is not {encoding} ({error}); {SAY_ENCODING}") from error
+        yield text.removeprefix("\ufeff") if first else text
+        first = first and not text
+        if not block:
+            return
+
+
+def _header_lines(text: str, separator: str) -> int:
+    """How many lines end with the header, those without anything before it among them."""
+    read: list[str] = []
+
+    def lines() -> Iterator[str]:
+        for line in io.StringIO(text, newline=""):
+            read.append(line)
+            yield line
+
+    with suppress(csv.Error):
+        next(filter(None, csv.reader(lines(), delimiter=separator)), None)
+    whole = "".join(read)
+    return max(1, whole.count("\n") or whole.count("\r"))
 
 
 def _lines(text: str, separator: str) -> Iterator[list[str]]:
@@ -236,29 +310,17 @@ def _lines(text: str, separator: str) -> Iterator[list[str]]:
 
 def _best_separator(headers: Mapping[str, Sequence[str]], named: Sequence[str]) -> str:
     """The first that gives all columns named; without one, the first that gives several columns."""
-    complete = (each for each, header in headers.items() if named and set(named) <= set(header))
+    complete = (
+        each for each, header in headers.items() if named and set(named) <= set(tell_apart(header))
+    )
     several = (each for each, header in headers.items() if len(header) > 1)
     return next(complete, None) or next(several, next(iter(headers)))
 
 
-def _check_header(header: Sequence[str], named: Sequence[str], path: Path, encoding: str) -> None:
+def _check_header(header: Sequence[str], path: Path, encoding: str) -> None:
     if not any(header):
         raise InputError(
             f"{path} cannot be read: it is empty, and its first line must name columns."
         )
     if "\0" in "".join(header):
         raise InputError(f"{path} is not {encoding}; {SAY_ENCODING}")
-    twice = next((name for name in named if header.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(
-            f"{path} has {header.count(twice)} columns called {twice!r}; rename all but one."
-        )
-
-
-def _told_apart(header: Sequence[str]) -> tuple[str, ...]:
-    """Names of columns, with a number behind those that were there before."""
-    names: dict[str, None] = {}
-    for name in header:
-        again = (f"{name} ({k})" for k in count(2))
-        names[name if name not in names else next(n for n in again if n not in names)] = None
-    return tuple(names)

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 from likeforlike._extras import extra
 from likeforlike._forks import refuse_polars_after_fork
 from likeforlike.errors import InputError
-from likeforlike.files._csv import NUMBER, Layout, is_even, number_column, utf8_content
+from likeforlike.files._csv import NUMBER, Layout, is_even, number_column, text_column
 
 Engine = Literal["auto", "polars", "duckdb", "spark"]
 """Who reads a file. `auto` is polars."""
@@ -23,22 +23,28 @@ ENGINES: tuple[Engine, ...] = get_args(Engine)
 """All of them."""
 
 
-def _polars_csv(file: Path, layout: Layout, numbers: Sequence[str]) -> Any:  # noqa: ANN401
+def _polars_csv(file: Path, layout: Layout, numbers: Sequence[int]) -> Any:  # noqa: ANN401
     refuse_polars_after_fork()
     import polars as pl
 
-    how: dict[str, Any] = {"separator": layout.separator, "infer_schema_length": 0, "glob": False}
-    content = utf8_content(file, layout)
-    if content is None:
-        table = pl.scan_csv(file, **how)
-        if not is_even(file, layout):
-            # polars minds a line with too many values only if it reads all of them.
-            table.select(pl.all().null_count()).collect()
-    else:
-        table = pl.read_csv(content, **how).lazy()
+    names = [text_column(place) for place in range(len(layout.columns))]
+    table = pl.scan_csv(
+        file,
+        separator=layout.separator,
+        # Its own idea of a header differs from that of others where quotes stand inside a name.
+        has_header=False,
+        skip_lines=layout.header_lines,
+        schema=dict.fromkeys(names, pl.String),
+        glob=False,
+        raise_if_empty=False,
+    )
+    if not is_even(file, layout):
+        # polars minds a line with too many values only if it reads all of them.
+        table.select(pl.all().null_count()).collect()
     # What is no number is null, and told later.
     return table.with_columns(
-        pl.col(name).cast(pl.Float64, strict=False).alias(number_column(name)) for name in numbers
+        pl.col(text_column(place)).cast(pl.Float64, strict=False).alias(number_column(place))
+        for place in numbers
     )
 
 
@@ -59,14 +65,15 @@ def _duckdb() -> Any:  # noqa: ANN401
     return connection
 
 
-def _duckdb_csv(file: Path, layout: Layout, numbers: Sequence[str]) -> Any:  # noqa: ANN401
+def _duckdb_csv(file: Path, layout: Layout, numbers: Sequence[int]) -> Any:  # noqa: ANN401
     connection = _duckdb()
     layout.demand_utf8("duckdb")
+    names = [text_column(place) for place in range(len(layout.columns))]
     table = connection.read_csv(
         _duckdb_name(file),
         header=True,
         auto_detect=False,
-        columns=dict.fromkeys(layout.columns, "VARCHAR"),
+        columns=dict.fromkeys(names, "VARCHAR"),
         delimiter=layout.separator,
         quotechar='"',
         escapechar='"',
@@ -74,9 +81,9 @@ def _duckdb_csv(file: Path, layout: Layout, numbers: Sequence[str]) -> Any:  # n
     return table.project(", ".join(["*", *map(_duckdb_number, numbers)]))
 
 
-def _duckdb_number(name: str) -> str:
+def _duckdb_number(place: int) -> str:
     """The numbers in a column of text, in SQL."""
-    column, number = ('"' + each.replace('"', '""') + '"' for each in (name, number_column(name)))
+    column, number = text_column(place), number_column(place)
     # DuckDB reads 1_000 as a number, and nobody else does.
     return (
         f"CASE WHEN contains({column}, '_') THEN NULL ELSE TRY_CAST({column} AS DOUBLE) END "
@@ -105,13 +112,16 @@ def _spark() -> Any:  # noqa: ANN401
     return SparkSession.builder.appName("likeforlike").getOrCreate()
 
 
-def _spark_csv(file: Path, layout: Layout, numbers: Sequence[str]) -> Any:  # noqa: ANN401
+def _spark_csv(file: Path, layout: Layout, numbers: Sequence[int]) -> Any:  # noqa: ANN401
     session = _spark()
     with extra("spark"):
         from pyspark.sql import functions, types
 
     layout.demand_utf8("spark")
-    fields = [types.StructField(name, types.StringType()) for name in layout.columns]
+    fields = [
+        types.StructField(text_column(place), types.StringType())
+        for place in range(len(layout.columns))
+    ]
     reader = session.read.schema(types.StructType(fields)).options(
         header=True,
         sep=layout.separator,
@@ -124,11 +134,11 @@ def _spark_csv(file: Path, layout: Layout, numbers: Sequence[str]) -> Any:  # no
         columnPruning=False,
     )
     table = reader.csv(_spark_name(file))
-    for name in numbers:
-        column = functions.col(f"`{name.replace('`', '``')}`")
+    for place in numbers:
+        column = functions.col(text_column(place))
         # Java takes 1d and 1f for numbers, too.
         number = functions.when(column.rlike(NUMBER), column.cast("double"))
-        table = table.withColumn(number_column(name), number)
+        table = table.withColumn(number_column(place), number)
     return table
 
 
@@ -142,13 +152,13 @@ def _spark_name(file: Path) -> str:
     return "file://" + "".join(f"\\{each}" if each in "*?[]{}\\" else each for each in whole)
 
 
-CSV_OPENERS: dict[Engine, Callable[[Path, Layout, Sequence[str]], Any]] = {
+CSV_OPENERS: dict[Engine, Callable[[Path, Layout, Sequence[int]], Any]] = {
     "auto": _polars_csv,
     "polars": _polars_csv,
     "duckdb": _duckdb_csv,
     "spark": _spark_csv,
 }
-"""Who opens a CSV file, with the columns that hold numbers, as a table of text."""
+"""Who opens a CSV file, with the places of columns that hold numbers, as a table of text."""
 
 PARQUET_OPENERS: dict[Engine, Callable[[Path], Any]] = {
     "auto": _polars_parquet,

@@ -10,7 +10,7 @@ import numpy as np
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._text import figure
 from likeforlike.auditing._audit import Audit
-from likeforlike.auditing._audit_table import without_lower_end
+from likeforlike.auditing._audit_table import order_contrasts, without_lower_end
 from likeforlike.auditing._comparisons import Unexamined
 from likeforlike.auditing._contrast_audit import ContrastAudit, Distribution, LevelAudit
 from likeforlike.auditing._provenance import provenance
@@ -86,7 +86,7 @@ def examine_pairs(
     permutations: int,
     seed: int,
 ) -> PlanAudit:
-    """The audit of a plan: every pair of groups examined, the clearest evidence first."""
+    """The audit of a plan: every pair of groups examined, those that differ most first."""
     check_confidence(confidence)
     if isinstance(permutations, bool) or not permutations >= _FEWEST_DEALS:
         raise InputError(f"permutations must be {_FEWEST_DEALS} or more, not {permutations!r}.")
@@ -102,17 +102,17 @@ def examine_pairs(
         _examined(plan, release, pair, said, test, float(p_value), permutations)
         for (pair, said, test), p_value in zip(found, adjusted, strict=True)
     ]
+    clear = [p_value <= 1.0 - confidence for p_value in adjusted.tolist()]
     examined = [
-        contrast if p_value <= 1.0 - confidence else without_lower_end(contrast)
-        for contrast, p_value in zip(examined, adjusted.tolist(), strict=True)
+        contrast if differs else without_lower_end(contrast)
+        for contrast, differs in zip(examined, clear, strict=True)
     ]
     errors = {
         contrast.groups: (said.sampling, said.noise)
         for contrast, (_, said, _) in zip(examined, found, strict=True)
     }
-    examined.sort(key=_clearest)
     return PlanAudit(
-        contrasts=tuple(examined),
+        contrasts=tuple(order_contrasts(examined, clear)),
         omnibus=None,
         unexamined=tuple(_apart(plan, release, pair) for pair in pairs if isinstance(pair, tuple)),
         roles=Roles(plan.score, plan.sensitive, plan.legitimate),
@@ -125,11 +125,6 @@ def examine_pairs(
         noise=release.noise,
         errors=errors,
     )
-
-
-def _clearest(contrast: ContrastAudit) -> tuple[float, float]:
-    gap = contrast.gap
-    return contrast.p_value or 0.0, -abs(gap.value) / max(gap.error, 1e-300)
 
 
 def _noise_words(release: Release, said: Estimates) -> str:

@@ -15,7 +15,7 @@ from likeforlike.errors import InputError, UnsettledWarning
 
 def assert_parity(
     data: object,
-    threshold: float | None = None,
+    threshold: float | str | None = None,
     *,
     of: GateOf | None = None,
     policy: str | Path | Policy | None = None,
@@ -26,7 +26,7 @@ def assert_parity(
     Parameters
     ----------
     data : an `Audit`, or what `audit` takes: a table, a path, or a `Summary`.
-    threshold : the largest disparity allowed, in units of the score.
+    threshold : the largest disparity allowed, in units of the score, or as "5%".
     of : what the threshold is for, "distance" (if nothing is said) or "gap".
     policy : a `Policy` or the file of one, in the place of a threshold.
     arguments : of `audit`, for data that were not audited yet.
@@ -67,7 +67,7 @@ def assert_parity(
 
 def _judged(
     data: object,
-    threshold: float | None,
+    threshold: float | str | None,
     of: GateOf | None,
     policy: str | Path | Policy | None,
     arguments: dict[str, object],
