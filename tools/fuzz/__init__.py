@@ -12,11 +12,12 @@ its own and is the same on every machine.
 - `draw`: chance, with a memory of what was called.
 - `columns`: scores, labels and weights in every container there is; among them such as are none.
 - `settings`: orders, measures, thresholds and their like.
-- `measuring`, `enforcing`, `auditing`, `saving`: what is called.
+- `measuring`, `enforcing`, `auditing`, `saving`, `commands`: what is called.
 - `runner`: calls, counts, failures.
 """
 
 from tools.fuzz.auditing import TARGETS as _AUDITING
+from tools.fuzz.commands import TARGETS as _COMMANDS
 from tools.fuzz.enforcing import TARGETS as _ENFORCING
 from tools.fuzz.measuring import TARGETS as _MEASURING
 from tools.fuzz.runner import Target
@@ -24,5 +25,11 @@ from tools.fuzz.saving import TARGETS as _SAVING
 
 __all__ = ["TARGETS", "Target"]
 
-TARGETS: dict[str, Target] = {**_MEASURING, **_ENFORCING, **_AUDITING, **_SAVING}
+TARGETS: dict[str, Target] = {
+    **_MEASURING,
+    **_ENFORCING,
+    **_AUDITING,
+    **_SAVING,
+    **_COMMANDS,
+}
 """All that is called, by name."""

@@ -1,12 +1,10 @@
-"""Audits of tables and of files, and the command line, in this process."""
+"""Audits of tables and of files."""
 
 from __future__ import annotations
 
-import io
 import json
 import tempfile
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,6 @@ import pyarrow as pa
 
 import likeforlike as lfl
 from likeforlike.auditing import Roles, read_cells
-from likeforlike.cli import app
 from tools.fuzz import settings
 from tools.fuzz.columns import hostile, labels, plain_scores, weights
 from tools.fuzz.draw import Draw
@@ -29,7 +26,6 @@ __all__ = ["TARGETS"]
 
 _FOLDER = tempfile.TemporaryDirectory()
 _NAMES = ("score", "sex", "level", "other", "weight", "who")
-_EXIT_CODES = {0, 1, 2, 3}
 
 _TABLES: tuple[Callable[[dict[str, Any]], Any], ...] = (
     pl.DataFrame,
@@ -202,68 +198,7 @@ def _reader(draw: Draw) -> None:
     assert np.isfinite(found.cells.mass).all(), found.cells.mass
 
 
-_OPTIONS: tuple[tuple[str, ...], ...] = (
-    ("--legitimate", "level"),
-    ("--legitimate", "other"),
-    ("--legitimate", ""),
-    ("--weight", "weight"),
-    ("--cluster", "who"),
-    ("--bins", "level=3"),
-    ("--bins", "level"),
-    ("--bins", "=1,x"),
-    ("--measure", "uniform"),
-    ("--measure", "nothing"),
-    ("--resolution", "0.1"),
-    ("--resolution", "nan"),
-    ("--resolution", "1e-320"),
-    ("--confidence", "2"),
-    ("--min-cell", "-1"),
-    ("--reference", "f"),
-    ("--seed", "-1"),
-    ("--score-range", "0,1"),
-    ("--score-range", "0"),
-    ("--suppress-below", "2"),
-    ("--suppress-below", "10"),
-    ("--suppress-below", "x"),
-    ("--threshold", "0.1"),
-    ("--threshold", "-1"),
-    ("--threshold", "inf"),
-    ("--of", "gap"),
-    ("--of", "all"),
-    ("--separator", ";"),
-    ("--separator", "ab"),
-    ("--encoding", "latin-1"),
-    ("--encoding", "klingon"),
-    ("--null-value", "f"),
-    ("--no-usual-nulls",),
-    ("--json", "-"),
-    ("--json", "/no/such/folder/x.json"),
-    ("--engine", "abacus"),
-    ("--no-such-option",),
-)
-
-
-def _command(draw: Draw) -> None:
-    arguments = ["audit", str(_file(draw)), "--score", "score", "--sensitive", "sex"]
-    permutations = draw.pick(("0", "9", "9", "-1", "x"))
-    arguments += ["--permutations", permutations]
-    for _ in range(draw.randint(0, 3)):
-        arguments += draw.pick(_OPTIONS)
-    out, err = io.StringIO(), io.StringIO()
-    code: object = 0
-    with redirect_stdout(out), redirect_stderr(err):
-        try:
-            draw.call(app, arguments)
-        except SystemExit as done:
-            code = done.code or 0
-    assert code in _EXIT_CODES, (code, err.getvalue()[-400:])
-    assert code not in (1, 3) or "--threshold" in arguments, (code, err.getvalue()[-400:])
-    assert "Traceback" not in err.getvalue(), err.getvalue()[-400:]
-    assert code != 2 or err.getvalue().strip(), "no word about what is wrong"
-
-
 TARGETS = {
     "audit": Target(_audit, 500),
     "files": Target(_reader, 500),
-    "command line": Target(_command, 60),
 }
