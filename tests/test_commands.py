@@ -385,3 +385,40 @@ def test_a_wrong_command_of_a_page_is_seen(tmp_path: Path) -> None:
             check(f"likeforlike audit absent.csv --score f --sensitive a{shell}", None, tmp_path)
     with pytest.raises(AssertionError, match="the command says"):
         check("echo one", "two", tmp_path)
+
+
+# A refused command leaves nothing behind --------------------------------------------------
+
+
+def _refused_cleanly(folder: Path, *arguments: object) -> str:
+    (folder / "t.csv").write_text("score,sex,debt\n" + "1,f,3\n0,m,4\n1,m,5\n0,f,6\n" * 15)
+    before = set(folder.rglob("*"))
+    done = call(*arguments, cwd=folder)
+    assert done.returncode == 2, done
+    assert set(folder.rglob("*")) == before
+    return done.stderr
+
+
+def test_refused_audit_leaves_no_salt(tmp_path: Path) -> None:
+    roles = ["--score", "score", "--sensitive", "sex"]
+    said = _refused_cleanly(
+        tmp_path, "audit", "t.csv", *roles, "--salt-file", "salt", "--reference", "nobody"
+    )
+    assert "nobody" in said
+
+
+def test_refused_sweep_leaves_no_journal(tmp_path: Path) -> None:
+    roles = ["--target", "score", "--sensitive", "sex", "--feature", "debt", "--seeds", 1]
+    said = _refused_cleanly(
+        tmp_path, "sweep", "t.csv", *roles, "--method", "legitimate-only", "--out", "deep/results"
+    )
+    assert "no features" in said
+
+
+def test_too_long_ledger_name_is_refused(tmp_path: Path) -> None:
+    assert "too long" in _refused_cleanly(tmp_path, "custodian", "status", "--ledger", "x" * 300)
+
+
+def test_endless_policy_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "long.toml").write_bytes(b"#" * 2_000_000)
+    assert "too large" in _refused_cleanly(tmp_path, "audit", "t.csv", "--policy", "long.toml")

@@ -31,6 +31,9 @@ __all__ = ["main", "readme_lines"]
 ROOT = Path(__file__).parents[1]
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 BASE = "base"
+# The extras that a line without one may name: that of Dask brings torch, which is asked for first.
+_NAMED = {name: (name,) for name in ("train", "boost", "plot", "mlflow", "duckdb", "spark")}
+_NAMED |= {"dask": ("dask", "train")}  # type: ignore[dict-item]
 # For those who work on the library; no line of the README is for them.
 _DEVELOPING = ("bench", "docs", "dev")
 _BLOCK = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -43,12 +46,6 @@ _BEGIN = (
 )
 _SWEEP = (
     "sweep loans.csv --target approved --sensitive sex --legitimate income --seeds 1 --epochs 1"
-)
-_CLUSTER = (
-    "import subprocess, sys; from distributed import LocalCluster; "
-    "cluster = LocalCluster(n_workers=1, processes=False, dashboard_address=None); "
-    f"line = ['likeforlike', *'{_SWEEP} --out dasked --method none --dask'.split()]; "
-    "sys.exit(subprocess.run([*line, cluster.scheduler_address]).returncode)"
 )
 
 
@@ -83,12 +80,12 @@ _MORE = (
 
 
 def readme_lines(text: str) -> Iterator[Line]:
-    """Lines of the console blocks of a page, without those that build or train for hours.
+    r"""Lines of the console blocks of a page, without those that build or train for hours.
 
     Examples
     --------
     >>> from tools.extras import readme_lines
-    >>> page = "```console\\nmake test\\nlikeforlike sweep t.csv \\\\\\n    --out o  # trains\\n```"
+    >>> page = "```console\nmake test\nlikeforlike sweep t.csv \\\n    --out o  # trains\n```"
     >>> list(readme_lines(page))
     [Line(text='likeforlike sweep t.csv --out o', extra='train')]
     """
@@ -175,9 +172,9 @@ def judge(line: Line, needs: set[str], home: Path, folder: Path) -> str:
         if done.returncode in (0, 1, 3) and "Traceback" not in done.stderr:
             return ""
         # Nothing listens at the address of a cluster that is not there.
-        if line.extra == "dask" and done.returncode == 2 and "--dask" in last:
+        if line.extra == "dask" and done.returncode == 2 and "no Dask scheduler answers" in said:
             return ""
-    elif f"pip install 'likeforlike[{line.extra}]'" in said and "[70]" not in said:
+    elif any(f"pip install 'likeforlike[{name}]'" in said for name in _NAMED[line.extra]):
         return ""
     return f"{line.text[:100]}: exit {done.returncode}, {last[:300]}"
 

@@ -98,7 +98,8 @@ class Shell:
         known = {*options, *(each.replace("-", "_") for each in options)}
         known |= {_SPELLED[each] for each in options if each in _SPELLED}
         known |= {*self.names.values(), *(name.strip() for name in self.names.values())}
-        known |= {Path(each).name for each in arguments if "." in each}
+        known |= {each.rpartition("=")[2] for each in arguments if not each.startswith("--")}
+        known |= {Path(each.rpartition("=")[2]).name for each in arguments}
         return "--" in text or any(name and name in text for name in known)
 
     def role(self, name: str) -> str:
@@ -131,7 +132,7 @@ def _columns(draw: Draw, size: int) -> dict[str, list[Any]]:
     return {
         "id": [f"p{k}" for k in range(size)],
         "score": [scores() for _ in range(size)],
-        "sex": [groups[k % len(groups)] for k in range(size)],
+        "sex": [groups[k // 2 % len(groups)] for k in range(size)],
         "level": [draw.pick(levels) for _ in range(size)],
         "debt": [round(draw.random() * 100.0, 2) for _ in range(size)],
         "day": [f"2026-{draw.randint(1, 12):02}-{draw.randint(1, 28):02}" for _ in range(size)],
@@ -242,7 +243,9 @@ def _mix(
 ) -> list[str]:
     """Some options that are right, each once, and so many that are wrong."""
     draw = shell.draw
-    chosen = draw.sample(right, draw.randint(0, 3)) + [draw.pick(wrong) for _ in range(faults)]
+    chosen = draw.sample(right, draw.randint(0, min(3, len(right)))) + [
+        draw.pick(wrong) for _ in range(faults)
+    ]
     words: list[str] = []
     for name, *value in chosen:
         words += shell.option(name, value[0]) if value else [name]
@@ -389,7 +392,6 @@ def _audit(shell: Shell) -> None:
         ("--smooth", "nobody"),
         ("--id", name("id")),
         ("--release", "nothing.json"),
-        ("--debug",),
     ]
     words += _mix(shell, right, wrong, in_options)
     if draw.happens(0.03):
@@ -398,7 +400,6 @@ def _audit(shell: Shell) -> None:
 
 
 _POLICY = """
-[audit]
 threshold = {most}
 score = {score}
 sensitive = {sex}
@@ -411,7 +412,7 @@ def _summarise(shell: Shell) -> None:
     draw = shell.draw
     in_file, in_options = _faults(draw, 0.35)
     right, wrong = _cells_options(shell)
-    same = _mix(shell, right, wrong, 0)
+    same = _mix(shell, [*right, ("--dataset", "loans")], wrong, 0)
     outs = [f"{day}.cells" for day in draw.pick((("monday",), ("monday", "tuesday")))]
     for k, out in enumerate(outs):
         words = [
@@ -420,7 +421,6 @@ def _summarise(shell: Shell) -> None:
             *_roles(shell),
             *same,
         ]
-        more: list[tuple[str, ...]] = [("--dataset", "loans"), ("--part", f"part {k}")]
         bad = [
             *wrong,
             *(("--out", path) for path in _PATHS_WRONG),
@@ -428,7 +428,7 @@ def _summarise(shell: Shell) -> None:
             ("--dataset", ""),
         ]
         words += shell.option("--out", out)
-        words += _mix(shell, [*more, ("--part", out)], bad, in_options if draw.happens(0.7) else 0)
+        words += _mix(shell, [("--part", out)], bad, in_options if draw.happens(0.7) else 0)
         shell.call(*words)
     if not draw.happens(0.6):
         return
@@ -501,7 +501,6 @@ def _sweep(shell: Shell) -> None:
         ("--model", "model.json"),
         ("--model", "no/such/model.json"),
         ("--dask", "nowhere"),
-        ("--debug",),
     ]
     shell.call(*words, *_mix(shell, right, wrong, in_options))
 
@@ -626,9 +625,7 @@ def _mix_of_teams(shell: Shell, step: str, faults: int, in_file: int) -> list[st
         "status": [*ledgers, ("--receipt", "request.json"), ("--receipt", "none.json")],
         "randomise": [*numbers, *ledgers, *outs, ("--id", "nobody"), ("--table", "none.csv")],
     }
-    few = right[step]
-    chosen = _mix(shell, [*few, *few, *few], wrong[step], faults) if few else []
-    return chosen if few else _mix(shell, [("--debug",)] * 3, wrong[step], faults)
+    return _mix(shell, right[step], wrong[step], faults)
 
 
 def _lists(shell: Shell) -> None:

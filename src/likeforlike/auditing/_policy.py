@@ -21,6 +21,7 @@ from likeforlike.auditing._gate import GateOf, Ruling, Threshold
 from likeforlike.auditing._summary import Summary, cut_by_calendar
 from likeforlike.errors import InputError
 
+_LONGEST = 1_000_000
 _SECTION = ("tool", "likeforlike")
 _THRESHOLD = ("threshold", "of", "set_by", "set_on")
 # What `audit` takes beside the data, what shows how far it is, and what nobody else may read.
@@ -147,7 +148,11 @@ def audit_any(data: object, **arguments: Any) -> Audit:  # noqa: ANN401
 def _section(file: Path) -> Mapping[str, object]:
     """The entries of a policy in a file."""
     try:
-        content = tomllib.loads(file.read_text("utf-8"))
+        with file.open("rb") as opened:
+            text = opened.read(_LONGEST + 1)
+        if len(text) > _LONGEST:  # a device may never end
+            raise InputError(f"{file} is too large for a policy; was another file meant?")
+        content = tomllib.loads(text.decode("utf-8").replace("\r\n", "\n"))
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror or error}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

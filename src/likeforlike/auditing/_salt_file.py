@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from likeforlike.auditing._provenance import new_salt
@@ -11,12 +13,26 @@ from likeforlike.errors import InputError
 _LONGEST = 4096
 
 
-def kept_salt(path: Path) -> str:
-    """The salt in a file. If there is no file, one is made that only its owner can read."""
+@contextmanager
+def kept_salt(path: Path) -> Iterator[str]:
+    """Give the salt in a file; without one, make a file that only its owner can read.
+
+    A file that was made is removed if what the salt is for is refused.
+    """
+    if path.exists():
+        yield _known(path)
+        return
+    salt = _made(path)
+    try:
+        yield salt
+    except InputError:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _known(path: Path) -> str:
     try:
         salt = _read(path)
-    except FileNotFoundError:
-        return _made(path)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read as a salt: {error}.") from error
     if not salt:

@@ -5,6 +5,7 @@ Each imports what it works with when it is called, so that `--help` answers at o
 
 from __future__ import annotations
 
+import errno
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -76,6 +77,9 @@ def exit_codes(*, debug: bool = False) -> Iterator[None]:
         leave_output()
         raise typer.Exit from error
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG and error.filename is not None:
+            _say(f"{error.filename} is too long for the name of a file.", error, debug=debug)
+            raise typer.Exit(_BAD_INPUT) from error
         leave_output()
         _say(f"cannot go on: {error.strerror or error}.", error, debug=debug)
         raise typer.Exit(_UNEXPECTED) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -222,9 +223,9 @@ def audit_command(
     }
     asked = given_options(context, arguments, {"seed": "random_state", **NULL_OPTIONS})
     rules = policy_for(policy, asked, needs_verdict=junit is not None)
-    if salt_file is not None:
-        asked["salt"] = kept_salt(salt_file)
-    with resampling_bar(permutations) as advance:
+    with ExitStack() as kept, resampling_bar(permutations) as advance:
+        if salt_file is not None:
+            asked["salt"] = kept.enter_context(kept_salt(salt_file))
         if release is None:
             audited, ruling = judged_audit(source, rules, asked, advance)
         else:

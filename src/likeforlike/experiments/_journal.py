@@ -13,6 +13,7 @@ import json
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
@@ -50,7 +51,10 @@ class Journal:
     def __init__(self, path: Path | str) -> None:
         self.path: Path = Path(path)
         self.cut_off: int = 0
+        # What is made here goes again if a sweep is refused before its first run.
+        here = [self.path, *self.path.parents]
         try:
+            self._made = [each for each in here if not each.exists()]
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         except OSError as error:
@@ -76,6 +80,12 @@ class Journal:
         trace: TracebackType | None,
     ) -> None:
         os.close(self._file)
+
+    def remove_made(self) -> None:
+        """Remove the file and its folders, as far as they were not there before."""
+        with suppress(OSError):  # another file has come into a folder, or the system holds this one
+            for made in self._made:
+                made.unlink() if made == self.path else made.rmdir()
 
     def __contains__(self, key: str) -> bool:
         return key in self._runs

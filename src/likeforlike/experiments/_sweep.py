@@ -8,9 +8,9 @@ exactly the results of one that was not. Finished units go to the journal at onc
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -182,7 +182,7 @@ def sweep(
     units = units_of(task, able, seeds, seeds_in_unit)
     if executor is not None:
         check_executor(executor, workers)
-    with Journal(journal) as kept:
+    with Journal(journal) as kept, _removed_if_refused(kept, units):
         check_settings(kept, task, able)
         waiting = [unit for unit in units if unit.key not in kept]
         done = len(units) - len(waiting)
@@ -255,6 +255,17 @@ def units_of(task: Task, methods: Sequence[Method], seeds: int, together: int) -
         tuple(range(first, min(first + together, seeds))) for first in range(0, seeds, together)
     ]
     return [Unit(task, method, chunk) for method in methods for chunk in chunks]
+
+
+@contextmanager
+def _removed_if_refused(kept: Journal, units: Sequence[Unit]) -> Iterator[None]:
+    """Remove a new journal if the sweep is refused before its first run."""
+    try:
+        yield
+    except InputError:
+        if not any(unit.key in kept for unit in units):
+            kept.remove_made()
+        raise
 
 
 def check_settings(kept: Journal, task: Task, methods: Sequence[Method]) -> None:
