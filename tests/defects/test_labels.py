@@ -144,7 +144,7 @@ def test_a_zero_at_the_end_of_a_label_is_part_of_it(kind: Any) -> None:
 
 def test_a_table_with_two_columns_of_one_name_is_refused() -> None:
     twice = pd.DataFrame([[0.1, "f", "x"], [0.2, "m", "x"]], columns=["s", "g", "g"])
-    with pytest.raises(lfl.InputError, match="2 columns called 'g'.*rename all but one"):
+    with pytest.raises(lfl.InputError, match=r"2 columns called 'g'.*rename all but one"):
         lfl.audit(twice, score="s", sensitive="g")
 
 
