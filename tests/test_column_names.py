@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import duckdb
 import numpy as np
@@ -123,6 +123,7 @@ def as_duckdb(frame: pl.DataFrame, folder: Path) -> Any:
     return duckdb.connect().read_parquet(str(as_parquet(frame, folder)))
 
 
+Engine = Literal["polars", "duckdb"]
 TABLES: dict[str, Callable[[pl.DataFrame, Path], Any]] = {
     "polars": lambda frame, _: frame,
     "lazy": lambda frame, _: frame.lazy(),
@@ -169,7 +170,7 @@ def test_hostile_names_give_the_audit_of_plain_names(kind: str, tmp_path: Path) 
 def test_hostile_names_are_names_for_engines_that_count(
     kind: str, engine: str, tmp_path: Path
 ) -> None:
-    roles = {"resolution": 0.01, "permutations": 0, "engine": engine}
+    roles: dict[str, Any] = {"resolution": 0.01, "permutations": 0, "engine": engine}
     frame = people()
     wanted = lfl.audit(
         frame, score="score", sensitive="sex", legitimate="level", permutations=0
@@ -193,7 +194,12 @@ def test_pattern_that_is_no_column_is_refused(tmp_path: Path) -> None:
 def test_numbers_with_hostile_names_are_cut_and_smoothed(tmp_path: Path) -> None:
     random = np.random.default_rng(1)
     frame = people().with_columns(pl.Series("decoy", random.random(120) * 10.0))
-    plain = {"score": "score", "sensitive": "sex", "legitimate": "decoy", "permutations": 0}
+    plain: dict[str, Any] = {
+        "score": "score",
+        "sensitive": "sex",
+        "legitimate": "decoy",
+        "permutations": 0,
+    }
     odd = plain | {"legitimate": "^d.*$"}
     table = frame.rename({"decoy": "^d.*$"}).with_columns(frame["score"].alias("d2"))
     for data in (table, table.lazy(), table.to_pandas(), as_csv(table, tmp_path)):
@@ -205,7 +211,7 @@ def test_numbers_with_hostile_names_are_cut_and_smoothed(tmp_path: Path) -> None
             lfl.audit(data, **odd, smooth="^d.*$").gap
             == lfl.audit(frame, **plain, smooth="decoy").gap
         )
-    counted = {"bins": {"^d.*$": [5.0]}, "resolution": 0.1}
+    counted: dict[str, Any] = {"bins": {"^d.*$": [5.0]}, "resolution": 0.1}
     summary = summarise(
         as_parquet(table, tmp_path), score="score", sensitive="sex", legitimate="^d.*$", **counted
     )
@@ -216,18 +222,19 @@ def test_numbers_with_hostile_names_are_cut_and_smoothed(tmp_path: Path) -> None
 
 
 def test_quotes_in_a_header_are_found_by_every_engine(tmp_path: Path) -> None:
+    engines: tuple[Engine, ...] = ("polars", "duckdb")
     frame = people()
     path = tmp_path / "table.csv"
     text = as_csv(frame, tmp_path).read_text()
     for header in ('sc"ore', '"sc""ore"'):
         path.write_text(text.replace('"score"', header, 1))
-        for engine in ("polars", "duckdb"):
+        for engine in engines:
             found = lfl.audit(path, score='sc"ore', sensitive="sex", permutations=0, engine=engine)
             assert found.table.used == 120, engine
 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
-def test_second_column_of_a_name_has_a_number(engine: str, tmp_path: Path) -> None:
+def test_second_column_of_a_name_has_a_number(engine: Engine, tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     rows = "".join(f"0.{k},{'fm'[k % 2]},a,{'xy'[k // 2 % 2]}\n" for k in range(10, 50))
     path.write_text(f"score,sex,job,job\n{rows}")

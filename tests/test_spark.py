@@ -164,7 +164,7 @@ def test_spark_cuts_dates_and_refuses_text_with_a_remedy(spark: Any) -> None:
     days = [date(2024, 1 + k // 2 % 12, 3) for k in range(200)]
     rows = [(k % 7 / 7, "fm"[k % 2], day, "1,5") for k, day in enumerate(days)]
     frame = spark.createDataFrame(rows, ["s", "a", "day", "text"])
-    roles = {"sensitive": "a", "legitimate": "day", "permutations": 0}
+    roles: dict[str, Any] = {"sensitive": "a", "legitimate": "day", "permutations": 0}
     with warnings.catch_warnings(action="ignore", category=lfl.BinnedLevelWarning):
         found = lfl.audit(frame, score="s", **roles, bins={"day": "month"})
         assert found.table.cells.levels[0] == "2024-01"

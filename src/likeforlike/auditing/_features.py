@@ -126,7 +126,7 @@ def _boosting() -> Callable[..., FloatArray] | None:
         return None
     with extra("train"):
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+        from threadpoolctl import threadpool_limits
 
     def boost(
         columns: FloatArray,

@@ -392,7 +392,7 @@ def _missing_values(column: Column, name: str) -> BoolArray:
     if array.dtype.kind in "biu":
         return np.zeros(array.size, bool)
     if array.dtype.kind in "fmM":
-        return np.isnan(array) if array.dtype.kind == "f" else np.isnat(array)
+        return np.asarray(np.isnan(array) if array.dtype.kind == "f" else np.isnat(array))
     return np.array([is_nothing(item) for item in array.tolist()])
 
 
