@@ -281,7 +281,6 @@ def examine(
     conditional = contrast_disparity(contrast, measure=_own_levels(settings.measure, contrast))
     weights = conditional.by_level.weight
     confidence = 1.0 - (1.0 - settings.confidence) / family
-    sample = take_sample(contrast)
     test, distance = None, None
     if settings.permutations:
         test = contrast_test(
@@ -299,6 +298,7 @@ def examine(
             seed=settings.random_state + 1,
             progress=progress,
         )
+    sample = take_sample(contrast)
     gaps = simpson_of_sample(sample, weights, confidence)
     names = _level_names(table, contrast.cells, carried)
     by_level = level_gaps_of_sample(sample, settings.confidence)

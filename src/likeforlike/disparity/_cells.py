@@ -527,10 +527,10 @@ class Cells:
         atoms = self.atoms
         apart = self.weighted or self.cluster is not None or self.sums is not None
         if not apart and int(self.counts.sum()) == atoms.values.size:
-            # Every atom is a row. If all their scores differ, mass and counts stay as they are.
+            # Every atom is a row.
             of_group = np.arange(len(self.levels) * len(self.groups)).reshape(self.counts.shape).T
             joined = join_segments(atoms.values, atoms.offsets, of_group)
-            pooled = atoms_of_rows(joined, ones=(atoms.mass, atoms.counts))
+            pooled = atoms_of_rows(joined)
             return Cells(("all",), self.groups, pooled, self.resolution)
         return _collect(
             _one_level(atoms.values.size),

@@ -15,7 +15,7 @@ from likeforlike.inference._noise import Noise, draw_noise, of_mean
 from likeforlike.inference._replicates import Progress
 from likeforlike.inference._single_rows import SingleRows, read_single_rows, single_levels
 from likeforlike.inference._units import Jackknife, Sample
-from likeforlike.transport._atoms import sums_by
+from likeforlike.transport._atoms import segment_sums
 
 # In how many levels, those of fewest rows, rounding may hide a distance.
 _SMALLEST = 50
@@ -164,8 +164,9 @@ class DistanceParts:
             return 1.0, 1.0
         sample, potential = self.sample, self.merged.potential
         weights = np.repeat(self.measure, 2)
-        varied = sample.mass * (potential - self.potential.means[sample.cell]) ** 2
-        inside = sums_by(sample.cell, varied, weights.size) / sample.totals
+        squares = np.repeat(self.potential.means, np.diff(sample.offsets))
+        np.square(np.subtract(potential, squares, out=squares), out=squares)
+        inside = segment_sums(sample.mass, squares, sample.offsets) / sample.totals
         seen, full = float(weights @ (inside * of_mean(sample.units))), self.potential.variances
         # The chance of noise was found without weights and clusters; both add the same factor.
         factor = float(weights @ full) / seen if seen > 0.0 else 1.0

@@ -11,6 +11,7 @@ these rows and rows, or clusters of them, are exchangeable within their level.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -68,6 +69,8 @@ _LONG_TAILED: dict[Component, float] = {
     "distance": 0.17,
     "level": 0.05,
 }
+# Atoms whose squares are held at once.
+_SUMMED_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,10 +215,21 @@ def _weights(levels: ScoredLevels) -> dict[Component, float]:
     """How much each component counts, by the tails of the scores around the means of levels."""
     if levels.two_valued:
         return WEIGHTS
-    # Sums and not products: threads of BLAS would fight over arrays as long as the data.
-    squares, rows = levels.scores[GAP] ** 2, levels.rows
-    second = float((rows * squares).sum()) / float(rows.sum())
+    n_rows = float(levels.rows.sum())
+    second = _sum_of_rows(levels, lambda gap: gap**2) / n_rows
     if not second > 0.0:
         return WEIGHTS
-    kurtosis = float((rows * (squares / second) ** 2).sum()) / float(rows.sum())
+    kurtosis = _sum_of_rows(levels, lambda gap: (gap**2 / second) ** 2) / n_rows
     return _LONG_TAILED if kurtosis > 3.0 + _LONG_TAILS else WEIGHTS
+
+
+def _sum_of_rows(levels: ScoredLevels, function: Callable[[FloatArray], FloatArray]) -> float:
+    """Σ over rows of a function of their distance from the mean, without arrays as long as those.
+
+    Sums and not products: threads of BLAS would fight over them.
+    """
+    total = 0.0
+    for begin in range(0, levels.rows.size, _SUMMED_AT_ONCE):
+        part = slice(begin, begin + _SUMMED_AT_ONCE)
+        total += float((levels.rows[part] * function(levels.scores[GAP, part])).sum())
+    return total

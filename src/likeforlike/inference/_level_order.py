@@ -14,95 +14,100 @@ Reference: Villani (2009), *Optimal Transport*, theorem 5.10 and remark 6.5.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.inference._units import Sample
 from likeforlike.transport._compiled import compiled
 
+Sides = npt.NDArray[np.int8]
 # Differences of distribution functions that are rounding only.
 _ROUNDING = 1e-12
 
 
 @compiled
-def _merge(values: FloatArray, offsets: IntArray, order: IntArray, steps: FloatArray) -> None:
-    """Fill in the atoms of each level by score, and the distance of each from the next."""
-    for level in range(offsets.size // 2):
-        i, j = offsets[2 * level], offsets[2 * level + 1]
-        middle, end = j, offsets[2 * level + 2]
-        for place in range(i, end):
-            if j == end or (i < middle and values[i] <= values[j]):
-                order[place] = i
-                i += 1
-            else:
-                order[place] = j
-                j += 1
-            if place > offsets[2 * level]:
-                steps[place - 1] = values[order[place]] - values[order[place - 1]]
-        steps[end - 1] = 0.0
-
-
-@compiled
-def _distances(
-    order: IntArray,
-    steps: FloatArray,
+def _merge(
+    values: FloatArray,
     mass: FloatArray,
     offsets: IntArray,
     totals: FloatArray,
+    side: Sides,
     potential: FloatArray,
 ) -> FloatArray:
-    """W_1 of each level; fills in the potential of every atom."""
+    """W_1 of each level; fills in the cell each place is of, and the potential of atoms."""
     found = np.zeros(offsets.size // 2)
     for level in range(found.size):
-        first, middle = offsets[2 * level], offsets[2 * level + 1]
-        reached_0, reached_1, height, slope = 0.0, 0.0, 0.0, 1.0
-        for place in range(first, offsets[2 * level + 2]):
-            atom = order[place]
+        first, middle, end = offsets[2 * level], offsets[2 * level + 1], offsets[2 * level + 2]
+        i, j, last = first, middle, 0.0
+        reached_0, reached_1, height, apart, slope = 0.0, 0.0, 0.0, 0.0, 1.0
+        for place in range(first, end):
+            second = j < end and (i == middle or not values[i] <= values[j])
+            atom = j if second else i
+            if place > first:
+                step = values[atom] - last
+                found[level] += abs(apart) * step
+                height += slope * step
+            last = values[atom]
+            side[place] = second
             potential[atom] = height
-            if atom < middle:
-                reached_0 += mass[atom]
-            else:
+            if second:
                 reached_1 += mass[atom]
+                j += 1
+            else:
+                reached_0 += mass[atom]
+                i += 1
             apart = reached_0 / totals[2 * level] - reached_1 / totals[2 * level + 1]
             if apart > _ROUNDING:
                 slope = 1.0
             elif apart < -_ROUNDING:
                 slope = -1.0
-            found[level] += abs(apart) * steps[place]
-            height += slope * steps[place]
     return found
 
 
 @compiled
-def _ranks(
-    order: IntArray,
-    steps: FloatArray,
-    counts: IntArray,
-    offsets: IntArray,
-    ranks: FloatArray,
-    medians: IntArray,
+def _steps(values: FloatArray, offsets: IntArray, side: Sides, steps: FloatArray) -> None:
+    """Fill in the distance of each place from the next one of its level; 0 at its end."""
+    for level in range(offsets.size // 2):
+        first, last = offsets[2 * level], 0.0
+        i, j = first, offsets[2 * level + 1]
+        for place in range(first, offsets[2 * level + 2]):
+            value = values[j if side[place] else i]
+            j += side[place]
+            i += 1 - side[place]
+            if place > first:
+                steps[place - 1] = value - last
+            last = value
+        steps[offsets[2 * level + 2] - 1] = 0.0
+
+
+@compiled
+def _rank(
+    values: FloatArray, counts: IntArray, offsets: IntArray, ranks: FloatArray, medians: FloatArray
 ) -> None:
-    """Fill in the mid-rank of every atom among the rows of its level, and the middle atom."""
+    """Fill in the lower median of the rows of each level, and the mid-ranks of atoms if asked."""
     for level in range(medians.size):
-        first, end = offsets[2 * level], offsets[2 * level + 2]
-        rows = 0
-        for place in range(first, end):
-            rows += counts[order[place]]
-        before, place, medians[level] = 0, first, -1
-        while place < end:
-            last = place
-            tied = counts[order[place]]
-            while last + 1 < end and steps[last] == 0.0:
-                last += 1
-                tied += counts[order[last]]
-            for k in range(place, last + 1):
-                ranks[order[k]] = before + 0.5 * (tied + 1)
+        i, j = offsets[2 * level], offsets[2 * level + 1]
+        middle, end = j, offsets[2 * level + 2]
+        rows, before, found = 0, 0, False
+        for atom in range(i, end):
+            rows += counts[atom]
+        while i < middle or j < end:
+            value = values[i] if j == end or (i < middle and values[i] <= values[j]) else values[j]
+            begin_i, begin_j, tied = i, j, 0
+            while i < middle and values[i] == value:
+                tied += counts[i]
+                i += 1
+            while j < end and values[j] == value:
+                tied += counts[j]
+                j += 1
+            if ranks.size:
+                ranks[begin_i:i] = before + 0.5 * (tied + 1)
+                ranks[begin_j:j] = before + 0.5 * (tied + 1)
             before += tied
-            if medians[level] < 0 and 2 * before > rows - 1:
-                medians[level] = order[place]
-            place = last + 1
+            if not found and 2 * before > rows - 1:
+                medians[level], found = value, True
 
 
 @dataclass(frozen=True)
@@ -112,25 +117,30 @@ class LevelOrder:
     Attributes
     ----------
     sample : whose atoms they are.
-    order : (m,) integers, atoms of the first level by score, then those of the second, ...
-    steps : (m,) floats, distance of each place from the next one of its level; 0 at its end.
+    side : (m,) small integers, of which cell of its level the atom at each place is, 0 or 1.
     distances : (k,) floats, W_1 in each level, in scaled scores.
     potential : (m,) floats, φ of every atom.
     """
 
     sample: Sample
-    order: IntArray
-    steps: FloatArray
+    side: Sides
     distances: FloatArray
     potential: FloatArray
 
-    @cached_property
-    def _ranked(self) -> tuple[FloatArray, IntArray]:
-        ranks = np.empty(self.order.size)
-        medians = np.empty(self.distances.size, np.int64)
-        sample = self.sample
-        _ranks(self.order, self.steps, sample.counts, sample.offsets, ranks, medians)
-        return ranks, medians
+    @property
+    def order(self) -> IntArray:
+        """Atoms of the first level by score, then those of the second, ... Shape (m,)."""
+        order, side = np.empty(self.side.size, np.int64), self.sample.cell % 2
+        for own in (0, 1):
+            order[self.side == own] = np.flatnonzero(side == own)
+        return order
+
+    @property
+    def steps(self) -> FloatArray:
+        """Distance of each place from the next one of its level; 0 at its end. Shape (m,)."""
+        steps = np.empty(self.side.size)
+        _steps(self.sample.values, self.sample.offsets, self.side, steps)
+        return steps
 
     @property
     def ranks(self) -> FloatArray:
@@ -138,23 +148,31 @@ class LevelOrder:
 
         Every row counts once: weights would let the rank of a score depend on its group.
         """
-        rows = self.sample.rows.reshape(-1, 2).sum(axis=1)
-        ranks: FloatArray = self._ranked[0] / (rows + 1.0)[self.sample.cell // 2]
+        ranks = np.empty(self.side.size)
+        self._medians(ranks)
+        ranks /= self._repeat(self.sample.rows.reshape(-1, 2).sum(axis=1) + 1.0)
         return ranks
 
     @property
     def from_median(self) -> FloatArray:
         """How far every atom lies from the lower median of the rows of its level. Shape (m,)."""
-        values = self.sample.values
-        medians = values[self._ranked[1]]
-        distances: FloatArray = np.abs(values - medians[self.sample.cell // 2])
-        return distances
+        distances = self._repeat(self._medians(np.empty(0)))
+        np.subtract(self.sample.values, distances, out=distances)
+        return np.abs(distances, out=distances)
+
+    def _medians(self, ranks: FloatArray) -> FloatArray:
+        """The lower median of each level, (k,); fills in ranks of atoms unless there is no room."""
+        sample, medians = self.sample, np.empty(self.distances.size)
+        _rank(sample.values, sample.counts, sample.offsets, ranks, medians)
+        return medians
+
+    def _repeat(self, figures: FloatArray) -> FloatArray:
+        """A figure of each level for every atom. Shape (m,)."""
+        return np.repeat(figures, np.diff(self.sample.offsets[::2]))
 
 
 def order_levels(sample: Sample) -> LevelOrder:
     """Merge the cells of each level, and measure W_1 between them."""
-    order = np.empty(sample.values.size, np.int64)
-    steps, potential = np.empty(order.size), np.empty(order.size)
-    _merge(sample.values, sample.offsets, order, steps)
-    distances = _distances(order, steps, sample.mass, sample.offsets, sample.totals, potential)
-    return LevelOrder(sample, order, steps, distances, potential)
+    side, potential = np.empty(sample.values.size, np.int8), np.empty(sample.values.size)
+    distances = _merge(sample.values, sample.mass, sample.offsets, sample.totals, side, potential)
+    return LevelOrder(sample, side, distances, potential)

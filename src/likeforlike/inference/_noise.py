@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.inference._level_order import LevelOrder
+from likeforlike.inference._level_order import LevelOrder, Sides
 from likeforlike.inference._replicates import Progress
 from likeforlike.inference._streams import State, start, uniform, word, word_at
 from likeforlike.inference._units import Units
@@ -63,20 +63,23 @@ class _Rows(NamedTuple):
 
     Attributes
     ----------
-    side : (m,) integers, 0 or 1.
-    counts : (m,) integers, rows of the atom there.
+    side : (m,) small integers, 0 or 1.
+    counts : (m,) integers, rows of the atom there; empty if each is one.
     cluster : (m,) integers, or empty.
-    share : (m,) floats, the share of its cell that a row there holds.
+    share : (m,) floats, the share of its cell that a row there holds; empty if all of a cell hold
+        the same.
+    cell_share : (2k,) floats, that share.
     steps : (m,) floats, distance to the next place.
     offsets : (k + 1,) integers, where each level begins.
     factors : (2k,) floats, ± √f of each cell.
     of_mean : (2k,) floats, from the variance inside each cell to that of its mean.
     """
 
-    side: IntArray
+    side: Sides
     counts: IntArray
     cluster: IntArray
     share: FloatArray
+    cell_share: FloatArray
     steps: FloatArray
     offsets: IntArray
     factors: FloatArray
@@ -140,25 +143,34 @@ def _level_noise(
     """
     first, end = rows.offsets[level], rows.offsets[level + 1]
     factor_0, factor_1 = rows.factors[2 * level], rows.factors[2 * level + 1]
+    share_0, share_1 = rows.cell_share[2 * level], rows.cell_share[2 * level + 1]
     sum_0, sum_1 = 0.0, 0.0
     for place in range(first, end):
         if rows.cluster.size:
-            sign = float(signs[rows.cluster[place]] * rows.counts[place])
+            count = rows.counts[place] if rows.counts.size else 1
+            sign = float(signs[rows.cluster[place]] * count)
         elif single:
             sign = float(signs[place - first])
         else:
             sign = sign_sum(state, rows.counts[place])
         # Which side comes next is chance: counting both, one of them 0 times, is faster.
         second = rows.side[place]
-        error = sign * rows.share[place] * (factor_1 if second else factor_0)
+        share = share_1 if second else share_0
+        if rows.share.size:
+            share = rows.share[place]
+        error = sign * share * (factor_1 if second else factor_0)
         sum_0 += (1 - second) * error
         sum_1 += second * error
         errors[place - first] = error
     height, area, potential, slope = 0.0, 0.0, 0.0, 1.0
     mean_0, mean_1, square_0, square_1 = 0.0, 0.0, 0.0, 0.0
     for place in range(first, end):
-        share = rows.share[place] * rows.counts[place]
         second = rows.side[place]
+        share = share_1 if second else share_0
+        if rows.share.size:
+            share = rows.share[place]
+        if rows.counts.size:
+            share *= rows.counts[place]
         height += errors[place - first] - (sum_1 if second else sum_0) * share
         moment = share * potential
         mean_0 += (1 - second) * moment
@@ -227,7 +239,7 @@ def draw_noise(
     if sample.cluster is not None:
         n_signs = int(sample.cluster.max()) + 1
     else:
-        n_signs = merged.order.size if int(sample.counts.max()) == 1 else 0
+        n_signs = 0 if rows.counts.size else rows.side.size
     largest, k = int(np.diff(rows.offsets).max()), sample.n_levels
 
     def work(begin: int, end: int) -> tuple[FloatArray, FloatArray]:
@@ -244,18 +256,27 @@ def draw_noise(
 
 
 def _rows(merged: LevelOrder) -> _Rows:
-    sample, order = merged.sample, merged.order
-    units = sample.units
+    sample, units = merged.sample, merged.sample.units
     with np.errstate(divide="ignore"):
         factors = np.sqrt(1.0 / np.maximum(1.0 - 1.0 / units.effective, 1e-9))
     factors[units.single] = 0.0
     factors[1::2] *= -1.0
-    cell = sample.cell[order]
+    counts, cluster, share = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+    many = int(sample.counts.max()) > 1
+    if many or sample.weighted or sample.cluster is not None:
+        order = merged.order
+        if many:
+            counts = sample.counts[order]
+        if sample.cluster is not None:
+            cluster = sample.cluster[order]
+        if sample.weighted:
+            share = (sample.mass / sample.counts)[order] / sample.totals[sample.cell[order]]
     return _Rows(
-        side=cell % 2,
-        counts=sample.counts[order],
-        cluster=np.empty(0, np.int64) if sample.cluster is None else sample.cluster[order],
-        share=(sample.mass / sample.counts)[order] / sample.totals[cell],
+        side=merged.side,
+        counts=counts,
+        cluster=cluster,
+        share=share,
+        cell_share=1.0 / sample.totals,
         steps=merged.steps,
         offsets=sample.offsets[::2].copy(),
         factors=factors,

@@ -167,15 +167,22 @@ class ScoredLevels(NamedTuple):
     two_valued: bool
 
 
-def unit_reach(values: FloatArray) -> tuple[FloatArray, float]:
-    """Scores moved and scaled to [0, 1], and their reach; all 0 if they are equal."""
+def unit_reach(values: FloatArray, out: FloatArray | None = None) -> tuple[FloatArray, float]:
+    """Scores moved and scaled to [0, 1], and their reach; all 0 if they are equal.
+
+    They are written to `out`, which may be the values themselves.
+    """
     low, high = float(values.min()), float(values.max())
+    scaled = np.empty(values.size) if out is None else out
     if low == high:
-        return np.zeros(values.size), 0.0
-    if math.isfinite(high - low):
-        return (values - low) / (high - low), high - low
+        scaled.fill(0.0)
+        return scaled, 0.0
+    half = 1.0 if math.isfinite(high - low) else 0.5
     # The halves of the largest floats can be subtracted; the reach is as large as a float can be.
-    return (0.5 * values - 0.5 * low) / (0.5 * high - 0.5 * low), sys.float_info.max
+    np.multiply(values, half, out=scaled)
+    scaled -= half * low
+    scaled /= half * high - half * low
+    return scaled, high - low if half == 1.0 else sys.float_info.max
 
 
 def _two_valued(values: FloatArray) -> bool:
@@ -184,14 +191,17 @@ def _two_valued(values: FloatArray) -> bool:
 
 
 @compiled
-def _score_level(
-    values: FloatArray, rows: IntArray, begin: int, end: int, scores: FloatArray
-) -> float:
-    """Gap, ranks and spread of the atoms begin, ..., end - 1, one level in order; its mean."""
+def _score_level(rows: IntArray, begin: int, end: int, scores: FloatArray) -> float:
+    """Gap, ranks and spread of the atoms begin, ..., end - 1, one level in order; its mean.
+
+    The gap takes the place of the values.
+    """
+    values = scores[0]
+    low = values[begin]
     size, moment = 0.0, 0.0
     for i in range(begin, end):
         size += rows[i]
-        moment += rows[i] * (values[i] - values[begin])
+        moment += rows[i] * (values[i] - low)
     # Distances from the lowest score: where all are equal the mean is theirs exactly.
     mean = moment / size
     before = 0.0
@@ -207,12 +217,12 @@ def _score_level(
         if abs(square) <= _ROUNDING * size * size:
             square = 0.0
         for j in range(i, after):
-            scores[0, j] = values[j] - values[begin] - mean
+            scores[0, j] = values[j] - low - mean
             scores[1, j] = rank / (size + 1.0)
             scores[2, j] = square / ((size + 1.0) * (size + 1.0))
         before += tied
         i = after
-    return float(values[begin] + mean)
+    return float(low + mean)
 
 
 @compiled
@@ -235,7 +245,6 @@ def _sum_of_squares(
 
 @compiled
 def _score_levels(
-    values: FloatArray,
     rows: IntArray,
     offsets: IntArray,
     exchangeable: IntArray,
@@ -246,7 +255,7 @@ def _score_levels(
 ) -> None:
     for k in range(offsets.size - 1):
         begin, end = offsets[k], offsets[k + 1]
-        facts[k, MEAN] = _score_level(values, rows, begin, end, scores)
+        facts[k, MEAN] = _score_level(rows, begin, end, scores)
         first, second = float(exchangeable[k, 0]), float(exchangeable[k, 1])
         both = first + second
         for c in range(3):
@@ -267,15 +276,23 @@ def score_levels(
     cluster: IntArray = _NONE,
 ) -> tuple[FloatArray, FloatArray]:
     """Scores (3, m) and facts (k, 9) of levels whose atoms are in order of value."""
-    scores, facts = np.empty((3, values.size)), np.empty((offsets.size - 1, _FACTS))
+    scores = np.empty((3, values.size))
+    scores[0] = values
+    return scores, _fill_scores(scores, rows, offsets, exchangeable, cluster)
+
+
+def _fill_scores(
+    scores: FloatArray,
+    rows: IntArray,
+    offsets: IntArray,
+    exchangeable: IntArray,
+    cluster: IntArray = _NONE,
+) -> FloatArray:
+    """Turn values, the first line of (3, m), into scores; the facts (k, 9)."""
+    facts = np.empty((offsets.size - 1, _FACTS))
     sums = np.zeros(int(cluster.max()) + 1 if cluster.size else 0)
-    _score_levels(values, rows, offsets, exchangeable, cluster, sums, scores, facts)
-    return scores, facts
-
-
-def _segment_sums(counts: IntArray, offsets: IntArray) -> IntArray:
-    sums: IntArray = np.diff(np.concatenate([[0], np.cumsum(counts)])[offsets])
-    return sums
+    _score_levels(rows, offsets, exchangeable, cluster, sums, scores, facts)
+    return facts
 
 
 def refuse_weights(weight: FloatArray) -> None:
@@ -304,16 +321,15 @@ def score_contrast(contrast: Contrast) -> ScoredLevels:
         raise InputError(_APART.format(list(contrast.groups)))
     refuse_clusters(contrast)
     pool = pool_levels(contrast.cells.rounded, contrast.segments())
-    refuse_weights(pool.weight)
-    values, reach = unit_reach(pool.values)
-    rows = pool.first + pool.second
-    sizes = np.stack(
-        [_segment_sums(pool.first, pool.offsets), _segment_sums(pool.second, pool.offsets)], axis=1
-    )
-    scores, facts = score_levels(values, rows, pool.offsets, sizes)
+    refuse_weights(pool.weights)
+    values, reach = unit_reach(pool.scores[0], out=pool.scores[0])
+    two_valued = _two_valued(values)
+    both, second = (np.add.reduceat(rows, pool.offsets[:-1]) for rows in (pool.rows, pool.second))
+    sizes = np.stack([both - second, second], axis=1)
+    facts = _fill_scores(pool.scores, pool.rows, pool.offsets, sizes)
     return ScoredLevels(
-        scores=scores,
-        rows=rows,
+        scores=pool.scores,
+        rows=pool.rows,
         second=pool.second,
         offsets=pool.offsets,
         sizes=sizes,
@@ -322,7 +338,7 @@ def score_contrast(contrast: Contrast) -> ScoredLevels:
         cluster_offsets=np.zeros(pool.offsets.size, np.int64),
         facts=facts,
         reach=reach,
-        two_valued=_two_valued(values),
+        two_valued=two_valued,
     )
 
 

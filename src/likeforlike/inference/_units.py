@@ -19,12 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeVar
 
 import numpy as np
 
-from likeforlike._arrays import BoolArray, FloatArray, IntArray
+from likeforlike._arrays import BoolArray, FloatArray, IntArray, plain
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._contrasts import Contrast
 from likeforlike.disparity._rounding import distance_bounds, inside_bins
@@ -419,7 +419,7 @@ class Sample:
         """The units, and the share of its cell that each holds."""
         if self.cluster is None:
             return Units(
-                lambda: self.cell,
+                partial(np.repeat, self.run_cell, np.diff(self.offsets)),
                 self.counts,
                 self.mass,
                 self.totals,
@@ -445,7 +445,11 @@ class Sample:
     @cached_property
     def scores(self) -> Jackknife:
         """Mean scores of the cells, with their jackknife."""
-        return self.jackknife(self.values)
+        # Of a copy: a sample that holds what holds the sample stays in memory, with all its rows,
+        # until garbage is looked for.
+        same = replace(self)
+        same.__dict__["units"] = self.units
+        return same.jackknife(self.values)
 
     def jackknife(self, values: FloatArray) -> Jackknife:
         """Means and their errors of a function of the score, given for each atom, shape (m,)."""
@@ -515,7 +519,7 @@ def take_sample(contrast: Contrast) -> Sample:
     atoms: IntArray | slice = slice(None)
     if offsets[-1] < cells.atoms.values.size or (begins != offsets[:-1]).any():
         atoms = np.repeat(begins - offsets[:-1], sizes) + np.arange(int(offsets[-1]))
-    counts = cells.atoms.counts[atoms]
+    counts = plain(cells.atoms.counts[atoms])
     mass, weighted = _scaled_mass(cells, atoms, counts)
     values, scale, stretch, rates = _scaled_values(cells.atoms.values[atoms], counts)
     inside, moved = None, None
@@ -583,7 +587,7 @@ def _scaled_mass(
 ) -> tuple[FloatArray, bool]:
     """Weights with a largest one of 1 for a row, and whether they differ."""
     if not cells.weighted:
-        return cells.atoms.mass[atoms], False
+        return plain(cells.atoms.mass[atoms]), False
     of_row = cells.atoms.mass[atoms] / counts
     scaled = of_row / of_row.max()
     # A weight that would vanish keeps the least that can be squared and added up.
@@ -601,7 +605,9 @@ def _scaled_values(values: FloatArray, counts: IntArray) -> tuple[FloatArray, fl
     # Numbers whose difference is too large for a float are made smaller first.
     stretch = 2.0 if np.isinf(high / 2.0 - low / 2.0 + (high / 2.0 - low / 2.0)) else 1.0
     scale = high / stretch - low / stretch
-    scaled = (values / stretch - low / stretch) / scale
+    scaled = values / stretch
+    scaled -= low / stretch
+    scaled /= scale
     top = scaled == 1.0
     rates = bool((top | (scaled == 0.0)).all())
     if rates and (low, high) != (0.0, 1.0):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._arrays import FloatArray, IntArray, plain
 from likeforlike.transport._compiled import compiled
 from likeforlike.transport._sorted_rows import SortedRows
 
@@ -39,6 +39,9 @@ class Atoms:
     counts : (m,) integers, how many rows each atom stands for.
     offsets : (S + 1,) integers, where each of the S segments begins.
 
+    Where every atom is a row without a weight, mass and counts are a single 1 each, seen m times
+    (stride 0), and cannot be written to. Kernels take them `plain`.
+
     Examples
     --------
     >>> from likeforlike import Cells
@@ -55,12 +58,12 @@ class Atoms:
     @property
     def packed(self) -> Packed:
         """Values (m,), mass (m,), offsets (S + 1,) and totals (S,): all that transport looks at."""
-        return Packed(self.values, self.mass, self.offsets, self.totals)
+        return Packed(self.values, plain(self.mass), self.offsets, self.totals)
 
     @cached_property
     def totals(self) -> FloatArray:
         """Mass of each segment, shape (S,), summed from the left as sweeps do; 0 if empty."""
-        return _segment_sums(self.mass, np.empty(0), self.offsets)
+        return segment_sums(plain(self.mass), np.empty(0), self.offsets)
 
 
 def _begins(values: FloatArray, offsets: IntArray) -> npt.NDArray[np.bool_]:
@@ -84,7 +87,6 @@ def atoms_of_rows(
     counts: IntArray | None = None,
     *,
     merge: bool = True,
-    ones: tuple[FloatArray, IntArray] | None = None,
 ) -> Atoms:
     """Merge sorted rows into atoms, m <= n of them."""
     values = ordered.values
@@ -93,11 +95,10 @@ def atoms_of_rows(
     begins = _begins(values, ordered.offsets) if merge else None
     n_atoms = values.size if begins is None else int(np.count_nonzero(begins))
     if begins is None or n_atoms == values.size:  # every row is an atom, and nothing is copied
-        mass_ones, count_ones = ones or (np.ones(n_atoms), np.ones(n_atoms, np.int64))
         return Atoms(
             values,
-            mass_ones if sorted_mass is None else sorted_mass,
-            count_ones if sorted_counts is None else sorted_counts,
+            np.broadcast_to(1.0, n_atoms) if sorted_mass is None else sorted_mass,
+            np.broadcast_to(np.int64(1), n_atoms) if sorted_counts is None else sorted_counts,
             ordered.offsets,
         )
     firsts = np.flatnonzero(begins)
@@ -118,7 +119,7 @@ def sums_by(part: IntArray, amounts: FloatArray, n_parts: int) -> FloatArray:
 
 
 @compiled
-def _segment_sums(mass: FloatArray, values: FloatArray, offsets: IntArray) -> FloatArray:
+def segment_sums(mass: FloatArray, values: FloatArray, offsets: IntArray) -> FloatArray:
     """Σ mass * value of each segment; empty `values` mean one each."""
     sums = np.zeros(offsets.size - 1)
     for s in range(sums.size):
@@ -138,7 +139,7 @@ def segment_counts(atoms: Atoms) -> IntArray:
 
 def segment_means(atoms: Atoms) -> FloatArray:
     """Mean value of each of the S segments; NaN for an empty one."""
-    sums = _segment_sums(atoms.mass, atoms.values, atoms.offsets)
+    sums = segment_sums(plain(atoms.mass), atoms.values, atoms.offsets)
     with np.errstate(invalid="ignore"):
         means: FloatArray = sums / atoms.totals
     return means

@@ -22,7 +22,7 @@ from functools import partial
 
 import numpy as np
 
-from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._arrays import FloatArray, IntArray, plain
 from likeforlike.transport._atoms import Atoms, Packed, atom_of_rows
 from likeforlike.transport._compiled import compiled
 from likeforlike.transport._scale import balanced
@@ -239,5 +239,5 @@ def row_gradient(
     by_row = np.empty(ordered.rows.size)
     each = atoms.values.size == by_row.size  # is an atom of its own
     atom_of = np.arange(by_row.size) if each else atom_of_rows(ordered)
-    row_slopes(gradient, atoms.mass, atom_of, ordered.rows, weight, by_row)
+    row_slopes(gradient, plain(atoms.mass), atom_of, ordered.rows, weight, by_row)
     return by_row
