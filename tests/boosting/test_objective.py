@@ -303,3 +303,10 @@ def test_bad_data(targets: list[float], raw: FloatArray, weight: list[float], me
 def test_bad_raw_scores_for_probabilities() -> None:
     with pytest.raises(lfl.InputError, match="raw has 1 value"):
         probabilities([0.0, math.nan])
+
+
+@pytest.mark.parametrize("make", [lightgbm_metric, xgboost_metric, xgboost_objective])
+def test_complex_raw_scores_are_refused_and_not_cut(make: Callable[..., Any]) -> None:
+    handed = make(lfl.FairLeap(), 1.0, ["f", "m"], loss="squared")
+    with pytest.raises(lfl.InputError, match="the raw scores must be numbers"):
+        handed(np.array([0.0, 2.0]), np.array([1.0 + 1.0j, 2.0]))

@@ -38,11 +38,12 @@ _TABLES: tuple[Callable[[dict[str, Any]], Any], ...] = (
 
 def _columns(draw: Draw, size: int) -> dict[str, Any]:
     """Columns of a table that most makers of tables take."""
+    other = [str(each) for each in labels(draw, size)]
     return {
         "score": plain_scores(draw, size),
         "sex": draw.numpy.choice(["f", "m"] if draw.happens(0.6) else ["a", "b", "c", "d"], size),
         "level": draw.numpy.integers(0, draw.pick((1, 2, 5, size)), size),
-        "other": [str(each) for each in labels(draw, size)],
+        "other": (other + [""] * size)[:size],
         "weight": plain_scores(draw, size, weights),
         "who": draw.numpy.integers(0, max(1, size // 2), size),
     }

@@ -159,7 +159,11 @@ def _one_column(raw: Column) -> FloatArray:
     """Raw scores as floats of one column."""
     refuse_masked(raw, "the raw scores")
     try:
-        values = np.asarray(raw, dtype=np.float64)
+        given = np.asarray(raw)
+        # Casting would keep the real part of complex numbers, with a warning at most.
+        values = given.astype(
+            np.float64, casting="same_kind" if given.dtype.kind == "c" else "unsafe"
+        )
     except (TypeError, ValueError, OverflowError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"the raw scores must be numbers: {reason}.") from error

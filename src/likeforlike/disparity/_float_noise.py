@@ -69,7 +69,9 @@ def float_noise(
     values: FloatArray, counts: IntArray | None = None, group: IntArray | None = None
 ) -> tuple[dict[float, float], float]:
     """{score: the one that it is taken for}, and up to which difference. Arrays have shape (m,)."""
-    ordered, rows = np.sort(values), np.ones(values.size, np.int64) if counts is None else counts
+    # Scores come cell by cell, each in order: a stable sort merges such runs.
+    ordered = np.sort(values, kind="stable")
+    rows = np.ones(values.size, np.int64) if counts is None else counts
     with np.errstate(over="ignore"):
         reach, usual = float(ordered[-1] - ordered[0]), _usual_size(values, rows)
 
