@@ -169,7 +169,8 @@ def _write(paths: Sequence[Path], rows: Sequence[int], levels: int) -> None:
 
 
 def _of_file(path: Path, resolution: float, permutations: int = _AUDITED) -> Audit:
-    return _audit(open_file(path, "duckdb"), permutations, resolution)
+    with open_file(path, "duckdb") as table:
+        return _audit(table, permutations, resolution)
 
 
 def _exact_gaps(path: Path) -> FloatArray:

@@ -123,11 +123,16 @@ def _write(path: Path, rows: int) -> None:
     )
 
 
+def _of_file(measure: Callable[[Any, int, float], Audit], path: Path) -> Audit:
+    with open_file(path, "duckdb") as table:
+        return measure(table, 99, 0.01)
+
+
 def _file(sizes: _Sizes) -> Measured:
     with _parquet(sizes.file) as path:
         run = race(
-            lambda: _smooth(open_file(path, "duckdb"), 99, 0.01),
-            lambda: _binned(open_file(path, "duckdb"), 99, 0.01),
+            lambda: _of_file(_smooth, path),
+            lambda: _of_file(_binned, path),
             rounds=1,
             clock=time.process_time,
         )
@@ -139,7 +144,7 @@ def _file(sizes: _Sizes) -> Measured:
 def _peak(path: Path) -> tuple[float, float]:
     """Megabytes this process had when the audit began, and at most."""
     before = megabytes()
-    _smooth(open_file(path, "duckdb"), 99, 0.01)
+    _of_file(_smooth, path)
     return before, megabytes()
 
 

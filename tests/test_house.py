@@ -24,7 +24,7 @@ LIMITS = {
     "depth_audit": 15,
     "depth_training": 13,
     "cycles": 0,
-    "lines": 60_400,
+    "lines": 60_500,
     "lines_repeated_in_shape": 233,
     "lines_repeated_in_text": 217,
     "noqa": 125,

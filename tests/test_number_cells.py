@@ -10,6 +10,7 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike.auditing._number_cells import NUMBER_CELLS, cell_number, number_cells
+from likeforlike.files._columns import column_key
 
 RNG = np.random.default_rng(0)
 COLUMNS = {
@@ -24,7 +25,7 @@ COLUMNS = {
 
 
 def frames(numbers: np.ndarray) -> list[nw.LazyFrame[Any]]:
-    table = pl.DataFrame({"x": numbers})
+    table = pl.DataFrame({column_key("x"): numbers})
     return [nw.from_native(table.lazy()), nw.from_native(duckdb.from_arrow(table.to_arrow()))]
 
 
@@ -50,8 +51,8 @@ def test_engines_cut_alike(name: str) -> None:
     polars, duck = frames(COLUMNS[name])
     first, second = number_cells(polars, "x"), number_cells(duck, "x")
     assert first.edges == second.edges
-    numbered = duck.select(cell_number("x", first.edges).alias("cell"), "x").collect()
-    expected = np.searchsorted(first.edges, numbered["x"].to_numpy())
+    numbered = duck.select(cell_number("x", first.edges).alias("cell"), column_key("x")).collect()
+    expected = np.searchsorted(first.edges, numbered[column_key("x")].to_numpy())
     np.testing.assert_array_equal(numbered["cell"].to_numpy(), expected)
 
 

@@ -19,12 +19,20 @@ _POLARS = "polars-"
 _state = {"forked": False, "limited": False, "polars": False}
 
 
+def _threads() -> list[Path]:
+    """The threads of this process, where the system has a list of them."""
+    try:
+        return list(_THREADS.iterdir())
+    except OSError:
+        return []
+
+
 def _look_for_polars() -> None:
     """Note, before a fork, whether threads of polars are about to be lost."""
     if _state["polars"]:
         return
-    with suppress(OSError):
-        for thread in _THREADS.iterdir():
+    for thread in _threads():
+        with suppress(OSError):  # a thread may end while its name is being read
             name = (thread / "comm").read_text()
             if name.startswith(_POLARS) and name[len(_POLARS) :].strip().isdigit():
                 _state["polars"] = True

@@ -20,6 +20,7 @@ from likeforlike.auditing._contrast_audit import (
     Between,
     ContrastAudit,
     LevelAudit,
+    PercentBase,
     look_between,
     percent_base,
 )
@@ -33,7 +34,7 @@ from likeforlike.auditing._frames import (
     level_columns,
     native_frame,
 )
-from likeforlike.auditing._gate import GateOf, PercentBase, Ruling, Threshold, Verdict, rule
+from likeforlike.auditing._gate import GateOf, Ruling, Threshold, Verdict, rule
 from likeforlike.auditing._group_rows import GroupRows
 from likeforlike.auditing._missing import LossTest, LostRows, loss_tests
 from likeforlike.auditing._pairs import Adverse, Pair, level_pairs

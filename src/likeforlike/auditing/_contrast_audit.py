@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray
 from likeforlike.auditing._coarse import noise_grid
-from likeforlike.auditing._gate import PercentBase
 from likeforlike.auditing._settings import Settings
 from likeforlike.auditing._smooth import CarriedContrast, Smooth, describe
 from likeforlike.auditing._tables import TableCells
@@ -222,6 +221,19 @@ def look_between(
         estimate=distance,
         coverage=_coverage(conditional, table, chosen.columns),
     )
+
+
+class PercentBase(NamedTuple):
+    """What a percentage is taken of.
+
+    Attributes
+    ----------
+    size : of 100%, in units of the score.
+    group : whose mean that is; `None` of decisions and rates, where percentages are points.
+    """
+
+    size: float
+    group: str | None = None
 
 
 def percent_base(

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from likeforlike._arrays import is_one_of, real
 from likeforlike._text import figure, group_name
@@ -14,7 +14,7 @@ from likeforlike.errors import InputError
 
 if TYPE_CHECKING:
     from likeforlike.auditing._comparisons import Unexamined
-    from likeforlike.auditing._contrast_audit import Between, ContrastAudit
+    from likeforlike.auditing._contrast_audit import Between, ContrastAudit, PercentBase
 
 Verdict = Literal["pass", "fail", "investigate"]
 """What a gate says: the interval lies below the threshold, above it, or across it.
@@ -89,19 +89,6 @@ def _percentage(text: str) -> float:
             f"threshold must be a number such as 0.05, or a percentage such as '5%', not {text!r}."
         )
     return float(found[1].replace(",", "."))
-
-
-class PercentBase(NamedTuple):
-    """What a percentage is taken of.
-
-    Attributes
-    ----------
-    size : of 100%, in units of the score.
-    group : whose mean that is; `None` of decisions and rates, where percentages are points.
-    """
-
-    size: float
-    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

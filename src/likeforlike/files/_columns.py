@@ -11,11 +11,12 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from itertools import count
-from typing import Any
-
-import narwhals as nw
+from typing import TYPE_CHECKING, Any
 
 from likeforlike.errors import InputError
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 
 def column_key(name: str) -> str:
@@ -25,6 +26,8 @@ def column_key(name: str) -> str:
 
 def keyed(name: str) -> nw.Expr:
     """A column of a table that `take_columns` made, by the name the user gave."""
+    import narwhals as nw
+
     return nw.col(column_key(name))
 
 
@@ -82,6 +85,8 @@ def take_columns(
 
     Data stay where they are; what an engine holds is not read.
     """
+    import narwhals as nw
+
     frame: nw.DataFrame[Any] | nw.LazyFrame[Any]
     if hasattr(table, "toDF"):  # Spark
         table = table.toDF(*(f"p{k}" for k in range(len(table.columns))))
@@ -156,6 +161,8 @@ def _rows_that_differ(
 
     Rows are counted from 1. Two missing values are equal.
     """
+    import narwhals as nw
+
     left, right = nw.col(one), nw.col(other)
     equal = ((left == right) & ~left.is_null() & ~right.is_null()) | (
         left.is_null() & right.is_null()

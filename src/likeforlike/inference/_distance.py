@@ -250,6 +250,16 @@ def _more_by_estimation(parts: DistanceParts) -> float:
 def _upper_end(parts: DistanceParts, known: SquaredDistance, confidence: float) -> float:
     """The upper end of the interval of D, in scaled scores.
 
+    Rounded scores leave open whether the worst allocation decides; it may.
+    """
+    rounded = parts.sample.moved is not None
+    alone = [_upper_end_by(parts, known._replace(slope=0.0), confidence)] if rounded else []
+    return max(_upper_end_by(parts, known, confidence), *alone, 0.0)
+
+
+def _upper_end_by(parts: DistanceParts, known: SquaredDistance, confidence: float) -> float:
+    """The upper end, given how T varies where the allocation is that of the scores.
+
     Where the worst allocation that the levels allow decides, its degrees of freedom count, and so
     does its skewness: the mean of a few rows with a long tail mostly lies below the truth.
     """
@@ -302,9 +312,12 @@ def _tilt_of_worst(parts: DistanceParts, part: FloatArray, confidence: float) ->
     cells = scores.shrunk.reshape(-1, 2)
     inside = cells / np.maximum(cells.sum(axis=1, keepdims=True), 1e-300)
     share = (part[:, None] / part.sum() * inside) ** 1.5 / np.sqrt(effective.reshape(-1, 2))
-    hidden = scores.skewness_inside * (share[:, 1] - share[:, 0])
     clear = np.abs(scores.gaps) > _CLEAR * np.sqrt(parts.likely_variances)
-    directed = np.where(clear, np.sign(scores.gaps) * hidden, np.abs(hidden))
-    skewness = min(float(directed.sum()), _MOST_SKEWED)
+    found, doubt = scores.skewness_inside
+    directed = []
+    for inside_cells in {found - doubt, found + doubt}:
+        hidden = inside_cells * (share[:, 1] - share[:, 0])
+        directed.append(np.where(clear, np.sign(scores.gaps) * hidden, np.abs(hidden)).sum())
+    skewness = min(float(max(directed)), _MOST_SKEWED)
     z = normal_quantile(0.5 + confidence / 2.0)
     return skewness * (2.0 * z * z + 1.0) / 6.0 if skewness > SKEWED else 0.0

@@ -179,19 +179,19 @@ class Jackknife:
         return self._skewness[1]
 
     @cached_property
-    def skewness_inside(self) -> float:
-        """Skewness inside cells on average, each by its own spread; 0 where `skewness` is.
+    def skewness_inside(self) -> tuple[float, float]:
+        """Skewness inside cells on average, each by its own spread, and how far bins hide it.
 
         A few wide cells do not decide it. Cells of fewer rows than `_TELLING` are left out, which
-        cannot show a long tail.
+        cannot show a long tail. 0 where `skewness` is.
         """
         n = self.units.numbers
         telling = (n >= _TELLING) & (self.variances > 0.0)
         if self.units.unequal or not telling.any():
-            return 0.0
-        runs = self.sample.runs._replace(values=self.values)
-        cubes = standardised_cubes(runs, self.means, self.variances)
-        return float((n**1.5 * cubes)[telling].sum() / n[telling].sum())
+            return 0.0, 0.0
+        cubes, doubt = self._cubes()
+        weight = n[telling] ** 1.5 / n[telling].sum()
+        return float(weight @ cubes[telling]), float(weight @ doubt[telling])
 
     @cached_property
     def _skewness(self) -> tuple[float, float]:
@@ -203,27 +203,27 @@ class Jackknife:
         second = float(parts @ self.variances)
         if not second > 0.0:
             return 0.0, 0.0
-        runs = self.sample.runs._replace(values=self.values)
-        cubes, doubt = standardised_cubes(runs, self.means, self.variances), np.zeros(n.size)
-        if self.sample.inside is not None:
-            inside, doubt = self._cubes_inside()
-            cubes += inside
+        cubes, doubt = self._cubes()
         # Cells of one or two rows are left out; theirs may be beyond all proportion to the others.
         spread = np.sqrt(np.where(known, self.variances, 0.0) / second) ** 3
         unbiased = np.sqrt(n[known] * (n[known] - 1.0)) / (n[known] - 2.0)
         weight = (parts * n * spread)[known] * unbiased
         return float(weight @ cubes[known]), float(weight @ doubt[known])
 
-    def _cubes_inside(self) -> tuple[FloatArray, FloatArray]:
-        """What rows around the means of their bins add to the cubes, and how far that is known."""
+    def _cubes(self) -> tuple[FloatArray, FloatArray]:
+        """Standardised cubes of every cell, and how far bins leave them unknown."""
         sample = self.sample
-        assert sample.inside is not None
+        cubes = standardised_cubes(
+            sample.runs._replace(values=self.values), self.means, self.variances
+        )
+        if sample.inside is None:
+            return cubes, np.zeros(cubes.size)
         variance, third, doubt = sample.inside
         unit = np.sqrt(sample.rows * np.maximum(sample.rows - 1.0, 1.0) * self.variances) ** 3
         unit = np.where(unit > 0.0, unit, 1.0)
         around = 3.0 * (self.values - self.means[sample.cell]) * variance + third
         added = sums_by(sample.cell, sample.counts * around, unit.size)
-        return added / unit, sums_by(sample.cell, sample.counts * doubt, unit.size) / unit
+        return cubes + added / unit, sums_by(sample.cell, sample.counts * doubt, unit.size) / unit
 
     @cached_property
     def shrunk(self) -> FloatArray:
