@@ -18,6 +18,7 @@ from likeforlike.errors import InputError
 from likeforlike.files._columns import (
     column_key,
     column_names_of,
+    is_polars,
     keyed,
     places_of,
     take_columns,
@@ -118,6 +119,8 @@ def _opened(
     named: Sequence[str],
 ) -> tuple[nw.DataFrame[Any] | nw.LazyFrame[Any], list[str]]:
     """The columns named, called by their keys, and what is to be said about them."""
+    if is_polars(nw.to_native(source, pass_through=True)):
+        refuse_polars_after_fork()
     try:
         names = column_names_of(source)
         places, again = places_of(named, names)
@@ -127,8 +130,6 @@ def _opened(
             f"data must be a table (pandas, polars, pyarrow, DuckDB, PySpark) or a path, not "
             f"{type(source).__name__}."
         ) from error
-    if frame.implementation.is_polars():
-        refuse_polars_after_fork()
     return without_repeated(frame, named, again)
 
 

@@ -72,7 +72,7 @@ def column_names_of(table: Any) -> list[Any]:  # noqa: ANN401
     """Names of all columns of a table, in order; some may be equal."""
     if hasattr(table, "column_names"):  # Arrow
         return list(table.column_names)
-    if _is_polars(table):
+    if is_polars(table):
         return list(table.collect_schema().names())
     return list(table.columns)
 
@@ -108,7 +108,8 @@ def take_columns(
     return frame
 
 
-def _is_polars(table: object) -> bool:
+def is_polars(table: object) -> bool:
+    """Whether a table is one of polars, told without importing it."""
     return type(table).__module__.partition(".")[0] == "polars"
 
 
