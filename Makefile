@@ -1,6 +1,6 @@
 # Two commands do everything on a machine that has nothing but Python:
 #   make demo   audits the embedded loan data, trains on it, and writes a page, loans.html
-#   make test   checks style, types and behaviour
+#   make test   checks style, types and behavior
 # make quick checks what is over soon, make docs builds the site, make bench measures speed beside
 # peers.
 # Each builds its own environment in .venv and a second run reuses it.

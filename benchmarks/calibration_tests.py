@@ -139,7 +139,7 @@ def family_errors(
         same = np.array([equal(*contrast.positions) for contrast in compared])
         alarms += bool(rejected[same].any())
         found.append(rejected[~same].mean() if not same.all() else math.nan)
-        everybody = contrasts(cells, "barycentre")[0]
+        everybody = contrasts(cells, "barycenter")[0]
         test = omnibus_test(everybody, permutations=PERMUTATIONS, seed=seed)
         omnibus += test.p_value <= _SIGNIFICANCE
     power = float(np.mean(found))

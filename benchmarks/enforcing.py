@@ -6,8 +6,8 @@
 Five splits of each data set, networks with 50 and 20 hidden units, without and with the sensitive
 column among the inputs, everything measured on test rows: predictive performance (AUC or squared
 error) and the disparity as an audit estimates it, without small-sample bias.
-`ConditionalBarycentre`
-repairs the unpenalised network with the group known at prediction: about the best that can be had.
+`ConditionalBarycenter`
+repairs the unpenalized network with the group known at prediction: about the best that can be had.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Five splits of each data set; networks with 50 and 20 hidden units at several st
 one stack; everything measured on test rows. *Performance* is the mean over the splits with its
 standard error. *Disparity* is that of an audit, Σ P(l) W_1²(l) without small-sample bias, averaged
 over the splits before the root is taken. *Change* and *cut* are against strength 0. *Repair* is
-`ConditionalBarycentre` on the network without penalty, with t for a strength: it knows everybody's
+`ConditionalBarycenter` on the network without penalty, with t for a strength: it knows everybody's
 group when it predicts, so it shows about what can be had at all.
 
 ## What four fifths of the disparity cost

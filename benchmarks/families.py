@@ -45,7 +45,7 @@ NOTES = {
         """Value and gradient of the bi-causal distance of a batch, as training needs them at every
 step. The peers are Algorithm 1 of the paper (POT's `sinkhorn2` for every pair of levels,
 differentiated by torch) and the same loop with POT's exact `emd2`.""",
-        """Sinkhorn's time depends on its regularisation, `reg`: a large one is fast and blurs, a
+        """Sinkhorn's time depends on its regularization, `reg`: a large one is fast and blurs, a
 small one is slow. The table shows three, and how far each is from the exact value and gradient. The
 peer that computes what we compute is the `emd2` loop.""",
     ),

@@ -39,7 +39,7 @@ from likeforlike import RepairWarning
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import Dataset
 from likeforlike.files._writing import write_whole
-from likeforlike.postprocess import ConditionalBarycentre, Decisions, UnawareRepair
+from likeforlike.postprocess import ConditionalBarycenter, Decisions, UnawareRepair
 from likeforlike.postprocess._guess import Classifier, default_classifier
 
 __all__ = ["SECTION", "main", "run", "section"]
@@ -61,14 +61,14 @@ Figures = dict[str, tuple[float, ...]]
 def _scores(split: Split) -> Figures:
     """Performance and squared disparity of every method."""
     fit, test, f = split.fit, split.test, split.scores
-    aware = ConditionalBarycentre().fit(f[fit], **split.who(fit))
+    aware = ConditionalBarycenter().fit(f[fit], **split.who(fit))
     unaware = UnawareRepair(propensity=_Once()).fit(
         f[fit], split.rows.inputs[fit], **split.who(fit)
     )
     moved = unaware.transform(f[test], split.rows.inputs[test], **split.levels(test))
     found = {
         "none": f[test],
-        "ConditionalBarycentre (needs A)": aware.transform(f[test], **split.who(test)),
+        "ConditionalBarycenter (needs A)": aware.transform(f[test], **split.who(test)),
         "UnawareRepair, t = .8": 0.2 * f[test] + 0.8 * moved,
         "UnawareRepair, t = 1": moved,
     }
@@ -145,8 +145,8 @@ def _decided(split: Split) -> Figures:
             f[test], split.rows.inputs[test], **split.levels(test)
         )
     found["ThresholdOptimizer in each level (needs A)"] = _thresholds(split)
-    aware = ConditionalBarycentre().fit(f[fit], **split.who(fit))
-    found["ConditionalBarycentre, then .5 (needs A)"] = (
+    aware = ConditionalBarycenter().fit(f[fit], **split.who(fit))
+    found["ConditionalBarycenter, then .5 (needs A)"] = (
         aware.transform(f[test], **split.who(test)) > 0.5
     )
     target = split.rows.targets[test]
@@ -163,12 +163,12 @@ def _few(split: Split) -> Figures:
     """Squared disparity before and after, whether it rose beyond noise, and the part done."""
     few, test, f = split.fit, split.test, split.scores
     inputs, who = split.rows.inputs, split.who(few)
-    aware = ConditionalBarycentre().fit(f[few], **who)
+    aware = ConditionalBarycenter().fit(f[few], **who)
     unaware = UnawareRepair(propensity=_Once()).fit(f[few], inputs[few], **who)
     rule = Decisions(propensity=_Once()).fit(f[few], inputs[few], **who)
     new = (f[test], inputs[test])
     after = {
-        "ConditionalBarycentre": (aware.trust_, aware.transform(f[test], **split.who(test))),
+        "ConditionalBarycenter": (aware.trust_, aware.transform(f[test], **split.who(test))),
         "UnawareRepair": (unaware.trust_, unaware.transform(*new, **split.levels(test))),
         "Decisions": (rule.trust_, rule.predict(*new, **split.levels(test))),
     }

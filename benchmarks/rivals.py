@@ -165,19 +165,19 @@ def _fairret_scores(case: Case, strength: float) -> FloatArray:
     """A network trained with fairret, at its best on the validation rows."""
     rows, held = case.parts.train, case.parts.validation
     model = _same_network(case)
-    optimiser = torch.optim.Adam(model.parameters(), lr=1e-3)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     batches = CellBatchSampler(*case.who(case.train), batch_size=_BATCH, random_state=0)
     of_train, of_held = _cells(case, case.train), _cells(case, case.validation)
     best, weights, since = np.inf, model.state_dict(), 0
     for _ in range(_EPOCHS):
         for batch in batches:
             chosen = torch.tensor(batch)
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             loss = _fairret_loss(
                 model(rows.inputs[0, chosen]), rows.targets[0, chosen], of_train[chosen], strength
             )
             loss.backward()  # type: ignore[no-untyped-call]
-            optimiser.step()
+            optimizer.step()
         with torch.no_grad():
             seen = float(_fairret_loss(model(held.inputs[0]), held.targets[0], of_held, strength))
         since += 1

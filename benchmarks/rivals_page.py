@@ -1,7 +1,7 @@
 """The tables of `benchmarks.rivals`: the least disparity at equal AUC, and who is behind.
 
 At an AUC a method has the least disparity of its settings that reach it, and of the mixtures of
-neighbouring settings that reach it just so: a mean of two models' scores has at most the mean of
+neighboring settings that reach it just so: a mean of two models' scores has at most the mean of
 their squared distances, so the straight line between two settings can be had. The mean of the
 squares over the splits is compared, without small-sample bias, and its error is that of a
 jackknife over the splits, which chooses settings and methods anew every time. Behind is who is

@@ -25,7 +25,7 @@ from likeforlike import FairLeap, SmoothFairLeap
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.limits._held_rows import smooth_disparity
 from likeforlike.penalties import Layout
-from likeforlike.postprocess import ConditionalBarycentre
+from likeforlike.postprocess import ConditionalBarycenter
 
 __all__ = ["main", "page", "run"]
 
@@ -156,7 +156,7 @@ def _smooth_squared(scores: FloatArray, data: _Drawn) -> float:
 
 
 def _repaired(fit: _Drawn, new: _Drawn, bins: int | None) -> FloatArray:
-    repair = ConditionalBarycentre(smooth=bins is None)
+    repair = ConditionalBarycenter(smooth=bins is None)
     levels: list[FloatArray | IntArray] = [fit.numbers, new.numbers]
     if bins is not None:
         levels = [_binned(data.numbers, fit.numbers, bins) for data in (fit, new)]
@@ -308,7 +308,7 @@ def page(found: dict[str, Any]) -> str:
         "than twice that says nothing.\n",
         *_cuts(of_frontier),
         "\n## What a repair leaves\n",
-        "Smooth disparity of new rows, before and after `ConditionalBarycentre` in bins and with",
+        "Smooth disparity of new rows, before and after `ConditionalBarycenter` in bins and with",
         "`smooth=True`, learned from as many other rows. 0 is an estimate that chance explains.\n",
         *_rows(found["repairs"]),
     ]

@@ -1,6 +1,6 @@
 """What an audit costs from 1e4 to 1e11 rows: `python -m benchmarks.summaries [--quick] [--read]`.
 
-Rows are made and summarised as long as a machine holds them: a Parquet file, read by polars
+Rows are made and summarized as long as a machine holds them: a Parquet file, read by polars
 and by DuckDB. Beyond that a year of daily summaries is drawn from the counts such rows would have,
 and audited. Every figure is processor time or memory of a fresh process. The tables go into
 docs/scale.md; `--read` only renews them from the results that are kept.
@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks.sections import with_section
 from likeforlike import Cells
-from likeforlike.auditing import Part, Roles, Summary, TableCells, summarise
+from likeforlike.auditing import Part, Roles, Summary, TableCells, summarize
 from likeforlike.auditing._summary_tables import retold
 from likeforlike.files._engines import Engine
 from likeforlike.files._writing import write_whole
@@ -69,9 +69,9 @@ def _write_rows(path: Path, rows: int) -> None:
     )
 
 
-def _summarised(path: Path, engine: Engine, out: Path) -> dict[str, float]:
+def _summarized(path: Path, engine: Engine, out: Path) -> dict[str, float]:
     begin = _processor()
-    summary = summarise(
+    summary = summarize(
         path,
         score="score",
         sensitive="sex",
@@ -133,14 +133,14 @@ def _measure(quick: bool) -> dict[str, Any]:
         home = Path(folder)
         # Once for nothing: kernels are compiled by the first call on a machine.
         _write_rows(home / "rows.parquet", 1000)
-        _alone(_summarised, home / "rows.parquet", "polars", home / "polars.cells")
+        _alone(_summarized, home / "rows.parquet", "polars", home / "polars.cells")
         _alone(_audited, [home / "polars.cells"])
         for rows in _MEASURED[size]:
             _write_rows(home / "rows.parquet", rows)
             entry: dict[str, Any] = {"rows": rows}
             for engine in ("polars", "duckdb"):
                 out = home / f"{engine}.cells"
-                entry[engine] = _alone(_summarised, home / "rows.parquet", engine, out)
+                entry[engine] = _alone(_summarized, home / "rows.parquet", engine, out)
             entry["audit"] = _alone(_audited, [home / "duckdb.cells"])
             results["measured"].append(entry)
             print(json.dumps(entry), file=sys.stderr, flush=True)
@@ -170,7 +170,7 @@ def _tables(results: dict[str, Any]) -> str:
     )
     return (
         "\nMeasured, from rows in a Parquet file; seconds of processor time, peak memory:\n\n"
-        "| rows | summarise, polars | summarise, DuckDB | size of the summary "
+        "| rows | summarize, polars | summarize, DuckDB | size of the summary "
         f"| audit, {_PERMUTATIONS} permutations |\n|---|---|---|---|---|\n{measured}\n\n"
         f"Drawn from counts: a year of {_DAYS} daily summaries that stand for so many rows:\n\n"
         "| rows | lines after merging | reading and merging "

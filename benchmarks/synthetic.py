@@ -94,7 +94,7 @@ def measure_disparity(data: Dataset, frame: pl.DataFrame, scores: npt.ArrayLike)
 
 
 def measure_fidelity(data: Dataset, made: pl.DataFrame, test: pl.DataFrame) -> Figures:
-    """Distances between the marginals of modelled columns, and AUC of telling the tables apart."""
+    """Distances between the marginals of modeled columns, and AUC of telling the tables apart."""
     variation, kolmogorov = [], []
     for name in example.TableGenerator(data).names:
         column = example.model_column(data.frame[name])
@@ -241,7 +241,7 @@ the model itself can be trained on real rows with the penalty, that does more at
 ## The generator
 
 A variational autoencoder learns the features and the target given the sensitive feature A and the
-legitimate feature L, and minimises
+legitimate feature L, and minimizes
 
     -ELBO + strength × FairLeap(generated targets, A within L).
 
@@ -251,13 +251,13 @@ for real cells. A generator of A and L as well would need soft groups and soft l
 has `SoftGroups`, but no soft levels. The synthetic table therefore shows the size of every real
 cell, and its numbers are drawn from the observed ones: it promises no privacy.
 
-**What is penalised.** The probability of the target, decoded from draws of the prior, as in rows
+**What is penalized.** The probability of the target, decoded from draws of the prior, as in rows
 that are generated. Each cell has the same number of draws, weighted by the rows of the cell, and
 all cells share the latent draws. A decoder whose targets do not depend on A then has a penalty of
 exactly 0. With separate draws, samples of equal distributions would differ by chance, and a
 strong penalty would shrink that difference by making all probabilities alike.
 
-**Why not an existing generator.** SDV and CTGAN are under the Business Source Licence, which is
+**Why not an existing generator.** SDV and CTGAN are under the Business Source License, which is
 not open source. synthcity (Apache 2.0) has the hook, `extra_loss_cbks` of its autoencoder, but
 version 0.2.12 needs torch below 2.3 and NumPy below 2; probaforms (MIT) needs torch below 2. The
 engine of MOSTLY AI (Apache 2.0) takes no loss from the caller. be-great and REaLTabFormer (MIT)
@@ -308,7 +308,7 @@ a strong one, it takes some away.
 **Real features differ more between the groups.** The same model without A has a disparity of
 {real} on real rows: what it reads in the features depends more on A there than in generated rows.
 And no training table changes the features of the rows that are scored. Where scores have to be
-alike, penalise the model, or repair its scores ([training and repairing](enforcing.md)); a fair
+alike, penalize the model, or repair its scores ([training and repairing](enforcing.md)); a fair
 synthetic table is for uses of the target itself.
 """
 _ROLES = {

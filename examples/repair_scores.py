@@ -1,4 +1,4 @@
-"""Repair finished scores: move every group to the barycentre of its level, or part of the way.
+"""Repair finished scores: move every group to the barycenter of its level, or part of the way.
 
 The model may be anybody's. The maps are learned on some rows and used on others; the group and the
 level of everybody are needed, their outcomes are not.
@@ -15,7 +15,7 @@ import polars as pl
 
 import likeforlike as lfl
 from likeforlike.datasets import make_loans
-from likeforlike.postprocess import ConditionalBarycentre
+from likeforlike.postprocess import ConditionalBarycenter
 
 # A lender's own scores, 0.15 higher for men at every income.
 loans = make_loans(8000, gap=0.15)
@@ -40,7 +40,7 @@ def audited(own: np.ndarray[tuple[int], np.dtype[np.float64]]) -> lfl.Audit:
 
 
 report("as they are", audited(scores[new]))
-repair = ConditionalBarycentre().fit(
+repair = ConditionalBarycenter().fit(
     scores[learn], sensitive_features=sex[learn], legitimate_features=income[learn]
 )
 for t in (0.5, 1.0):

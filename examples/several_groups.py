@@ -1,6 +1,6 @@
 """Several groups: every two, all against one, and combinations of two features.
 
-The score favours women in the south and men in the north, by 0.04 each. Neither sex nor region
+The score favors women in the south and men in the north, by 0.04 each. Neither sex nor region
 shows it alone.
 
     $ python examples/several_groups.py
@@ -23,8 +23,8 @@ rng = np.random.default_rng(0)
 grade = rng.integers(1, 5, 12_000)
 sex = rng.choice(["female", "male"], 12_000)
 region = rng.choice(["north", "south"], 12_000)
-favoured = (sex == "female") == (region == "south")
-score = 0.3 + 0.1 * grade + np.where(favoured, 0.04, -0.04) + 0.1 * rng.standard_normal(12_000)
+favored = (sex == "female") == (region == "south")
+score = 0.3 + 0.1 * grade + np.where(favored, 0.04, -0.04) + 0.1 * rng.standard_normal(12_000)
 people = pl.DataFrame({"sex": sex, "region": region, "grade": grade, "score": score})
 
 for column in ("sex", "region"):

@@ -7,7 +7,7 @@ In what it prints, # stands for digits that may differ from machine to machine.
 
     $ python examples/sweep_own_table.py
     classification, 3000 rows, 0 left out
-    no regularisation at 0: AUC 0.6## ± 0.0##, conditional disparity 0.1## ± 0.0##
+    no regularization at 0: AUC 0.6## ± 0.0##, conditional disparity 0.1## ± 0.0##
     legitimate only at 0: AUC 0.6## ± 0.0##, conditional disparity 0.0## ± 0.0##
     FairLeap at 1: AUC 0.6## ± 0.0##, conditional disparity 0.0## ± 0.0##
     FairLeap at 10: AUC 0.6## ± 0.0##, conditional disparity 0.0## ± 0.0##

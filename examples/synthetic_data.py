@@ -1,7 +1,7 @@
 """Fair synthetic data: a penalty on the targets that a generator produces.
 
 A variational autoencoder models the columns of a table given the sensitive feature A and the
-legitimate feature L. It minimises -ELBO + strength * FairLeap of the targets it generates, so that
+legitimate feature L. It minimizes -ELBO + strength * FairLeap of the targets it generates, so that
 among equals they depend less on the group. A plain model is then trained on generated rows.
 
 The disparities are those of an audit; those of models are measured on real rows that were held
@@ -36,7 +36,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 class Category(nn.Module):
-    """A column of categories, modelled by a softmax."""
+    """A column of categories, modeled by a softmax."""
 
     def __init__(self, column: pl.Series) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class Category(nn.Module):
 
 
 class Number(nn.Module):
-    """A column of numbers: the normal scores of their ranks, modelled by a normal distribution."""
+    """A column of numbers: the normal scores of their ranks, modeled by a normal distribution."""
 
     def __init__(self, column: pl.Series) -> None:
         super().__init__()
@@ -112,7 +112,7 @@ class TableGenerator(nn.Module):
 
     Parameters
     ----------
-    data : the table to learn from. Features that A and L determine are copied, not modelled.
+    data : the table to learn from. Features that A and L determine are copied, not modeled.
     hidden, latent : units of the hidden layers and of the latent variable.
     """
 
@@ -211,7 +211,7 @@ class TargetPenalty:
 def fit_generator(
     data: Dataset, strength: float, *, epochs: int = 150, seed: int = 0
 ) -> TableGenerator:
-    """Fit a generator: minimise -ELBO + strength * FairLeap of generated targets."""
+    """Fit a generator: minimize -ELBO + strength * FairLeap of generated targets."""
     torch.manual_seed(seed)
     generator = TableGenerator(data)
     rows = encode_columns(generator.columns, data.frame.select(generator.names))

@@ -29,7 +29,7 @@ learn, unseen = mixed[:4000], mixed[4000:]
 for strength in (0, 10):
     torch.manual_seed(0)
     network = nn.Sequential(nn.Linear(X.shape[1], 32), nn.ReLU(), nn.Linear(32, 1), nn.Flatten(0))
-    optimiser = torch.optim.Adam(network.parameters(), lr=0.003)
+    optimizer = torch.optim.Adam(network.parameters(), lr=0.003)
     log_loss, penalty = nn.BCEWithLogitsLoss(), PenaltyLoss(lfl.FairLeap())
     # Every cell has its share of every batch; a batch of few rows would say little about cells.
     # A `DataLoader` takes it as `batch_sampler`.
@@ -40,9 +40,9 @@ for strength in (0, 10):
             raw = network(X[rows])
             loss = log_loss(raw, y[rows])
             loss = loss + strength * penalty(torch.sigmoid(raw), sex[rows], income[rows])
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             loss.backward()
-            optimiser.step()
+            optimizer.step()
 
     with torch.no_grad():
         raw = network(X[unseen])

@@ -17,7 +17,7 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.transport._atoms import Atoms
 
 
-def normalised(mass: FloatArray) -> FloatArray:
+def normalized(mass: FloatArray) -> FloatArray:
     shares: FloatArray = mass / mass.sum()
     return shares
 
@@ -27,13 +27,13 @@ def transport_cost(
 ) -> float:
     """W_p^p by the network simplex on the full cost matrix."""
     cost = np.abs(x[:, None] - y[None, :]) ** order
-    return float(ot.emd2(normalised(a), normalised(b), cost, numItermax=10**6))
+    return float(ot.emd2(normalized(a), normalized(b), cost, numItermax=10**6))
 
 
 def largest_cdf_gap(x: FloatArray, a: FloatArray, y: FloatArray, b: FloatArray) -> float:
     """Kolmogorov-Smirnov distance, by looking at every value."""
     gaps = [
-        abs(normalised(a)[x <= t].sum() - normalised(b)[y <= t].sum())
+        abs(normalized(a)[x <= t].sum() - normalized(b)[y <= t].sum())
         for t in np.concatenate([x, y])
     ]
     return float(max(gaps))
@@ -42,7 +42,7 @@ def largest_cdf_gap(x: FloatArray, a: FloatArray, y: FloatArray, b: FloatArray) 
 def total_variation(x: FloatArray, a: FloatArray, y: FloatArray, b: FloatArray) -> float:
     """½ Σ |P(t) - Q(t)|, by looking at every value once."""
     gaps = [
-        abs(normalised(a)[x == t].sum() - normalised(b)[y == t].sum())
+        abs(normalized(a)[x == t].sum() - normalized(b)[y == t].sum())
         for t in set(x.tolist()) | set(y.tolist())
     ]
     return 0.5 * float(sum(gaps))
@@ -70,7 +70,7 @@ def nested_cost(
             cost[i, j] = level_cost * ground[k, m] + transport_cost(
                 scores[first], mass[first], scores[second], mass[second], order
             )
-    return float(ot.emd2(normalised(shares[0]), normalised(shares[1]), cost))
+    return float(ot.emd2(normalized(shares[0]), normalized(shares[1]), cost))
 
 
 def bicausal_program(
@@ -90,7 +90,7 @@ def bicausal_program(
     """
     first, second = np.flatnonzero(sides == 0), np.flatnonzero(sides == 1)
     n, m = first.size, second.size
-    a, b = normalised(mass[first]), normalised(mass[second])
+    a, b = normalized(mass[first]), normalized(mass[second])
     cost = (
         np.abs(scores[first][:, None] - scores[second][None, :]) ** order
         + level_cost * ground[np.ix_(levels[first], levels[second])]
@@ -136,7 +136,7 @@ def bicausal_program(
     return float(solved.fun)
 
 
-def dcfr_regulariser(scores: FloatArray, groups: IntArray, levels: IntArray) -> float:
+def dcfr_regularizer(scores: FloatArray, groups: IntArray, levels: IntArray) -> float:
     """R_DCFR = E[(P(A=1 | f, L) - P(A=1 | L))_+] by counting."""
     total = 0.0
     for level in np.unique(levels):

@@ -9,7 +9,7 @@ import numpy as np
 
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.postprocess import ConditionalBarycentre
+from likeforlike.postprocess import ConditionalBarycenter
 
 STEPS = [0.0, 0.25, 0.5, 0.75, 1.0]
 
@@ -58,7 +58,7 @@ def rows(
 
 def repaired(table: Rows, t: float = 1.0, **settings: Any) -> Rows:
     """All of the repair, whatever its noise."""
-    fitted = ConditionalBarycentre(t, shrink=False, **settings)
+    fitted = ConditionalBarycenter(t, shrink=False, **settings)
     return table._replace(scores=fitted.fit_transform(table.scores, **table.columns))
 
 
@@ -101,8 +101,8 @@ def dense_mean(cells: list[tuple[FloatArray, FloatArray]], low: float, high: flo
     return total
 
 
-def barycentre(cells: list[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
-    """Values and mass of the barycentre, piece by piece."""
+def barycenter(cells: list[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
+    """Values and mass of the barycenter, piece by piece."""
     ends = [intervals(mass[np.argsort(scores)])[1] for scores, mass in cells]
     edges = np.unique(np.concatenate([[0.0], *ends]))
     edges = edges[np.diff(edges, prepend=-1.0) > 1e-13]

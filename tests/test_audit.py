@@ -164,7 +164,7 @@ def test_a_reference_group_may_be_named_as_it_is_written() -> None:
     assert {contrast.groups for contrast in found.contrasts} == {("1", "2"), ("2", "3")}
 
 
-def test_equalised_odds_by_conditioning_on_the_target() -> None:
+def test_equalized_odds_by_conditioning_on_the_target() -> None:
     rng = np.random.default_rng(1)
     groups, target = rng.integers(0, 2, 6000), rng.integers(0, 2, 6000)
     hit = rng.random(6000) < 0.3 + 0.4 * target + 0.15 * groups * target

@@ -63,8 +63,8 @@ def test_bad_columns(
         ({"measure": {1: 1.0, 2: -1.0}}, "measure gives level 2 the weight -1.0"),
         ({"measure": {1: 0.0, 2: 0.0}}, "measure gives weight 0 to every level"),
         ({"comparison": "all"}, "comparison must be one of"),
-        ({"comparison": "barycentre", "distance": "ks"}, "needs distance='wasserstein'"),
-        ({"comparison": "barycentre", "order": 3}, "barycentre has order 1 or 2"),
+        ({"comparison": "barycenter", "distance": "ks"}, "needs distance='wasserstein'"),
+        ({"comparison": "barycenter", "order": 3}, "barycenter has order 1 or 2"),
     ],
 )
 def test_bad_settings_of_cdd_lp(settings: dict[str, Any], message: str) -> None:
@@ -84,7 +84,7 @@ def test_bad_settings_of_cdd_lp(settings: dict[str, Any], message: str) -> None:
         ({"level_metric": [[0, math.nan], [1, 0]]}, "finite distances of 0 or more"),
         ({"level_metric": [[0, 1], [2, 0]]}, "symmetric with zeros on its diagonal"),
         ({"level_metric": [[1, 1], [1, 0]]}, "symmetric with zeros on its diagonal"),
-        ({"comparison": "barycentre"}, "two groups at a time"),
+        ({"comparison": "barycenter"}, "two groups at a time"),
     ],
 )
 def test_bad_settings_of_cdd_wass(settings: dict[str, Any], message: str) -> None:

@@ -84,7 +84,7 @@ def test_rows_of_weight_zero_leave_no_trace() -> None:
     assert cells.reach == pytest.approx(0.1)
 
 
-def test_regrouping_and_pooling_are_the_cells_of_relabelled_rows() -> None:
+def test_regrouping_and_pooling_are_the_cells_of_relabeled_rows() -> None:
     scores, groups, levels, weight = rows(4)
     cells = Cells.from_rows(scores, groups, levels, sample_weight=weight)
     coarse = Cells.from_rows(

@@ -189,9 +189,9 @@ def test_datasets_are_listed_with_where_they_are_and_on_what_terms(
         for line in done.stdout.splitlines()
         if line[:1] in ("│", "┃")
     ]
-    assert cells[0] == ["name", "rows", "size", "state", "licence"]
+    assert cells[0] == ["name", "rows", "size", "state", "license"]
     assert ["drug", "1,885", "0.3 MB", "with the package", "CC BY 4.0"] in cells
-    assert ["law_school", "21,027", "3.6 MB", "to be fetched", LAW_SCHOOL.licence] in cells
+    assert ["law_school", "21,027", "3.6 MB", "to be fetched", LAW_SCHOOL.license] in cells
     assert [row[0] for row in cells[1:]] == [found.name for found in available()]
     assert list(tmp_path.iterdir()) == []
 

@@ -64,13 +64,13 @@ def test_a_sweep_of_ones_own_file_goes_on_where_it_was(tmp_path: Path) -> None:
                 "--target",
                 "approved",
                 "--method",
-                "barycentre",
+                "barycenter",
                 "--model",
                 "m",
                 "--max-disparity",
                 "1",
             ),
-            "'barycentre' is more than a network, so it cannot be kept as one",
+            "'barycenter' is more than a network, so it cannot be kept as one",
         ),
     ],
 )
@@ -114,7 +114,7 @@ def test_salaries_are_learned_and_the_table_fits_a_terminal(tmp_path: Path) -> N
     done = call(
         *("sweep", path, "--target", "salary", "--sensitive", "sex", "--legitimate", "income"),
         *("--seeds", 2, "--epochs", 60, "--method", "none", "--method", "legitimate-only"),
-        *("--method", "repair", "--method", "barycentre", "--out", out),
+        *("--method", "repair", "--method", "barycenter", "--out", out),
     )
     assert done.returncode == 0, done.stderr
     assert "worse than a constant" not in done.stdout
@@ -122,7 +122,7 @@ def test_salaries_are_learned_and_the_table_fits_a_terminal(tmp_path: Path) -> N
     assert (means["performance"] < means["baseline"]).all()
     assert means["baseline"].to_numpy() == pytest.approx(18_000.0**2, rel=0.15)
     assert max(map(len, done.stdout.splitlines())) <= 80
-    assert "no regularisation" in done.stdout
+    assert "no regularization" in done.stdout
 
 
 @pytest.mark.training
@@ -146,7 +146,7 @@ def test_what_cannot_be_done_is_said_and_the_rest_is_done(tmp_path: Path) -> Non
     )
     assert smooth.returncode == 0, smooth.stderr
     runs = pl.read_csv(tmp_path / "b" / "runs.csv")
-    assert set(runs["method"]) == {"no regularisation", "SmoothFairLeap"}
+    assert set(runs["method"]) == {"no regularization", "SmoothFairLeap"}
     assert runs["coverage"].to_numpy().min() > 0.8
 
 

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import likeforlike as lfl
-from likeforlike.auditing import Summary, summarise
+from likeforlike.auditing import Summary, summarize
 from tests.command import call
 
 pytestmark = pytest.mark.filterwarnings("ignore::likeforlike.errors.BinnedLevelWarning")
@@ -212,7 +212,7 @@ def test_numbers_with_hostile_names_are_cut_and_smoothed(tmp_path: Path) -> None
             == lfl.audit(frame, **plain, smooth="decoy").gap
         )
     counted: dict[str, Any] = {"bins": {"^d.*$": [5.0]}, "resolution": 0.1}
-    summary = summarise(
+    summary = summarize(
         as_parquet(table, tmp_path), score="score", sensitive="sex", legitimate="^d.*$", **counted
     )
     summary.write(tmp_path / "s.cells")
@@ -291,12 +291,12 @@ def test_a_name_that_was_probably_meant_is_told(tmp_path: Path) -> None:
             ):
                 lfl.audit(table, score="total score", sensitive=given)
         with pytest.raises(lfl.InputError, match="did you mean 'total score'"):
-            summarise(table, score="Total_Score", sensitive="Gender")
+            summarize(table, score="Total_Score", sensitive="Gender")
     path = as_csv(frame, tmp_path)
     for command in (
         ("audit", path, "--score", "total score", "--sensitive", "gender"),
         ("sweep", path, "--target", "total score", "--sensitive", "gender"),
-        ("summarise", path, "--score", "total score", "--sensitive", "gender", "--out", "x.cells"),
+        ("summarize", path, "--score", "total score", "--sensitive", "gender", "--out", "x.cells"),
     ):
         done = call(*command, cwd=tmp_path)
         assert done.returncode == 2

@@ -12,7 +12,7 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike import InputError
-from likeforlike.auditing import Roles, Summary, read_cells, summarise
+from likeforlike.auditing import Roles, Summary, read_cells, summarize
 from likeforlike.auditing._bins import Calendar
 from likeforlike.errors import BinnedLevelWarning
 from tests.command import call
@@ -131,7 +131,7 @@ def test_bins_of_dates_are_reported() -> None:
 def test_summaries_of_months_merge(tmp_path: Path) -> None:
     table = made()
     for part in range(2):
-        summarise(table[part::2], **NAMED, bins={"day": "month"}, part=str(part)).write(
+        summarize(table[part::2], **NAMED, bins={"day": "month"}, part=str(part)).write(
             tmp_path / f"{part}.cells"
         )
     merged = Summary.read(tmp_path / "0.cells", tmp_path / "1.cells")
@@ -139,7 +139,7 @@ def test_summaries_of_months_merge(tmp_path: Path) -> None:
     assert merged.table.cells.fingerprint == whole.cells.fingerprint
     assert merged.table.level_names == whole.level_names
     assert merged.audit(permutations=0, bins={"day": "month"}).levels
-    years = summarise(table, **NAMED, bins={"day": "year"})
+    years = summarize(table, **NAMED, bins={"day": "year"})
     with pytest.raises(InputError, match="calendar do not merge"):
         merged.merge(years)
 

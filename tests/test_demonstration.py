@@ -24,7 +24,7 @@ from likeforlike.cli._demonstration import (
 from likeforlike.document._training_types import TrainingPart
 from likeforlike.limits._held_rows import validation_disparity
 from likeforlike.penalties import Layout
-from likeforlike.postprocess import ConditionalBarycentre
+from likeforlike.postprocess import ConditionalBarycenter
 from likeforlike.report import page
 from likeforlike.report._training_finding import distance_of
 from tests.schema import read_demonstration
@@ -135,7 +135,7 @@ def test_the_repair_learns_its_maps_elsewhere(scored: Scored, training: Training
             "legitimate_features": loans.levels[rows],
         }
 
-    maps = ConditionalBarycentre().fit(scored.when_deciding[0], **columns(seen))
+    maps = ConditionalBarycenter().fit(scored.when_deciding[0], **columns(seen))
     repaired = maps.transform(scored.when_held_out[0], **columns(new))
     assert training["repair"]["auc"] == pytest.approx(auc_by_pairs(loans.targets[new], repaired))
     assert estimates(training)[-1] < 0.5 * estimates(training)[0]

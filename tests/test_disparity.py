@@ -91,12 +91,12 @@ def test_several_groups_one_against_the_rest() -> None:
     np.testing.assert_allclose(found.gap, -0.45)
 
 
-def test_several_groups_around_their_barycentre() -> None:
+def test_several_groups_around_their_barycenter() -> None:
     scores, groups = [0.0, 0.3, 0.6], ["a", "b", "c"]
-    found = lfl.dd(scores, groups, order=2, comparison="barycentre")
+    found = lfl.dd(scores, groups, order=2, comparison="barycenter")
     np.testing.assert_allclose(float(found), np.std([0.0, 0.3, 0.6]))
     assert found.groups == ("a", "b", "c")
-    first_order = lfl.dd(scores, groups, order=1, comparison="barycentre")
+    first_order = lfl.dd(scores, groups, order=1, comparison="barycenter")
     np.testing.assert_allclose(float(first_order), 0.2)
 
 

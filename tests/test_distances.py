@@ -5,7 +5,7 @@ from scipy import stats
 
 from likeforlike import Cells
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.disparity._distances import barycentre_spread, level_distances
+from likeforlike.disparity._distances import barycenter_spread, level_distances
 from tests import oracles
 
 
@@ -68,12 +68,12 @@ def test_second_order_spread_is_half_the_mean_squared_distance(ties: bool) -> No
                 )
                 expected += 0.5 * shares[:, a] * shares[:, b] * between**2
         np.testing.assert_allclose(
-            barycentre_spread(cells.atoms, members, 2) ** 2, expected, rtol=1e-12
+            barycenter_spread(cells.atoms, members, 2) ** 2, expected, rtol=1e-12
         )
 
 
 def test_first_order_spread_is_the_best_on_a_grid() -> None:
-    """The barycentre minimises Σ_a ω_a W_1(P_a, B), found here by a linear program (POT)."""
+    """The barycenter minimizes Σ_a ω_a W_1(P_a, B), found here by a linear program (POT)."""
     grid = np.arange(6) / 5
     rng = np.random.default_rng(0)
     scores, groups = rng.choice(grid, 60), rng.integers(0, 3, 60)
@@ -82,16 +82,16 @@ def test_first_order_spread_is_the_best_on_a_grid() -> None:
     shares = laws.sum(axis=1) / 60
     laws = (laws / laws.sum(axis=1, keepdims=True)).T
     cost = np.abs(grid[:, None] - grid[None, :])
-    centre = ot.lp.barycenter(np.ascontiguousarray(laws), cost, shares, solver="highs")
+    center = ot.lp.barycenter(np.ascontiguousarray(laws), cost, shares, solver="highs")
     expected = sum(
-        share * ot.emd2(np.ascontiguousarray(law), centre / centre.sum(), cost)
+        share * ot.emd2(np.ascontiguousarray(law), center / center.sum(), cost)
         for share, law in zip(shares, laws.T, strict=True)
     )
-    found = barycentre_spread(cells.atoms, np.array([[0, 1, 2]]), 1)[0]
+    found = barycenter_spread(cells.atoms, np.array([[0, 1, 2]]), 1)[0]
     np.testing.assert_allclose(found, expected, rtol=1e-8)
 
 
 def test_spread_passes_over_groups_a_level_lacks() -> None:
     cells = Cells.from_rows([0.0, 1.0, 5.0], ["a", "b", "c"], [1, 1, 2])
-    found = barycentre_spread(cells.atoms, np.array([[0, 1, 2]]), 2)
+    found = barycenter_spread(cells.atoms, np.array([[0, 1, 2]]), 2)
     np.testing.assert_allclose(found, [0.5])

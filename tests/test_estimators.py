@@ -1,4 +1,4 @@
-"""The scikit-learn estimators: contract, behaviour, limits, metadata, errors."""
+"""The scikit-learn estimators: contract, behavior, limits, metadata, errors."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_several_classes_and_groups() -> None:
     assert estimated_size(held.disparity_) < 0.3 * estimated_size(free.disparity_)
 
 
-def test_equalised_odds_lowers_both_rates_gaps(loans: Dataset) -> None:
+def test_equalized_odds_lowers_both_rates_gaps(loans: Dataset) -> None:
     X, y, sex = loans.inputs().matrix, loans.targets, loans.groups
     X = np.column_stack([X, sex == "male"])
 
@@ -230,9 +230,9 @@ def test_names_of_features_are_kept(loans: Dataset) -> None:
         model.predict(frame[["history", "debt"]])
 
 
-def test_without_groups_it_trains_unpenalised_and_warns(loans: Dataset) -> None:
+def test_without_groups_it_trains_unpenalized_and_warns(loans: Dataset) -> None:
     model = lfl.FairClassifier(max_epochs=2, random_state=0)
-    with pytest.warns(lfl.UnpenalisedWarning, match="without sensitive_features"):
+    with pytest.warns(lfl.UnpenalizedWarning, match="without sensitive_features"):
         model.fit(loans.inputs().matrix, loans.targets)
     assert model.strength_ == 0.0
     assert model.disparity_ is None

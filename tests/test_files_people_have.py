@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 import likeforlike as lfl
-from likeforlike.auditing import Summary, summarise
+from likeforlike.auditing import Summary, summarize
 from likeforlike.errors import InputError
 from tests.command import call as run
 
@@ -70,7 +70,7 @@ class TestNumbers:
             found = lfl.audit(source, **ASKED)
             assert (found.gap, found.interval) == (EXPECTED.gap, EXPECTED.interval)
             assert any("pay was read with" in line for line in str(found).splitlines())
-        counted = summarise(table, score="pay", sensitive="sex", legitimate="grade").audit(
+        counted = summarize(table, score="pay", sensitive="sex", legitimate="grade").audit(
             permutations=19
         )
         assert counted.gap == pytest.approx(EXPECTED.gap)
@@ -211,9 +211,9 @@ class TestPercentThresholds:
         larger = max("f", "m", key=lambda group: np.count_nonzero(group == np.asarray(SEX)))
         reason = " ".join(ruling.reasons)
         assert f"5% of the mean of {larger}" in reason
-        (judgement,) = ruling.judgements
-        assert judgement.threshold is not None
-        assert judgement.threshold.value == pytest.approx(
+        (judgment,) = ruling.judgments
+        assert judgment.threshold is not None
+        assert judgment.threshold.value == pytest.approx(
             0.05 * PAY[larger == SEX].mean(), rel=0.01
         )
         assert EXPECTED.verdict("90%").verdict == "pass"
@@ -257,7 +257,7 @@ class TestExitCodes:
             assert "Traceback" not in done.stderr
 
     def test_summaries_with_altered_notes_or_bits(self, tmp_path: Path) -> None:
-        summary = summarise(_table(PAY), score="pay", sensitive="sex", legitimate="grade")
+        summary = summarize(_table(PAY), score="pay", sensitive="sex", legitimate="grade")
         summary.write(tmp_path / "rows.cells")
         whole = (tmp_path / "rows.cells").read_bytes()
         rng = np.random.default_rng(5)

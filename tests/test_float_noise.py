@@ -11,7 +11,7 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike import Cells
-from likeforlike.auditing import summarise
+from likeforlike.auditing import summarize
 from likeforlike.disparity._float_noise import float_noise, without_float_noise
 
 NAMED: dict[str, Any] = {"score": "s", "sensitive": "a", "legitimate": "l"}
@@ -68,7 +68,7 @@ def test_single_precision_of_one_group_breaks_no_ties() -> None:
 
 
 def test_summaries_and_smooth_audits_snap_as_well() -> None:
-    halves = [summarise(table(NOISY["factor"])[k::2], **NAMED, part=str(k)) for k in range(2)]
+    halves = [summarize(table(NOISY["factor"])[k::2], **NAMED, part=str(k)) for k in range(2)]
     merged = halves[0].merge(halves[1]).audit(permutations=199)
     assert merged.p_value == lfl.audit(table(DECISIONS), **NAMED, permutations=199).p_value
     number = RANDOM.normal(size=SIZE)
@@ -107,7 +107,7 @@ def test_cluster_is_not_cut_by_a_grid() -> None:
     values = np.repeat([0.5 - 1e-10, 0.5, 0.5 + 1e-10, 1.0], 3)
     changed, _ = float_noise(values)
     assert changed == {0.5 - 1e-10: 0.5, 0.5 + 1e-10: 0.5}
-    # A chain of neighbours that is longer than noise is left alone.
+    # A chain of neighbors that is longer than noise is left alone.
     chain = np.append(np.repeat(np.arange(100) * 5e-10, 2), 1.0)
     assert float_noise(chain)[0] == {}
 

@@ -275,9 +275,9 @@ import likeforlike as lfl
 for name in sorted(lfl._modules):
     assert name in dir(lfl) and f"likeforlike.{name}" not in sys.modules, name
     assert getattr(lfl, name) is sys.modules[f"likeforlike.{name}"]
-print(lfl.datasets.load_loans().frame.height, lfl.postprocess.ConditionalBarycentre.__name__)
+print(lfl.datasets.load_loans().frame.height, lfl.postprocess.ConditionalBarycenter.__name__)
 """
-    assert run(code).endswith("ConditionalBarycentre\n")
+    assert run(code).endswith("ConditionalBarycenter\n")
 
 
 @pytest.mark.process

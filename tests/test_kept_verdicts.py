@@ -56,7 +56,7 @@ def test_the_json_and_the_page_say_it(audit: Audit) -> None:
     check(document)
     [part] = document["verdicts"]
     assert part["policy"] == "rules.toml"
-    assert [(judged["groups"], judged["verdict"]) for judged in part["judgements"]] == [
+    assert [(judged["groups"], judged["verdict"]) for judged in part["judgments"]] == [
         (list(contrast.groups), "fail" if "b" in contrast.groups else "pass")
         for contrast in audit.contrasts
     ]
@@ -84,7 +84,7 @@ def test_two_groups_can_have_a_threshold_of_their_own(audit: Audit) -> None:
     wide = [Threshold(0.1), Threshold(0.5, groups=("b", "a")), Threshold(0.5, groups=("d", "b"))]
     ruling = audit.judge(wide)
     assert ruling.verdict == "pass"
-    assert {j.groups: j.threshold.value for j in ruling.judgements if j.threshold} == {
+    assert {j.groups: j.threshold.value for j in ruling.judgments if j.threshold} == {
         ("a", "b"): 0.5,
         ("b", "d"): 0.5,
         ("a", "d"): 0.1,
@@ -110,7 +110,7 @@ def test_groups_without_words_are_named_by_their_column(audit: Audit) -> None:
     table = pl.DataFrame({"f": [0.1, 0.2, 0.3, 0.4] * 30, "sex": [0, 0, 1, 1] * 30})
     numbered = lfl.audit(table, score="f", sensitive="sex", permutations=19)
     numbered.gate(0.0)
-    assert numbered.verdicts[0].judgements[0].groups == ("0", "1")
+    assert numbered.verdicts[0].judgments[0].groups == ("0", "1")
     assert "sex 0 and sex 1" in numbered.to_html()
 
 

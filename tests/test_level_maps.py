@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray
-from likeforlike.postprocess import ConditionalBarycentre, Fallback
+from likeforlike.postprocess import ConditionalBarycenter, Fallback
 from tests.repairs import STEPS, UNEQUAL, Rows, by_cell, dense_mean, intervals, repaired, rows
 
 
@@ -56,10 +56,10 @@ def test_weights_count_rows() -> None:
         np.repeat(table.groups, counts),
         np.repeat(table.levels, counts),
     )
-    weighted = ConditionalBarycentre(shrink=False).fit(
+    weighted = ConditionalBarycenter(shrink=False).fit(
         table.scores, **table.features, sample_weight=counts.astype(float)
     )
-    unweighted = ConditionalBarycentre(shrink=False).fit(repeated.scores, **repeated.features)
+    unweighted = ConditionalBarycenter(shrink=False).fit(repeated.scores, **repeated.features)
     np.testing.assert_allclose(
         weighted.transform(table.scores, **table.features),
         unweighted.transform(table.scores, **table.features),
@@ -70,7 +70,7 @@ def test_weights_count_rows() -> None:
 
 def test_rows_without_ties_do_not_depend_on_each_other() -> None:
     table = UNEQUAL["weighted"]
-    repair = ConditionalBarycentre(0.7, shrink=False).fit(table.scores, **table.columns)
+    repair = ConditionalBarycenter(0.7, shrink=False).fit(table.scores, **table.columns)
     some = np.random.default_rng(0).permutation(table.scores.size)[:100]
     np.testing.assert_array_equal(
         repair.transform(
@@ -91,7 +91,7 @@ def test_scores_between_and_beyond_the_known_ones() -> None:
     lows = np.concatenate([0.7 * begins[:-1] + 0.3 * begins[1:], [0.0, begins[-1]]])
     highs = np.concatenate([0.7 * ends[:-1] + 0.3 * ends[1:], [ends[0], 1.0]])
     expected = [dense_mean(cells, *span) for span in zip(lows, highs, strict=True)]
-    repair = ConditionalBarycentre(shrink=False).fit(table.scores, **table.columns)
+    repair = ConditionalBarycenter(shrink=False).fit(table.scores, **table.columns)
     moved = repair.transform(
         new, sensitive_features=np.zeros(21, int), legitimate_features=np.zeros(21, int)
     )
@@ -103,7 +103,7 @@ def test_scores_between_and_beyond_the_known_ones() -> None:
 
 def test_the_repair_of_other_rows_of_the_same_people_is_nearly_as_good() -> None:
     table, others = rows(3000, 5000, seed=5), rows(3000, 5000, seed=6)
-    repair = ConditionalBarycentre(shrink=False).fit(table.scores, **table.columns)
+    repair = ConditionalBarycenter(shrink=False).fit(table.scores, **table.columns)
     moved = others._replace(scores=repair.transform(others.scores, **others.features))
     assert (moved.distances(1) < 0.08 * others.distances(1)).all()
 
@@ -139,7 +139,7 @@ def test_the_order_inside_cells_is_kept(
     known, new = drawn
     if min(np.bincount(known.groups)) < min_cell:
         min_cell = 1
-    repair = ConditionalBarycentre(t, min_cell=min_cell, shrink=shrink).fit(
+    repair = ConditionalBarycenter(t, min_cell=min_cell, shrink=shrink).fit(
         known.scores, **known.columns
     )
     moved = new._replace(scores=repair.transform(new.scores, **new.features))
@@ -157,7 +157,7 @@ def test_scores_that_rounding_ties_keep_their_order(seed: int) -> None:
     scores = np.zeros(30)
     scores[[1, 12, 15, 29]] = 1.0, -1.0, -5e-29, 1.0
     columns = {"sensitive_features": np.isin(np.arange(30), [1, 12])}
-    repair = ConditionalBarycentre(0.25, min_cell=1, random_state=seed).fit(scores, **columns)
+    repair = ConditionalBarycenter(0.25, min_cell=1, random_state=seed).fit(scores, **columns)
     assert 0.0 < repair.trust_ < 1.0
     moved = repair.transform(scores, **columns)
     assert moved[15] == moved[~columns["sensitive_features"]].min()
@@ -166,7 +166,7 @@ def test_scores_that_rounding_ties_keep_their_order(seed: int) -> None:
 @given(tables(), st.sampled_from(STEPS[1:]))
 def test_the_bounds_hold_for_any_rows(drawn: tuple[Rows, Rows], t: float) -> None:
     known, _ = drawn
-    repair = ConditionalBarycentre(t, min_cell=1, shrink=False)
+    repair = ConditionalBarycenter(t, min_cell=1, shrink=False)
     moved = known._replace(scores=repair.fit_transform(known.scores, **known.columns))
     level = [
         label
@@ -202,7 +202,7 @@ def thin(labels: list[Any]) -> tuple[dict[str, Any], FloatArray]:
 
 def test_small_cells_take_the_map_of_the_nearest_level() -> None:
     columns, scores = thin([10, 20, 30, 12])
-    repair = ConditionalBarycentre(shrink=False).fit(scores, **columns)
+    repair = ConditionalBarycenter(shrink=False).fit(scores, **columns)
     assert repair.levels_ == (10, 12, 20, 30)
     assert repair.fallbacks_ == (
         Fallback(12, 0, 30, 10),
@@ -228,14 +228,14 @@ def test_small_cells_take_the_map_of_the_nearest_level() -> None:
 
 def test_small_cells_of_named_levels_take_the_pooled_map() -> None:
     columns, scores = thin(["a", "b", "c", "d"])
-    repair = ConditionalBarycentre(shrink=False).fit(scores, **columns)
+    repair = ConditionalBarycenter(shrink=False).fit(scores, **columns)
     assert [(cell.level, cell.borrowed) for cell in repair.fallbacks_] == [
         ("c", None),
         ("c", None),
         ("d", None),
         ("d", None),
     ]
-    pooled = ConditionalBarycentre(shrink=False).fit(
+    pooled = ConditionalBarycenter(shrink=False).fit(
         scores, sensitive_features=columns["sensitive_features"]
     )
     level, group = np.array(columns["legitimate_features"]), columns["sensitive_features"]
@@ -254,7 +254,7 @@ def test_a_small_third_group_leaves_the_other_two_their_map() -> None:
         np.concatenate([three.groups, more.groups]),
         np.concatenate([three.levels, np.full(more.scores.size, 7)]),
     )
-    repair = ConditionalBarycentre(shrink=False).fit(joined.scores, **joined.features)
+    repair = ConditionalBarycenter(shrink=False).fit(joined.scores, **joined.features)
     assert repair.fallbacks_ == (Fallback(0, 2, 5, 7), Fallback(1, 2, 5, 7))
     without = three._replace(
         scores=three.scores[~third], groups=three.groups[~third], levels=three.levels[~third]
@@ -266,7 +266,7 @@ def test_a_small_third_group_leaves_the_other_two_their_map() -> None:
 
 def test_levels_that_were_not_there_fall_back_with_a_warning() -> None:
     table = rows(40, 40)
-    repair = ConditionalBarycentre(shrink=False).fit(table.scores, **table.features)
+    repair = ConditionalBarycenter(shrink=False).fit(table.scores, **table.features)
     inside = table.levels == 2
     new = {"sensitive_features": table.groups[inside], "legitimate_features": np.full(80, 9)}
     with pytest.warns(UserWarning, match="fit has not seen 0 in level 9, 1 in level 9: "):
@@ -282,7 +282,7 @@ def test_levels_that_were_not_there_fall_back_with_a_warning() -> None:
 
 def test_groups_that_were_not_in_a_level_fall_back_with_a_warning() -> None:
     columns, scores = thin([10, 20, 30, 12])
-    repair = ConditionalBarycentre(shrink=False).fit(scores, **columns)
+    repair = ConditionalBarycenter(shrink=False).fit(scores, **columns)
     with pytest.warns(UserWarning, match="fit has not seen 1 in level 12: "):
         repair.transform([0.5, 0.5], sensitive_features=[0, 1], legitimate_features=[12, 12])
 
@@ -291,11 +291,11 @@ def test_rows_of_weight_zero_teach_nothing_and_are_repaired() -> None:
     table = rows(30, 40)
     weights = np.ones(table.scores.size)
     weights[::7] = 0.0
-    repair = ConditionalBarycentre(shrink=False).fit(
+    repair = ConditionalBarycenter(shrink=False).fit(
         table.scores, **table.features, sample_weight=weights
     )
     kept = weights > 0.0
-    without = ConditionalBarycentre(shrink=False).fit(
+    without = ConditionalBarycenter(shrink=False).fit(
         table.scores[kept],
         sensitive_features=table.groups[kept],
         legitimate_features=table.levels[kept],

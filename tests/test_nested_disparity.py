@@ -36,7 +36,7 @@ def test_excess_is_what_is_left_of_the_levels_alone_and_never_negative() -> None
         assert constant.excess == pytest.approx(0.0, abs=1e-12)
 
 
-def test_the_normalised_form_ranks_models_wrongly() -> None:
+def test_the_normalized_form_ranks_models_wrongly() -> None:
     """A score that is a function of the level alone gets a larger excess than an unfair one."""
     rng = np.random.default_rng(0)
     groups = rng.integers(0, 2, 20_000)

@@ -142,7 +142,7 @@ def test_cdd_wass_is_cdd_lp_to_the_power_p_at_equal_shares() -> None:
         assert wass.level_transport == pytest.approx(0.0, abs=1e-12)
 
 
-def test_what_dcfr_minimises_is_a_conditional_disparity() -> None:
+def test_what_dcfr_minimizes_is_a_conditional_disparity() -> None:
     """R_DCFR = Σ P(l) π_l (1 - π_l) TV_l, and it bounds the Wasserstein disparity."""
     for seed in range(200):
         rng = np.random.default_rng(seed)
@@ -150,11 +150,11 @@ def test_what_dcfr_minimises_is_a_conditional_disparity() -> None:
         groups, levels = rng.integers(0, 2, 120), rng.integers(0, 4, 120)
         found = float(lfl.tv_overlap(scores, groups, levels))
         np.testing.assert_allclose(
-            found, oracles.dcfr_regulariser(scores, groups, levels), rtol=1e-12, atol=1e-15
+            found, oracles.dcfr_regularizer(scores, groups, levels), rtol=1e-12, atol=1e-15
         )
         # The paper says the value depends on which group is called 1. It does not.
         np.testing.assert_allclose(
-            found, oracles.dcfr_regulariser(scores, 1 - groups, levels), rtol=1e-10, atol=1e-14
+            found, oracles.dcfr_regularizer(scores, 1 - groups, levels), rtol=1e-10, atol=1e-14
         )
         share = np.array([groups[levels == level].mean() for level in range(4)])
         bound = np.ptp(scores) * found / (share * (1 - share)).min()

@@ -196,9 +196,9 @@ def test_flows_add_up_and_so_do_the_parts() -> None:
         for rect in parsed("nested").iter(f"{SVG}rect")
         if (rect.get("class") or "") in ("a bubble", "b bubble")
     ]
-    for colour in "ab":
+    for color in "ab":
         heights = [
-            float(b.get("height", "")) for b in blocks if b.get("class") == f"{colour} bubble"
+            float(b.get("height", "")) for b in blocks if b.get("class") == f"{color} bubble"
         ]
         assert len(heights) == 3
         assert sum(heights) == pytest.approx(270.0, abs=0.2)

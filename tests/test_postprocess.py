@@ -17,11 +17,11 @@ import pytest
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray
 from likeforlike.datasets import load_loans
-from likeforlike.disparity._distances import barycentre_spread
-from likeforlike.postprocess import ConditionalBarycentre
+from likeforlike.disparity._distances import barycenter_spread
+from likeforlike.postprocess import ConditionalBarycenter
 from likeforlike.transport import _line as line
 from tests import oracles
-from tests.repairs import STEPS, UNEQUAL, Rows, barycentre, by_cell, repaired, rows
+from tests.repairs import STEPS, UNEQUAL, Rows, barycenter, by_cell, repaired, rows
 
 
 @pytest.mark.parametrize("t", STEPS)
@@ -78,8 +78,8 @@ def test_a_hundred_thousand_rows_a_cell_lose_no_digits() -> None:
     moved = repaired(table._replace(scores=table.scores + 1e3))
     assert moved.distances(2)[0] < 1e-12
     before, after = (np.sort(table.cell(0, 1)[0]) for table in (table, moved))
-    centre = 0.5 * (before + np.sort(table.cell(0, 0)[0])) + 1e3
-    np.testing.assert_allclose(after, centre, rtol=1e-15)
+    center = 0.5 * (before + np.sort(table.cell(0, 0)[0])) + 1e3
+    np.testing.assert_allclose(after, center, rtol=1e-15)
 
 
 @pytest.mark.parametrize("t", STEPS)
@@ -128,7 +128,7 @@ def test_more_groups_are_brought_together_pair_by_pair(t: float) -> None:
 def test_the_loans_reach_parity() -> None:
     loans = load_loans().frame
     columns = loans["approved"], loans["sex"], loans["income"]
-    repair = ConditionalBarycentre(min_cell=1, shrink=False)
+    repair = ConditionalBarycenter(min_cell=1, shrink=False)
     moved = repair.fit_transform(
         columns[0], sensitive_features=columns[1], legitimate_features=columns[2]
     )
@@ -142,18 +142,18 @@ def test_the_loans_reach_parity() -> None:
 @pytest.mark.parametrize("name", UNEQUAL)
 def test_the_measured_risk_is_the_predicted_one(t: float, name: str) -> None:
     table = UNEQUAL[name]
-    repair = ConditionalBarycentre(t)
+    repair = ConditionalBarycenter(t)
     moved = repair.fit_transform(table.scores, **table.columns)
     measured = float(np.average((moved - table.scores) ** 2, weights=table.weights))
     np.testing.assert_allclose(measured, repair.predicted_risk_, rtol=0.01)
-    # What is missing is how far a full repair leaves the cells from their barycentre.
+    # What is missing is how far a full repair leaves the cells from their barycenter.
     full = repaired(table)
     missing = 0.0
     for level in range(3):
-        centre = barycentre([table.cell(level, group) for group in (0, 1)])
+        center = barycenter([table.cell(level, group) for group in (0, 1)])
         for group in (0, 1):
             moved, mass = full.cell(level, group)
-            cost = line.cost(moved, centre[0], x_mass=mass, y_mass=centre[1])
+            cost = line.cost(moved, center[0], x_mass=mass, y_mass=center[1])
             missing += mass.sum() / table.mass.sum() * cost
     np.testing.assert_allclose(
         repair.predicted_risk_ - measured, t**2 * missing, rtol=1e-6, atol=1e-12
@@ -168,26 +168,26 @@ def test_the_predicted_risk_of_two_groups(table: Rows) -> None:
         share = a.sum() / (a.sum() + b.sum())
         cost = oracles.transport_cost(x, a, y, b, 2.0)
         expected += (a.sum() + b.sum()) / table.mass.sum() * share * (1 - share) * cost
-        distance = ConditionalBarycentre().fit(table.scores, **table.columns).distances_[level]
+        distance = ConditionalBarycenter().fit(table.scores, **table.columns).distances_[level]
         assert distance == pytest.approx(cost**0.5, rel=1e-9)
     for t in STEPS:
-        repair = ConditionalBarycentre(t).fit(table.scores, **table.columns)
+        repair = ConditionalBarycenter(t).fit(table.scores, **table.columns)
         assert repair.predicted_risk_ == pytest.approx(t**2 * expected, rel=1e-9)
 
 
 def test_the_predicted_risk_of_more_groups_is_their_spread() -> None:
     table = rows(30, 50, 41, weighted=True)
     cells = lfl.Cells.from_rows(*table[:3], sample_weight=table.weights)
-    spread = barycentre_spread(cells.atoms, np.arange(9).reshape(3, 3), 2)
+    spread = barycenter_spread(cells.atoms, np.arange(9).reshape(3, 3), 2)
     expected = (cells.mass.sum(axis=1) * spread**2).sum() / cells.mass.sum()
-    repair = ConditionalBarycentre(0.5).fit(table.scores, **table.columns)
+    repair = ConditionalBarycenter(0.5).fit(table.scores, **table.columns)
     assert repair.predicted_risk_ == pytest.approx(expected / 4, rel=1e-9)
 
 
 def test_the_way_to_go_may_change_after_fit() -> None:
     table = UNEQUAL["continuous"]
-    full = ConditionalBarycentre().fit(table.scores, **table.columns)
-    half = ConditionalBarycentre(0.5).fit(table.scores, **table.columns)
+    full = ConditionalBarycenter().fit(table.scores, **table.columns)
+    half = ConditionalBarycenter(0.5).fit(table.scores, **table.columns)
     full.set_params(t=0.5)
     assert full.predicted_risk_ == half.predicted_risk_
     np.testing.assert_array_equal(
@@ -216,7 +216,7 @@ def test_lots_do_not_follow_the_order_of_rows() -> None:
 
 def test_one_of_many_gets_the_mean_of_what_they_would_get() -> None:
     table = UNEQUAL["decisions"]
-    repair = ConditionalBarycentre().fit(table.scores, **table.columns)
+    repair = ConditionalBarycenter().fit(table.scores, **table.columns)
     together = repair.transform(table.scores, **table.features)
     tied = (table.scores == 1.0) & (table.groups == 0) & (table.levels == 1)
     alone = repair.transform([1.0], sensitive_features=[0], legitimate_features=[1])
@@ -236,7 +236,7 @@ def test_one_of_many_gets_the_mean_of_what_they_would_get() -> None:
 def test_several_columns_are_levels_together(made: Callable[[Any, Any], Any]) -> None:
     table = rows(60, 80, levels=4)
     first, second = table.levels // 2, np.array(["u", "v"])[table.levels % 2]
-    repair = ConditionalBarycentre()
+    repair = ConditionalBarycenter()
     moved = repair.fit_transform(
         table.scores,
         sensitive_features=table.groups,
@@ -250,7 +250,7 @@ def test_several_columns_are_levels_together(made: Callable[[Any, Any], Any]) ->
 
 def test_one_column_of_a_table_is_a_column() -> None:
     table = rows(60, 80)
-    moved = ConditionalBarycentre().fit_transform(
+    moved = ConditionalBarycenter().fit_transform(
         pl.Series(table.scores),
         sensitive_features=pl.DataFrame({"sex": table.groups}),
         legitimate_features=table.levels[:, None],
@@ -260,7 +260,7 @@ def test_one_column_of_a_table_is_a_column() -> None:
 
 def test_without_levels_there_is_one() -> None:
     table = rows(60, 80, levels=1)
-    repair = ConditionalBarycentre()
+    repair = ConditionalBarycenter()
     moved = repair.fit_transform(table.scores, sensitive_features=table.groups)
     np.testing.assert_array_equal(moved, repaired(table).scores)
     assert repair.fallbacks_ == ()
@@ -269,7 +269,7 @@ def test_without_levels_there_is_one() -> None:
 
 def test_it_can_be_cloned_set_and_pickled() -> None:
     table = rows(30, 30)
-    repair = ConditionalBarycentre(0.5, min_cell=7, random_state=3)
+    repair = ConditionalBarycenter(0.5, min_cell=7, random_state=3)
     repair.fit(table.scores, **table.features)
     copy = import_module("sklearn.base").clone(repair)
     assert copy.get_params() == {
@@ -283,7 +283,7 @@ def test_it_can_be_cloned_set_and_pickled() -> None:
     assert not hasattr(copy, "groups_")
     assert not hasattr(copy, "predicted_risk_")
     assert repr(copy.set_params(t=1)) == (
-        "ConditionalBarycentre(t=1, min_cell=7, smooth=False, shrink=True, cross_fit=None, "
+        "ConditionalBarycenter(t=1, min_cell=7, smooth=False, shrink=True, cross_fit=None, "
         "random_state=3)"
     )
     np.testing.assert_array_equal(
@@ -297,8 +297,8 @@ def test_it_does_without_scikit_learn() -> None:
     code = """
 import sys
 sys.modules["sklearn"] = sys.modules["sklearn.base"] = None
-from likeforlike.postprocess import ConditionalBarycentre
-ConditionalBarycentre(min_cell=1).fit_transform([0.1, 0.2], sensitive_features=["f", "m"])
+from likeforlike.postprocess import ConditionalBarycenter
+ConditionalBarycenter(min_cell=1).fit_transform([0.1, 0.2], sensitive_features=["f", "m"])
 """
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
@@ -322,8 +322,8 @@ ConditionalBarycentre(min_cell=1).fit_transform([0.1, 0.2], sensitive_features=[
 def test_bad_settings(settings: dict[str, Any], message: str) -> None:
     table = rows(30, 30)
     with pytest.raises(lfl.InputError, match=message):
-        ConditionalBarycentre(**settings).fit(table.scores, **table.features)
-    fitted = ConditionalBarycentre().fit(table.scores, **table.features)
+        ConditionalBarycenter(**settings).fit(table.scores, **table.features)
+    fitted = ConditionalBarycenter().fit(table.scores, **table.features)
     with pytest.raises(lfl.InputError, match=message):
         fitted.set_params(**settings).transform(table.scores, **table.features)
 
@@ -336,7 +336,7 @@ def test_settings_may_be_numbers_of_numpy() -> None:
 
 def test_an_unknown_setting() -> None:
     with pytest.raises(lfl.InputError, match="no setting 'strength'; there are"):
-        ConditionalBarycentre().set_params(strength=1.0)
+        ConditionalBarycenter().set_params(strength=1.0)
 
 
 @pytest.mark.parametrize(
@@ -369,27 +369,27 @@ def test_bad_columns(changed: dict[str, Any], message: str) -> None:
         "sensitive_features": ["f", "m"] * 30,
         "legitimate_features": [1] * 60,
     }
-    fitted = ConditionalBarycentre().fit(**good)
-    for method in (ConditionalBarycentre().fit, fitted.transform, fitted.fit_transform):
+    fitted = ConditionalBarycenter().fit(**good)
+    for method in (ConditionalBarycenter().fit, fitted.transform, fitted.fit_transform):
         with pytest.raises(lfl.InputError, match=message):
             method(**{**good, **changed})
 
 
 def test_columns_that_must_be_named() -> None:
     with pytest.raises(TypeError, match="sensitive_features"):
-        ConditionalBarycentre().fit([0.1, 0.2])  # type: ignore[call-arg]
+        ConditionalBarycenter().fit([0.1, 0.2])  # type: ignore[call-arg]
 
 
 def test_groups_that_cannot_be_repaired() -> None:
     with pytest.raises(lfl.InputError, match="single value 'f'; a repair needs at least two"):
-        ConditionalBarycentre(min_cell=1).fit([0.1, 0.2], sensitive_features=["f", "f"])
+        ConditionalBarycenter(min_cell=1).fit([0.1, 0.2], sensitive_features=["f", "f"])
     with pytest.raises(lfl.InputError, match=r"has 1 row\(s\) of 'f', fewer than min_cell=2"):
-        ConditionalBarycentre(min_cell=2).fit([0.1, 0.2, 0.3], sensitive_features=["f", "m", "m"])
+        ConditionalBarycenter(min_cell=2).fit([0.1, 0.2, 0.3], sensitive_features=["f", "m", "m"])
 
 
 def test_transform_needs_what_fit_had() -> None:
     table = rows(30, 30)
-    repair = ConditionalBarycentre()
+    repair = ConditionalBarycenter()
     with pytest.raises(lfl.InputError, match="has no maps yet; call fit first"):
         repair.transform(table.scores, **table.features)
     repair.fit(table.scores, **table.features)
@@ -406,7 +406,7 @@ def test_scikit_learn_knows_it_as_an_estimator() -> None:
     import sklearn
     from sklearn.base import BaseEstimator, clone
 
-    repair = ConditionalBarycentre(t=0.5, cross_fit=3)
+    repair = ConditionalBarycenter(t=0.5, cross_fit=3)
     assert isinstance(repair, BaseEstimator)
     assert clone(repair).get_params() == repair.get_params()
     with sklearn.config_context(enable_metadata_routing=True):
@@ -441,7 +441,7 @@ def test_few_rows_do_no_harm(gap: float) -> None:
         few = rng.choice(table.scores.size, 800, replace=False)
         known = Rows(table.scores[few], table.groups[few], table.levels[few])
         for name, settings in ways.items():
-            repair = ConditionalBarycentre(**settings).fit(known.scores, **known.features)
+            repair = ConditionalBarycenter(**settings).fit(known.scores, **known.features)
             moved = repair.transform(table.scores, **table.features)
             more[name].append(squared_disparity(moved, table) - before)
     rose = {name: np.mean(found) for name, found in more.items()}
@@ -459,7 +459,7 @@ def test_few_rows_do_no_harm(gap: float) -> None:
 
 def test_what_few_rows_cannot_say_alone_they_say_together() -> None:
     table = people(800, 0.04, 2)
-    repair = ConditionalBarycentre().fit(table.scores, **table.features)
+    repair = ConditionalBarycenter().fit(table.scores, **table.features)
     assert repair.trust_ + repair.shared_ <= 1.0
     assert repair.shared_ > 0.9
     # All levels move alike, by half of the gap and towards each other.
@@ -473,7 +473,7 @@ def test_what_few_rows_cannot_say_alone_they_say_together() -> None:
 
 def test_rows_that_support_it_are_repaired_all_the_way() -> None:
     table = people(20_000, 0.04, 3)
-    repair = ConditionalBarycentre().fit(table.scores, **table.features)
+    repair = ConditionalBarycenter().fit(table.scores, **table.features)
     assert (repair.trust_, repair.shared_) == (1.0, 0.0)
     np.testing.assert_array_equal(
         repair.transform(table.scores, **table.features), repaired(table).scores
@@ -484,7 +484,7 @@ def test_at_parity_nothing_is_done() -> None:
     done = []
     for seed in range(20):
         table = people(800, 0.0, seed)
-        repair = ConditionalBarycentre().fit(table.scores, **table.features)
+        repair = ConditionalBarycenter().fit(table.scores, **table.features)
         done.append(repair.trust_ + repair.shared_ > 0.0)
         assert repair.predicted_risk_ < 1e-4
     assert sum(done) <= 6
@@ -493,7 +493,7 @@ def test_at_parity_nothing_is_done() -> None:
 @pytest.mark.parametrize("shrink", [0, "yes", None])
 def test_what_shrinks_is_asked_plainly(shrink: Any) -> None:
     with pytest.raises(lfl.InputError, match="shrink must be True or False"):
-        ConditionalBarycentre(shrink=shrink).fit([0.1, 0.2], sensitive_features=["f", "m"])
+        ConditionalBarycenter(shrink=shrink).fit([0.1, 0.2], sensitive_features=["f", "m"])
 
 
 def test_a_group_without_weight_is_none_of_the_groups() -> None:
@@ -501,7 +501,7 @@ def test_a_group_without_weight_is_none_of_the_groups() -> None:
     group = np.where(np.arange(800) < 30, 2, table.groups)
     weight = (group < 2).astype(float)
     for folds in (None, 3):
-        repair = ConditionalBarycentre(cross_fit=folds).fit(
+        repair = ConditionalBarycenter(cross_fit=folds).fit(
             table.scores,
             sensitive_features=group,
             legitimate_features=table.levels,
@@ -518,7 +518,7 @@ def test_scores_beyond_all_that_were_fitted_stay_finite(t: float) -> None:
         "sensitive_features": np.repeat([0, 1], 10),
         "legitimate_features": np.tile([0, 1, 2, 3], 5),
     }
-    repair = ConditionalBarycentre(t=t, min_cell=1).fit(few, **who)
+    repair = ConditionalBarycenter(t=t, min_cell=1).fit(few, **who)
     far = np.linspace(-4e18, 4e18, 20)
     repaired = repair.transform(far, **who)
     assert np.isfinite(repaired).all()

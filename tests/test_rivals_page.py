@@ -37,7 +37,7 @@ def test_nobody_is_ahead_of_our_best_beyond_error(rival: str, figure: str) -> No
         assert all(cut.verdict(rival) != "behind" for cut in cuts(of_data["methods"], figure)), name
 
 
-def test_the_least_at_an_auc_is_that_of_every_mixture_of_neighbours() -> None:
+def test_the_least_at_an_auc_is_that_of_every_mixture_of_neighbors() -> None:
     rng = np.random.default_rng(0)
     for size in (1, 2, 7):
         path = rng.random((size, 2))

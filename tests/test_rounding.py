@@ -13,7 +13,7 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike import Cells
-from likeforlike.auditing import Roles, Summary, read_cells, summarise
+from likeforlike.auditing import Roles, Summary, read_cells, summarize
 from likeforlike.disparity import Contrast, contrasts
 from likeforlike.disparity._measures import level_weights
 from likeforlike.disparity._rounding import distance_bounds, inside_bins
@@ -163,7 +163,7 @@ def test_gate_does_not_pass_what_rounding_hides(resolution: float) -> None:
         lfl.audit(
             table.lazy(), **NAMED, resolution=resolution, score_range=(0, 1), permutations=99
         ),
-        summarise(table, **NAMED, resolution=resolution).audit(score_range=(0, 1), permutations=99),
+        summarize(table, **NAMED, resolution=resolution).audit(score_range=(0, 1), permutations=99),
     ]
     for audit in audits:
         assert audit.gate(0.03) == ("fail" if resolution < 0.2 else "investigate")
@@ -196,9 +196,9 @@ def test_duckdb_adds_up_the_same_sums() -> None:
 
 def test_merged_summaries_are_the_summary_of_all_rows(tmp_path: Path) -> None:
     table = example()
-    whole = summarise(table, **NAMED, resolution=0.1)
+    whole = summarize(table, **NAMED, resolution=0.1)
     for part in range(3):
-        summarise(table[part::3], **NAMED, resolution=0.1, part=str(part)).write(
+        summarize(table[part::3], **NAMED, resolution=0.1, part=str(part)).write(
             tmp_path / f"{part}.cells"
         )
     merged = Summary.read(*(tmp_path / f"{part}.cells" for part in range(3)))
@@ -208,7 +208,7 @@ def test_merged_summaries_are_the_summary_of_all_rows(tmp_path: Path) -> None:
 
 def test_summary_without_sums_is_read_and_allows_a_bin(tmp_path: Path) -> None:
     table = example()
-    new = summarise(table, **NAMED, resolution=0.1)
+    new = summarize(table, **NAMED, resolution=0.1)
     cells = new.table.cells
     level, group = (
         np.repeat(part, np.diff(cells.atoms.offsets))

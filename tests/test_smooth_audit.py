@@ -96,7 +96,7 @@ def test_windows_are_levels_in_the_order_of_the_number(parity: Audit) -> None:
     assert curve[-1].high == income.max()
     for before, after in pairwise(curve):
         assert before.high < after.low
-        assert before.low <= before.centre <= before.high
+        assert before.low <= before.center <= before.high
     assert {window.level for window in curve} >= {level.name for level in parity.levels}
     assert curve[0].level.startswith("income up to ")
 
@@ -272,7 +272,7 @@ def test_a_jump_is_warned_of() -> None:
 
 def test_the_finding_says_what_was_done(shifted: Audit) -> None:
     said = " ".join(shifted.finding["sentences"])
-    assert "carried along income to the centres of 14 windows" in said
+    assert "carried along income to the centers of 14 windows" in said
     assert "10 bins would have shown a gap of" in said
     assert "A second test" in said
     assert any("holds for every law" in caution for caution in shifted.finding["cautions"])

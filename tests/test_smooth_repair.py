@@ -11,7 +11,7 @@ import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.limits._held_rows import estimated_size, smooth_disparity
 from likeforlike.penalties import Layout
-from likeforlike.postprocess import ConditionalBarycentre
+from likeforlike.postprocess import ConditionalBarycenter
 
 
 class Scored(NamedTuple):
@@ -30,7 +30,7 @@ def scored(seed: int, size: int, gap: float, spread: float = 0.05) -> Scored:
 
 
 def repaired(fit: Scored, new: Scored, t: float = 1.0) -> FloatArray:
-    repair = ConditionalBarycentre(t, smooth=True).fit(
+    repair = ConditionalBarycenter(t, smooth=True).fit(
         fit.scores, sensitive_features=fit.groups, legitimate_features=fit.numbers
     )
     return repair.transform(
@@ -49,7 +49,7 @@ def test_parity_stays_parity_where_bins_create_disparity(size: int) -> None:
     assert after <= before + 0.005
     edges = np.quantile(fit.numbers, np.arange(1, 5) / 5)
     bins = [np.searchsorted(edges, data.numbers) for data in (fit, new)]
-    binned = ConditionalBarycentre(shrink=False).fit(
+    binned = ConditionalBarycenter(shrink=False).fit(
         fit.scores, sensitive_features=fit.groups, legitimate_features=bins[0]
     )
     made = binned.transform(new.scores, sensitive_features=new.groups, legitimate_features=bins[1])
@@ -108,7 +108,7 @@ def test_the_predicted_risk_is_the_change_of_the_rows() -> None:
     weight = np.random.default_rng(13).random(5000)
     weight[:50] = 0.0
     who = {"sensitive_features": data.groups, "legitimate_features": data.numbers}
-    repair = ConditionalBarycentre(smooth=True, t=0.8).fit(data.scores, **who, sample_weight=weight)
+    repair = ConditionalBarycenter(smooth=True, t=0.8).fit(data.scores, **who, sample_weight=weight)
     found = repair.transform(data.scores, **who, sample_weight=weight)
     change = np.average((found - data.scores) ** 2, weights=weight)
     assert repair.predicted_risk_ == pytest.approx(change, rel=1e-9)
@@ -127,7 +127,7 @@ def test_categories_are_carried_each_along_its_own_number() -> None:
     def lifted(data: Scored) -> FloatArray:
         return data.scores + 0.3 * (np.arange(data.scores.size) % 2)
 
-    repair = ConditionalBarycentre(smooth=True).fit(
+    repair = ConditionalBarycenter(smooth=True).fit(
         lifted(fit), sensitive_features=fit.groups, legitimate_features=levels(fit)
     )
     found = repair.transform(
@@ -154,15 +154,15 @@ def test_three_groups() -> None:
 def test_bad_input() -> None:
     data = scored(18, 200, 0.0)
     with pytest.raises(lfl.InputError, match="smooth=True needs legitimate_features"):
-        ConditionalBarycentre(smooth=True).fit(data.scores, sensitive_features=data.groups)
+        ConditionalBarycenter(smooth=True).fit(data.scores, sensitive_features=data.groups)
     with pytest.raises(lfl.InputError, match="smooth=True compares along a number, but"):
-        ConditionalBarycentre(smooth=True).fit(
+        ConditionalBarycenter(smooth=True).fit(
             data.scores,
             sensitive_features=data.groups,
             legitimate_features=np.where(data.numbers > 1, "high", "low"),
         )
     with pytest.raises(lfl.InputError, match="smooth must be True or False, not 'yes'"):
-        ConditionalBarycentre(smooth="yes").fit(  # type: ignore[arg-type]
+        ConditionalBarycenter(smooth="yes").fit(  # type: ignore[arg-type]
             data.scores, sensitive_features=data.groups
         )
 
@@ -175,7 +175,7 @@ def test_few_rows_along_a_number_do_no_harm() -> None:
     for seed in range(8):
         fit = scored(50 + seed, 300, 0.0)
         for k, settings in enumerate(ways):
-            repair = ConditionalBarycentre(smooth=True, **settings).fit(
+            repair = ConditionalBarycenter(smooth=True, **settings).fit(
                 fit.scores, sensitive_features=fit.groups, legitimate_features=fit.numbers
             )
             moved = repair.transform(

@@ -24,7 +24,7 @@ from tests.test_column_names import HOSTILE
 from tests.test_column_names import ROLES as HOSTILE_ROLES
 from tests.test_column_names import audited as hostile_audited
 from tests.test_column_names import people as hostile_people
-from tests.test_summaries import as_parquet, summarised_alike
+from tests.test_summaries import as_parquet, summarized_alike
 from tests.test_tables import ROLES, Engines, people, same_everywhere, whole_numbers
 
 
@@ -128,8 +128,8 @@ def test_every_engine_reads_the_same_from_a_csv_file(tmp_path: Path, spark: Any)
 
 
 @pytest.mark.usefixtures("spark")
-def test_spark_summarises_as_others_do(tmp_path: Path) -> None:
-    summarised_alike("spark", as_parquet, tmp_path)
+def test_spark_summarizes_as_others_do(tmp_path: Path) -> None:
+    summarized_alike("spark", as_parquet, tmp_path)
 
 
 @pytest.mark.usefixtures("spark")

@@ -13,7 +13,7 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike import Audit, Cells, InputError
-from likeforlike.auditing import Part, Policy, Summary, summarise
+from likeforlike.auditing import Part, Policy, Summary, summarize
 from likeforlike.files._engines import Engine
 from tests.command import call
 
@@ -59,14 +59,14 @@ def whole() -> Audit:
 def test_a_year_of_days_is_the_year(whole: Audit, tmp_path: Path) -> None:
     files = [tmp_path / f"{day}.cells" for day in range(DAYS)]
     for day, part in ALL.group_by("day"):
-        summarise(part, **ROLES, resolution=0.05, part=str(day[0])).write(files[day[0]])
+        summarize(part, **ROLES, resolution=0.05, part=str(day[0])).write(files[day[0]])
     year = Summary.read(*files)
     assert len(year.parts) == DAYS
     assert said(year.audit(permutations=49)) == said(whole)
 
 
 def test_summaries_of_summaries_are_the_same(whole: Audit, tmp_path: Path) -> None:
-    parts = [summarise(ALL[k::7], **ROLES, resolution=0.05) for k in range(7)]
+    parts = [summarize(ALL[k::7], **ROLES, resolution=0.05) for k in range(7)]
     region = parts[4].merge(parts[1], parts[6])
     region.write(tmp_path / "region.cells")
     again = Summary.read(tmp_path / "region.cells")
@@ -79,7 +79,7 @@ def test_exact_scores_weights_and_clusters_merge_too() -> None:
     table = rows(600, 1).drop_nulls().with_row_index("person")
     table = table.with_columns(pl.col("person") // 2, weight=pl.col("code") / 3)
     arguments = {**ROLES, "weight": "weight", "cluster": "person"}
-    parts = [summarise(table[k : k + 150], **arguments) for k in range(0, len(table), 150)]
+    parts = [summarize(table[k : k + 150], **arguments) for k in range(0, len(table), 150)]
     exact = lfl.audit(table, **arguments, permutations=9)
     assert said(parts[0].merge(*parts[1:]).audit(permutations=9)) == said(exact)
 
@@ -94,7 +94,7 @@ def as_parquet(part: pl.DataFrame, path: Path) -> Path:
     return path.with_suffix(".parquet")
 
 
-def summarised_alike(
+def summarized_alike(
     engine: Engine, written: Callable[[pl.DataFrame, Path], Path], folder: Path
 ) -> None:
     """Check that the summaries of three files, by the command line, are the audit of all rows."""
@@ -106,7 +106,7 @@ def summarised_alike(
     names = []
     for k in range(3):
         file = written(table[k::3], folder / f"part{k}")
-        called = call("summarise", file, *options, "--out", folder / f"{k}.cells")
+        called = call("summarize", file, *options, "--out", folder / f"{k}.cells")
         assert called.returncode == 0, called.stderr
         names.append(folder / f"{k}.cells")
     merged = said(Summary.read(*names).audit(permutations=9))
@@ -124,10 +124,10 @@ def summarised_alike(
         ("duckdb", as_parquet),
     ],
 )
-def test_every_engine_summarises_alike(
+def test_every_engine_summarizes_alike(
     engine: Engine, written: Callable[[pl.DataFrame, Path], Path], tmp_path: Path
 ) -> None:
-    summarised_alike(engine, written, tmp_path)
+    summarized_alike(engine, written, tmp_path)
 
 
 def kinds(*labels: object) -> pl.DataFrame:
@@ -164,7 +164,7 @@ def test_labels_are_those_of_all_rows(
     if text:
         sources = [as_csv(day, tmp_path / str(k)) for k, day in enumerate(sources)]
     parts = [
-        summarise(day, **roles, resolution=0.01, part=str(k)) for k, day in enumerate(sources[:2])
+        summarize(day, **roles, resolution=0.01, part=str(k)) for k, day in enumerate(sources[:2])
     ]
     merged = parts[0].merge(parts[1])
     merged.write(tmp_path / "both.cells")
@@ -183,11 +183,11 @@ def test_labels_are_those_of_all_rows(
 def test_bins_at_edges_merge_and_quantiles_do_not() -> None:
     roles: dict[str, Any] = {"score": "score", "sensitive": "sex", "legitimate": "code"}
     halves = ALL[:3000], ALL[3000:]
-    fixed = [summarise(half, **roles, resolution=0.05, bins={"code": [2, 3]}) for half in halves]
+    fixed = [summarize(half, **roles, resolution=0.05, bins={"code": [2, 3]}) for half in halves]
     whole = lfl.audit(ALL, **roles, resolution=0.05, bins={"code": [2, 3]}, permutations=0)
     assert said(fixed[0].merge(fixed[1]).audit(permutations=0)) == said(whole)
     spread = [
-        summarise(half.with_columns(code=pl.col("code") * k), **roles, bins={"code": 2})
+        summarize(half.with_columns(code=pl.col("code") * k), **roles, bins={"code": 2})
         for k, half in enumerate(halves, 1)
     ]
     with pytest.raises(InputError, match="another edges of bins do not merge"):
@@ -195,10 +195,10 @@ def test_bins_at_edges_merge_and_quantiles_do_not() -> None:
 
 
 def test_a_day_may_hold_one_group_only_but_an_audit_may_not() -> None:
-    women = summarise(ALL.filter(pl.col("sex") == "f"), **ROLES)
+    women = summarize(ALL.filter(pl.col("sex") == "f"), **ROLES)
     with pytest.raises(InputError, match="has the single value 'f'"):
         women.audit()
-    men = summarise(ALL.filter(pl.col("sex") == "m"), **ROLES)
+    men = summarize(ALL.filter(pl.col("sex") == "m"), **ROLES)
     assert women.merge(men).audit(permutations=0).contrasts[0].groups == ("f", "m")
 
 
@@ -220,23 +220,23 @@ PART = ALL[:500]
 )
 def test_another_kind_of_summary_is_refused(changes: dict[str, Any], complaint: str) -> None:
     asked = {**ROLES, "resolution": 0.05, "dataset": "loans"}
-    monday = summarise(PART, **asked, part="monday")
-    other = summarise(ALL[500:1000], **{**asked, "part": "tuesday", **changes})
+    monday = summarize(PART, **asked, part="monday")
+    other = summarize(ALL[500:1000], **{**asked, "part": "tuesday", **changes})
     with pytest.raises(InputError, match=complaint):
         monday.merge(other)
 
 
 def test_the_same_rows_are_not_counted_twice() -> None:
-    summary = summarise(PART, **ROLES, resolution=0.05)
+    summary = summarize(PART, **ROLES, resolution=0.05)
     with pytest.raises(InputError, match="the same rows would count twice"):
-        summary.merge(summarise(PART[::-1], **ROLES, resolution=0.05))
-    named = [summarise(PART, **ROLES, resolution=0.05, part=name) for name in ("a", "b")]
+        summary.merge(summarize(PART[::-1], **ROLES, resolution=0.05))
+    named = [summarize(PART, **ROLES, resolution=0.05, part=name) for name in ("a", "b")]
     assert named[0].merge(named[1]).table.rows == 1000
     assert named[0].parts == (Part("a", named[1].parts[0].fingerprint),)
 
 
 def test_roles_may_be_named_again_but_not_otherwise() -> None:
-    summary = summarise(PART, **ROLES, resolution=0.05)
+    summary = summarize(PART, **ROLES, resolution=0.05)
     again = summary.audit(**ROLES, resolution=0.05, permutations=0)
     assert again.table.used == summary.table.used
     with pytest.raises(InputError, match="sensitive is 'sex' in the summary, not 'band'"):
@@ -249,7 +249,7 @@ def test_roles_may_be_named_again_but_not_otherwise() -> None:
 
 def test_the_command_line_audits_summaries(whole: Audit, tmp_path: Path) -> None:
     for k in range(2):
-        summarise(ALL[k::2], **ROLES, resolution=0.05).write(tmp_path / f"{k}.cells")
+        summarize(ALL[k::2], **ROLES, resolution=0.05).write(tmp_path / f"{k}.cells")
     (tmp_path / "rules.toml").write_text("permutations = 49\nthreshold = 0.5\n")
     called = call(
         *("audit", "0.cells", "1.cells", "--policy", "rules.toml", "--json", "out.json"),
@@ -278,7 +278,7 @@ def test_the_command_line_audits_summaries(whole: Audit, tmp_path: Path) -> None
 def test_wrong_files_are_one_line(
     arguments: tuple[str, ...], complaint: str, tmp_path: Path
 ) -> None:
-    summarise(PART, **ROLES).write(tmp_path / "0.cells")
+    summarize(PART, **ROLES).write(tmp_path / "0.cells")
     PART.write_csv(tmp_path / "rows.csv")
     Cells.from_rows([0.1, 0.2], ["f", "m"]).write(tmp_path / "cells.cells")
     called = call("audit", *arguments, cwd=tmp_path)
@@ -314,7 +314,7 @@ def test_several_sensitive_columns_are_those_of_all_rows(
     whole = lfl.audit(pl.concat(parts), **CROSSED, resolution=resolution, permutations=19)
     files = [tmp_path / f"{k}.cells" for k in range(len(parts))]
     for file, part in zip(files, parts, strict=True):
-        summarise(part, **CROSSED, resolution=resolution).write(file)
+        summarize(part, **CROSSED, resolution=resolution).write(file)
     merged = Summary.read(*files)
     assert said(merged.audit(permutations=19)) == said(whole)
     assert {each.columns for each in whole.contrasts} == {("sex",), ("age",), ("sex", "age")}
@@ -325,7 +325,7 @@ def test_rows_of_weight_zero_are_counted_where_others_lack_values() -> None:
     complete = ALL[:900].drop_nulls().with_columns(weight=(pl.col("code") - 1) / 2)
     lacking = ALL[900:1200].with_columns(weight=1.0)
     roles = {**ROLES, "legitimate": "band", "weight": "weight"}
-    merged = summarise(complete, **roles).merge(summarise(lacking, **roles))
+    merged = summarize(complete, **roles).merge(summarize(lacking, **roles))
     whole = lfl.audit(pl.concat([complete, lacking]), **roles, permutations=0)
     assert (complete["weight"] == 0.0).any()
     assert whole.missing
@@ -337,7 +337,7 @@ def test_several_sensitive_columns_on_the_command_line(tmp_path: Path) -> None:
     for k, part in enumerate(crossed_parts()):
         part.write_csv(tmp_path / f"{k}.csv")
         made = call(
-            *("summarise", f"{k}.csv", *roles, "--sensitive", "sex", "--sensitive", "age"),
+            *("summarize", f"{k}.csv", *roles, "--sensitive", "sex", "--sensitive", "age"),
             *("--out", f"{k}.cells"),
             cwd=tmp_path,
         )
@@ -358,7 +358,7 @@ def test_several_sensitive_columns_on_the_command_line(tmp_path: Path) -> None:
 def test_other_sensitive_columns_are_refused() -> None:
     parts = crossed_parts()
     both, sex = (
-        summarise(parts[2], **{**CROSSED, "sensitive": s}) for s in (["sex", "age"], "sex")
+        summarize(parts[2], **{**CROSSED, "sensitive": s}) for s in (["sex", "age"], "sex")
     )
     assert both.audit(sensitive=["sex", "age"], permutations=0).roles == both.roles
     with pytest.raises(InputError, match=r"sensitive is \('sex', 'age'\) in the summary"):
@@ -366,4 +366,4 @@ def test_other_sensitive_columns_are_refused() -> None:
     with pytest.raises(InputError, match="another sensitive column do not merge"):
         sex.merge(both)
     with pytest.raises(InputError, match="column 'age' has no value in any row"):
-        summarise(parts[1], **CROSSED).audit()
+        summarize(parts[1], **CROSSED).audit()

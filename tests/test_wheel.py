@@ -185,7 +185,7 @@ def members(path: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("kind", ["sdist", "wheel"])
 def test_data_that_may_not_be_passed_on_are_not(kind: str, request: pytest.FixtureRequest) -> None:
-    """No licence is known for Law School; the data sets that come along have one that allows it."""
+    """No license is known for Law School; the data sets that come along have one that allows it."""
     held = members(request.getfixturevalue(kind))
     (law_school,) = SOURCES["law_school"].files
     assert not [name for name in held if Path(law_school.path).name in name]
@@ -314,14 +314,14 @@ def test_objectives_for_boosting_and_repair_need_no_extra(installed: Installed) 
 import likeforlike as lfl
 from likeforlike.boosting import lightgbm_objective, probabilities
 from likeforlike.datasets import make_loans
-from likeforlike.postprocess import ConditionalBarycentre
+from likeforlike.postprocess import ConditionalBarycenter
 loans = make_loans(1000, gap=0.2)
 objective = lightgbm_objective(lfl.FairLeap(), 1.0, loans.groups, loans.levels)
 gradient, hessian = objective(loans.targets, 0.0 * loans.targets)
 assert gradient.shape == hessian.shape == (1000,)
 who = {"sensitive_features": loans.groups, "legitimate_features": loans.levels}
 scores = loans.frame["score"].to_numpy()
-repaired = ConditionalBarycentre().fit(scores, **who).transform(scores, **who)
+repaired = ConditionalBarycenter().fit(scores, **who).transform(scores, **who)
 before, after = (float(lfl.cdd_lp(f, loans.groups, loans.levels)) for f in (scores, repaired))
 assert after < 0.2 * before
 """

@@ -3,7 +3,7 @@
 python -m tools.bundle FOLDER
 
 FOLDER holds the files as they were published, `adult/adult.data` and so on. Each is checked and
-compressed into the bundle: only those whose licence lets anybody pass them on, and the same bytes
+compressed into the bundle: only those whose license lets anybody pass them on, and the same bytes
 every time (by the same version of liblzma).
 """
 
@@ -19,9 +19,9 @@ from likeforlike.datasets._availability import SOURCES
 from likeforlike.datasets._source import DataFile
 from likeforlike.errors import InputError
 
-__all__ = ["LICENCE", "main", "pack", "packed", "to_be_bundled"]
+__all__ = ["LICENSE", "main", "pack", "packed", "to_be_bundled"]
 
-LICENCE = "CC BY 4.0"
+LICENSE = "CC BY 4.0"
 """What allows a data set to come with the package. `bundled/ATTRIBUTION.txt` meets its terms."""
 
 _BUNDLE = Path(__file__).parents[1] / "src" / "likeforlike" / "datasets" / "bundled"
@@ -30,7 +30,7 @@ _BUNDLE = Path(__file__).parents[1] / "src" / "likeforlike" / "datasets" / "bund
 def to_be_bundled() -> Iterator[DataFile]:
     """Files of all data sets that may be passed on."""
     for source in SOURCES:
-        if source.licence == LICENCE:
+        if source.license == LICENSE:
             yield from source.files
 
 

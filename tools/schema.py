@@ -1,6 +1,6 @@
 """The JSON schemas of documents, made of their types.
 
-`python -m tools.schema` writes them into the package: of an audit, of what modellers send to a
+`python -m tools.schema` writes them into the package: of an audit, of what modelers send to a
 custodian and of what the custodian answers. Types become types, docstrings become descriptions, and
 `Limits` beside a type become limits.
 """
@@ -65,7 +65,7 @@ AUDIT = Published(
 REQUEST = Published(
     _PACKAGE / "teams" / REQUEST_FILE,
     "Request of likeforlike",
-    "What modellers send to a custodian, who holds the groups of the rows.",
+    "What modelers send to a custodian, who holds the groups of the rows.",
     (CountsRequestDocument, SumsRequestDocument),
 )
 RELEASE = Published(

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
         ThinLevelsWarning,
         UnderfitWarning,
         UnmetLimitWarning,
-        UnpenalisedWarning,
+        UnpenalizedWarning,
         UnsettledWarning,
     )
     from likeforlike.estimators import (
@@ -93,7 +93,7 @@ __all__ = [
     "ThinLevelsWarning",
     "UnderfitWarning",
     "UnmetLimitWarning",
-    "UnpenalisedWarning",
+    "UnpenalizedWarning",
     "UnsettledWarning",
     "WassersteinPenalty",
     "__version__",
@@ -127,7 +127,7 @@ lazy_package(
             "ThinLevelsWarning",
             "UnderfitWarning",
             "UnmetLimitWarning",
-            "UnpenalisedWarning",
+            "UnpenalizedWarning",
             "UnsettledWarning",
         ],
         "estimators": [

@@ -11,7 +11,7 @@ __all__ = [
     "ThinLevelsWarning",
     "UnderfitWarning",
     "UnmetLimitWarning",
-    "UnpenalisedWarning",
+    "UnpenalizedWarning",
     "UnsettledWarning",
 ]
 
@@ -102,14 +102,14 @@ class ThinLevelsWarning(UserWarning):
     """
 
 
-class UnpenalisedWarning(UserWarning):
+class UnpenalizedWarning(UserWarning):
     """A model was trained without its penalty, or some rows were, since their groups are not known.
 
     Examples
     --------
     >>> import warnings
-    >>> from likeforlike import FairClassifier, UnpenalisedWarning
-    >>> with warnings.catch_warnings(action="ignore", category=UnpenalisedWarning):
+    >>> from likeforlike import FairClassifier, UnpenalizedWarning
+    >>> with warnings.catch_warnings(action="ignore", category=UnpenalizedWarning):
     ...     model = FairClassifier(max_epochs=1).fit([[0.0], [1.0]] * 20, [0, 1] * 20)
     """
 

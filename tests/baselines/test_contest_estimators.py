@@ -16,7 +16,7 @@ import likeforlike as lfl
 from likeforlike.baselines._adversarial import AdversarialClassifier, AdversarialRegressor
 from likeforlike.baselines._dcfr import DCFRClassifier, DCFRRegressor
 from likeforlike.datasets import Dataset, make_loans
-from likeforlike.errors import InputError, UnpenalisedWarning
+from likeforlike.errors import InputError, UnpenalizedWarning
 
 pytestmark = pytest.mark.training
 
@@ -30,7 +30,7 @@ def quick(estimator: Any, **settings: Any) -> Any:
     """Few steps, but long ones."""
     short: dict[str, Any] = {"max_epochs": 3, "learning_rate": 0.02, "random_state": 0}
     if estimator in DCFR:
-        short |= {"optimiser": "adam"}
+        short |= {"optimizer": "adam"}
     return estimator(**short | settings)
 
 
@@ -54,7 +54,7 @@ def scores(model: Any) -> Any:
 def test_the_scikit_learn_contract(estimator: Any) -> None:
     with warnings.catch_warnings():
         # Checks call fit(X, y): no groups, no adversary.
-        warnings.simplefilter("ignore", UnpenalisedWarning)
+        warnings.simplefilter("ignore", UnpenalizedWarning)
         results = check_estimator(quick(estimator, max_epochs=25), on_skip=None)
     assert {result["status"] for result in results} <= {"passed", "skipped"}
     skipped = {result["check_name"] for result in results if result["status"] == "skipped"}
@@ -85,7 +85,7 @@ def test_clones_and_pickles(estimator: Any) -> None:
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_without_groups_there_is_a_warning_and_no_adversary(estimator: Any) -> None:
     X, y = data(estimator)
-    with pytest.warns(UnpenalisedWarning, match="as if there were no groups"):
+    with pytest.warns(UnpenalizedWarning, match="as if there were no groups"):
         model = quick(estimator).fit(X, y)
     assert model.strength_ == 0.0
     assert model.disparity_ is None
@@ -148,11 +148,11 @@ def test_a_strength_means_the_same_in_any_unit(estimator: Any) -> None:
     assert scaled.disparity_.value == pytest.approx(1000.0 * plain.disparity_.value, rel=1e-2)
 
 
-@pytest.mark.parametrize(("optimiser", "rate"), [("adadelta", 1.0), ("adam", 1e-3)])
-def test_each_optimiser_has_its_usual_rate(optimiser: str, rate: float) -> None:
-    usual = fitted(DCFRRegressor, optimiser=optimiser, learning_rate=None)
+@pytest.mark.parametrize(("optimizer", "rate"), [("adadelta", 1.0), ("adam", 1e-3)])
+def test_each_optimizer_has_its_usual_rate(optimizer: str, rate: float) -> None:
+    usual = fitted(DCFRRegressor, optimizer=optimizer, learning_rate=None)
     assert np.array_equal(
-        scores(usual), scores(fitted(DCFRRegressor, optimiser=optimiser, learning_rate=rate))
+        scores(usual), scores(fitted(DCFRRegressor, optimizer=optimizer, learning_rate=rate))
     )
 
 
@@ -168,7 +168,7 @@ BAD_DCFR = [
     ({"width": 0}, "width must be an integer of 1 or more"),
     ({"adversary_steps": 0}, "adversary_steps must be an integer"),
     ({"adversary_loss": "log"}, r"adversary_loss must be one of \('squared', 'absolute'\)"),
-    ({"optimiser": "sgd"}, "optimiser must be one of"),
+    ({"optimizer": "sgd"}, "optimizer must be one of"),
 ]
 BAD_ADVERSARIAL = [
     ({"criterion": "odds"}, r"criterion must be one of \('conditional', 'parity'\), not 'odds'"),

@@ -1,4 +1,4 @@
-"""DCFR: the adversary reaches its regulariser, the disparity falls, stacks are their members."""
+"""DCFR: the adversary reaches its regularizer, the disparity falls, stacks are their members."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.baselines._adversarial_training import Learner, Optimiser, Schedule
+from likeforlike.baselines._adversarial_training import Learner, Optimizer, Schedule
 from likeforlike.baselines._adversary import Opponent, guess_losses
 from likeforlike.baselines._dcfr import AdversaryLoss, DCFRSettings, represent, train_dcfr
 from likeforlike.nn import StackedMLP
@@ -65,7 +65,7 @@ def overlap(data: tuple[IntArray, IntArray, IntArray, FloatArray]) -> tuple[Floa
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_absolute_adversary_reaches_the_regulariser(seed: int) -> None:
+def test_the_absolute_adversary_reaches_the_regularizer(seed: int) -> None:
     data = discrete(seed)
     code, group, level, weight = data
     expected = float(lfl.tv_overlap(code, group, level, sample_weight=weight))
@@ -156,7 +156,7 @@ def test_the_second_fit_moves_the_predictor_alone() -> None:
     [
         replace(SETTINGS, adversary_loss="absolute"),
         replace(SETTINGS, adversary_steps=1),
-        replace(SETTINGS, schedule=replace(SETTINGS.schedule, optimiser="adadelta")),
+        replace(SETTINGS, schedule=replace(SETTINGS.schedule, optimizer="adadelta")),
     ],
 )
 def test_settings_matter(changed: DCFRSettings) -> None:
@@ -168,12 +168,12 @@ def test_settings_matter(changed: DCFRSettings) -> None:
     assert not torch.equal(one.network.weights[0], other.network.weights[0])
 
 
-OPTIMISERS: list[Optimiser] = ["adam", "adadelta"]
+OPTIMIZERS: list[Optimizer] = ["adam", "adadelta"]
 
 
-@pytest.mark.parametrize("optimiser", OPTIMISERS)
-def test_a_learner_that_drops_members_goes_on_as_before(optimiser: Optimiser) -> None:
-    schedule = Schedule(learning_rate=0.1, optimiser=optimiser, momentum=0.5)
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_a_learner_that_drops_members_goes_on_as_before(optimizer: Optimizer) -> None:
+    schedule = Schedule(learning_rate=0.1, optimizer=optimizer, momentum=0.5)
     generator = torch.Generator().manual_seed(0)
     whole = Learner(StackedMLP([1, 2, 3], (2, 1)), schedule)
     part = Learner(StackedMLP([1, 2, 3], (2, 1)), schedule)

@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import likeforlike as lfl
-from likeforlike import FairClassifier, InputError, UnpenalisedWarning
+from likeforlike import FairClassifier, InputError, UnpenalizedWarning
 from likeforlike._arrays import FloatArray
 from likeforlike.baselines import QuantileRepair
 from likeforlike.datasets import load_adult, make_loans
@@ -274,14 +274,14 @@ def test_the_contract_of_scikit_learn() -> None:
     check_estimator(QuantileRepair(0.0), on_skip=None)
 
 
-@pytest.mark.filterwarnings("ignore::likeforlike.UnpenalisedWarning")
+@pytest.mark.filterwarnings("ignore::likeforlike.UnpenalizedWarning")
 def test_the_contract_of_scikit_learn_without_groups() -> None:
     check_estimator(QuantileRepair(), on_skip=None)
 
 
 def test_without_groups_nothing_changes_and_that_is_said() -> None:
     frame, groups = people(100)
-    with pytest.warns(UnpenalisedWarning, match="nothing will be repaired"):
+    with pytest.warns(UnpenalizedWarning, match="nothing will be repaired"):
         repair = QuantileRepair().fit(frame)
     assert repair.groups_ == ()
     assert repair.transform(frame).equals(frame)
@@ -355,7 +355,7 @@ def test_bad_tables() -> None:
         QuantileRepair().fit(broken, sensitive_features=groups)
 
 
-def test_repair_then_penalised_training_in_a_pipeline() -> None:
+def test_repair_then_penalized_training_in_a_pipeline() -> None:
     """Two methods together, which the paper leaves to future work."""
     loans = make_loans(2000, gap=0.2)
     table = loans.inputs().matrix

@@ -317,9 +317,9 @@ def test_rows_without_weight_are_not_there(loans: Dataset) -> None:
     )
 
 
-def test_without_groups_it_trains_unpenalised_and_warns(loans: Dataset) -> None:
+def test_without_groups_it_trains_unpenalized_and_warns(loans: Dataset) -> None:
     model = lfl.FairXGBClassifier(n_estimators=2, random_state=0)
-    with pytest.warns(lfl.UnpenalisedWarning, match="without sensitive_features"):
+    with pytest.warns(lfl.UnpenalizedWarning, match="without sensitive_features"):
         model.fit(loans.inputs().matrix, loans.targets)
     assert model.strength_ == 0.0
     assert model.disparity_ is None

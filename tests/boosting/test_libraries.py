@@ -68,7 +68,7 @@ def test_early_stopping_by_the_metric(way: Interface, loss: LossName, weighted: 
     )
     metric = way.make_metric(lfl.FairBiT(), 1.0, watched.groups, watched.levels, loss=loss)
     model = way.fit(data, loss, objective, watched=watched, metric=metric, rounds=200, patience=10)
-    values = model.history[f"penalised_{loss}"]
+    values = model.history[f"penalized_{loss}"]
     assert len(values) < 200
     assert model.best == int(np.argmin(values))
     # The raw scores at the best round, measured anew: the library handed raw scores over.

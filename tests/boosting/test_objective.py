@@ -201,7 +201,7 @@ def test_metrics_are_mean_loss_and_penalty(
     name, value, higher = lightgbm_metric(*given, loss=loss, sample_weight=data.weight)(
         data.targets, data.raw
     )
-    assert (name, higher) == (f"penalised_{loss}", False)
+    assert (name, higher) == (f"penalized_{loss}", False)
     assert value == pytest.approx(expected, rel=1e-9)
     # Weights that come with the data mean the same.
     metric = xgboost_metric(*given, loss=loss)

@@ -69,7 +69,7 @@ def test_rows_means_and_medians_of_cells(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_standardised_differences_are_in_deviations_of_everybody(name: str) -> None:
+def test_standardized_differences_are_in_deviations_of_everybody(name: str) -> None:
     rows = TABLES[name]
     found = conventions(rows.cells, "f", "m")
     for entry in (*found.levels, found.overall):

@@ -80,7 +80,7 @@ def test_roles() -> None:
     assert (adult.target, adult.sensitive, adult.legitimate) == ("over_50k", "sex", ("occupation",))
     assert adult.task == "classification"
     assert adult.provenance is not None
-    assert adult.provenance.licence == "CC BY 4.0"
+    assert adult.provenance.license == "CC BY 4.0"
     assert sorted(adult.provenance.sha256) == ["adult/adult.data", "adult/adult.test"]
 
 

@@ -50,7 +50,7 @@ def test_rows_and_sizes_are_those_of_the_files(
     assert found.rows == data.frame.height
     assert found.size == sum(path.stat().st_size for path in copies)
     assert data.provenance is not None
-    assert found.licence == data.provenance.licence
+    assert found.license == data.provenance.license
     assert data.provenance == source.provenance
     assert found.state == "in LIKEFORLIKE_DATA"
 

@@ -23,7 +23,7 @@ from tools.bundle import main, packed
 
 ROOT = Path(__file__).parents[2]
 ATTRIBUTION = BUNDLE / "ATTRIBUTION.txt"
-FREE = [source for source in SOURCES if source.licence == "CC BY 4.0"]
+FREE = [source for source in SOURCES if source.license == "CC BY 4.0"]
 FILES = [file for source in FREE for file in source.files]
 (DRUG,) = drug.SOURCE.files
 

@@ -66,7 +66,7 @@ def test_roles() -> None:
     assert (law.target, law.sensitive, law.legitimate) == ("zfygpa", "gender", ("lsat_decile",))
     assert law.task == "regression"
     assert law.provenance is not None
-    assert law.provenance.licence.startswith("none stated")
+    assert law.provenance.license.startswith("none stated")
     assert law.frame.equals(load_law_school().frame)
 
 

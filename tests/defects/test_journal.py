@@ -13,7 +13,7 @@ import pytest
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray
 from likeforlike.datasets import make_loans
-from likeforlike.experiments import Journal, Penalised, Plain, Task, sweep
+from likeforlike.experiments import Journal, Penalized, Plain, Task, sweep
 from likeforlike.experiments._marks import mark_of
 
 FOREIGN = {
@@ -99,7 +99,7 @@ def test_settings_that_look_alike_do_not_share_a_journal(tmp_path: Path) -> None
     task = Task(make_loans(200), max_epochs=1)
     journal = tmp_path / "runs.jsonl"
     first, second = (
-        Penalised("FairBiT", (0.0,), lfl.FairBiT(level_metric=metric(last))) for last in (1.0, 1.5)
+        Penalized("FairBiT", (0.0,), lfl.FairBiT(level_metric=metric(last))) for last in (1.0, 1.5)
     )
     assert repr(first) == repr(second)
     sweep(task, [Plain()], seeds=1, journal=journal, workers=0)

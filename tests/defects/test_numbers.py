@@ -20,7 +20,7 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike.boosting import lightgbm_metric, lightgbm_objective
-from likeforlike.postprocess import ConditionalBarycentre
+from likeforlike.postprocess import ConditionalBarycenter
 
 RNG = np.random.default_rng(7)
 ROWS = 240
@@ -65,7 +65,7 @@ DISPARITIES: dict[str, Callable[[Rows], lfl.Disparity]] = {
         f"cdd_lp, {measure}": _of(lfl.cdd_lp, measure=measure)
         for measure in ("average", "uniform", "overlap", {0: 1e308, 1: 1e308, 2: 3.0, 3: 1e307})
     },
-    "barycentre": lambda given: lfl.cdd_lp(**given, comparison="barycentre", order=2),
+    "barycenter": lambda given: lfl.cdd_lp(**given, comparison="barycenter", order=2),
     "one against the rest": lambda given: lfl.cdd_lp(**given, comparison="one-vs-rest"),
     "tv_overlap": lambda given: lfl.tv_overlap(**given),
 }
@@ -277,8 +277,8 @@ def test_a_level_that_hardly_weighs_anything_has_its_share_of_the_penalty() -> N
     assert found == pytest.approx(expected, rel=1e-12)
 
 
-def repaired(scores: Any, weights: Any = None) -> tuple[Any, ConditionalBarycentre]:
-    repair = ConditionalBarycentre(min_cell=2)
+def repaired(scores: Any, weights: Any = None) -> tuple[Any, ConditionalBarycenter]:
+    repair = ConditionalBarycenter(min_cell=2)
     columns = {"sensitive_features": GROUPS, "legitimate_features": LEVELS}
     return repair.fit_transform(scores, **columns, sample_weight=weights), repair
 
@@ -375,7 +375,7 @@ MASKED = np.ma.masked_array([0.1, 999.0, 0.3, 0.4], mask=[False, True, False, Fa
         "groups": lambda: lfl.dd([0.1, 0.2, 0.3, 0.4], MASKED),
         "levels": lambda: lfl.cdd_lp([0.1, 0.2, 0.3, 0.4], list("fmfm"), MASKED),
         "weights": lambda: lfl.dd([0.1, 0.2, 0.3, 0.4], list("fmfm"), sample_weight=MASKED),
-        "a table of levels": lambda: ConditionalBarycentre(min_cell=1).fit(
+        "a table of levels": lambda: ConditionalBarycenter(min_cell=1).fit(
             [0.1, 0.2, 0.3, 0.4],
             sensitive_features=list("fmfm"),
             legitimate_features=MASKED[:, None],

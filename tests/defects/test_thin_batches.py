@@ -44,11 +44,11 @@ def test_training_goes_on_through_thin_batches() -> None:
     groups, levels = rng.integers(0, 2, 640), rng.integers(0, 200, 640)
     inputs = torch.tensor(rng.normal(size=(640, 2)), dtype=torch.float32)
     model, loss = torch.nn.Linear(2, 1), PenaltyLoss(lfl.FairLeap())
-    optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for rows in np.split(np.arange(640), 80):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss(model(inputs[rows])[:, 0], groups[rows], levels[rows]).backward()
-        optimiser.step()
+        optimizer.step()
     assert 0 < loss.thin_batches < 80
     assert all(torch.isfinite(weight).all() for weight in model.parameters())
 

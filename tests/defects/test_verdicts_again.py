@@ -181,7 +181,7 @@ def test_groups_that_differ_by_twice_the_threshold_do_not_pass_for_a_third() -> 
     assert any(reason.startswith("b and c: at least") for reason in both.reasons)
     chosen = {"race": "a", "sex": "f"}
     asked = lfl.audit(table, sensitive=["race", "sex"], reference=chosen, **settings).verdict(0.05)
-    assert not any(set(judged.groups) == {"b", "c"} for judged in asked.judgements)
+    assert not any(set(judged.groups) == {"b", "c"} for judged in asked.judgments)
 
 
 def test_no_pair_differs_unless_all_groups_together_do() -> None:

@@ -16,13 +16,13 @@ import torch
 
 import likeforlike as lfl
 from likeforlike.datasets import make_loans
-from likeforlike.experiments import Penalised, Plain, Task, sweep
+from likeforlike.experiments import Penalized, Plain, Task, sweep
 
 
 def attempt(journal: Path) -> None:
     """The sweep, in this process."""
     task = Task(make_loans(400, gap=0.2), max_epochs=4, batch_size=64)
-    methods = [Plain(), Penalised("FairLeap", (1.0, 10.0), lfl.FairLeap())]
+    methods = [Plain(), Penalized("FairLeap", (1.0, 10.0), lfl.FairLeap())]
     sweep(task, methods, seeds=8, journal=journal, workers=0, seeds_in_unit=1)
 
 

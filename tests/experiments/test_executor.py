@@ -17,7 +17,7 @@ from distributed import Client, LocalCluster
 
 import likeforlike as lfl
 from likeforlike.datasets import make_loans
-from likeforlike.experiments import Journal, Method, Penalised, Plain, Sweep, Task, sweep
+from likeforlike.experiments import Journal, Method, Penalized, Plain, Sweep, Task, sweep
 from likeforlike.experiments._dask import dask_executor
 from tests.command import call
 
@@ -25,8 +25,8 @@ pytestmark = pytest.mark.training
 
 METHODS: list[Method] = [
     Plain(),
-    Penalised("FairLeap", (1.0, 10.0), lfl.FairLeap()),
-    Penalised("FairBiT, paper", (1.0,), lfl.FairBiT.paper(), penalty_rows=None),
+    Penalized("FairLeap", (1.0, 10.0), lfl.FairLeap()),
+    Penalized("FairBiT, paper", (1.0,), lfl.FairBiT.paper(), penalty_rows=None),
 ]
 
 

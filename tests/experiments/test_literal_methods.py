@@ -14,10 +14,10 @@ from likeforlike.datasets import make_loans
 from likeforlike.experiments import (
     FairlearnAdversarial,
     HardLabels,
-    Penalised,
+    Penalized,
     Plain,
     Repaired,
-    RepairedPenalised,
+    RepairedPenalized,
     Task,
     WithoutSensitive,
     split,
@@ -50,7 +50,7 @@ def cdd(scores: FloatArray, task: Task, rows: IntArray) -> float:
     ],
 )
 def test_entropic_penalties_train(task: Task, penalty: lfl.FairLeap) -> None:
-    method = Penalised("one", (0.0, 3.0), penalty, penalty_rows=None, strata="levels")
+    method = Penalized("one", (0.0, 3.0), penalty, penalty_rows=None, strata="levels")
     scores, parts = method.scores(task, [0])
     free, bound = (cdd(of_strength, task, parts.test_rows[0]) for of_strength in scores[0])
     assert bound < 0.7 * free
@@ -130,8 +130,8 @@ def test_repair_does_more_without_the_sensitive_input(task: Task) -> None:
 
 def test_repair_at_0_and_a_penalty_are_the_penalty(task: Task) -> None:
     penalty = lfl.FairLeap()
-    both = RepairedPenalised("both", (1.0, 10.0), penalty, amount=0.0)
-    alone = Penalised("alone", (1.0, 10.0), penalty)
+    both = RepairedPenalized("both", (1.0, 10.0), penalty, amount=0.0)
+    alone = Penalized("alone", (1.0, 10.0), penalty)
     one, _ = both.scores(task, [0])
     other, _ = alone.scores(task, [0])
     np.testing.assert_allclose(one, other, atol=1e-6)

@@ -19,7 +19,7 @@ from likeforlike.experiments import (
     Adversarial,
     LegitimateOnly,
     Method,
-    Penalised,
+    Penalized,
     Plain,
     PostProcessed,
     Repaired,
@@ -41,7 +41,7 @@ def table() -> Dataset:
     return dataset_of_table(frame, target="approved", sensitive="sex", legitimate=["income"]).data
 
 
-FAIRLEAP = Penalised("FairLeap", (1.0, 10.0), lfl.FairLeap())
+FAIRLEAP = Penalized("FairLeap", (1.0, 10.0), lfl.FairLeap())
 METHODS: list[Method] = [
     Plain(),
     LegitimateOnly(),

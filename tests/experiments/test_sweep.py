@@ -23,7 +23,7 @@ from likeforlike.experiments import (
     Journal,
     LegitimateOnly,
     Method,
-    Penalised,
+    Penalized,
     Plain,
     PostProcessed,
     Repaired,
@@ -44,8 +44,8 @@ def task(**settings: object) -> Task:
 METHODS: list[Method] = [
     Plain(),
     LegitimateOnly(),
-    Penalised("FairLeap", (1.0, 10.0), lfl.FairLeap()),
-    Penalised("FairBiT, paper", (1.0,), lfl.FairBiT.paper(), penalty_rows=None),
+    Penalized("FairLeap", (1.0, 10.0), lfl.FairLeap()),
+    Penalized("FairBiT, paper", (1.0,), lfl.FairBiT.paper(), penalty_rows=None),
     Repaired("repair", (0.0, 1.0)),
     Adversarial("adversarial", (1.0,)),
     DCFR("DCFR", (1.0,)),
@@ -70,7 +70,7 @@ def test_every_method_is_measured_at_every_strength_and_seed(tmp_path: Path) -> 
     assert blind["cdd_uniform"].item() == 0.0
     plain, repaired = (
         found.means().filter(method=name)["performance"][0]
-        for name in ("no regularisation", "repair")
+        for name in ("no regularization", "repair")
     )
     assert plain == repaired  # repair at level 0 changes nothing
     assert len(found.frontier("cdd_marginal").best) >= 1
@@ -86,7 +86,7 @@ def test_finished_runs_are_not_repeated(tmp_path: Path) -> None:
     assert journal.read_bytes() == before
     assert again.runs.equals(first.runs)
     more = sweep(task(), METHODS[:3], seeds=2, journal=journal, workers=0)
-    assert more.runs.filter(method="no regularisation").equals(first.runs)
+    assert more.runs.filter(method="no regularization").equals(first.runs)
 
 
 def test_what_is_stacked_together_makes_little_difference(tmp_path: Path) -> None:
@@ -137,8 +137,8 @@ def test_a_journal_of_another_sweep_is_refused(tmp_path: Path) -> None:
     before = journal.read_bytes()
     with pytest.raises(lfl.InputError, match="other data or other settings"):
         sweep(task(batch_size=32), METHODS[:1], seeds=1, journal=journal, workers=0)
-    other = Penalised("no regularisation", (1.0,), lfl.FairLeap())
-    with pytest.raises(lfl.InputError, match="runs of 'no regularisation' with other settings"):
+    other = Penalized("no regularization", (1.0,), lfl.FairLeap())
+    with pytest.raises(lfl.InputError, match="runs of 'no regularization' with other settings"):
         sweep(task(), [other], seeds=1, journal=journal, workers=0)
     assert journal.read_bytes() == before
 
@@ -259,7 +259,7 @@ RIVALS: list[Method] = [
     Plain(),
     LegitimateOnly(),
     Repaired("repair", (0.0, 1.0)),
-    PostProcessed("barycentre", (0.0, 1.0)),
+    PostProcessed("barycenter", (0.0, 1.0)),
     Adversarial("adversarial", (0.0,)),
     DCFR("DCFR", (0.0,)),
 ]
@@ -272,7 +272,7 @@ def test_targets_of_any_unit_are_learned(tmp_path: Path) -> None:
     assert found.runs["baseline"].to_numpy() == pytest.approx(variance, rel=0.2)
     assert (found.runs["performance"] < found.runs["baseline"]).all()
     assert found.underfitted().is_empty()
-    plain = found.means().filter(method="no regularisation").row(0, named=True)
+    plain = found.means().filter(method="no regularization").row(0, named=True)
     # In money, not in standard deviations.
     assert 1_000.0 < plain["cdd_marginal"] < 20_000.0
 
@@ -281,7 +281,7 @@ def test_a_unit_changes_nothing_but_the_unit(tmp_path: Path) -> None:
     """The same table in thousands: strengths of order 2 mean the same, errors a million times."""
     data = salaries()
     small = replace(data, frame=data.frame.with_columns(pl.col("salary") / 1000.0))
-    methods = [Penalised("FairLeap", (1.0,), lfl.FairLeap())]
+    methods = [Penalized("FairLeap", (1.0,), lfl.FairLeap())]
     one, other = (
         sweep(
             Task(each, max_epochs=15), methods, seeds=1, journal=tmp_path / f"{k}.jsonl", workers=0
@@ -292,7 +292,7 @@ def test_a_unit_changes_nothing_but_the_unit(tmp_path: Path) -> None:
     assert one["cdd_marginal"] == pytest.approx(1e3 * other["cdd_marginal"], rel=1e-2)
 
 
-def test_splits_standardise_targets_by_training_rows() -> None:
+def test_splits_standardize_targets_by_training_rows() -> None:
     data = salaries()
     parts = split(data, [0, 1])
     for k in range(2):
@@ -362,7 +362,7 @@ def test_methods_that_cannot_are_left_out_before_training(tmp_path: Path) -> Non
     rivals = [Plain(), Adversarial("adversarial", (1.0,)), DCFR("DCFR", (1.0,))]
     with pytest.warns(UserWarning, match="left out: an adversary tells two groups apart"):
         found = sweep(Task(three_groups(), max_epochs=2), rivals, seeds=1, journal=journal)
-    assert set(found.runs["method"]) == {"no regularisation"}
+    assert set(found.runs["method"]) == {"no regularization"}
     assert set(found.refused) == {"adversarial", "DCFR"}
     before = journal.read_bytes()
     with pytest.raises(lfl.InputError, match="two groups apart"):
@@ -381,26 +381,26 @@ def test_sweeps_along_a_number(tmp_path: Path) -> None:
     task = Task(along_debt(), max_epochs=30, learning_rate=0.005, smooth=True)
     methods = [
         Plain(),
-        Penalised("SmoothFairLeap", (10.0,), lfl.SmoothFairLeap()),
-        Penalised("FairBiT", (1.0,), lfl.FairBiT()),
+        Penalized("SmoothFairLeap", (10.0,), lfl.SmoothFairLeap()),
+        Penalized("FairBiT", (1.0,), lfl.FairBiT()),
         PostProcessed(),
     ]
     with (
         pytest.warns(UserWarning, match="FairBiT compares inside levels"),
-        pytest.warns(UserWarning, match="barycentre compares inside levels"),
+        pytest.warns(UserWarning, match="barycenter compares inside levels"),
     ):
         found = sweep(task, methods, seeds=2, journal=tmp_path / "runs.jsonl", workers=0)
-    assert set(found.refused) == {"FairBiT", "barycentre"}
+    assert set(found.refused) == {"FairBiT", "barycenter"}
     free, bound = (
         found.means().filter(method=name).row(0, named=True)
-        for name in ("no regularisation", "SmoothFairLeap")
+        for name in ("no regularization", "SmoothFairLeap")
     )
     assert bound["cdd_marginal"] < free["cdd_marginal"]
     # Windows in the place of levels: nearly everybody is compared.
     assert free["coverage"] > 0.9
     assert free["levels"] < 100
     with pytest.raises(lfl.InputError, match="compares groups along a number"):
-        Penalised("SmoothFairLeap", (1.0,), lfl.SmoothFairLeap()).check(Task(make_loans(100)))
+        Penalized("SmoothFairLeap", (1.0,), lfl.SmoothFairLeap()).check(Task(make_loans(100)))
 
 
 def test_numbers_as_levels_are_warned_of(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_a_split_has_its_share_of_every_cell_and_no_row_twice() -> None:
     assert len(set(parts.test_rows[0].tolist())) == 600
 
 
-def test_training_inputs_are_standardised_and_others_alike() -> None:
+def test_training_inputs_are_standardized_and_others_alike() -> None:
     parts = split(make_loans(3_000), [0])
     np.testing.assert_allclose(parts.train.inputs[0].mean(dim=0), 0.0, atol=1e-5)
     np.testing.assert_allclose(parts.train.inputs[0].std(dim=0), 1.0, atol=1e-2)

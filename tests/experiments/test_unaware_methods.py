@@ -28,8 +28,8 @@ def test_a_sweep_knows_them(task: Task, tmp_path: Path) -> None:
 
 
 def test_they_have_names() -> None:
-    names = [one.name for one in named_methods(["barycentre", "unaware", "decisions"], [1.0])]
-    assert names == ["barycentre", "unaware repair", "decisions"]
+    names = [one.name for one in named_methods(["barycenter", "unaware", "decisions"], [1.0])]
+    assert names == ["barycenter", "unaware repair", "decisions"]
 
 
 def test_decisions_need_classes(task: Task) -> None:

@@ -33,7 +33,7 @@ def some_rows(
     return np.round(rng.normal(size=size) + 0.5 * groups + level, digits), groups, level
 
 
-def standardised_gap(
+def standardized_gap(
     scores: FloatArray,
     groups: IntArray,
     levels: IntArray,

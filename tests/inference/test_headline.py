@@ -207,7 +207,7 @@ def test_what_cannot_be_tested_is_refused() -> None:
         outcome_of(contrast, permutations=0)
     with pytest.raises(InputError, match="no level holds two of the groups"):
         headline_test(contrast_of([0.1, 0.2], [0, 1], [0, 1]), np.ones(1))
-    three = contrasts(Cells.from_rows([0.1, 0.2, 0.3], [0, 1, 2]), "barycentre")[0]
+    three = contrasts(Cells.from_rows([0.1, 0.2, 0.3], [0, 1, 2]), "barycenter")[0]
     with pytest.raises(InputError, match="contrast compares 3 groups"):
         headline_test(three, np.ones(1))
     with pytest.raises(InputError, match=r"measure has shape \(3,\), but 10 level"):
@@ -216,7 +216,7 @@ def test_what_cannot_be_tested_is_refused() -> None:
     with pytest.raises(InputError, match="contrast has clusters"):
         headline_test(contrasts(together, "pairwise")[0], np.ones(1))
     with pytest.raises(InputError, match="contrast has clusters"):
-        omnibus_test(contrasts(together, "barycentre")[0])
+        omnibus_test(contrasts(together, "barycenter")[0])
 
 
 # Clusters -----------------------------------------------------------------------------------------

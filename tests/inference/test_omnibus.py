@@ -26,7 +26,7 @@ PAIRS = np.array(list(combinations(range(3), 2)))
 
 
 def everybody(*columns: Any) -> Contrast:
-    return contrasts(Cells.from_rows(*columns), "barycentre")[0]
+    return contrasts(Cells.from_rows(*columns), "barycenter")[0]
 
 
 def three_groups(seed: int, decimals: int) -> tuple[FloatArray, IntArray, IntArray]:
@@ -106,8 +106,8 @@ def test_clusters_are_dealt_whole() -> None:
     )
     # Weights of groups are those observed, whoever is dealt to them.
     sizes = np.bincount(groups[person])
-    centred = values - values.mean()
-    of_person = np.bincount(person, centred)
+    centered = values - values.mean()
+    of_person = np.bincount(person, centered)
     every = []
     for labels in sorted(set(permutations(groups.tolist()))):
         sums = np.bincount(np.array(labels), of_person, minlength=3)
@@ -140,7 +140,7 @@ def test_ten_billion_rows() -> None:
         tilted = np.round(counts * (1 + shift * (lines[2] - 9.5) * (lines[1] == 1)))
         cells = Cells.from_counts(lines[0], lines[1], lines[2] / 19, tilted)
         assert cells.counts.sum() > 1e10
-        test = omnibus_test(contrasts(cells, "barycentre")[0], permutations=499)
+        test = omnibus_test(contrasts(cells, "barycenter")[0], permutations=499)
         assert (test.p_value == 0.002) == differs
 
 
@@ -183,7 +183,7 @@ def test_what_cannot_be_tested_is_refused() -> None:
         omnibus_test(everybody([0.1, 0.2, 0.3], [0, 1, 2], [0, 1, 2]))
     weighted = Cells.from_rows([0.1, 0.2, 0.3], [0, 1, 2], sample_weight=[1, 2, 1])
     with pytest.raises(InputError, match="weighted rows are not exchangeable"):
-        omnibus_test(contrasts(weighted, "barycentre")[0])
+        omnibus_test(contrasts(weighted, "barycenter")[0])
     alone = Clusters(np.arange(4.0), np.array([0, 2, 4]), np.arange(4), np.array([0, 1, 2, 2]))
     with pytest.raises(InputError, match="level 1 holds a single group"):
         omnibus_test(alone)

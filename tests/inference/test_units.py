@@ -13,7 +13,7 @@ from likeforlike.disparity._contrasts import Contrast, contrasts
 from likeforlike.inference._gap_moments import signed_measure
 from likeforlike.inference._units import take_sample
 from likeforlike.transport._atoms import sums_by
-from tests.inference.rows import contrast_of, marginal, some_rows, standardised_gap
+from tests.inference.rows import contrast_of, marginal, some_rows, standardized_gap
 
 
 def looped_means(
@@ -116,7 +116,7 @@ def test_counts_are_rows_that_are_alike() -> None:
     np.testing.assert_allclose(rows.scores.skewness, counted.scores.skewness)
 
 
-def test_skewness_is_that_of_standardised_rows() -> None:
+def test_skewness_is_that_of_standardized_rows() -> None:
     scores, groups, _ = some_rows(8, 80, levels=1, digits=6)
     scores = np.exp(scores)
     found = take_sample(contrast_of(scores, groups)).scores.skewness
@@ -243,5 +243,5 @@ def test_the_gap_is_the_one_of_the_definition() -> None:
     sample, measure = take_sample(contrast), marginal(contrast)
     np.testing.assert_allclose(
         sample.unscaled(float(measure @ sample.scores.gaps)),
-        standardised_gap(scores, groups, levels, weight, measure),
+        standardized_gap(scores, groups, levels, weight, measure),
     )

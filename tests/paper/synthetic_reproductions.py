@@ -107,7 +107,7 @@ def text(column: str) -> str:
 def _loss_as_claimed(dataset: str, method: str, t: float) -> float:
     regression = dataset not in CLASSIFICATION
     losses = {
-        "no regularisation": 0.0,
+        "no regularization": 0.0,
         "legitimate only": 1.0,
         "DCFR": 0.9,
         "adversarial, CDP": 0.5,
@@ -124,7 +124,7 @@ def _cut_as_claimed(dataset: str, disparity: str, method: str, t: float) -> floa
     # DCFR reaches where nobody else does: on Law School by CDD-lp, in regression by DD.
     reach = regression if by_dd else (dataset == "law_school" and disparity == "cdd_uniform")
     cuts = {
-        "no regularisation": 0.0,
+        "no regularization": 0.0,
         "legitimate only": 1.0,
         "DCFR": 0.99 if reach else 0.1,
         "adversarial, CDP": 0.2 if dataset == "communities" and not by_dd else 0.0,
@@ -148,7 +148,7 @@ AS_CLAIMED = World(
 def _loss_denied(dataset: str, method: str, t: float) -> float:
     regression = dataset not in CLASSIFICATION
     losses = {
-        "no regularisation": 0.0,
+        "no regularization": 0.0,
         "legitimate only": 1.0,
         "DCFR": 0.9 if regression else 0.01,
         "adversarial, CDP": 0.02,

@@ -123,7 +123,7 @@ def test_another_unit_does_not_agree() -> None:
 
 def test_settings_without_a_printed_figure_are_not_counted() -> None:
     found = agreement(as_printed(), "w2sq_marginal")
-    none = found.filter(pl.col("dataset") == "adult", pl.col("method") == "no regularisation")
+    none = found.filter(pl.col("dataset") == "adult", pl.col("method") == "no regularization")
     assert none.height == 0
     wass = agreement(as_printed(), "cdd_wass")
     none = wass.filter(pl.col("dataset") == "communities", pl.col("method") == "DCFR")
@@ -132,7 +132,7 @@ def test_settings_without_a_printed_figure_are_not_counted() -> None:
 
 def test_entropic_evidence_is_of_models_without_a_penalty() -> None:
     table = entropic_evidence(FOUND)
-    assert set(table["method"]) == {"no regularisation", "legitimate only", "repair"}
+    assert set(table["method"]) == {"no regularization", "legitimate only", "repair"}
     assert table.height == 12
     assert set(ENTROPIC_MEASURES) <= set(table.columns)
 
@@ -140,9 +140,9 @@ def test_entropic_evidence_is_of_models_without_a_penalty() -> None:
 def test_a_strength_factor_is_found_on_lines_between_strengths() -> None:
     """Ours do at 7 times the strength what the paper's do."""
     same = as_printed()
-    penalised = pl.col("method").is_in(["FairBiT", "FairBiT, Algorithm 1"])
+    penalized = pl.col("method").is_in(["FairBiT", "FairBiT, Algorithm 1"])
     moved = same.runs.with_columns(
-        pl.when(penalised).then(pl.col("strength") * 7.0).otherwise(pl.col("strength"))
+        pl.when(penalized).then(pl.col("strength") * 7.0).otherwise(pl.col("strength"))
     )
     found = strength_factors(Reproduction(moved, same.times, same.setting))
     own = found.filter(pl.col("ours") == "FairBiT", pl.col("settings") > 0)
@@ -156,7 +156,7 @@ def test_a_strength_factor_is_found_on_lines_between_strengths() -> None:
 
 def test_a_power_that_differs_does_not_agree() -> None:
     found = agreement(FOUND).filter(
-        pl.col("dataset") == "communities", pl.col("method") == "no regularisation"
+        pl.col("dataset") == "communities", pl.col("method") == "no regularization"
     )
     row = found.row(0, named=True)
     assert (row["settings"], row["agreeing"]) == (1, 0)
@@ -175,7 +175,7 @@ def test_one_run_has_no_spread_and_still_agrees_or_not() -> None:
     legit = found.filter(pl.col("method") == "legitimate only").row(0, named=True)
     assert legit["difference"] == pytest.approx(0.1)
     assert legit["agreeing"] == 0
-    free = found.filter(pl.col("method") == "no regularisation").row(0, named=True)
+    free = found.filter(pl.col("method") == "no regularization").row(0, named=True)
     assert free["difference"] == pytest.approx(0.05)
     assert free["agreeing"] == 1
 

@@ -139,7 +139,7 @@ def test_the_drawing_says_what_it_shows(drawing: ET.Element) -> None:
     assert drawing.tag == f"{SVG}svg"
     assert drawing.get("role") == "img"
     assert (
-        drawing.findtext(f"{SVG}title") == "Disparity against the regularisers of DCFR and FairBiT"
+        drawing.findtext(f"{SVG}title") == "Disparity against the regularizers of DCFR and FairBiT"
     )
     told = drawing.findtext(f"{SVG}desc")
     assert told is not None
@@ -154,7 +154,7 @@ def test_the_drawing_needs_nothing_from_outside(table: pl.DataFrame) -> None:
     assert re.findall(r'(?:href|src)=|@import|https?://(?!www\.w3\.org/2000/svg")', text) == []
 
 
-def test_the_two_forms_differ_without_colour(drawing: ET.Element) -> None:
+def test_the_two_forms_differ_without_color(drawing: ET.Element) -> None:
     printed, right = panel(drawing, "dcfr_printed"), panel(drawing, "dcfr")
     # Four lines and a key each: solid with circles, and dashed with diamonds.
     dashes = [

@@ -28,7 +28,7 @@ PAPER = [method.name for method in PAPER_METHODS]
 OWN = [method.name for method in OWN_METHODS]
 FAIR = ["FairBiT", "FairLeap, uniform", "FairLeap, P(L)", "FairLeap, average"]
 LETTER = [
-    "no regularisation",
+    "no regularization",
     *(m.name for m in LITERAL_METHODS if "entropic" in m.name or "Algorithm" in m.name),
     *("Wasserstein, squared", "DCFR", "fairlearn", "fairlearn, hard", "repair"),
 ]
@@ -81,13 +81,13 @@ def panels(found: Reproduction) -> dict[str, list[Panel]]:
         ("main", [WASS, f"{CDD} uniform"], [m for m in PAPER if m != "legitimate only"]),
         ("legitimate_only", [WASS, f"{CDD} uniform"], PAPER),
         ("measures", [f"{CDD} P(L)", f"{CDD} average", DD], PAPER),
-        ("recipes", [f"{CDD} P(L)"], ["no regularisation", *FAIR, *OWN]),
+        ("recipes", [f"{CDD} P(L)"], ["no regularization", *FAIR, *OWN]),
         ("letter", [WASS, f"{SQUARED} uniform"], LETTER),
         (
             "together",
             [f"{SQUARED} P(L)"],
             [
-                "no regularisation",
+                "no regularization",
                 "legitimate only",
                 "FairBiT",
                 "repair",

@@ -41,14 +41,14 @@ def test_volumes_are_those_of_the_frontiers_of_means() -> None:
     assert volumes.height == len(COMPARED_DISPARITIES) * means["method"].n_unique()
     corner = {
         name: means.filter(pl.col("method") == name).row(0, named=True)
-        for name in ("legitimate only", "no regularisation")
+        for name in ("legitimate only", "no regularization")
     }
     far = corner["legitimate only"]["performance"]
     for row in volumes.to_dicts():
         own = means.filter(pl.col("method") == row["method"])
         root = _root if row["disparity"] == "squared" else float
         gaps = [root(value) for value in own[row["disparity"]]]
-        top = 1.1 * root(corner["no regularisation"][row["disparity"]])
+        top = 1.1 * root(corner["no regularization"][row["disparity"]])
         area = Frontier.of(own["performance"], gaps, range(own.height)).hypervolume(
             loss=far, disparity=top
         )

@@ -41,7 +41,7 @@ def test_every_row_is_one_of_our_settings(dataset: str) -> None:
 
 
 def test_rows_without_a_printed_strength_have_one_setting() -> None:
-    alone = {"adversarial, CDP", "adversarial, DP", "legitimate only", "no regularisation"}
+    alone = {"adversarial, CDP", "adversarial, DP", "legitimate only", "no regularization"}
     assert set(ROWS.filter(pl.col("printed_strength").is_null())["method"]) == alone
 
 
@@ -92,8 +92,8 @@ def test_dcfr_on_adult_is_ten_times_too_large() -> None:
     assert printed.min() > 300.0 * others.max()  # type: ignore[operator]
 
 
-def test_no_regularisation_on_adult_mixes_two_scales() -> None:
-    row = rows_of("adult", "no regularisation").row(0, named=True)
+def test_no_regularization_on_adult_mixes_two_scales() -> None:
+    row = rows_of("adult", "no regularization").row(0, named=True)
     one = rows_of("adult", "repair")["printed_w2sq_marginal"][0]
     share = (row["printed_w2sq_marginal"] - one) / (9.0 * one)
     assert share == pytest.approx(0.48, abs=0.005)
@@ -109,7 +109,7 @@ def test_what_the_levels_cost_is_taken_off_on_communities() -> None:
     own = ROWS.filter(pl.col("dataset") == "communities", pl.col("method") != "DCFR")
     assert own["cdd_wass"].min() == 0.0
     assert own["cdd_wass"].max() < 0.1  # type: ignore[operator]
-    assert rows_of("communities", "no regularisation")["cdd_wass"].item() == 0.072
+    assert rows_of("communities", "no regularization")["cdd_wass"].item() == 0.072
     assert own["cdd_wass_sd"].null_count() == own.height
     # DCFR has other standard deviations, so other splits and another offset.
     dcfr = rows_of("communities", "DCFR")
@@ -126,10 +126,10 @@ def test_the_two_adversaries_are_one_except_on_adult(dataset: str) -> None:
     assert (conditional == plain) == (dataset != "adult")
 
 
-def test_repair_at_0_is_no_regularisation_except_on_adult() -> None:
+def test_repair_at_0_is_no_regularization_except_on_adult() -> None:
     """The same model twice; on Adult one of the two was trained otherwise."""
     for dataset in PAPER_DATASETS:
-        plain = rows_of(dataset, "no regularisation")["performance"].item()
+        plain = rows_of(dataset, "no regularization")["performance"].item()
         repair = rows_of(dataset, "repair")["performance"][0]
         assert (plain, repair) == (0.83, 0.88) if dataset == "adult" else plain == repair
 
@@ -148,7 +148,7 @@ def test_inconsistencies_are_shown_by_figures_of_the_print() -> None:
     assert len(found) == 9
     text = " ".join(found.values())
     assert "{" not in text
-    assert "41.8 ± 37.4" in found["No regularisation on Adult averages runs of two scales."]
+    assert "41.8 ± 37.4" in found["No regularization on Adult averages runs of two scales."]
     assert "P(L) 60.0 at the weakest strength, where FairBiT has 5.7" in text
     assert "on drug, law_school, communities" in text
     assert "AUC 0.88 against 0.83" in text
@@ -160,7 +160,7 @@ def test_notes_say_what_was_done() -> None:
     assert rows_of("drug", "repair")["note"].str.contains("does not fit").all()
     assert rows_of("law_school", "repair")["note"].str.contains("1,000 W_2²").all()
     assert rows_of("adult", "DCFR")["note"].str.contains("divided by 10 once more").all()
-    assert rows_of("adult", "no regularisation")["note"].str.contains("two scales").all()
+    assert rows_of("adult", "no regularization")["note"].str.contains("two scales").all()
     assert not rows_of("drug", "repair")["note"].str.contains("number of levels").any()
     assert rows_of("drug", "FairBiT")["note"].str.contains("number of levels").all()
     assert rows_of("communities", "FairBiT")["note"].str.contains("2.815 taken off").all()

@@ -77,7 +77,7 @@ def test_the_protocol_runs_on_a_table_of_ones_own(tmp_path: Path) -> None:
     table, out = tmp_path / "wages.csv", tmp_path / "out"
     loans = make_loans(300, gap=0.2).frame
     loans.with_columns(pl.col("score") * 45_000.0).drop("approved").write_csv(table)
-    methods = ["no regularisation", "legitimate only", "FairBiT, Algorithm 1", "fairlearn, hard"]
+    methods = ["no regularization", "legitimate only", "FairBiT, Algorithm 1", "fairlearn, hard"]
     asked = [word for name in methods for word in ("--method", name)]
     columns = ("--target", "score", "--sensitive", "sex", "--legitimate", "income")
     done = call("reproduce", "--file", table, *columns, *asked, "--quick", "--out", out)
@@ -167,7 +167,7 @@ class TestKept:
     def test_models_without_a_penalty_beat_a_constant(self) -> None:
         for name in self.FOUND.datasets:
             poor = set(self.FOUND.of(name).underfitted()["method"])
-            assert not poor & {"no regularisation", "legitimate only", "repair", "barycentre"}
+            assert not poor & {"no regularization", "legitimate only", "repair", "barycenter"}
 
     def test_the_unit_of_the_print_fits_three_data_sets_and_not_the_fourth(self) -> None:
         """As `printed.md` says in words."""

@@ -13,7 +13,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import likeforlike as lfl
-from likeforlike.experiments import DCFR, Penalised, Plain, WithoutSensitive
+from likeforlike.experiments import DCFR, Penalized, Plain, WithoutSensitive
 from likeforlike.experiments import _pool as pool
 from likeforlike.experiments._run_metrics import MEASURED
 from likeforlike.experiments._vocabulary import PAPER_DATASETS
@@ -40,16 +40,16 @@ class TestProtocol:
         assert len(by_name["DCFR"]) == 11
 
     def test_penalties_are_the_papers_own(self) -> None:
-        by_name = {method.name: method for method in PAPER_METHODS if isinstance(method, Penalised)}
+        by_name = {method.name: method for method in PAPER_METHODS if isinstance(method, Penalized)}
         assert all(method.penalty_rows is None for method in by_name.values())
         assert by_name["FairBiT"].penalty == lfl.FairBiT(2.0, "ordinal", 1.0, off_diagonal=True)
         assert by_name["FairLeap, uniform"].penalty == lfl.FairLeap("uniform", 1.0, summed=True)
         assert by_name["FairLeap, P(L)"].penalty == lfl.FairLeap("marginal", 1.0)
         assert by_name["Wasserstein"].penalty == lfl.WassersteinPenalty(1.0)
 
-    def test_our_recipe_penalises_large_samples(self) -> None:
+    def test_our_recipe_penalizes_large_samples(self) -> None:
         seen, unseen = OWN_METHODS[0], OWN_METHODS[3]
-        assert isinstance(seen, Penalised)
+        assert isinstance(seen, Penalized)
         assert (seen.penalty, seen.penalty_rows) == (lfl.FairLeap(), 4096)
         assert isinstance(unseen, WithoutSensitive)
         assert unseen.method == seen
@@ -89,7 +89,7 @@ class TestProtocol:
         assert DCFR("DCFR", (1.0,), few=3).networks(task, parts).sizes[1] == 60
 
 
-METHODS = (Plain(), Penalised("FairLeap", (1.0, 10.0), lfl.FairLeap()))
+METHODS = (Plain(), Penalized("FairLeap", (1.0, 10.0), lfl.FairLeap()))
 
 
 @pytest.mark.training

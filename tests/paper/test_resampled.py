@@ -13,7 +13,7 @@ from likeforlike.paper._reproduction import Reproduction
 from likeforlike.paper._resampled import Resampled, RunMean, resample
 from tests.paper.synthetic_reproductions import AS_CLAIMED, reproduction
 
-NAMES = ("no regularisation", "legitimate only", "a", "a", "a", "a", "b", "b", "b", "b")
+NAMES = ("no regularization", "legitimate only", "a", "a", "a", "a", "b", "b", "b", "b")
 
 
 def drawn(seed: int, draws: int = 6) -> Resampled:
@@ -26,7 +26,7 @@ def drawn(seed: int, draws: int = 6) -> Resampled:
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("methods", [("a",), ("a", "b"), ("no regularisation",)])
+@pytest.mark.parametrize("methods", [("a",), ("a", "b"), ("no regularization",)])
 def test_volumes_are_those_of_frontiers(seed: int, methods: tuple[str, ...]) -> None:
     panel = drawn(seed)
     places = panel.of(*methods)
@@ -40,8 +40,8 @@ def test_volumes_are_those_of_frontiers(seed: int, methods: tuple[str, ...]) -> 
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("methods", [("a",), ("a", "b"), ("no regularisation",)])
-def test_volumes_by_lines_join_neighbours(seed: int, methods: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("methods", [("a",), ("a", "b"), ("no regularization",)])
+def test_volumes_by_lines_join_neighbors(seed: int, methods: tuple[str, ...]) -> None:
     panel = drawn(seed)
     places = panel.of(*methods)
     volumes = panel.volumes(*methods, between="lines")
@@ -58,7 +58,7 @@ def test_volumes_by_lines_join_neighbours(seed: int, methods: tuple[str, ...]) -
 
 def test_steps_and_lines_are_cut_off_at_the_reference() -> None:
     """By hand: a line from (0, 2) to (1, 0) with a reference at (0.8, 1)."""
-    names = ("no regularisation", "legitimate only", "a", "a")
+    names = ("no regularization", "legitimate only", "a", "a")
     loss, gaps = np.array([[0.0, 0.8, 0.0, 1.0]]), np.array([[1.0 / 1.1, 0.0, 2.0, 0.0]])
     panel = Resampled("drug", "dd", names, loss, gaps, 10)
     assert panel.volumes("a")[0] == 0.0
@@ -76,8 +76,8 @@ def test_the_best_volume_is_that_of_one_method() -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_on_the_frontier_is_what_nothing_beats(seed: int) -> None:
     panel = drawn(seed)
-    unbeaten = panel.on_frontier("a", ("a", "b", "no regularisation"))
-    others = panel.of("a", "b", "no regularisation")
+    unbeaten = panel.on_frontier("a", ("a", "b", "no regularization"))
+    others = panel.of("a", "b", "no regularization")
     for k in range(len(panel.loss)):
         for place, found in zip(panel.of("a"), unbeaten[k], strict=True):
             mine = panel.loss[k, place], panel.gaps[k, place]
@@ -159,7 +159,7 @@ def test_what_counts(value: float, runs: int, expected: bool | None) -> None:
 
 def test_equal_settings_keep_equal_means() -> None:
     panel = resample(reproduction(AS_CLAIMED, datasets=["adult"]).of("adult"), "cdd_wass")
-    free, first = panel.of("no regularisation")[0], panel.of("FairBiT")[0]
+    free, first = panel.of("no regularization")[0], panel.of("FairBiT")[0]
     np.testing.assert_array_equal(panel.loss[:, free], panel.loss[:, first])
 
 

@@ -193,11 +193,11 @@ def test_several_groups_are_a_mean_over_pairs(weighted: bool) -> None:
     assert value == pytest.approx(expected / covered, rel=1e-10)
 
 
-def test_order_two_is_the_spread_around_the_barycentre() -> None:
+def test_order_two_is_the_spread_around_the_barycenter() -> None:
     rng = np.random.default_rng(9)
     scores, groups = rng.random(90), rng.integers(0, 3, 90)
     value, _ = lfl.FairLeap().value_and_grad(scores, groups)
-    spread = lfl.dd(scores, groups, order=2, comparison="barycentre").value ** 2
+    spread = lfl.dd(scores, groups, order=2, comparison="barycenter").value ** 2
     share = np.bincount(groups) / groups.size
     assert value == pytest.approx(spread / (0.5 * (1.0 - (share**2).sum())), rel=1e-10)
 

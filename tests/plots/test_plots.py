@@ -15,7 +15,7 @@ from likeforlike.auditing import Audit
 from likeforlike.datasets import make_loans
 from likeforlike.errors import InputError, MissingExtra
 from likeforlike.experiments import Frontier
-from likeforlike.plots._axes import COLOURS, plain_figure
+from likeforlike.plots._axes import COLORS, plain_figure
 from likeforlike.plots._levels import MOST_LEVELS, LevelFigures, draw_gaps
 from likeforlike.plots._looks import LOOKS, Look, looks_of
 from likeforlike.plots._tradeoff import Panel, Point, Series, draw_panel, tradeoff_figure
@@ -159,7 +159,7 @@ def test_long_titles_stay_inside_the_figure() -> None:
 
 def test_looks_differ_in_grey_and_are_given_once() -> None:
     assert len({look.form for look in LOOKS}) == len(LOOKS)
-    assert {look.colour for look in LOOKS} == set(COLOURS)
+    assert {look.color for look in LOOKS} == set(COLORS)
     mine = Look("o", "full", "green")
     looks = looks_of(["a", "b", "a"], {"b": mine, "c": LOOKS[1]})
     assert list(looks) == ["a", "b"]

@@ -40,7 +40,7 @@ CHECKS = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore::likeforlike.UnpenalisedWarning")
+@pytest.mark.filterwarnings("ignore::likeforlike.UnpenalizedWarning")
 @pytest.mark.parametrize(("estimator", "check"), CHECKS)
 def test_scikit_learn_is_content(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
@@ -58,7 +58,7 @@ def gap(scores: Any) -> float:
     ],
     ids=["LightGBM", "FairClassifier"],
 )
-@pytest.mark.filterwarnings("ignore::likeforlike.UnpenalisedWarning")
+@pytest.mark.filterwarnings("ignore::likeforlike.UnpenalizedWarning")
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_models_are_repaired_in_a_pipeline(model: Any) -> None:
     plain = make_pipeline(StandardScaler(), model).fit(X, Y).predict_proba(X)[:, 1]

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 import likeforlike as lfl
 from likeforlike import InputError, RepairWarning
 from likeforlike.datasets import make_loans
-from likeforlike.postprocess import ConditionalBarycentre, Decisions, UnawareRepair
+from likeforlike.postprocess import ConditionalBarycenter, Decisions, UnawareRepair
 from tests.postprocess.unaware import Drawn, drawn
 
 pytestmark = pytest.mark.training  # the chance of a group is fitted
@@ -40,11 +40,11 @@ def known(people: Drawn) -> Any:
 
 
 @pytest.mark.parametrize("n_groups", [2, 3])
-def test_with_the_group_known_it_is_the_barycentre(n_groups: int) -> None:
+def test_with_the_group_known_it_is_the_barycenter(n_groups: int) -> None:
     people = drawn(3000 * n_groups, n_groups=n_groups)
     repair = given(people, known(people))
     moved = repair.transform(people.scores, known(people), legitimate_features=people.levels)
-    aware = ConditionalBarycentre().fit_transform(people.scores, **people.who)
+    aware = ConditionalBarycenter().fit_transform(people.scores, **people.who)
     far = np.sqrt(np.mean((aware - people.scores) ** 2))
     assert np.sqrt(np.mean((moved - aware) ** 2)) < 0.02 * far
     assert np.abs(moved - aware).max() < 3 * np.ptp(people.scores) / 99

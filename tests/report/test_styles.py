@@ -1,4 +1,4 @@
-"""Colours can be read: contrast as WCAG 2.2 defines it, in light, dark and print."""
+"""Colors can be read: contrast as WCAG 2.2 defines it, in light, dark and print."""
 
 import re
 from importlib.resources import files
@@ -14,8 +14,8 @@ def palettes() -> list[dict[str, str]]:
     return [dict(re.findall(r"--([\w-]+): (#[0-9a-f]+)", rule)) for rule in rules]
 
 
-def luminance(colour: str) -> float:
-    digits = colour[1:]
+def luminance(color: str) -> float:
+    digits = color[1:]
     if len(digits) == 3:
         digits = "".join(2 * digit for digit in digits)
     channels = [int(digits[k : k + 2], 16) / 255 for k in (0, 2, 4)]
@@ -34,9 +34,9 @@ def test_black_on_white_is_the_largest_contrast() -> None:
 
 @pytest.mark.parametrize("mode", [0, 1, 2], ids=["light", "dark", "print"])
 def test_text_and_marks_stand_out(mode: int) -> None:
-    colours = palettes()[mode]
+    colors = palettes()[mode]
     for text in ("ink", "quiet", "a", "b", "c", "e", "warn"):
-        assert contrast(colours[text], colours["paper"]) >= 4.5, text
-    assert contrast(colours["warn"], colours["warn-wash"]) >= 4.5
-    assert contrast(colours["ink"], colours["warn-wash"]) >= 7.0
-    assert contrast(colours["ink"], colours["wash"]) >= 7.0
+        assert contrast(colors[text], colors["paper"]) >= 4.5, text
+    assert contrast(colors["warn"], colors["warn-wash"]) >= 4.5
+    assert contrast(colors["ink"], colors["warn-wash"]) >= 7.0
+    assert contrast(colors["ink"], colors["wash"]) >= 7.0

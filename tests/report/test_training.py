@@ -148,7 +148,7 @@ def test_points_lie_where_the_figures_are(frame: Frame) -> None:
 
 @FRAMES
 @pytest.mark.parametrize("chosen", [1, 2])
-def test_shapes_tell_points_apart_without_colour(frame: Frame, chosen: int) -> None:
+def test_shapes_tell_points_apart_without_color(frame: Frame, chosen: int) -> None:
     training = fresh_training()
     training["chosen"] = chosen
     chart = tradeoff_chart(training, frame)

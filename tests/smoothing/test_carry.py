@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, kstest, norm
 
-from likeforlike.smoothing._carried import carry, centres, uniforms
+from likeforlike.smoothing._carried import carry, centers, uniforms
 from likeforlike.smoothing._carry import (
     ScaleCarry,
     ValueCarry,
@@ -84,7 +84,7 @@ def decisions(seed: int, rows: int = N) -> tuple[np.ndarray, np.ndarray, np.ndar
     return numbers, values, rng.random(rows)
 
 
-def test_few_values_become_values_with_the_law_of_the_centre() -> None:
+def test_few_values_become_values_with_the_law_of_the_center() -> None:
     numbers, values, uniform = decisions(5)
     cells = fine_cells(numbers)
     found = windows(cells, numbers, 4)
@@ -107,7 +107,7 @@ def test_chances_are_what_uniform_numbers_draw() -> None:
     cells = fine_cells(numbers)
     fitted = fit_carry(cells, values)
     assert isinstance(fitted, ValueCarry)
-    start, end = cells.own_places, centres(cells, windows(cells, numbers, 4))
+    start, end = cells.own_places, centers(cells, windows(cells, numbers, 4))
     chances = fitted.chances(values, start, end)
     np.testing.assert_allclose(chances.sum(axis=1), 1.0)
     middles = (np.arange(1000) + 0.5) / 1000

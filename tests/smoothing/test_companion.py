@@ -60,7 +60,7 @@ def test_a_jump_is_found_where_it_is_and_a_bend_is_none() -> None:
     cells = fine_cells(numbers)
     found = jumps(cells, numbers + 0.3 * (numbers > 0.62) + noise)
     assert found.size == 1
-    assert abs(cells.centre[found[0]] - 0.62) < 0.02
+    assert abs(cells.center[found[0]] - 0.62) < 0.02
     # A score that is nearly a function of the number only bends.
     assert jumps(cells, numbers**1.5 + 0.01 * rng.normal(size=4000)).size == 0
     assert jumps(cells, np.sin(5.0 * numbers) + noise).size == 0

@@ -23,9 +23,9 @@ def test_ridge_is_that_of_the_definition() -> None:
     cross = np.stack([columns[fold == k].T @ target[fold == k] for k in range(FOLDS)])
     found = _ridge(gram, cross, 2, 0.3)
     kept = columns[fold != 2]
-    centred = kept[:, 1:] - kept[:, 1:].mean(axis=0)
-    spread = np.sqrt((centred**2).sum(axis=0))
-    scaled = centred / spread
+    centered = kept[:, 1:] - kept[:, 1:].mean(axis=0)
+    spread = np.sqrt((centered**2).sum(axis=0))
+    scaled = centered / spread
     y = target[fold != 2]
     slope = np.linalg.solve(scaled.T @ scaled + 0.3 * np.eye(3), scaled.T @ (y - y.mean())) / spread
     np.testing.assert_allclose(found[1:], slope, rtol=1e-8)

@@ -16,7 +16,7 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.errors import InputError
 from likeforlike.limits._held_rows import smooth_disparity
 from likeforlike.penalties import Layout
-from likeforlike.postprocess import ConditionalBarycentre
+from likeforlike.postprocess import ConditionalBarycenter
 from likeforlike.smoothing._comparison import compare_along
 from likeforlike.smoothing._fine_cells import FineCells, fine_cells
 from likeforlike.smoothing._overlap import find_overlap, left_of_group, mixing
@@ -364,7 +364,7 @@ def test_figures_ignore_order_of_rows_and_names_of_groups() -> None:
 # Noise and gaps ----------------------------------------------------------------------------------
 
 
-def test_noise_of_units_is_found_between_neighbours() -> None:
+def test_noise_of_units_is_found_between_neighbors() -> None:
     rng = np.random.default_rng(0)
     number = np.repeat(np.linspace(0.0, 1.0, 1000), 5)
     unit = np.repeat(np.arange(1000), 5)
@@ -412,7 +412,7 @@ def slope_free_gap(scores: FloatArray, table: Table) -> float:
 def test_repair_takes_the_gap_between_places_away() -> None:
     table = places(8)
     who = {"sensitive_features": table["a"], "legitimate_features": table["z"]}
-    repair = ConditionalBarycentre(smooth=True).fit(table["s"], **who)
+    repair = ConditionalBarycenter(smooth=True).fit(table["s"], **who)
     before, after = (
         slope_free_gap(table["s"], table),
         slope_free_gap(repair.transform(table["s"], **who), table),
@@ -424,7 +424,7 @@ def test_repair_takes_the_gap_between_places_away() -> None:
 def test_repair_refuses_groups_that_lie_apart() -> None:
     table = apart(0)
     with pytest.raises(InputError, match="groups lie apart along the number"):
-        ConditionalBarycentre(smooth=True).fit(
+        ConditionalBarycenter(smooth=True).fit(
             table["s"], sensitive_features=table["a"], legitimate_features=table["z"]
         )
 

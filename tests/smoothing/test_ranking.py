@@ -51,7 +51,7 @@ def test_a_line_counts_as_its_rows() -> None:
     for mine, theirs in [
         (lines.position, each.position[first]),
         (lines.cell, each.cell[first]),
-        (lines.centre, each.centre),
+        (lines.center, each.center),
         (lines.raw, each.raw),
         (lines.effective, each.effective),
         (lines.mean(values), each.mean(written_out(values, rows))),
@@ -100,12 +100,12 @@ def test_the_variance_of_clusters_is_that_of_their_sums() -> None:
 
 
 def test_places_read_a_curve_on_straight_lines(cells: FineCells) -> None:
-    curve = RNG.normal(size=cells.centre.size)
+    curve = RNG.normal(size=cells.center.size)
     read = cells.own_places.read(curve)
     for s in range(3):
         inside = np.equal(SEGMENT, s)
         part = slice(cells.offsets[s], cells.offsets[s + 1])
-        expected = np.interp(cells.position[inside], cells.centre[part], curve[part])
+        expected = np.interp(cells.position[inside], cells.center[part], curve[part])
         np.testing.assert_allclose(read[inside], expected, rtol=1e-9, atol=1e-12)
 
 
@@ -115,25 +115,25 @@ def test_windows_are_unions_of_cells(cells: FineCells, wanted: int | None) -> No
     assert (found.of_cell[cells.cell] == found.of_line).all()
     assert (np.diff(found.of_cell) >= 0).all()
     assert (found.segment[found.of_line] == SEGMENT).all()
-    for k in range(found.centre.size):
+    for k in range(found.center.size):
         inside = found.of_line == k
         assert found.low[k] == NUMBERS[inside].min()
         assert found.high[k] == NUMBERS[inside].max()
         assert found.low[k] <= found.middle[k] <= found.high[k]
-        np.testing.assert_allclose(found.centre[k], cells.position[inside].mean())
+        np.testing.assert_allclose(found.center[k], cells.position[inside].mean())
 
 
 def test_how_many_windows_there_are() -> None:
     for rows, wanted in [(500, 8), (2000, 13), (70, 3), (15, 1)]:
         numbers = RNG.normal(size=rows)
-        assert windows(fine_cells(numbers), numbers).centre.size == wanted
+        assert windows(fine_cells(numbers), numbers).center.size == wanted
 
 
 def test_a_number_that_is_always_the_same_is_one_window() -> None:
     numbers = np.full(50, 3.0)
     cells = fine_cells(numbers)
-    assert cells.centre.tolist() == [0.5]
-    assert windows(cells, numbers).centre.tolist() == [0.5]
+    assert cells.center.tolist() == [0.5]
+    assert windows(cells, numbers).center.tolist() == [0.5]
 
 
 def test_windows_beside_large_atoms_are_not_small() -> None:

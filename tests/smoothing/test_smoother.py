@@ -9,7 +9,7 @@ from likeforlike.smoothing._smoother import WIDTHS, Choice, choose, smoothed
 
 
 def oracle_matrix(x: np.ndarray, weight: np.ndarray, width: float) -> np.ndarray:
-    """S row by row: the line that weighted least squares puts through the neighbours."""
+    """S row by row: the line that weighted least squares puts through the neighbors."""
     rows = []
     for at in x:
         d = x - at
@@ -39,7 +39,7 @@ def test_local_lines_are_those_of_least_squares(
     fitted = smoothed(cells, values, choice)
     for s in range(2):
         part = slice(cells.offsets[s], cells.offsets[s + 1])
-        x = (cells.centre if coordinate == 1 else cells.raw)[part]
+        x = (cells.center if coordinate == 1 else cells.raw)[part]
         expected = oracle_matrix(x, cells.total[part], width) @ values[part]
         np.testing.assert_allclose(fitted[part], expected, rtol=1e-4, atol=1e-5)
 
@@ -47,20 +47,20 @@ def test_local_lines_are_those_of_least_squares(
 def test_a_straight_line_is_left_alone(cells: FineCells) -> None:
     choice = Choice(np.array([1, 1]), np.array([0.05, 1.0]))
     np.testing.assert_allclose(
-        smoothed(cells, 3.0 - 2.0 * cells.centre, choice), 3.0 - 2.0 * cells.centre, atol=1e-6
+        smoothed(cells, 3.0 - 2.0 * cells.center, choice), 3.0 - 2.0 * cells.center, atol=1e-6
     )
 
 
 def test_the_choice_has_the_least_criterion(cells: FineCells) -> None:
     rng = np.random.default_rng(3)
-    means = np.sin(6.0 * cells.centre) + rng.normal(size=cells.total.size) / 5
+    means = np.sin(6.0 * cells.center) + rng.normal(size=cells.total.size) / 5
     variance = np.full(cells.total.size, 0.2)
     choice = choose(cells, means, variance)
     for s in range(2):
         part = slice(cells.offsets[s], cells.offsets[s + 1])
         y, weight = means[part], cells.total[part]
         criteria = {(0, 0.0): 2 * variance[part].sum()}
-        for number, x in ((1, cells.centre[part]), (2, cells.raw[part])):
+        for number, x in ((1, cells.center[part]), (2, cells.raw[part])):
             for width in WIDTHS:
                 if width * y.size >= 2:
                     matrix = oracle_matrix(x, weight, width)

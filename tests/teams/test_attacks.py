@@ -41,7 +41,7 @@ def by_sums(custodian: Custodian, size: int, epsilon: float) -> np.ndarray:
 
 
 def by_file(custodian: Custodian, size: int, epsilon: float) -> np.ndarray:
-    return np.asarray(custodian.randomise(list(names(size)), epsilon=epsilon).values == 1)
+    return np.asarray(custodian.randomize(list(names(size)), epsilon=epsilon).values == 1)
 
 
 ATTACKS = [(by_counts, ROWS), (by_sums, SUMS_ROWS), (by_file, ROWS)]

@@ -22,9 +22,9 @@ GROUPS = ("quartz", "basalt")
 
 
 class Teams(NamedTuple):
-    """Folders of both teams, and everything that modellers saw on their terminal."""
+    """Folders of both teams, and everything that modelers saw on their terminal."""
 
-    modellers: Path
+    modelers: Path
     custodian: Path
     seen: list[Called]
 
@@ -47,38 +47,38 @@ def person(k: int) -> str:
 def teams(tmp_path_factory: pytest.TempPathFactory) -> Teams:
     """A plan, an answer and an audit, from one folder to the other and back."""
     rng = np.random.default_rng(0)
-    modellers, custodian = (tmp_path_factory.mktemp(name) for name in ("modellers", "custodian"))
+    modelers, custodian = (tmp_path_factory.mktemp(name) for name in ("modelers", "custodian"))
     ids = [person(k) for k in range(ROWS)]
     group, level = rng.integers(0, 2, ROWS), rng.integers(0, 3, ROWS)
     score = rng.normal(size=ROWS) + 0.2 * group
-    pl.DataFrame({"id": ids, "level": level, "score": score}).write_csv(modellers / "scores.csv")
+    pl.DataFrame({"id": ids, "level": level, "score": score}).write_csv(modelers / "scores.csv")
     held = pl.DataFrame({"id": ids, "rock": [GROUPS[g] for g in group]})
     held.sample(fraction=1.0, shuffle=True, seed=1).write_csv(custodian / "people.csv")
-    seen = [command([*PLAN, "--plan", "request.json"], modellers)]
+    seen = [command([*PLAN, "--plan", "request.json"], modelers)]
     opened = command([*INIT, "--ledger", "a.ledger", "--epsilon", "1"], custodian)
     assert opened.returncode == 0, opened.stderr
-    shutil.copy(modellers / "request.json", custodian)
+    shutil.copy(modelers / "request.json", custodian)
     answered = command([*ANSWER, "--out", "release.json"], custodian)
     assert answered.returncode == 0, answered.stderr
     assert "left 0.5" in answered.stdout
-    shutil.copy(custodian / "release.json", modellers)
+    shutil.copy(custodian / "release.json", modelers)
     read = [*PLAN, "--release", "release.json", "--sensitive", "rock", "--permutations", "99"]
-    seen.append(command([*read, "--report", "page.html", "--json", "audit.json"], modellers))
+    seen.append(command([*read, "--report", "page.html", "--json", "audit.json"], modelers))
     assert [each.returncode for each in seen] == [0, 0], seen
-    return Teams(modellers, custodian, seen)
+    return Teams(modelers, custodian, seen)
 
 
 def test_the_audit_is_one(teams: Teams) -> None:
-    document = json.loads((teams.modellers / "audit.json").read_text("utf-8"))
+    document = json.loads((teams.modelers / "audit.json").read_text("utf-8"))
     schema.check(document)
     assert document["roles"]["sensitive"] == "rock"
-    assert "epsilon = 0.5" in (teams.modellers / "page.html").read_text("utf-8")
+    assert "epsilon = 0.5" in (teams.modelers / "page.html").read_text("utf-8")
     assert "among people with equal level" in teams.seen[1].stdout.lower()
 
 
 def test_files_are_as_their_schemas_say(teams: Teams) -> None:
     for name in ("request.json", "release.json"):
-        document = schema.check_file(teams.modellers / name)
+        document = schema.check_file(teams.modelers / name)
         # It can fail: an entry that is lacking, one that nobody knows, and one of another type.
         for broken in (
             {key: document[key] for key in document if key != "kind"},
@@ -89,13 +89,13 @@ def test_files_are_as_their_schemas_say(teams: Teams) -> None:
                 schema.check(broken, schema.SCHEMAS[name.removesuffix(".json")])
 
 
-def test_a_file_of_randomised_groups_is_written_and_booked_once(
+def test_a_file_of_randomized_groups_is_written_and_booked_once(
     teams: Teams, tmp_path: Path
 ) -> None:
-    for folder, name in ((teams.modellers, "scores.csv"), (teams.custodian, "people.csv")):
+    for folder, name in ((teams.modelers, "scores.csv"), (teams.custodian, "people.csv")):
         shutil.copy(folder / name, tmp_path)
     assert command([*INIT, "--ledger", "b.ledger", "--epsilon", "2"], tmp_path).returncode == 0
-    ask = ["custodian", "randomise", "scores.csv", "--ledger", "b.ledger", "--epsilon", "1.5"]
+    ask = ["custodian", "randomize", "scores.csv", "--ledger", "b.ledger", "--epsilon", "1.5"]
     written = command([*ask, "--out", "file.json"], tmp_path)
     assert "true one with probability 0.818" in " ".join(written.stdout.split())
     assert "left 0.5" in " ".join(written.stdout.split())
@@ -117,15 +117,15 @@ def test_a_file_of_randomised_groups_is_written_and_booked_once(
     assert not (tmp_path / "more.json").exists()
 
 
-def test_no_file_of_the_modellers_has_a_group_of_a_row(teams: Teams) -> None:
+def test_no_file_of_the_modelers_has_a_group_of_a_row(teams: Teams) -> None:
     """Whatever names rows names no group, and whatever names groups names no row."""
-    texts = {path.name: path.read_text("utf-8") for path in teams.modellers.iterdir()}
+    texts = {path.name: path.read_text("utf-8") for path in teams.modelers.iterdir()}
     texts |= {f"terminal {k}": said.stdout + said.stderr for k, said in enumerate(teams.seen)}
     assert {"scores.csv", "request.json", "release.json", "page.html", "audit.json"} <= set(texts)
     for name, text in texts.items():
         groups, rows = any(group in text for group in GROUPS), "person-" in text
         assert not (groups and rows), name
-        # Nor is there a list with an entry for every row beside those that modellers wrote.
+        # Nor is there a list with an entry for every row beside those that modelers wrote.
         if name.endswith(".json") and name != "request.json":
             assert longest_list(json.loads(text)) < ROWS / 4
     # The test can fail: the custodian's own table is what must not be there.
@@ -143,13 +143,13 @@ def longest_list(value: object) -> int:
 
 
 def test_nothing_the_custodian_says_names_a_group_of_a_row(teams: Teams, tmp_path: Path) -> None:
-    """Refusals, too, may be passed on to modellers."""
+    """Refusals, too, may be passed on to modelers."""
     held = {person(0): GROUPS[0], person(1): GROUPS[1], person(2): GROUPS[1]}
     custodian = Custodian(held, Ledger(tmp_path / "a", epsilon=0.1, groups=GROUPS))
-    asked = Request.read(teams.modellers / "request.json")
+    asked = Request.read(teams.modelers / "request.json")
     attempts: list[Callable[[], object]] = [
         lambda: custodian.answer(asked, epsilon=0.05),
-        lambda: custodian.randomise([person(0), person(1)], epsilon=5.0),
+        lambda: custodian.randomize([person(0), person(1)], epsilon=5.0),
         lambda: Custodian(held, custodian.ledger, dict.fromkeys(held, "one person")),
         lambda: Custodian({**held, person(3): None}, custodian.ledger),
     ]
@@ -211,10 +211,10 @@ def test_a_table_that_was_changed_is_refused(teams: Teams, tmp_path: Path) -> No
     ],
 )
 def test_what_is_missing_is_said(teams: Teams, arguments: list[str], words: str) -> None:
-    said = command(arguments, teams.modellers)
+    said = command(arguments, teams.modelers)
     assert said.returncode == 2
     assert words in " ".join(said.stderr.split())
-    assert not list(teams.modellers.glob("r.*"))
+    assert not list(teams.modelers.glob("r.*"))
 
 
 def test_rows_without_a_value_are_refused(tmp_path: Path) -> None:

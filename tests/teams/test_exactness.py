@@ -309,7 +309,7 @@ def test_releases_name_the_declared_groups_whoever_has_them(
         custodian = Custodian(dict(zip("abc", labels, strict=True)), ledger)
         asked = (CountsRequest(("a", "b"), np.zeros(2, int), 1), each_of(("a", "b")))
         told = [custodian.answer(request, epsilon=1.0) for request in asked]
-        told.append(custodian.randomise(["a", "b"], epsilon=1.0))
+        told.append(custodian.randomize(["a", "b"], epsilon=1.0))
         seen.add(
             tuple((r.kind, r.groups, r.values.shape, str(r.noise), r.rows_per_person) for r in told)
         )
@@ -355,7 +355,7 @@ def test_a_ledger_that_was_emptied_or_exchanged_is_noticed(tmp_path: Path) -> No
         for use in (
             lambda: custodian.ledger.left,
             lambda: custodian.counts(one_code(12), epsilon=0.1),
-            lambda: custodian.randomise(list(names(12)), epsilon=0.1),
+            lambda: custodian.randomize(list(names(12)), epsilon=0.1),
         ):
             with pytest.raises(AlteredLedger, match="emptied, or another one"):
                 use()
@@ -445,7 +445,7 @@ def test_forged_lines_with_fresh_hashes_are_noticed(
 def test_a_forged_answer_is_not_passed_on(value: object, tmp_path: Path) -> None:
     custodian = custodian_of(GROUPS, tmp_path, epsilon=1.0)
     custodian.counts(one_code(12), epsilon=0.5)
-    custodian.randomise(list(names(12)), epsilon=0.25)
+    custodian.randomize(list(names(12)), epsilon=0.25)
     path = custodian.ledger.path
     entries = [json.loads(each) for each in path.read_text().splitlines()]
     for entry in entries:
@@ -456,7 +456,7 @@ def test_a_forged_answer_is_not_passed_on(value: object, tmp_path: Path) -> None
     with pytest.raises(AlteredLedger, match="does not fit the request"):
         again.counts(one_code(12), epsilon=0.5)
     with pytest.raises(AlteredLedger, match="does not fit the request"):
-        again.randomise(list(names(12)), epsilon=0.25)
+        again.randomize(list(names(12)), epsilon=0.25)
 
 
 BROKEN: dict[str, list[Any]] = {
@@ -506,7 +506,7 @@ def test_a_damaged_receipt_is_refused(receipt: Any, tmp_path: Path) -> None:
 def test_a_file_that_tells_nothing_makes_no_soft_groups(tmp_path: Path) -> None:
     custodian = custodian_of(GROUPS, tmp_path)
     path = tmp_path / "release.json"
-    custodian.randomise(list(names(12)), epsilon=1.0).write(path)
+    custodian.randomize(list(names(12)), epsilon=1.0).write(path)
     known = json.loads(path.read_text())
     known["noise"]["scale"] = "0.5"
     path.write_text(json.dumps(known))

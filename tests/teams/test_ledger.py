@@ -56,8 +56,8 @@ def test_the_same_request_gets_the_same_answer_free_of_charge(tmp_path: Path) ->
 
 def test_files_are_replayed_too(tmp_path: Path) -> None:
     custodian = custodian_of(GROUPS, tmp_path, epsilon=1.0)
-    first = custodian.randomise(list(names(100)), epsilon=0.9)
-    assert (custodian.randomise(list(names(100)), epsilon=0.9).values == first.values).all()
+    first = custodian.randomize(list(names(100)), epsilon=0.9)
+    assert (custodian.randomize(list(names(100)), epsilon=0.9).values == first.values).all()
     assert custodian.ledger.left == pytest.approx(0.1)
 
 

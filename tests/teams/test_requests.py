@@ -18,7 +18,7 @@ from likeforlike.teams import (
     Release,
     Request,
     SumsRequest,
-    randomise,
+    randomize,
 )
 from likeforlike.teams._requests import GRID
 from tests import schema
@@ -67,7 +67,7 @@ def test_a_release_goes_through_a_file(kind: str, groups: int, tmp_path: Path) -
     release = {
         "counts": lambda: custodian.counts(one_code(12, 1, 4), epsilon=0.5),
         "sums": lambda: custodian.sums(each_its_own_feature(12), epsilon=0.5),
-        "groups": lambda: custodian.randomise(list(names(12)), epsilon=0.5),
+        "groups": lambda: custodian.randomize(list(names(12)), epsilon=0.5),
     }[kind]()
     release.write(tmp_path / "release.json")
     schema.check_file(tmp_path / "release.json")
@@ -137,7 +137,7 @@ REFUSED: dict[str, tuple[Callable[[Custodian], Any], str]] = {
         lambda held: held.counts(CountsRequest(("row 0", "x"), np.zeros(2, int), 1), epsilon=1.0),
         "no row 'x'",
     ),
-    "twice in a file": (lambda held: held.randomise(["row 1", "row 1"], epsilon=1.0), "twice"),
+    "twice in a file": (lambda held: held.randomize(["row 1", "row 1"], epsilon=1.0), "twice"),
     "no budget": (lambda held: held.counts(one_code(12), epsilon=0.0), "epsilon must be"),
     "another kind": (
         lambda held: held.answer("counts", epsilon=1.0),  # type: ignore[arg-type]
@@ -148,11 +148,11 @@ REFUSED: dict[str, tuple[Callable[[Custodian], Any], str]] = {
         r"holds \['f'\], and the groups declared",
     ),
     "one group of a file": (
-        lambda _: randomise(["f", "f"], labels=["f"], epsilon=1.0),
+        lambda _: randomize(["f", "f"], labels=["f"], epsilon=1.0),
         "two or more",
     ),
     "a group of a file that nobody named": (
-        lambda _: randomise(["f", "x"], labels=["f", "m"], epsilon=1.0),
+        lambda _: randomize(["f", "x"], labels=["f", "m"], epsilon=1.0),
         r"\['x'\], which labels does not name",
     ),
     "a missing group": (lambda held: Custodian({1: "f", 2: None}, held.ledger), "missing at row 1"),

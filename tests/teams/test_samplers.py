@@ -14,7 +14,7 @@ from likeforlike.teams._samplers import (
     exponential_coin,
     keep_threshold,
     laplace_variance,
-    randomised,
+    randomized,
 )
 
 # A true sampler fails one of these once in some hundred thousand runs.
@@ -69,14 +69,14 @@ def test_exponential_coins(top: int, bottom: int) -> None:
 
 @pytest.mark.parametrize("groups", [2, 5])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(4)])
-def test_randomised_response_keeps_within_epsilon(groups: int, epsilon: Fraction) -> None:
+def test_randomized_response_keeps_within_epsilon(groups: int, epsilon: Fraction) -> None:
     kept = keep_threshold(epsilon, groups)
     # As whole numbers: no more than e^ε times as likely as any other label, and hardly less.
     odds = Fraction(kept * (groups - 1), (1 << 64) - kept)
     assert float(odds) == pytest.approx(math.exp(epsilon), rel=1e-12)
     assert Fraction((kept + 3) * (groups - 1), (1 << 64) - kept - 3) > odds
     codes = np.arange(20_000) % groups
-    told = randomised(codes, epsilon, groups)
+    told = randomized(codes, epsilon, groups)
     p = float(Fraction(kept, 1 << 64))
     seen = np.bincount((told - codes) % groups, minlength=groups)
     expected = 20_000 * np.r_[p, np.full(groups - 1, (1 - p) / (groups - 1))]

@@ -15,7 +15,7 @@ from likeforlike.transport import discrete_ground, metric_ground, nested_transpo
 from likeforlike.transport._atoms import Atoms, atoms_of_rows
 from likeforlike.transport._entropic import entropic_costs, entropic_flow
 from likeforlike.transport._sorting import sort_rows
-from tests.oracles import normalised, slopes, transport_cost
+from tests.oracles import normalized, slopes, transport_cost
 
 Sample = tuple[FloatArray, FloatArray]
 
@@ -23,7 +23,7 @@ Sample = tuple[FloatArray, FloatArray]
 def pot_cost(source: FloatArray, target: FloatArray, cost: FloatArray, reg: float) -> float:
     """⟨γ, M⟩ by POT, iterated on logarithms until nothing changes."""
     plan = ot.bregman.sinkhorn_log(
-        normalised(source), normalised(target), cost, reg, numItermax=100_000, stopThr=1e-13
+        normalized(source), normalized(target), cost, reg, numItermax=100_000, stopThr=1e-13
     )
     return float((plan * cost).sum())
 
@@ -88,7 +88,7 @@ def test_scores_of_any_shape_have_a_plan() -> None:
 
 def test_flow_between_levels_equals_that_of_pot() -> None:
     rng = np.random.default_rng(1)
-    supply, demand = normalised(rng.random(5) + 0.1), normalised(rng.random(7) + 0.1)
+    supply, demand = normalized(rng.random(5) + 0.1), normalized(rng.random(7) + 0.1)
     for size in (0.1, 1.0, 30.0):
         cost = size * rng.random((5, 7))
         plan = entropic_flow(supply, demand, cost, 0.05, np.empty((0, 0)))

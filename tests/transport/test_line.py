@@ -40,7 +40,7 @@ def test_cost_is_the_network_simplex_cost(order: float) -> None:
             ours, oracles.transport_cost(x, a, y, b, order), rtol=1e-12, atol=1e-15
         )
         one_dimensional = ot.emd2_1d(
-            x, y, oracles.normalised(a), oracles.normalised(b), metric="minkowski", p=order
+            x, y, oracles.normalized(a), oracles.normalized(b), metric="minkowski", p=order
         )
         np.testing.assert_allclose(ours, one_dimensional, rtol=1e-12, atol=1e-15)
 
@@ -78,10 +78,10 @@ def test_plan_moves_the_right_mass_at_the_optimal_cost(order: float) -> None:
         assert plan.mass.size <= x.size + y.size - 1
         assert (plan.mass > 0.0).all()
         np.testing.assert_allclose(
-            np.bincount(plan.source, plan.mass, x.size), oracles.normalised(a), rtol=1e-12
+            np.bincount(plan.source, plan.mass, x.size), oracles.normalized(a), rtol=1e-12
         )
         np.testing.assert_allclose(
-            np.bincount(plan.target, plan.mass, y.size), oracles.normalised(b), rtol=1e-12
+            np.bincount(plan.target, plan.mass, y.size), oracles.normalized(b), rtol=1e-12
         )
         paid = (plan.mass * np.abs(x[plan.source] - y[plan.target]) ** order).sum()
         np.testing.assert_allclose(

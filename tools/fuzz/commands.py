@@ -407,8 +407,8 @@ legitimate = [{level}]
 """
 
 
-def _summarise(shell: Shell) -> None:
-    """Summarise a table or two, and audit the summaries."""
+def _summarize(shell: Shell) -> None:
+    """Summarize a table or two, and audit the summaries."""
     draw = shell.draw
     in_file, in_options = _faults(draw, 0.35)
     right, wrong = _cells_options(shell)
@@ -416,7 +416,7 @@ def _summarise(shell: Shell) -> None:
     outs = [f"{day}.cells" for day in draw.pick((("monday",), ("monday", "tuesday")))]
     for k, out in enumerate(outs):
         words = [
-            "summarise",
+            "summarize",
             *_table(shell, f"t{k}", _ROLES, faults=in_file),
             *_roles(shell),
             *same,
@@ -508,7 +508,7 @@ def _sweep(shell: Shell) -> None:
 def _teams(shell: Shell) -> None:
     """The files of two teams, up to one step that may be wrong."""
     draw, name = shell.draw, shell.role
-    last = draw.pick(("plan", "init", "answer", "release", "status", "randomise"))
+    last = draw.pick(("plan", "init", "answer", "release", "status", "randomize"))
     in_file, in_options = _faults(draw)
     bad_tables = in_file if last in ("plan", "init") else 0
     scores = _table(
@@ -548,9 +548,9 @@ def _teams(shell: Shell) -> None:
         ],
         "release": [*planned, "--permutations", "9", *shell.option("--release", "r.json")],
         "status": ["custodian", "status", *ledger],
-        "randomise": [
+        "randomize": [
             "custodian",
-            "randomise",
+            "randomize",
             scores[0],
             *ledger,
             "--epsilon",
@@ -562,7 +562,7 @@ def _teams(shell: Shell) -> None:
     if last == "status" and draw.happens(0.5):
         steps["status"] += shell.option("--receipt", "r.json")
     for step, words in steps.items():
-        if step == "release" and last in ("status", "randomise"):
+        if step == "release" and last in ("status", "randomize"):
             continue
         if step == last:
             shell.call(*words, *_mix_of_teams(shell, step, in_options, in_file))
@@ -577,7 +577,7 @@ def _mix_of_teams(shell: Shell, step: str, faults: int, in_file: int) -> list[st
         "answer": "request.json",
         "release": "r.json",
         "status": "a.ledger",
-        "randomise": "a.ledger",
+        "randomize": "a.ledger",
     }
     if in_file and step in read:
         path = shell.folder / read[step]
@@ -600,7 +600,7 @@ def _mix_of_teams(shell: Shell, step: str, faults: int, in_file: int) -> list[st
         "answer": [("--table", "people.parquet")],
         "release": [("--threshold", "0.1"), ("--report", "p.html"), ("--json", "-")],
         "status": [],
-        "randomise": [("--id", shell.role("id")), ("--table", "people.parquet")],
+        "randomize": [("--id", shell.role("id")), ("--table", "people.parquet")],
     }
     wrong: dict[str, list[tuple[str, ...]]] = {
         "plan": plans,
@@ -623,7 +623,7 @@ def _mix_of_teams(shell: Shell, step: str, faults: int, in_file: int) -> list[st
             ("--junit", "j.xml"),
         ],
         "status": [*ledgers, ("--receipt", "request.json"), ("--receipt", "none.json")],
-        "randomise": [*numbers, *ledgers, *outs, ("--id", "nobody"), ("--table", "none.csv")],
+        "randomize": [*numbers, *ledgers, *outs, ("--id", "nobody"), ("--table", "none.csv")],
     }
     return _mix(shell, right[step], wrong[step], faults)
 
@@ -684,7 +684,7 @@ def _in_folder(run: Callable[[Shell], None]) -> Callable[[Draw], None]:
 TARGETS = {
     "likeforlike audit": Target(_in_folder(_audit), 100),
     "likeforlike audit --policy": Target(_in_folder(_policy), 30),
-    "likeforlike summarise": Target(_in_folder(_summarise), 50),
+    "likeforlike summarize": Target(_in_folder(_summarize), 50),
     "likeforlike sweep": Target(_in_folder(_sweep), 15),
     "likeforlike custodian": Target(_in_folder(_teams), 60),
     "likeforlike schema": Target(_in_folder(_lists), 20),

@@ -19,7 +19,7 @@ from likeforlike.boosting import (
 )
 from likeforlike.nn import PenaltyLoss
 from likeforlike.penalties import Penalty
-from likeforlike.postprocess import ConditionalBarycentre
+from likeforlike.postprocess import ConditionalBarycenter
 from tools.fuzz import settings
 from tools.fuzz.columns import hostile, labels, plain_scores, scores, weights
 from tools.fuzz.draw import Draw
@@ -132,7 +132,7 @@ def _probabilities(draw: Draw) -> None:
 def _repair(draw: Draw) -> None:
     given = rows(draw)
     repair = draw.call(
-        ConditionalBarycentre,
+        ConditionalBarycenter,
         t=settings.number(draw, 0.0, 0.5, 1.0),
         min_cell=settings.count(draw, 1, 2, 5),
         random_state=settings.count(draw, 0, 7),
@@ -254,7 +254,7 @@ TARGETS = {
     "PenaltyLoss": Target(_penalty_loss, 500),
     "boosting": Target(_objectives, 900),
     "probabilities": Target(_probabilities, 300),
-    "ConditionalBarycentre": Target(_repair, 900),
+    "ConditionalBarycenter": Target(_repair, 900),
     "QuantileRepair": Target(_quantile_repair, 250, scikit_learn=True),
     "estimators": Target(_estimators, 25, scikit_learn=True),
     "trees": Target(_trees, 50, scikit_learn=True),

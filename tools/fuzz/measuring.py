@@ -15,7 +15,7 @@ from tools.fuzz.runner import Target
 
 __all__ = ["TARGETS", "rows"]
 
-_COMPARISONS = "pairwise", "one-vs-rest", "barycentre"
+_COMPARISONS = "pairwise", "one-vs-rest", "barycenter"
 
 
 def rows(draw: Draw, *, weighted: bool = True) -> dict[str, Any]:

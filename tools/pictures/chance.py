@@ -133,9 +133,9 @@ def _means(axes: Axes, sizes: list[Size], *, plug_in: bool) -> Markup:
 
 def _dots(x: float, size: Size) -> Markup:
     dots = []
-    for squares, shift, colour in ((size.plug_in, -6.0, "b"), (size.estimated, 6.0, "a")):
+    for squares, shift, color in ((size.plug_in, -6.0, "b"), (size.estimated, 6.0, "a")):
         dots += [
-            svg.circle(x + shift, _UP(_root(square)), 2.5, class_=f"{colour} dot")
+            svg.circle(x + shift, _UP(_root(square)), 2.5, class_=f"{color} dot")
             for square in squares
         ]
     return svg.group(*dots)

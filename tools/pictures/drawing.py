@@ -1,4 +1,4 @@
-"""What all pictures have in common: size, type, colours, axes."""
+"""What all pictures have in common: size, type, colors, axes."""
 
 from __future__ import annotations
 

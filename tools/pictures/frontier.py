@@ -127,12 +127,12 @@ def _steps(best: list[Run], axes: Axes) -> list[tuple[float, float]]:
 
 def _point(run: Run, axes: Axes) -> Markup:
     x, y = axes(run.disparity(), run.performance)
-    colour = "a" if run.method == "FairLeap" else "b"
+    color = "a" if run.method == "FairLeap" else "b"
     low, high = (axes.up(run.performance + side * run.performance_error) for side in (-1.0, 1.0))
     left, right = (axes.across(run.disparity(side)) for side in (-1.0, 1.0))
     return svg.group(
-        svg.line(x, low, x, high, class_=f"{colour} span"),
-        svg.line(left, y, right, y, class_=f"{colour} span"),
+        svg.line(x, low, x, high, class_=f"{color} span"),
+        svg.line(left, y, right, y, class_=f"{color} span"),
         _mark(run.method, x, y),
     )
 

@@ -116,11 +116,11 @@ def _bubble(cell: _Cell) -> Markup:
     x, y = cell.place
     radius = _WHOLE * math.sqrt(cell.share)
     words = f"{cell.share:.0%} of {_LOOKS[cell.sex][0]}"
-    colour = _LOOKS[cell.sex][1]
+    color = _LOOKS[cell.sex][1]
     beside = x + radius + 7.0
     return svg.group(
         _round(cell.sex, x, y, radius),
-        svg.text(beside, y - 2.0, f"{cell.rate:.0%}", class_=f"{colour} word"),
+        svg.text(beside, y - 2.0, f"{cell.rate:.0%}", class_=f"{color} word"),
         svg.text(beside, y + 16.0, words, class_="small"),
     )
 
@@ -134,12 +134,12 @@ def _everybody(overall: dict[str, float]) -> list[Markup]:
     """A whole group each, side by side at the height of its rate."""
     pieces = []
     for sex, side in (("female", -1.0), ("male", 1.0)):
-        words, colour = _LOOKS[sex]
+        words, color = _LOOKS[sex]
         x, y = _EVERYBODY + side * (_WHOLE + 2.0), _UP(overall[sex])
         below = y + _WHOLE + 22.0
         pieces += [
             _round(sex, x, y, _WHOLE),
-            svg.text(x, below, f"{overall[sex]:.0%}", class_=f"{colour} word mid"),
+            svg.text(x, below, f"{overall[sex]:.0%}", class_=f"{color} word mid"),
             svg.text(x, below + 18.0, f"of {words}", class_="small mid"),
         ]
     return pieces

@@ -82,11 +82,11 @@ def _level(k: int, found: Disparity, shares: FloatArray) -> Markup:
     y = _TOP + k * _ROW
     table = found.by_level
     bars = []
-    for g, (colour, look) in enumerate((("a", "bubble"), ("b", "ring"))):
+    for g, (color, look) in enumerate((("a", "bubble"), ("b", "ring"))):
         top = y - 20.0 + 21.0 * g
         wide = _WIDE_SHARE * float(shares[k, g])
         rows = count(int(table.counts[k, g]))
-        bars.append(svg.rect(_SHARE, top, wide, 15.0, class_=f"{colour} {look}"))
+        bars.append(svg.rect(_SHARE, top, wide, 15.0, class_=f"{color} {look}"))
         bars.append(svg.text(_SHARE + wide + 8.0, top + 13.0, rows, class_="tick"))
     return svg.group(
         svg.line(24.0, y + 26.0, WIDTH - 24.0, y + 26.0, class_="grid"),

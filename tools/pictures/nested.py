@@ -93,12 +93,12 @@ def _flow(start: float, end: float, high: float, *, stays: bool) -> Markup:
 
 def _sides(moves: list[_Move]) -> list[Markup]:
     pieces = []
-    for side, (x, words, colour) in enumerate(((_LEFT, "women", "a"), (_RIGHT, "men", "b"))):
+    for side, (x, words, color) in enumerate(((_LEFT, "women", "a"), (_RIGHT, "men", "b"))):
         anchor, beside = ("end", x - 10.0) if side == 0 else ("", x + _BLOCK + 10.0)
-        pieces.append(svg.text(x + _BLOCK / 2.0, _TOP - 16.0, words, class_=f"{colour} word mid"))
+        pieces.append(svg.text(x + _BLOCK / 2.0, _TOP - 16.0, words, class_=f"{color} word mid"))
         for level, y in _tops(moves, side).items():
             share = sum(move.mass for move in moves if move[side] == level)
-            pieces.append(svg.rect(x, y, _BLOCK, _WHOLE * share, class_=f"{colour} bubble"))
+            pieces.append(svg.rect(x, y, _BLOCK, _WHOLE * share, class_=f"{color} bubble"))
             middle = y + _WHOLE * share / 2.0
             pieces.append(svg.text(beside, middle - 2.0, level, class_=f"word {anchor}"))
             pieces.append(svg.text(beside, middle + 16.0, f"{share:.0%}", class_=f"small {anchor}"))
@@ -113,13 +113,13 @@ def _parts(found: NestedDisparity) -> list[Markup]:
         ("level transport", found.level_transport, "c", f"C × {moved:.0%}: says nothing of scores"),
     )
     pieces = []
-    for k, (name, value, colour, words) in enumerate(rows):
+    for k, (name, value, color, words) in enumerate(rows):
         y = _TOP + 28.0 + 94.0 * k
         wide = _WIDTHS(value)
-        dashes = None if colour == "e" else "6 4"
+        dashes = None if color == "e" else "6 4"
         pieces += [
             svg.text(_PARTS, y - 12.0, name, class_="word"),
-            svg.rect(_PARTS, y, wide, 22.0, class_=f"{colour} flow", stroke_dasharray=dashes),
+            svg.rect(_PARTS, y, wide, 22.0, class_=f"{color} flow", stroke_dasharray=dashes),
             svg.text(_PARTS + wide + 10.0, y + 17.0, f"{value:.3f}", class_="strong"),
             svg.text(_PARTS, y + 44.0, words, class_="small"),
         ]

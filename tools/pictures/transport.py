@@ -67,9 +67,9 @@ def _plan(plan: line.Plan, women: FloatArray, men: FloatArray) -> Markup:
     ]
     ends = []
     for values, y, words in ((women, _ABOVE, "women"), (men, _BELOW, "men")):
-        colour = "a" if words == "women" else "b"
+        color = "a" if words == "women" else "b"
         ends.append(svg.line(_ROWS.start, y, _ROWS.end, y, class_="base"))
-        ends.append(svg.text(_ROWS.start - 12.0, y + 5.0, words, class_=f"{colour} word end"))
+        ends.append(svg.text(_ROWS.start - 12.0, y + 5.0, words, class_=f"{color} word end"))
         ends.extend(_mark(words, _ROWS(value), y) for value in values)
     numbers = [
         svg.text(_ROWS(value), _BOTTOM + 20.0, f"{value:g}", class_="tick mid") for value in _MARKS

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from tools.record.case import Case, columns, loans, pair, people
 from tools.record.library import (
-    ConditionalBarycentre,
+    ConditionalBarycenter,
     baselines,
     boosting,
     experiments,
@@ -178,7 +178,7 @@ def _repair() -> object:
     found = {}
     for t, decided in ((1.0, False), (0.5, False), (1.0, True)):
         own = (scores > 0.5).astype(np.float64) if decided else scores
-        repair = ConditionalBarycentre(t=t, min_cell=25).fit(own, **_who())
+        repair = ConditionalBarycenter(t=t, min_cell=25).fit(own, **_who())
         found[f"t={t}, {'decisions' if decided else 'scores'}"] = {
             "repaired": repair.transform(own, **_who()),
             "new rows": repair.transform(own if decided else new, **_who()),
@@ -239,7 +239,7 @@ def _table(frame: pl.DataFrame) -> dict[str, object]:
 
 def _kept_model() -> object:
     task = experiments.Task(loans(), max_epochs=2)
-    method = experiments.Penalised("FairLeap", (10.0,), lfl.FairLeap())
+    method = experiments.Penalized("FairLeap", (10.0,), lfl.FairLeap())
     model = experiments.fit_model(task, method, strength=10.0)
     parts = experiments.split(loans(), [3, 4])
     return model.scores(loans().frame), parts.train_rows, parts.test_rows

@@ -6,10 +6,10 @@ No other file of the record imports from the library, so this is the one to chan
 import likeforlike as lfl
 from likeforlike import baselines, boosting, datasets, experiments, inference, nn, penalties
 from likeforlike.cli import app
-from likeforlike.postprocess import ConditionalBarycentre
+from likeforlike.postprocess import ConditionalBarycenter
 
 __all__ = [
-    "ConditionalBarycentre",
+    "ConditionalBarycenter",
     "app",
     "baselines",
     "boosting",

@@ -44,7 +44,7 @@ def _dd() -> object:
     settings: list[dict[str, Any]] = [
         *({"distance": distance} for distance in ("wasserstein", "ks", "tv", "mean")),
         *({"order": order} for order in (1.5, 2)),
-        *({"comparison": comparison} for comparison in ("one-vs-rest", "barycentre")),
+        *({"comparison": comparison} for comparison in ("one-vs-rest", "barycenter")),
         {"sample_weight": people()["weight"]},
     ]
     return {_named(each): _disparity(lfl.dd(**given, **each)) for each in settings}
@@ -56,7 +56,7 @@ def _cdd_lp() -> object:
         *({"order": order, "p": p} for order, p in ((1, 2), (2, 1), (2, 2), (3, math.inf))),
         *({"measure": measure} for measure in ("average", "uniform", "overlap")),
         {"measure": {0: 1.0, 1: 2.0, 2: 0.0, 3: 4.0}},
-        *({"comparison": comparison} for comparison in ("one-vs-rest", "barycentre")),
+        *({"comparison": comparison} for comparison in ("one-vs-rest", "barycenter")),
         {"sample_weight": people()["weight"], "measure": "average"},
     ]
     given = columns(people())

@@ -18,7 +18,7 @@ __all__ = ["Plain", "differences", "plain", "recorded_text"]
 
 Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
 
-# Arrays of more numbers than this are summarised.
+# Arrays of more numbers than this are summarized.
 _LONG = 12
 _KEPT = 6
 # Weights that give each place of an array a share of its own, so that an exchange is seen too.

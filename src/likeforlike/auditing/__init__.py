@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from likeforlike.auditing._audit_table import audit
     from likeforlike.auditing._comparisons import Unexamined
     from likeforlike.auditing._contrast_audit import ContrastAudit, Distribution, LevelAudit
-    from likeforlike.auditing._gate import GateOf, Judgement, Ruling, Threshold, Verdict
+    from likeforlike.auditing._gate import GateOf, Judgment, Ruling, Threshold, Verdict
     from likeforlike.auditing._group_rows import GroupRows
     from likeforlike.auditing._missing import LossTest, LostRows
     from likeforlike.auditing._pairs import Adverse, Pair
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from likeforlike.auditing._provenance import Provenance
     from likeforlike.auditing._settings import Settings
     from likeforlike.auditing._smooth import Smooth, Window
-    from likeforlike.auditing._summary import Part, Summary, summarise
+    from likeforlike.auditing._summary import Part, Summary, summarize
     from likeforlike.auditing._tables import Roles, TableCells, read_cells
 
 __all__ = [
@@ -30,7 +30,7 @@ __all__ = [
     "Distribution",
     "GateOf",
     "GroupRows",
-    "Judgement",
+    "Judgment",
     "LevelAudit",
     "LossTest",
     "LostRows",
@@ -51,7 +51,7 @@ __all__ = [
     "Window",
     "audit",
     "read_cells",
-    "summarise",
+    "summarize",
 ]
 
 lazy_package(
@@ -61,7 +61,7 @@ lazy_package(
         "_audit_table": ["audit"],
         "_comparisons": ["Unexamined"],
         "_contrast_audit": ["ContrastAudit", "Distribution", "LevelAudit"],
-        "_gate": ["GateOf", "Judgement", "Ruling", "Threshold", "Verdict"],
+        "_gate": ["GateOf", "Judgment", "Ruling", "Threshold", "Verdict"],
         "_group_rows": ["GroupRows"],
         "_missing": ["LossTest", "LostRows"],
         "_pairs": ["Adverse", "Pair"],
@@ -70,7 +70,7 @@ lazy_package(
         "_provenance": ["Provenance"],
         "_settings": ["Settings"],
         "_smooth": ["Smooth", "Window"],
-        "_summary": ["Part", "Summary", "summarise"],
+        "_summary": ["Part", "Summary", "summarize"],
         "_tables": ["Roles", "TableCells", "read_cells"],
     },
 )

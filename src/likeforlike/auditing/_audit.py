@@ -336,7 +336,7 @@ class Audit:
         The plan is that of W_1: the lowest of one group beside the lowest of the other. Costs of
         all pairs of a level sum to its W_1. Each pair says how many people are at least as far
         from their comparator, and how many would be if groups were dealt anew inside the level.
-        Along a number levels are windows, and scores those carried to their centres. Pairs are
+        Along a number levels are windows, and scores those carried to their centers. Pairs are
         single people, for the auditor: no document has them, whatever `suppress_below` is.
 
         Parameters
@@ -395,7 +395,7 @@ class Audit:
     def conventions(self) -> tuple[Conventions, ...]:
         """Figures by convention of every contrast, in the same order.
 
-        Rows, means or rates and medians by cell; gap, impact ratio and standardised mean difference
+        Rows, means or rates and medians by cell; gap, impact ratio and standardized mean difference
         by level and overall; Mantel-Haenszel, Breslow-Day, van Elteren and Wachter's CDD. What each
         says and where it misleads is in `likeforlike.conventions.NOTES`. There are none where
         people are compared along a number: conventions compare within levels.

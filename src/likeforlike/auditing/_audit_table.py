@@ -88,14 +88,14 @@ def audit(
         alone and all of them crossed, in one family of contrasts with p-values and intervals that
         hold together. Rows that lack one of them count in the others.
     legitimate : columns whose combinations are the levels. With the target among them this is
-        an audit of equalised odds.
+        an audit of equalized odds.
     weight : column of sample weights; they may depend on the score.
     cluster : column that says which rows belong together, such as a person with several rows.
     bins : {column: how many} legitimate columns to be cut at quantiles, or {column: edges} to be
         cut there; a value equal to an edge lies below it. Dates are numbers along time, and are
         cut by the calendar with "month", "quarter" or "year".
     smooth : columns of numbers, legitimate by being named here, along which people are compared
-        with those who are nearly equal: scores are carried to the centres of windows first, so
+        with those who are nearly equal: scores are carried to the centers of windows first, so
         that the width of a window adds nothing. Other legitimate columns are categories; with
         several numbers the disparity is a lower bound.
     windows : into how many windows a number is cut at most; `None` means max(4, n^(1/3)).
@@ -264,7 +264,7 @@ def _omnibus(
     """One test over all groups, where there are more than two."""
     if len(table.cells.groups) < 3 or not settings.permutations:
         return None
-    everybody: Contrast | None = contrasts(table.cells, "barycentre")[0]
+    everybody: Contrast | None = contrasts(table.cells, "barycenter")[0]
     if table.lines is not None:
         everybody = everybody_carried(table.lines, settings.random_state)
     if everybody is None:

@@ -102,7 +102,7 @@ def _quantiles(frame: nw.LazyFrame[Any], column: str, how_many: int) -> tuple[fl
 def quantile_edges(values: FloatArray, counts: IntArray, how_many: int) -> tuple[float, ...]:
     """Edges that cut different values (v,), with so many rows each, into parts of equal number.
 
-    Between two neighbouring values any number divides the rows alike, so the roundest is taken.
+    Between two neighboring values any number divides the rows alike, so the roundest is taken.
     """
     order = np.argsort(values)
     values, cumulative = values[order], np.cumsum(counts[order])

@@ -22,7 +22,7 @@ def coarse_histograms(
 ) -> list[DistributionPart]:
     """Scores of two groups in some levels, by label and name.
 
-    Neighbouring bins are put together until each has the limit of both groups; a level that would
+    Neighboring bins are put together until each has the limit of both groups; a level that would
     be left with a single one is not shown. The lowest and the highest edge are round numbers
     outside of all scores.
     """

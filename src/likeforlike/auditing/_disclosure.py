@@ -426,7 +426,7 @@ def _smooth(smooth: SmoothPart, shown: Sequence[str], grid: Grid) -> SmoothPart:
         "jumps": [significant(jump) for jump in smooth["jumps"]],
         "error": significant(smooth["error"]),
         "windows": [
-            {**each, "low": None, "high": None, "centre": significant(each["centre"])}
+            {**each, "low": None, "high": None, "center": significant(each["center"])}
             for each in smooth["windows"]
             if each["level"] in shown
         ],

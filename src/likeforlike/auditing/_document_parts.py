@@ -361,7 +361,7 @@ def _window(window: Window) -> WindowPart:
         "category": window.category,
         "low": window.low,
         "high": window.high,
-        "centre": window.centre,
+        "center": window.center,
     }
 
 

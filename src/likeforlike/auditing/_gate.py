@@ -92,7 +92,7 @@ def _percentage(text: str) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgment:
     """Two groups held against their threshold.
 
     Attributes
@@ -108,7 +108,7 @@ class Judgement:
     >>> import likeforlike as lfl
     >>> from likeforlike.datasets import load_loans
     >>> audit = lfl.audit(load_loans(1000).frame, score="approved", sensitive="sex")
-    >>> [judged] = audit.verdict(0.9).judgements
+    >>> [judged] = audit.verdict(0.9).judgments
     >>> judged.groups, judged.verdict, judged.threshold.value
     (('female', 'male'), 'pass', 0.9)
     """
@@ -128,7 +128,7 @@ class Ruling:
     ----------
     verdict : "pass", "fail" or "investigate".
     reasons : one sentence for every contrast that decided it, or could not be examined.
-    judgements : every contrast by itself.
+    judgments : every contrast by itself.
     thresholds : what was asked.
     policy : name of the file the thresholds are from; `None` if they were given directly.
 
@@ -143,7 +143,7 @@ class Ruling:
 
     verdict: Verdict
     reasons: tuple[str, ...]
-    judgements: tuple[Judgement, ...]
+    judgments: tuple[Judgment, ...]
     thresholds: tuple[Threshold, ...]
     policy: str | None = None
 
@@ -168,19 +168,19 @@ def rule(
     percentage is one is said by `base`.
     """
     compared: list[ContrastAudit | Between] = [*contrasts, *between]
-    judgements = (
+    judgments = (
         *(_judge(each, _chosen(thresholds, each), min_coverage, base) for each in compared),
         *(
-            Judgement(
+            Judgment(
                 each.groups, "investigate", f"{_names(each.groups, each.columns)}: {each.reason}"
             )
             for each in unexamined
         ),
         *_unmet(compared, unexamined, thresholds, sensitive),
     )
-    verdict = worst(judged.verdict for judged in judgements)
-    reasons = tuple(judged.reason for judged in judgements if judged.verdict == verdict)
-    return Ruling(verdict, reasons, judgements, tuple(thresholds), policy)
+    verdict = worst(judged.verdict for judged in judgments)
+    reasons = tuple(judged.reason for judged in judgments if judged.verdict == verdict)
+    return Ruling(verdict, reasons, judgments, tuple(thresholds), policy)
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
@@ -201,10 +201,10 @@ def _judge(
     threshold: Threshold | None,
     min_coverage: float,
     base: Callable[[ContrastAudit | Between], PercentBase] | None,
-) -> Judgement:
+) -> Judgment:
     names = _names(contrast.groups, contrast.columns)
     if threshold is None:
-        return Judgement(contrast.groups, "investigate", f"{names}: no threshold is for them.")
+        return Judgment(contrast.groups, "investigate", f"{names}: no threshold is for them.")
     threshold, told = _in_units(threshold, contrast, base)
     low, high = _interval(contrast, threshold.of)
     verdict: Verdict
@@ -217,7 +217,7 @@ def _judge(
     else:
         verdict = "investigate"
         reason = f"up to {figure(high, 4)}" if math.isfinite(high) else "no upper end"
-    return Judgement(contrast.groups, verdict, f"{names}: {reason}{told}.", threshold, (low, high))
+    return Judgment(contrast.groups, verdict, f"{names}: {reason}{told}.", threshold, (low, high))
 
 
 def _in_units(
@@ -263,12 +263,12 @@ def _unmet(
     unexamined: Sequence[Unexamined],
     thresholds: Sequence[Threshold],
     sensitive: str,
-) -> list[Judgement]:
+) -> list[Judgment]:
     """Thresholds for two groups that were never set against each other."""
     known = [set(each.groups) for each in contrasts]
     known += [set(each.groups) for each in unexamined]
     return [
-        Judgement(
+        Judgment(
             each.groups,
             "investigate",
             f"{_names(each.groups, [sensitive])}: they have a threshold, but were not compared.",

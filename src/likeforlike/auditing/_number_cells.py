@@ -2,7 +2,7 @@
 
 A histogram of 4,096 bins says how many rows lie where. Bins that hold too much are cut again, until
 every one holds little or a single value: a few passes over the column, whatever its tails, and no
-more memory than the bins. Neighbouring bins are then put together to cells of about equal number.
+more memory than the bins. Neighboring bins are then put together to cells of about equal number.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Two groups compared along a number: scores carried to the centres of windows.
+"""Two groups compared along a number: scores carried to the centers of windows.
 
 Scores are carried twice: whatever the group, for the test, and with the gaps of the windows taken
 out before, for the estimates. The windows are then levels like any others.
@@ -56,12 +56,12 @@ class Window:
     level : name of the window among the levels.
     category : the other legitimate features there; empty without any.
     low, high : lowest and highest number in the window.
-    centre : the number that scores were carried to.
+    center : the number that scores were carried to.
 
     Examples
     --------
     >>> from likeforlike.auditing import Window
-    >>> Window("income up to 20,000", "", 8_000.0, 20_000.0, 15_400.0).centre
+    >>> Window("income up to 20,000", "", 8_000.0, 20_000.0, 15_400.0).center
     15400.0
     """
 
@@ -69,7 +69,7 @@ class Window:
     category: str
     low: float
     high: float
-    centre: float
+    center: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Smooth:
         number. Where rows with nearly the same number are of one group, either "numbers", each a
         level of its own, or "units": rows with the same number, or of one cluster, count as one,
         and those of nearly equal numbers are compared.
-    mixing : how often neighbours along the number are of different groups there, compared with
+    mixing : how often neighbors along the number are of different groups there, compared with
         random order: about 1 where groups mix, 0 where they lie apart.
     shared : share of the rows that have exactly the number of a row of the other group.
     bandwidth, coordinate : how the mean score was smoothed in the category with most rows: the
@@ -98,7 +98,7 @@ class Smooth:
         added; `None` if either is unknown. Along several numbers they are bins of the estimated
         chance.
     gap_confounding : the same for the signed gap.
-    companion_p : p-value of the generalised covariance measure, a second test that is hardly upset
+    companion_p : p-value of the generalized covariance measure, a second test that is hardly upset
         by jumps, and blind to differences that change sign along the number.
     jumps : numbers at which the mean score, or the share of a group, seems to jump.
     error : what bins of the engine may add to a distance, about; 0 for rows.
@@ -202,7 +202,7 @@ class Along:
         if self.lines.along_one:
             return _contrast(self.lines.binned())
         few = windows(self.lines.fine_cells(self.numbers), self.numbers, BINS)
-        bins = Codes(few.of_line, tuple(range(few.centre.size)))
+        bins = Codes(few.of_line, tuple(range(few.center.size)))
         return _contrast(self.lines.cells(bins, self.lines.scores))
 
     def refined(self) -> Contrast:
@@ -215,7 +215,7 @@ def _contrast(cells: Cells) -> Contrast:
 
 
 def along_numbers(lines: Lines, seed: int) -> Along:
-    """Carry all lines to the centres of their windows.
+    """Carry all lines to the centers of their windows.
 
     Along one number this is done inside each category; several numbers and categories are
     replaced by the chance of belonging to the second of two groups, and scores by what these
@@ -298,7 +298,7 @@ def everybody_carried(lines: Lines, seed: int) -> Contrast | None:
     if not lines.along_one:
         return None
     along = along_numbers(lines, seed)
-    everybody = contrasts(along.contrast_of(along.carried).cells, "barycentre")[0]
+    everybody = contrasts(along.contrast_of(along.carried).cells, "barycenter")[0]
     return everybody if everybody.support.any() else None
 
 
@@ -324,7 +324,7 @@ def describe(
     return Smooth(
         columns=along.lines.columns,
         method="carry" if along.lines.along_one else "propensity",
-        windows=compared.windows.centre.size,
+        windows=compared.windows.center.size,
         units=_units(overlap, largest),
         mixing=float(overlap.mixing[largest]),
         shared=float(rows @ overlap.shared / rows.sum()),
@@ -380,7 +380,7 @@ def refuse_apart(unexamined: Unexamined) -> NoReturn:
 
 
 def companion(along: Along, seed: int) -> float:
-    """p-value of the generalised covariance measure."""
+    """p-value of the generalized covariance measure."""
     compared = along.compared
     return companion_p_value(
         compared.cells, compared.fitted, compared.scores, along.member, along.chance(), seed
@@ -413,7 +413,7 @@ def _engine_error(along: Along) -> float:
 
 
 def _slope(along: Along) -> FloatArray:
-    """How much the mean score changes with the number, by cell, from one neighbour to the other."""
+    """How much the mean score changes with the number, by cell, from one neighbor to the other."""
     cells, fitted = along.compared.cells, along.compared.fitted
     mean = fitted.mean if isinstance(fitted, ScaleCarry) else _value_mean(fitted)
     number, segment = cells.mean(along.numbers), cells.of_segment
@@ -425,11 +425,11 @@ def _slope(along: Along) -> FloatArray:
 
 
 def _stretch(along: Along, fitted: ScaleCarry) -> FloatArray:
-    """How much wider or narrower a bin of scores is at the centre of the window, by cell."""
+    """How much wider or narrower a bin of scores is at the center of the window, by cell."""
     cells, found = along.compared.cells, along.compared.windows
-    centre: IntArray = found.of_cell
-    at_centre = cells.place(found.segment, found.centre).read(fitted.scale)
-    stretch: FloatArray = at_centre[centre] / fitted.scale
+    center: IntArray = found.of_cell
+    at_center = cells.place(found.segment, found.center).read(fitted.scale)
+    stretch: FloatArray = at_center[center] / fitted.scale
     return stretch
 
 
@@ -448,7 +448,7 @@ def _curve(along: Along) -> tuple[Window, ...]:
             category=names[int(origin[found.segment[k]])] if one else "",
             low=float(found.low[k]),
             high=float(found.high[k]),
-            centre=float(found.middle[k]),
+            center=float(found.middle[k]),
         )
-        for k in range(found.centre.size)
+        for k in range(found.center.size)
     )

@@ -43,7 +43,7 @@ def smooth_sentences(
     columns, windows = listed(smooth["columns"]), len(smooth["windows"])
     if smooth["method"] == "carry":
         how = (
-            f"Scores were carried along {columns} to the centres of {windows:,} windows, so that "
+            f"Scores were carried along {columns} to the centers of {windows:,} windows, so that "
             "the width of a window adds nothing to the difference."
         )
     else:

@@ -68,12 +68,12 @@ class Summary:
 
     Examples
     --------
-    >>> from likeforlike.auditing import summarise
+    >>> from likeforlike.auditing import summarize
     >>> from likeforlike.datasets import make_loans
     >>> loans = make_loans(2000).frame
     >>> roles = {"score": "score", "sensitive": "sex", "legitimate": "income"}
-    >>> monday = summarise(loans[:1000], **roles, resolution=0.01)
-    >>> tuesday = summarise(loans[1000:], **roles, resolution=0.01)
+    >>> monday = summarize(loans[:1000], **roles, resolution=0.01)
+    >>> tuesday = summarize(loans[1000:], **roles, resolution=0.01)
     >>> both = monday.merge(tuesday)
     >>> both.table.rows, len(both.parts)
     (2000, 2)
@@ -171,12 +171,12 @@ class Summary:
                 raise InputError(f"{name} cannot be said of a summary; leave it out.")
             if not alike(given[name], own[name]):
                 raise InputError(
-                    f"{name} is {own[name]!r} in the summary, not {given[name]!r}; summarise the "
+                    f"{name} is {own[name]!r} in the summary, not {given[name]!r}; summarize the "
                     "rows again."
                 )
 
 
-def summarise(
+def summarize(
     data: object,
     *,
     score: str,
@@ -196,7 +196,7 @@ def summarise(
     decimal: Decimal | None = None,
     sheet: str | None = None,
 ) -> Summary:
-    """Summarise a table for an audit, where its rows are.
+    """Summarize a table for an audit, where its rows are.
 
     With several sensitive columns every combination of their values is counted, so that the audit
     can ask about each of them and about all of them crossed.
@@ -213,12 +213,12 @@ def summarise(
     Examples
     --------
     >>> import tempfile
-    >>> from likeforlike.auditing import Summary, summarise
+    >>> from likeforlike.auditing import Summary, summarize
     >>> from likeforlike.datasets import load_loans
     >>> loans = load_loans(1000).frame
     >>> roles = {"score": "approved", "sensitive": "sex", "legitimate": "income"}
     >>> file = f"{tempfile.mkdtemp()}/monday.cells"
-    >>> summarise(loans, **roles, part="monday").write(file)
+    >>> summarize(loans, **roles, part="monday").write(file)
     >>> Summary.read(file).audit(permutations=99).gate(0.05)
     'fail'
     """
@@ -278,7 +278,7 @@ def _read(path: str | Path) -> Summary:
         return Summary(roles, retold(table, roles), _text_or_none(about["dataset"]), parts)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise InputError(
-            f"{path} holds cells, but no summary of a table; likeforlike summarise writes one."
+            f"{path} holds cells, but no summary of a table; likeforlike summarize writes one."
         ) from error
 
 
@@ -378,7 +378,7 @@ def _refuse_other(first: Summary, other: Summary) -> None:
         if mine != theirs:
             raise InputError(
                 f"summaries of another {what} do not merge: {mine!r} and {theirs!r}"
-                f"{_named(other)}. Summarise both alike."
+                f"{_named(other)}. Summarize both alike."
             )
 
 

@@ -101,16 +101,16 @@ def _one_kind(parts: Sequence[Cells], *, text: bool) -> list[Cells]:
 
     A day may hold whole numbers only, or only numbers where others hold words.
     """
-    levels = _harmonised([cells.levels for cells in parts], text=text)
-    groups = _harmonised([cells.groups for cells in parts], text=text)
-    clusters = _harmonised([cells.cluster_labels for cells in parts], text=text)
+    levels = _harmonized([cells.levels for cells in parts], text=text)
+    groups = _harmonized([cells.groups for cells in parts], text=text)
+    clusters = _harmonized([cells.cluster_labels for cells in parts], text=text)
     return [
         replace(cells, levels=levels[k], groups=groups[k], cluster_labels=clusters[k])
         for k, cells in enumerate(parts)
     ]
 
 
-def _harmonised(parts: Sequence[Labels], *, text: bool) -> list[Labels]:
+def _harmonized(parts: Sequence[Labels], *, text: bool) -> list[Labels]:
     """Labels of several summaries with one type in every column."""
     flat = [label for labels in parts for label in labels]
     if flat and all(isinstance(label, tuple) for label in flat):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 
-from likeforlike.auditing._gate import Judgement, Ruling, Threshold
-from likeforlike.document._types import JudgementPart, ThresholdPart, VerdictPart
+from likeforlike.auditing._gate import Judgment, Ruling, Threshold
+from likeforlike.document._types import JudgmentPart, ThresholdPart, VerdictPart
 
 
 def verdict_part(ruling: Ruling) -> VerdictPart:
-    """A ruling with its reasons, thresholds and judgements."""
+    """A ruling with its reasons, thresholds and judgments."""
     return {
         "verdict": ruling.verdict,
         "reasons": list(ruling.reasons),
         "thresholds": [_threshold(each) for each in ruling.thresholds],
-        "judgements": [_judgement(each) for each in ruling.judgements],
+        "judgments": [_judgment(each) for each in ruling.judgments],
         "policy": ruling.policy,
     }
 
@@ -30,7 +30,7 @@ def _threshold(threshold: Threshold) -> ThresholdPart:
     }
 
 
-def _judgement(judged: Judgement) -> JudgementPart:
+def _judgment(judged: Judgment) -> JudgmentPart:
     ends = judged.interval
     return {
         "groups": list(judged.groups),

@@ -93,7 +93,7 @@ class _Players(Players[AdversarialSettings]):
         loss = losses(outputs, batch.targets, batch.weight, self.settings.loss)
         if self.adversary is None or batch.view is None:
             return loss, None
-        seen = batch.view.beside(_centred(outputs))
+        seen = batch.view.beside(_centered(outputs))
         return loss, guess_losses(self.adversary.network(seen), batch.view, self.guess)
 
     def learn(self, batch: Batch) -> None:
@@ -114,7 +114,7 @@ train_adversarial = _Players.play
 """Train a stack of models, each against an adversary."""
 
 
-def _centred(outputs: Tensor) -> Tensor:
+def _centered(outputs: Tensor) -> Tensor:
     """What an adversary may see of raw outputs (m, b, c): softmax ignores a constant in a row."""
     if outputs.shape[-1] == 1:
         return outputs
@@ -183,7 +183,7 @@ class AdversarialClassifier(_Adversarial, NetworkClassifier):
     """Classifier whose scores do not tell an adversary the group, among equals or at all.
 
     A multi-layer perceptron that descends the log loss, except along what would help an adversary
-    guess the group from its scores. Inputs are standardised inside. There must be two groups.
+    guess the group from its scores. Inputs are standardized inside. There must be two groups.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ class AdversarialClassifier(_Adversarial, NetworkClassifier):
 class AdversarialRegressor(_Adversarial, NetworkRegressor):
     """Regressor whose scores do not tell an adversary the group, among equals or at all.
 
-    As `AdversarialClassifier`, with the squared error of the standardised target as the loss, so
+    As `AdversarialClassifier`, with the squared error of the standardized target as the loss, so
     that a strength means the same in any unit of y.
 
     Parameters

@@ -29,7 +29,7 @@ from likeforlike.baselines._adversary import Guess, Opponent, View
 from likeforlike.nn._batches import batch_rows
 from likeforlike.nn._data import Rows
 from likeforlike.nn._early_stopping import Keeper
-from likeforlike.nn._optimisers import Adadelta, Adam
+from likeforlike.nn._optimizers import Adadelta, Adam
 from likeforlike.nn._stacked import StackedMLP
 from likeforlike.nn._threads import one_thread
 from likeforlike.nn._training import Epoch, Follow, Trained
@@ -39,8 +39,8 @@ with extra("train"):
     import torch
     from torch import Tensor
 
-Optimiser = Literal["adam", "adadelta"]
-"""Name of an optimiser."""
+Optimizer = Literal["adam", "adadelta"]
+"""Name of an optimizer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class Schedule:
 
     Attributes
     ----------
-    learning_rate : of the optimiser, at the start.
-    optimiser : `"adam"`, or `"adadelta"` (with a rate of about 1).
+    learning_rate : of the optimizer, at the start.
+    optimizer : `"adam"`, or `"adadelta"` (with a rate of about 1).
     momentum : of Adam, the β_1 of its authors.
     cooling : the rate falls linearly to 0 over `max_epochs`.
     max_epochs : when to stop.
@@ -59,7 +59,7 @@ class Schedule:
     """
 
     learning_rate: float = 1e-3
-    optimiser: Optimiser = "adam"
+    optimizer: Optimizer = "adam"
     momentum: float = 0.0
     cooling: bool = True
     max_epochs: int = 200
@@ -73,15 +73,15 @@ class Schedule:
 
 
 class Learner:
-    """A stack of networks and the state of its optimiser."""
+    """A stack of networks and the state of its optimizer."""
 
     def __init__(self, network: StackedMLP, schedule: Schedule) -> None:
         self.network = network
         self._schedule = schedule
         rate = schedule.learning_rate
-        self._optimiser = (
+        self._optimizer = (
             Adadelta(network.weights, rate)
-            if schedule.optimiser == "adadelta"
+            if schedule.optimizer == "adadelta"
             else Adam(network.weights, rate, schedule.momentum)
         )
 
@@ -92,16 +92,16 @@ class Learner:
 
     def descend(self, gradients: Sequence[Tensor | None]) -> None:
         """One step against the gradients (m, ...) of the weights; a weight with none stays put."""
-        self._optimiser.step(gradients)
+        self._optimizer.step(gradients)
 
     def begin(self, epoch: int) -> None:
         """Take the learning rate of an epoch."""
-        self._optimiser.rate = self._schedule.rate(epoch)
+        self._optimizer.rate = self._schedule.rate(epoch)
 
     def keep(self, members: Tensor) -> None:
         """Go on with some of the members."""
         self.network = self.network.select(members)
-        self._optimiser.keep(members, self.network.weights)
+        self._optimizer.keep(members, self.network.weights)
 
 
 class Batch(NamedTuple):

@@ -5,7 +5,7 @@ An encoder z = ReLU(x W + b) and a predictor linear in z play against an adversa
     min over encoder and predictor, max over h:   loss - strength * cost(h),
 
 with the cost of `_adversary`: the weighted squared error of h as a guess of the group, as the
-authors' code has it, or the weighted absolute error, which is the regulariser they define. Then
+authors' code has it, or the weighted absolute error, which is the regularizer they define. Then
 the encoder is frozen and the predictor is fitted once more, without regard to the adversary, with
 the weights of the lowest validation loss kept.
 """
@@ -23,7 +23,7 @@ from likeforlike.baselines._adversarial_training import (
     Batch,
     Contest,
     Learner,
-    Optimiser,
+    Optimizer,
     Players,
     Schedule,
     contend,
@@ -68,7 +68,7 @@ class DCFRSettings:
     adversary_loss: AdversaryLoss = "squared"
     adversary_steps: int = 10
     schedule: Schedule = field(
-        default_factory=lambda: Schedule(learning_rate=1.0, optimiser="adadelta")
+        default_factory=lambda: Schedule(learning_rate=1.0, optimizer="adadelta")
     )
 
     def opponent(self, rows: Rows) -> Opponent:
@@ -178,7 +178,7 @@ class _DCFR(ContestEstimator):
         adversary_width: int = 50,
         adversary_loss: AdversaryLoss = "squared",
         adversary_steps: int = 10,
-        optimiser: Optimiser = "adadelta",
+        optimizer: Optimizer = "adadelta",
         learning_rate: float | None = None,
         max_epochs: int = 200,
         patience: int = 50,
@@ -192,7 +192,7 @@ class _DCFR(ContestEstimator):
         self.adversary_width = adversary_width
         self.adversary_loss = adversary_loss
         self.adversary_steps = adversary_steps
-        self.optimiser = optimiser
+        self.optimizer = optimizer
         self.learning_rate = learning_rate
         self.max_epochs = max_epochs
         self.patience = patience
@@ -206,7 +206,7 @@ class _DCFR(ContestEstimator):
         for name in ("width", "adversary_width", "adversary_steps"):
             check_count(name, getattr(self, name))
         check_choice("adversary_loss", self.adversary_loss, get_args(AdversaryLoss))
-        check_choice("optimiser", self.optimiser, get_args(Optimiser))
+        check_choice("optimizer", self.optimizer, get_args(Optimizer))
 
     def _train(self, task: Task, strengths: FloatArray, seed: int, follow: Follow) -> Trained:
         settings = DCFRSettings(
@@ -216,7 +216,7 @@ class _DCFR(ContestEstimator):
             adversary_width=self.adversary_width,
             adversary_loss=self.adversary_loss,
             adversary_steps=self.adversary_steps,
-            schedule=self._schedule(self.optimiser),
+            schedule=self._schedule(self.optimizer),
         )
         return train_dcfr(
             task.rows,
@@ -232,7 +232,7 @@ class DCFRClassifier(_DCFR, NetworkClassifier):
     """Classifier on a representation from which an adversary cannot tell the group among equals.
 
     A linear layer and a ReLU encode the inputs, a linear predictor reads the code, and an adversary
-    guesses the group from code and level; the module says how. Inputs are standardised
+    guesses the group from code and level; the module says how. Inputs are standardized
     inside. There must be two groups. The sensitive feature is no input of the model; the authors
     give theirs both it and indicators of the levels, and whoever wants that puts them into X.
 
@@ -242,9 +242,9 @@ class DCFRClassifier(_DCFR, NetworkClassifier):
     width : columns of the code.
     adversary_width : hidden layer of the adversary.
     adversary_loss : `"squared"`, as in the authors' code; or `"absolute"`, whose optimum is the
-        regulariser they define, R_DCFR of `likeforlike.tv_overlap`.
+        regularizer they define, R_DCFR of `likeforlike.tv_overlap`.
     adversary_steps : steps of the adversary for each step of the model.
-    optimiser : `"adadelta"`, as in the authors' code; or `"adam"`, without momentum.
+    optimizer : `"adadelta"`, as in the authors' code; or `"adam"`, without momentum.
     learning_rate : at the start, 1 for Adadelta and 0.001 for Adam if `None`; it falls linearly to
         0 during the game.
     max_epochs : how long model and adversary play, and how long the predictor is then fitted once
@@ -272,7 +272,7 @@ class DCFRClassifier(_DCFR, NetworkClassifier):
     Losses are means over a batch and weights have mean 1, so that a strength means the same for any
     batch and data set. The authors' losses are sums of weights that add up to 1 over the training
     rows; the ratio of the two terms is the same as here. Their adversary descends strength * cost;
-    optimisers that divide by the size of the gradient do not notice the difference.
+    optimizers that divide by the size of the gradient do not notice the difference.
 
     The adversary lets pass what it cannot see yet, and the second fit of the predictor uses it: a
     disparity that is gone at the end of the game may come back in part. Longer games help. And an
@@ -307,12 +307,12 @@ class DCFRClassifier(_DCFR, NetworkClassifier):
 class DCFRRegressor(_DCFR, NetworkRegressor):
     """Regressor on a representation from which an adversary cannot tell the group among equals.
 
-    As `DCFRClassifier`, with the squared error of the standardised target as the loss, so that a
+    As `DCFRClassifier`, with the squared error of the standardized target as the loss, so that a
     strength means the same in any unit of y.
 
     Parameters
     ----------
-    strength, width, adversary_width, adversary_loss, adversary_steps, optimiser : as there.
+    strength, width, adversary_width, adversary_loss, adversary_steps, optimizer : as there.
     learning_rate, max_epochs, patience, batch_size, validation_fraction : as there.
     random_state, verbose : as there.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray
 from likeforlike._progress import epochs_bar
-from likeforlike.baselines._adversarial_training import Optimiser, Schedule
+from likeforlike.baselines._adversarial_training import Optimizer, Schedule
 from likeforlike.baselines._adversary import check_two_groups
 from likeforlike.errors import InputError
 from likeforlike.estimators._network_estimator import NetworkEstimator
@@ -60,11 +60,11 @@ class ContestEstimator(NetworkEstimator):
     def _check_layout(self, layout: Layout) -> None:
         check_two_groups(layout)
 
-    def _schedule(self, optimiser: Optimiser) -> Schedule:
-        usual = 1.0 if optimiser == "adadelta" else 1e-3
+    def _schedule(self, optimizer: Optimizer) -> Schedule:
+        usual = 1.0 if optimizer == "adadelta" else 1e-3
         return Schedule(
             learning_rate=usual if self.learning_rate is None else self.learning_rate,
-            optimiser=optimiser,
+            optimizer=optimizer,
             max_epochs=self.max_epochs,
             patience=self.patience,
             batch_size=self.batch_size,

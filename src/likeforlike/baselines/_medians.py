@@ -3,7 +3,7 @@
     Q(u) = median_a Q_a(u),
 
 a step function like the Q_a themselves. The median of an even number is the mean of the two in the
-middle, so two groups meet half way whatever their sizes, while a barycentre leans to the larger.
+middle, so two groups meet half way whatever their sizes, while a barycenter leans to the larger.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from likeforlike.baselines._medians import median_maps
 from likeforlike.baselines._selection import Chosen, Table, checked_table, chosen
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes, Column, encode_columns, numbers
-from likeforlike.errors import InputError, UnpenalisedWarning
+from likeforlike.errors import InputError, UnpenalizedWarning
 from likeforlike.estimators._sklearn import (
     BaseEstimator,
     OneToOneFeatureMixin,
@@ -262,7 +262,7 @@ class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if self.t > 0.0:
             warnings.warn(
                 "fit was called without sensitive_features, so nothing will be repaired.",
-                UnpenalisedWarning,
+                UnpenalizedWarning,
                 stacklevel=3,
             )
 

@@ -74,14 +74,14 @@ class TreeRecipe:
     Attributes
     ----------
     loss, penalty : what is made small; `None` is no penalty.
-    learning_rate, regularisation : η and λ.
+    learning_rate, regularization : η and λ.
     rounds, patience : trees at the most, and trees without improvement after which to stop.
     """
 
     loss: LossName
     penalty: Penalty | None
     learning_rate: float
-    regularisation: float
+    regularization: float
     rounds: int
     patience: int
 
@@ -147,7 +147,7 @@ class _Parts:
         """A model of one strength."""
         recipe = self._recipe
         problem = Problem(
-            recipe.loss, recipe.penalty, strength, recipe.learning_rate, recipe.regularisation
+            recipe.loss, recipe.penalty, strength, recipe.learning_rate, recipe.regularization
         )
         watching, held = None, self.back.boosted_rows()
         if self.back.targets.size:

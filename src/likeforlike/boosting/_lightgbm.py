@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from likeforlike.boosting._losses import LossName
 from likeforlike.boosting._objective import FairObjective
-from likeforlike.boosting._penalised import PenalisedLoss
+from likeforlike.boosting._penalized import PenalizedLoss
 from likeforlike.disparity._columns import Column
 from likeforlike.penalties._layout import Layout
 from likeforlike.penalties._penalty import Penalty
 
 
-class LightGBMMetric(PenalisedLoss):
+class LightGBMMetric(PenalizedLoss):
     """Mean loss + strength * V on evaluation rows, as (name, value, False): lower is better.
 
     `lightgbm_metric` makes one from columns.
@@ -29,7 +29,7 @@ class LightGBMMetric(PenalisedLoss):
     >>> from likeforlike.penalties import Layout
     >>> metric = LightGBMMetric(lfl.FairLeap(), 10.0, Layout.of_rows(["f", "m"]), "squared")
     >>> metric([0.0, 2.0], [0.5, 1.5])
-    ('penalised_squared', 10.25, False)
+    ('penalized_squared', 10.25, False)
     """
 
     def __call__(
@@ -37,7 +37,7 @@ class LightGBMMetric(PenalisedLoss):
     ) -> tuple[str, float, bool]:
         """Evaluate (raw, data) or (targets, raw, weights)."""
         return (
-            f"penalised_{self.loss}",
+            f"penalized_{self.loss}",
             self._value(self._read(first, second, sample_weight)),
             False,
         )
@@ -134,7 +134,7 @@ def lightgbm_metric(
     >>> metric = lightgbm_metric(lfl.FairLeap(), 10.0, ["f", "m"], loss="squared")
     >>> targets, raw = [0.0, 2.0], [0.5, 1.5]
     >>> metric(targets, raw)
-    ('penalised_squared', 10.25, False)
+    ('penalized_squared', 10.25, False)
     """
     layout = Layout.of_rows(groups, levels, sample_weight)
     return LightGBMMetric(penalty, strength, layout, loss)

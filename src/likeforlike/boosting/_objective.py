@@ -1,6 +1,6 @@
 """A loss with a penalty, as gradient boosting asks for it: gradient and second derivative by row.
 
-With raw scores z, weights w of sum n_w, scores f(z) and a penalty V the trees minimise
+With raw scores z, weights w of sum n_w, scores f(z) and a penalty V the trees minimize
 
     Σ_i w_i loss_i(z_i) + n_w * strength * V(f(z)),
 
@@ -21,9 +21,9 @@ D = h + η c, the objective falls in such a step by at least
 (order 2, squared loss), since η (h + c) <= D: no step makes it worse, and strong penalties are
 fitted with far fewer trees than with c itself, which is what η = 1 gives.
 
-For the squared loss everything is halved: the libraries minimise ½ (z - y)², and halved the
+For the squared loss everything is halved: the libraries minimize ½ (z - y)², and halved the
 objective has the minimum of mean squared error + strength * V while the libraries' own settings
-(regularisation, least weight of a leaf) keep the meaning they have without a penalty.
+(regularization, least weight of a leaf) keep the meaning they have without a penalty.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from likeforlike._arrays import FloatArray
-from likeforlike.boosting._penalised import PenalisedLoss, at_least_zero
+from likeforlike.boosting._penalized import PenalizedLoss, at_least_zero
 from likeforlike.boosting._problem import BoostedRows, Problem, curved
 from likeforlike.disparity._columns import Column
 from likeforlike.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
-class FairObjective(PenalisedLoss):
+class FairObjective(PenalizedLoss):
     """An objective for LightGBM or XGBoost that trades a loss off against a penalty.
 
     Called as `objective(raw, data)` by `lightgbm.train` and `xgboost.train`, or as
@@ -47,7 +47,7 @@ class FairObjective(PenalisedLoss):
 
     Attributes
     ----------
-    penalty, strength, layout, loss : as for `PenalisedLoss`.
+    penalty, strength, layout, loss : as for `PenalizedLoss`.
     learning_rate : η > 0 of the model.
 
     Examples

@@ -10,7 +10,7 @@ their leaves then solve
     (H + λ + η K) v = -η G,
 
 with G the gradient and H the second derivative of the loss, both summed over leaves, λ the
-regularisation, η the learning rate and K the curvature of the penalty between leaves
+regularization, η the learning rate and K the curvature of the penalty between leaves
 (`_coupling`). Since η (H + K) <= H + η K, a step never overshoots where the objective is a parabola
 (squared loss, order 2, as long as the plan stays): it takes the part η of what the loss asks for,
 and all that the penalty does.
@@ -84,14 +84,14 @@ class Problem:
     loss : `"logistic"` or `"squared"`.
     penalty, strength : V and its weight; `None` and 0 without a penalty.
     learning_rate : η.
-    regularisation : λ.
+    regularization : λ.
     """
 
     loss: LossName
     penalty: Penalty | None
     strength: float
     learning_rate: float
-    regularisation: float
+    regularization: float
 
     def pull(self, rows: BoostedRows) -> float:
         """What V is multiplied by in what is handed over; 0 where there is nothing to compare."""
@@ -157,7 +157,7 @@ def leaf_values(
     places = np.zeros(int(occupied[-1]) + 1, np.int64)
     places[occupied] = np.arange(size)
     leaf = places[leaves]
-    matrix = np.diag(np.bincount(leaf, bent.of_loss, size) + problem.regularisation)
+    matrix = np.diag(np.bincount(leaf, bent.of_loss, size) + problem.regularization)
     if bent.of_penalty.size:
         matrix += problem.learning_rate * _coupling(problem, rows, at, bent.of_penalty, leaf, size)
     if not np.isfinite(matrix).all():

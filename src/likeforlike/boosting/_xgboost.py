@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from likeforlike.boosting._losses import LossName
 from likeforlike.boosting._objective import FairObjective
-from likeforlike.boosting._penalised import PenalisedLoss
+from likeforlike.boosting._penalized import PenalizedLoss
 from likeforlike.disparity._columns import Column
 from likeforlike.penalties._layout import Layout
 from likeforlike.penalties._penalty import Penalty
 
 
-class XGBoostMetric(PenalisedLoss):
+class XGBoostMetric(PenalizedLoss):
     """Mean loss + strength * V on evaluation rows; lower is better.
 
     `xgboost_metric` makes one from columns.
@@ -29,13 +29,13 @@ class XGBoostMetric(PenalisedLoss):
     >>> from likeforlike.penalties import Layout
     >>> metric = XGBoostMetric(lfl.FairLeap(), 10.0, Layout.of_rows(["f", "m"]), "squared")
     >>> metric.__name__, metric([0.0, 2.0], [0.5, 1.5])
-    ('penalised_squared', 10.25)
+    ('penalized_squared', 10.25)
     """
 
     @property
     def __name__(self) -> str:
         """What the estimators of XGBoost print."""
-        return f"penalised_{self.loss}"
+        return f"penalized_{self.loss}"
 
     def __call__(
         self, first: Column, second: Column, sample_weight: Column | None = None

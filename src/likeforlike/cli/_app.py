@@ -22,7 +22,7 @@ from likeforlike.cli._demo import datasets_command, demo_command
 from likeforlike.cli._experiments import reproduce_command, sweep_command
 from likeforlike.cli._schema import schema_command
 from likeforlike.cli._shared import leave_output
-from likeforlike.cli._summarise import summarise_command
+from likeforlike.cli._summarize import summarize_command
 from likeforlike.cli._terminal import say_error
 from likeforlike.errors import BinnedLevelWarning, InputError
 
@@ -124,7 +124,7 @@ def common_options(
 
 
 app.command("audit")(audit_command)
-app.command("summarise")(summarise_command)
+app.command("summarize")(summarize_command)
 app.command("sweep")(sweep_command)
 app.command("reproduce")(reproduce_command)
 app.command("demo")(demo_command)

@@ -153,7 +153,7 @@ def audit_command(
         typer.Option(help="Write people with low scores and their comparators here, as CSV."),
     ] = None,
 ) -> None:
-    """Audit the scores in a file, or in several that `likeforlike summarise` wrote.
+    """Audit the scores in a file, or in several that `likeforlike summarize` wrote.
 
     Exit code with --threshold, or with one in --policy: 0 pass, 1 fail, 3 investigate (the evidence
     does not settle it). 2 means wrong input or usage, 70 an error nobody expected.

@@ -70,10 +70,10 @@ def init_command(
 
 @custodian_app.command("answer")
 def answer_command(
-    request: Annotated[Path, typer.Argument(help="What the modellers sent: .json or .parquet.")],
+    request: Annotated[Path, typer.Argument(help="What the modelers sent: .json or .parquet.")],
     ledger: LedgerFile,
     epsilon: Annotated[float, typer.Option(help="What this answer may tell about one person.")],
-    out: Annotated[Path, typer.Option(help="Write the release here, for the modellers.")],
+    out: Annotated[Path, typer.Option(help="Write the release here, for the modelers.")],
     table: MovedTable = None,
 ) -> None:
     """Answer a request: book its cost, add noise, write the release."""
@@ -91,20 +91,20 @@ def answer_command(
     _say_written(f"{out} ({release.kind} of {len(asked.ids):,} rows)", book, before)
 
 
-@custodian_app.command("randomise")
-def randomise_command(
+@custodian_app.command("randomize")
+def randomize_command(
     rows: Annotated[
-        Path, typer.Argument(help="A table of the modellers: the rows to be told about, by id.")
+        Path, typer.Argument(help="A table of the modelers: the rows to be told about, by id.")
     ],
     ledger: LedgerFile,
     epsilon: Annotated[float, typer.Option(help="What the file may tell about one person.")],
-    out: Annotated[Path, typer.Option(help="Write the file here, for the modellers.")],
+    out: Annotated[Path, typer.Option(help="Write the file here, for the modelers.")],
     known_by: Annotated[
         str | None, typer.Option("--id", help="Its column of ids, if it has another name there.")
     ] = None,
     table: MovedTable = None,
 ) -> None:
-    """Write a group for every row by randomised response: a file that is published once.
+    """Write a group for every row by randomized response: a file that is published once.
 
     It serves those who cannot send requests. An answer to a request says more at the same epsilon.
     """
@@ -117,7 +117,7 @@ def randomise_command(
     book = Ledger(ledger)
     before, held = book.spent, reopen(book, table)
     name = known_by or str(book.about["id"])
-    release = held.randomise(read_named(rows, [name])[name], epsilon=epsilon)
+    release = held.randomize(read_named(rows, [name])[name], epsilon=epsilon)
     _write(release, out)
     kept = float(release.noise["scale"] or 0.0)
     _say_written(

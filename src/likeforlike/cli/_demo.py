@@ -21,7 +21,7 @@ _DATASET_COLUMNS: tuple[tuple[str, Literal["left", "right"]], ...] = (
     ("rows", "right"),
     ("size", "right"),
     ("state", "left"),
-    ("licence", "left"),
+    ("license", "left"),
 )
 
 
@@ -102,5 +102,5 @@ def datasets_command() -> None:
         table.add_column(heading, justify=justify)
     for dataset in available():
         size = f"{dataset.size / 1e6:.1f} MB"
-        table.add_row(dataset.name, f"{dataset.rows:,}", size, dataset.state, dataset.licence)
+        table.add_row(dataset.name, f"{dataset.rows:,}", size, dataset.state, dataset.license)
     Terminal().print(table)

@@ -32,7 +32,7 @@ from likeforlike.document._training_types import (
 from likeforlike.document._types import AuditDocument
 from likeforlike.errors import InputError
 from likeforlike.penalties import FairLeap, Layout
-from likeforlike.postprocess import ConditionalBarycentre
+from likeforlike.postprocess import ConditionalBarycenter
 
 STRENGTHS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Strengths trained with; the first is that of no penalty."""
@@ -103,7 +103,7 @@ def train_models(
 ) -> Scored:
     """Train a network at every strength on loans with a planted disparity.
 
-    Each minimises  log loss + strength * Σ_l P(l) W_2²(l)  on half of the rows, and stops by a
+    Each minimizes  log loss + strength * Σ_l P(l) W_2²(l)  on half of the rows, and stops by a
     fifth of them.
     """
     check_extras()
@@ -243,7 +243,7 @@ def _repaired(scored: Scored) -> FloatArray:
     """Held-out scores of the network without penalty, moved by maps from the deciding rows."""
     groups, levels = scored.loans.groups, scored.loans.levels
     seen, new = scored.deciding, scored.held_out
-    maps = ConditionalBarycentre().fit(
+    maps = ConditionalBarycenter().fit(
         scored.when_deciding[0], sensitive_features=groups[seen], legitimate_features=levels[seen]
     )
     return maps.transform(
@@ -253,12 +253,12 @@ def _repaired(scored: Scored) -> FloatArray:
 
 def _choice(models: Sequence[NetworkPart], limit: float) -> tuple[int, bool]:
     """Which network with a penalty is taken, and whether it keeps the limit where it is chosen."""
-    penalised = range(1, len(models))
+    penalized = range(1, len(models))
     deciding = [model["deciding"] for model in models]
-    within = [k for k in penalised if deciding[k]["estimate"] <= limit]
+    within = [k for k in penalized if deciding[k]["estimate"] <= limit]
     if within:
         return max(within, key=lambda k: deciding[k]["auc"]), True
-    return min(penalised, key=lambda k: deciding[k]["estimate"]), False
+    return min(penalized, key=lambda k: deciding[k]["estimate"]), False
 
 
 def _frontier(models: Sequence[NetworkPart]) -> list[int]:

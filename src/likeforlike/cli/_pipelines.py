@@ -49,7 +49,7 @@ def source_of(files: Sequence[Path]) -> Path | Summary:
     if len(files) > 1:
         raise InputError(
             f"{files[1]}: several files can be audited together if all are summaries ({_ENDING}), "
-            "which likeforlike summarise makes of each."
+            "which likeforlike summarize makes of each."
         )
     return files[0]
 

@@ -21,7 +21,7 @@ def schema_command(
     document: Annotated[
         Published,
         typer.Argument(
-            help="What `audit --json` and `demo --json` write, what modellers send to a custodian, "
+            help="What `audit --json` and `demo --json` write, what modelers send to a custodian, "
             "or what the custodian answers."
         ),
     ] = Published.audit,

@@ -1,6 +1,6 @@
 """Figures by convention: what people must hand in, beside what transport says.
 
-Rates, ratios, standardised differences and the tests every statistician knows, each from the same
+Rates, ratios, standardized differences and the tests every statistician knows, each from the same
 `Cells`, with a line on what it says and where it misleads.
 """
 

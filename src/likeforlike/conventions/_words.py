@@ -44,7 +44,7 @@ _WORDS = (
     ),
     (
         "smd",
-        "Standardised mean difference",
+        "Standardized mean difference",
         "The gap in standard deviations of both groups together.",
         "It shrinks when scores spread more, for whatever reason, and says nothing but means.",
     ),

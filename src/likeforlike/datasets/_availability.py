@@ -32,13 +32,13 @@ class Availability(NamedTuple):
     rows : how many rows its loader returns if not told otherwise.
     size : bytes of its files.
     state : where they are; `"damaged"` files are never used.
-    licence : on what terms they may be used.
+    license : on what terms they may be used.
 
     Examples
     --------
     >>> from likeforlike.datasets import available
     >>> drug = available()[1]
-    >>> drug.name, drug.rows, drug.licence
+    >>> drug.name, drug.rows, drug.license
     ('drug', 1885, 'CC BY 4.0')
     """
 
@@ -46,7 +46,7 @@ class Availability(NamedTuple):
     rows: int
     size: int
     state: State
-    licence: str
+    license: str
 
 
 def available() -> tuple[Availability, ...]:
@@ -62,5 +62,5 @@ def available() -> tuple[Availability, ...]:
     for source in SOURCES:
         states = [state(file) for file in source.files]
         worst = min(states, key=_WORST_FIRST.index)
-        listed.append(Availability(source.name, source.rows, source.size, worst, source.licence))
+        listed.append(Availability(source.name, source.rows, source.size, worst, source.license))
     return tuple(listed)

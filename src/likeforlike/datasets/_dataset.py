@@ -21,7 +21,7 @@ class DataProvenance:
     Attributes
     ----------
     origin : page or module they come from.
-    licence : on what terms they may be used.
+    license : on what terms they may be used.
     citation : how to cite them.
     sha256 : {file: checksum} of every file that was read; empty for data made by a formula.
 
@@ -33,7 +33,7 @@ class DataProvenance:
     """
 
     origin: str
-    licence: str
+    license: str
     citation: str
     sha256: dict[str, str] = field(default_factory=dict)
 

@@ -18,7 +18,7 @@ _INPUTS = ("ugpa", "fam_inc", "fulltime", "tier")
 def load_law_school() -> Dataset:
     """Load Law School, the LSAC bar passage study of 1991: 21,027 students, 10 levels.
 
-    Y = `zfygpa`, the standardised grade average of the first year; A = `gender`; L =
+    Y = `zfygpa`, the standardized grade average of the first year; A = `gender`; L =
     `lsat_decile`, decile of the admission test; X = `ugpa` (grade average before), `fam_inc`
     (income bracket of the family), `fulltime` (1 or 2: part-time), `tier` of the school, and L.
     Rows that lack one of these values are dropped first, which leaves the paper's number of rows;

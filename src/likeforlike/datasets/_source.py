@@ -48,14 +48,14 @@ class Source:
     name : as in `load_<name>`.
     rows : how many rows its loader returns if not told otherwise.
     files : what it is made of.
-    origin, licence, citation : as in `DataProvenance`.
+    origin, license, citation : as in `DataProvenance`.
     """
 
     name: str
     rows: int
     files: tuple[DataFile, ...]
     origin: str
-    licence: str
+    license: str
     citation: str
 
     @property
@@ -67,7 +67,7 @@ class Source:
     def provenance(self) -> DataProvenance:
         """What a data set made of these files says about itself."""
         checksums = {file.path: file.sha256 for file in self.files}
-        return DataProvenance(self.origin, self.licence, self.citation, checksums)
+        return DataProvenance(self.origin, self.license, self.citation, checksums)
 
 
 def source(name: str) -> Source:

@@ -29,11 +29,11 @@ from likeforlike.disparity._contrasts import (
     Contrast,
     contrast_results,
     contrasts,
-    is_barycentre,
+    is_barycenter,
 )
 from likeforlike.disparity._distances import (
     Distance,
-    barycentre_spread,
+    barycenter_spread,
     check_distance,
     level_distances,
 )
@@ -55,7 +55,7 @@ class LevelTable:
     ----------
     level : labels of the k levels compared.
     distance : (k,) floats, the distance between the groups.
-    gap : (k,) floats, mean score of the second group minus that of the first; for a barycentre
+    gap : (k,) floats, mean score of the second group minus that of the first; for a barycenter
         the highest minus the lowest group mean.
     weight : (k,) floats, Q(l).
     counts : (k, g) integers, rows of each group.
@@ -210,7 +210,7 @@ def dd(
     distance : `"wasserstein"`, `"ks"`, `"tv"` or `"mean"`.
     order : p >= 1 of the Wasserstein distance.
     comparison : for more than two groups: `"pairwise"` (the largest), `"one-vs-rest"` (the
-        largest) or `"barycentre"`.
+        largest) or `"barycenter"`.
     sample_weight : (n,) numbers >= 0.
 
     References
@@ -251,7 +251,7 @@ def cdd_lp(
     p : exponent of the aggregation, in [1, inf]; `math.inf` takes the worst level.
     measure : Q, `"marginal"`, `"average"`, `"uniform"`, `"overlap"` or {level: weight}.
     comparison : for more than two groups: `"pairwise"` (the largest), `"one-vs-rest"` (the
-        largest) or `"barycentre"`.
+        largest) or `"barycenter"`.
     sample_weight : (n,) numbers >= 0.
 
     References
@@ -272,19 +272,19 @@ def cdd_lp(
     """
     name, exponent = check_distance(distance, order), _exponent(p)
     order = real(order)
-    if is_barycentre(comparison) and name != "wasserstein":
-        raise InputError(f"comparison='barycentre' needs distance='wasserstein', not {distance!r}.")
+    if is_barycenter(comparison) and name != "wasserstein":
+        raise InputError(f"comparison='barycenter' needs distance='wasserstein', not {distance!r}.")
     cells = as_cells(scores, groups, levels, sample_weight)
     if levels is not None and len(cells.levels) > MANY_VALUES:
         warn_of_thin_levels(cells.levels, int(cells.counts.sum()), "audit with smooth")
 
     def measured(contrast: Contrast) -> Disparity:
-        if not is_barycentre(comparison):
+        if not is_barycenter(comparison):
             return contrast_disparity(
                 contrast, distance=name, order=order, p=exponent, measure=measure
             )
         scaled, scale = cells.scaled()
-        spreads = scale.size * barycentre_spread(scaled.atoms, contrast.segments(), order)
+        spreads = scale.size * barycenter_spread(scaled.atoms, contrast.segments(), order)
         return _aggregated(contrast, spreads, (name, order, exponent, measure))
 
     return _largest(cells, comparison, measured)
@@ -322,9 +322,9 @@ def tv_overlap(
     comparison: Comparison = "pairwise",
     sample_weight: Column | None = None,
 ) -> Disparity:
-    """What DCFR minimises: R_DCFR = Σ_l P(l) π_l (1 - π_l) TV(P_0^l, P_1^l).
+    """What DCFR minimizes: R_DCFR = Σ_l P(l) π_l (1 - π_l) TV(P_0^l, P_1^l).
 
-    π_l is the share of one group in level l. The regulariser of DCFR, defined as
+    π_l is the share of one group in level l. The regularizer of DCFR, defined as
     E[(P(A=1 | f, L) - P(A=1 | L))_+], is exactly this: a conditional disparity in total variation
     whose weights vanish where groups are unbalanced. It is 0 at conditional parity only, and is
     the same whichever group is called 1.
@@ -345,9 +345,9 @@ def tv_overlap(
     >>> float(lfl.tv_overlap([0, 1, 1, 1], ["f", "f", "m", "m"]))
     0.125
     """
-    if is_barycentre(comparison):
+    if is_barycenter(comparison):
         raise InputError(
-            "tv_overlap compares two groups at a time; comparison='barycentre' cannot."
+            "tv_overlap compares two groups at a time; comparison='barycenter' cannot."
         )
     cells = as_cells(scores, groups, levels, sample_weight)
 

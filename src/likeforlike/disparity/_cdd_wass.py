@@ -35,7 +35,7 @@ from likeforlike.disparity._contrasts import (
     Contrast,
     contrast_results,
     contrasts,
-    is_barycentre,
+    is_barycenter,
 )
 from likeforlike.disparity._distances import check_cost_order
 from likeforlike.disparity._numeric_levels import windowed_levels
@@ -75,7 +75,7 @@ class NestedDisparity:
         cannot be held it is infinite or 0, and so are its parts; `root` is right all the same.
     root : value^{1/p}.
     diagonal, off_diagonal, level_transport : the parts of `value`.
-    excess : value minus what the levels alone would cost, C min Σ π G: the paper's "normalised"
+    excess : value minus what the levels alone would cost, C min Σ π G: the paper's "normalized"
         CDD-wass. It charges legitimate dependence on the level too, so read it with the split.
     plan : moves between levels and their mass.
     diagonal_mass : mass that stays in its level; `overlap` is the most that could,
@@ -189,8 +189,8 @@ def cdd_wass(
     """
     order, level_cost = check_cost_order(order), check_level_cost(level_cost)
     reg = check_reg(reg)
-    if is_barycentre(comparison):
-        raise InputError("cdd_wass compares two groups at a time; comparison='barycentre' cannot.")
+    if is_barycenter(comparison):
+        raise InputError("cdd_wass compares two groups at a time; comparison='barycenter' cannot.")
     if levels is not None and isinstance(level_metric, str):
         levels = windowed_levels(levels, numeric=level_metric == "numeric")
     cells = as_cells(scores, groups, levels, sample_weight)

@@ -1,7 +1,7 @@
 """Cells: the sorted scores of every level and group, the first narrow waist.
 
 A *cell* is one group inside one level. A hundred rows or ten billion end up here, either exactly
-(from rows) or summarised (from counts in bins of a known width), and everything statistical reads
+(from rows) or summarized (from counts in bins of a known width), and everything statistical reads
 only this.
 """
 
@@ -22,7 +22,7 @@ from likeforlike.disparity._columns import (
     Column,
     encode,
     joined,
-    labelled,
+    labeled,
     numbers,
     same_length,
     used,
@@ -343,7 +343,7 @@ class Cells:
 
     @classmethod
     def read(cls, path: str | Path) -> Cells:
-        """Read cells that `write` or `likeforlike summarise` wrote.
+        """Read cells that `write` or `likeforlike summarize` wrote.
 
         A file that was damaged or edited is refused: its fingerprint must be that of its lines.
 
@@ -365,7 +365,7 @@ class Cells:
         if notes.get("format") not in (_FORMAT, _FORMAT_WITH_SUMS):
             raise InputError(
                 f"{path} has format {notes.get('format')!r}, and this version reads {_FORMAT} and "
-                f"{_FORMAT_WITH_SUMS}; use the version of likeforlike that wrote it, or summarise "
+                f"{_FORMAT_WITH_SUMS}; use the version of likeforlike that wrote it, or summarize "
                 "again."
             )
         try:
@@ -419,11 +419,11 @@ class Cells:
         )
 
     def _refuse_other_kind(self, other: Cells) -> None:
-        """Refuse to merge what was not summarised alike."""
+        """Refuse to merge what was not summarized alike."""
         if self.resolution != other.resolution:
             raise InputError(
                 f"cells of resolution {self.resolution} and {other.resolution} do not merge; "
-                "summarise both with the same bins."
+                "summarize both with the same bins."
             )
         if (self.cluster is None) != (other.cluster is None):
             raise InputError(
@@ -603,14 +603,14 @@ def _of_lines(columns: Mapping[str, Any], notes: Mapping[str, Any]) -> Cells:
     counts = _row_counts(columns["rows"], value.size)
     clusters = notes["clusters"]
     return _collect(
-        labelled(columns["level"], notes["levels"], "level"),
-        labelled(columns["group"], notes["groups"], "group"),
+        labeled(columns["level"], notes["levels"], "level"),
+        labeled(columns["group"], notes["groups"], "group"),
         value,
         _summable(weights(columns["mass"], "mass", value.size)),
         counts.astype(np.int64),
         resolution=float(notes["resolution"]),
         weighted=bool(notes["weighted"]),
-        cluster=labelled(columns["cluster"], clusters, "cluster") if clusters else None,
+        cluster=labeled(columns["cluster"], clusters, "cluster") if clusters else None,
         sums=np.stack([columns[name] for name in _SUMS], axis=1).astype(np.int64)
         if notes["format"] == _FORMAT_WITH_SUMS
         else None,

@@ -444,7 +444,7 @@ def _with_unknown(column: Sequence[Hashable], name: str) -> Codes:
     return Codes(every, (*codes.labels, None))
 
 
-def labelled(codes: npt.NDArray[Any], labels: Sequence[object], name: str) -> Codes:
+def labeled(codes: npt.NDArray[Any], labels: Sequence[object], name: str) -> Codes:
     """Codes of a file, each of which must have a label."""
     numbered = np.ascontiguousarray(codes, dtype=np.int64)
     if numbered.size and not 0 <= int(numbered.min()) <= int(numbered.max()) < len(labels):

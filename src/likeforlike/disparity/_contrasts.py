@@ -21,7 +21,7 @@ from likeforlike.transport._scale import moderate, weight_factor
 
 T = TypeVar("T", bound=SupportsFloat)
 
-Comparison = Literal["pairwise", "one-vs-rest", "barycentre"]
+Comparison = Literal["pairwise", "one-vs-rest", "barycenter"]
 """How more than two groups are compared. With two groups the first two say the same.
 
 Examples
@@ -39,7 +39,7 @@ class Contrast:
     Attributes
     ----------
     cells : the sorted scores.
-    positions : which of the G groups of the cells take part; two, or more for a barycentre.
+    positions : which of the G groups of the cells take part; two, or more for a barycenter.
 
     Examples
     --------
@@ -123,9 +123,9 @@ class Contrast:
         return Contrast(self.cells.pool_levels(), self.positions)
 
 
-def is_barycentre(comparison: object) -> bool:
+def is_barycenter(comparison: object) -> bool:
     """Whether all groups are compared at once."""
-    return is_one_of(comparison, ["barycentre"])
+    return is_one_of(comparison, ["barycenter"])
 
 
 def contrasts(cells: Cells, comparison: Comparison) -> list[Contrast]:
@@ -133,7 +133,7 @@ def contrasts(cells: Cells, comparison: Comparison) -> list[Contrast]:
 
     - `"pairwise"`: every two groups;
     - `"one-vs-rest"`: every group against all others together;
-    - `"barycentre"`: all groups at once.
+    - `"barycenter"`: all groups at once.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def contrasts(cells: Cells, comparison: Comparison) -> list[Contrast]:
         )
     if not is_one_of(comparison, get_args(Comparison)):
         raise InputError(f"comparison must be one of {get_args(Comparison)}, not {comparison!r}.")
-    if comparison == "barycentre":
+    if comparison == "barycenter":
         return [Contrast(cells, tuple(range(len(cells.groups))))]
     if comparison == "pairwise" or len(cells.groups) == 2:
         return [Contrast(cells, pair) for pair in combinations(range(len(cells.groups)), 2)]

@@ -131,7 +131,7 @@ def _weighted_median(values: FloatArray, weight: FloatArray) -> float:
 
 @compiled
 def _spread(packed: Packed, members: IntArray, order: float) -> float:
-    """Σ_a ω_a W_p^p(P_a, barycentre) of the segments in `members`, by one joint sweep."""
+    """Σ_a ω_a W_p^p(P_a, barycenter) of the segments in `members`, by one joint sweep."""
     values, mass, offsets, _ = packed
     totals = np.empty(members.size)
     place = np.empty(members.size, np.int64)
@@ -147,8 +147,8 @@ def _spread(packed: Packed, members: IntArray, order: float) -> float:
     reached, spread = 0.0, 0.0
     while reached < 1.0:
         end = min(1.0, ends.min())
-        centre = (shares * here).sum() if order == 2.0 else _weighted_median(here, shares)
-        spread += (end - reached) * (shares * np.abs(here - centre) ** order).sum()
+        center = (shares * here).sum() if order == 2.0 else _weighted_median(here, shares)
+        spread += (end - reached) * (shares * np.abs(here - center) ** order).sum()
         reached = end
         for g in range(members.size):
             if ends[g] <= end:
@@ -172,14 +172,14 @@ def _spreads(packed: Packed, members: IntArray, order: float) -> FloatArray:
     return spreads
 
 
-def barycentre_spread(atoms: Atoms, members: IntArray, order: float) -> FloatArray:
-    """Spread of several distributions around their barycentre, (Σ_a ω_a W_p^p(P_a, B))^{1/p}.
+def barycenter_spread(atoms: Atoms, members: IntArray, order: float) -> FloatArray:
+    """Spread of several distributions around their barycenter, (Σ_a ω_a W_p^p(P_a, B))^{1/p}.
 
-    ω_a is the share of the mass that member a holds. The barycentre B has the weighted mean of
+    ω_a is the share of the mass that member a holds. The barycenter B has the weighted mean of
     the quantile functions (p = 2) or their weighted median (p = 1) as quantile function. For
     p = 2 this is sqrt(½ Σ_{ab} ω_a ω_b W_2²(P_a, P_b)).
     """
     if order not in (1, 2):
-        raise InputError(f"the barycentre has order 1 or 2, not {order!r}.")
+        raise InputError(f"the barycenter has order 1 or 2, not {order!r}.")
     spreads: FloatArray = _spreads(atoms.packed, members, float(order)) ** (1.0 / order)
     return spreads

@@ -54,7 +54,7 @@ def windowed_levels(levels: Column, *, numeric: bool) -> Column:
     found = windows(fine_cells(values), values)
     warnings.warn(
         f"levels has {different:,} different numbers; they were cut at quantiles into "
-        f"{found.centre.size} windows. People in one window are not quite equal; cut them "
+        f"{found.center.size} windows. People in one window are not quite equal; cut them "
         "yourself, or audit with smooth, for more.",
         BinnedLevelWarning,
         stacklevel=3,

@@ -98,7 +98,7 @@ class TrainingFigures(TypedDict):
     penalty : name of the penalty.
     limit : on the estimated disparity.
     models : one network a strength, the first without penalty.
-    repair : scores of the first network, moved to the barycentre of their level.
+    repair : scores of the first network, moved to the barycenter of their level.
     chosen : position of the network that was chosen.
     met : whether it keeps the limit where it was chosen.
     frontier : positions of the networks that no other beats, the least disparity first.

@@ -159,7 +159,7 @@ class ThresholdPart(TypedDict):
     set_by : who set it, or null.
     set_on : on which day, or null.
     percent : whether the value is a percentage: points of decisions and rates, else a share of the
-        mean of the reference group, or of the larger one; the judgements have it in units.
+        mean of the reference group, or of the larger one; the judgments have it in units.
     """
 
     value: Amount
@@ -170,7 +170,7 @@ class ThresholdPart(TypedDict):
     percent: bool
 
 
-class JudgementPart(TypedDict):
+class JudgmentPart(TypedDict):
     """Two groups held against their threshold.
 
     Attributes
@@ -198,14 +198,14 @@ class VerdictPart(TypedDict):
         does not settle it.
     reasons : a sentence for every contrast that decided it, or could not be examined.
     thresholds : what was asked.
-    judgements : every contrast by itself.
+    judgments : every contrast by itself.
     policy : name of the file the thresholds are from; null if they were given directly.
     """
 
     verdict: Literal["pass", "fail", "investigate"]
     reasons: list[str]
     thresholds: Annotated[list[ThresholdPart], Limits(1)]
-    judgements: Annotated[list[JudgementPart], Limits(1)]
+    judgments: Annotated[list[JudgmentPart], Limits(1)]
     policy: str | None
 
 
@@ -452,14 +452,14 @@ class WindowPart(TypedDict):
     category : the other legitimate features there; empty without any.
     low : the lowest number in it; null with suppress_below.
     high : the highest number in it; null with suppress_below.
-    centre : the number that scores were carried to.
+    center : the number that scores were carried to.
     """
 
     level: str
     category: str
     low: float | None
     high: float | None
-    centre: float
+    center: float
 
 
 class SmoothPart(TypedDict):
@@ -472,7 +472,7 @@ class SmoothPart(TypedDict):
         second group.
     units : what was compared: rows; numbers, each a level of its own; or units, rows with the same
         number as one, compared with those of nearly equal numbers.
-    mixing : how often neighbours along the number are of different groups, compared with random
+    mixing : how often neighbors along the number are of different groups, compared with random
         order.
     shared : share of the rows that have exactly the number of a row of the other group.
     bandwidth : how far the mean score was smoothed, as a part of the whole scale.
@@ -481,7 +481,7 @@ class SmoothPart(TypedDict):
         chance.
     confounding : distance with these bins minus distance carried; null if either is unknown.
     gap_confounding : the same for the gap.
-    companion_p : p-value of the generalised covariance measure; null if nothing was resampled.
+    companion_p : p-value of the generalized covariance measure; null if nothing was resampled.
     jumps : numbers at which the mean score or the share of a group seems to jump.
     error : what bins of the engine may add to a distance, about; 0 for rows.
     windows : in the order of the number.

@@ -59,7 +59,7 @@ class Aim:
         return self.limit is not None or self.strength != 0.0
 
     def penalty_for(self, layout: Layout) -> Penalty:
-        """What is penalised in rows of a layout: under a limit, the groups that differ most."""
+        """What is penalized in rows of a layout: under a limit, the groups that differ most."""
         return self.penalty if self.limit is None else worst_pair(self.penalty, layout)
 
     def prepared(self, layout: Layout) -> Layout:

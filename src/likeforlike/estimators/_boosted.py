@@ -1,6 +1,6 @@
 """What all scikit-learn estimators with trees inside have in common.
 
-    minimise  loss(f) + strength * V(f),        or        loss(f)  with  disparity(f) <= limit,
+    minimize  loss(f) + strength * V(f),        or        loss(f)  with  disparity(f) <= limit,
 
 with boosted trees f. Groups and levels are needed to fit, never to predict. Trees are grown by a
 library; how their leaves are fitted is in `boosting`.
@@ -157,12 +157,12 @@ class BoostedEstimator(AimedEstimator):
                 seed=seed,
                 follow=lambda number: tick(number - 1),
             )
-        self._tell(fitted, penalised=table.layout is not None)
+        self._tell(fitted, penalized=table.layout is not None)
 
-    def _tell(self, fitted: FittedTrees, *, penalised: bool) -> None:
+    def _tell(self, fitted: FittedTrees, *, penalized: bool) -> None:
         """Set what was found, and warn of what was not reached."""
         boosted, kept = fitted.boosted, fitted.kept
-        self.strength_ = fitted.strength if penalised else 0.0
+        self.strength_ = fitted.strength if penalized else 0.0
         self.disparity_, self.coverage_ = fitted.disparity, fitted.coverage
         self.path_ = () if kept is None else kept.candidates
         self.loss_curve_, self.n_iter_ = list(boosted.losses), len(boosted.losses)

@@ -1,6 +1,6 @@
 """scikit-learn estimators that are trained under a penalty or under a limit.
 
-    minimise  loss(f) + strength * V(f),        or        loss(f)  with  disparity(f) <= limit,
+    minimize  loss(f) + strength * V(f),        or        loss(f)  with  disparity(f) <= limit,
 
 with a multi-layer perceptron f. Groups and levels are needed to fit, never to predict.
 """
@@ -142,9 +142,9 @@ def _log_fitted(fitted: Fitted) -> None:
 class FairClassifier(_FairEstimator, NetworkClassifier):
     """Classifier whose scores are alike for all groups among equals.
 
-    A multi-layer perceptron that minimises log loss + strength * penalty; the penalty acts on the
+    A multi-layer perceptron that minimizes log loss + strength * penalty; the penalty acts on the
     probability of the second class, or on those of all classes and is summed. Inputs are
-    standardised inside. A fifth of the rows, with its share of every cell, is held back to stop
+    standardized inside. A fifth of the rows, with its share of every cell, is held back to stop
     training early; below 100 rows none is.
 
     Parameters
@@ -157,7 +157,7 @@ class FairClassifier(_FairEstimator, NetworkClassifier):
     limit_confidence : how sure that must be, between 0.5 and 1.
     hidden_layer_sizes : of the network.
     module : instead of these a torch module, or a function that makes one of the numbers of inputs
-        and outputs. It is given standardised rows (b, d) and returns raw outputs (b, c): one for
+        and outputs. It is given standardized rows (b, d) and returns raw outputs (b, c): one for
         two classes, before the logistic function. A module begins with the weights it has.
     learning_rate, max_epochs, patience, batch_size : of Adam, when to stop at the latest, after
         how many epochs without improvement, and rows of a batch.
@@ -217,7 +217,7 @@ class FairClassifier(_FairEstimator, NetworkClassifier):
 class FairRegressor(_FairEstimator, NetworkRegressor):
     """Regressor whose scores are alike for all groups among equals.
 
-    A multi-layer perceptron that minimises squared error + strength * penalty. Attributes and notes
+    A multi-layer perceptron that minimizes squared error + strength * penalty. Attributes and notes
     are those of `FairClassifier`; the disparity is in the unit of the target.
 
     Parameters

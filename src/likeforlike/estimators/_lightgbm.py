@@ -40,7 +40,7 @@ class _LightGBMEstimator(BoostedEstimator):
 class FairLGBMClassifier(_LightGBMEstimator, BoostedClassifier):
     """LightGBM classifier whose scores are alike for all groups among equals.
 
-    Boosted trees that minimise log loss + strength * penalty, for two classes. LightGBM grows the
+    Boosted trees that minimize log loss + strength * penalty, for two classes. LightGBM grows the
     trees; the values of their leaves are fitted here, with how the penalty couples them, so that
     strong penalties are fitted in as many trees as weak ones. A fifth of the rows, with its share
     of every cell, is held back to stop by loss + strength * penalty, without the bias that the
@@ -106,7 +106,7 @@ class FairLGBMClassifier(_LightGBMEstimator, BoostedClassifier):
 class FairLGBMRegressor(_LightGBMEstimator, BoostedRegressor):
     """LightGBM regressor whose scores are alike for all groups among equals.
 
-    Boosted trees that minimise squared error + strength * penalty. Attributes and notes are those
+    Boosted trees that minimize squared error + strength * penalty. Attributes and notes are those
     of `FairLGBMClassifier`; the disparity is in the unit of the target.
 
     Parameters

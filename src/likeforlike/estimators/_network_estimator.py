@@ -192,7 +192,7 @@ class NetworkRegressor(RegressorMixin, NetworkEstimator):
 
 
 def _dense(inputs: Inputs) -> FloatArray:
-    """Inputs (n, d) as an array: they are standardised, which leaves no zeros."""
+    """Inputs (n, d) as an array: they are standardized, which leaves no zeros."""
     dense: FloatArray = inputs.toarray() if hasattr(inputs, "toarray") else inputs
     return dense
 

@@ -78,7 +78,7 @@ class FairXGBClassifier(_XGBoostEstimator, BoostedClassifier):
 class FairXGBRegressor(_XGBoostEstimator, BoostedRegressor):
     """XGBoost regressor whose scores are alike for all groups among equals.
 
-    Boosted trees that minimise squared error + strength * penalty. Attributes and notes are those
+    Boosted trees that minimize squared error + strength * penalty. Attributes and notes are those
     of `FairLGBMClassifier`; the disparity is in the unit of the target.
 
     Parameters

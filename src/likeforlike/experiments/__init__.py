@@ -17,11 +17,11 @@ if TYPE_CHECKING:
         HardLabels,
         LegitimateOnly,
         Method,
-        Penalised,
+        Penalized,
         Plain,
         WithoutSensitive,
     )
-    from likeforlike.experiments._repairing import PostProcessed, Repaired, RepairedPenalised
+    from likeforlike.experiments._repairing import PostProcessed, Repaired, RepairedPenalized
     from likeforlike.experiments._run_metrics import MEASURED
     from likeforlike.experiments._saving import fit_model
     from likeforlike.experiments._split import Split, split
@@ -42,12 +42,12 @@ __all__ = [
     "Journal",
     "LegitimateOnly",
     "Method",
-    "Penalised",
+    "Penalized",
     "Plain",
     "Point",
     "PostProcessed",
     "Repaired",
-    "RepairedPenalised",
+    "RepairedPenalized",
     "Split",
     "Sweep",
     "Task",
@@ -73,11 +73,11 @@ lazy_package(
             "HardLabels",
             "LegitimateOnly",
             "Method",
-            "Penalised",
+            "Penalized",
             "Plain",
             "WithoutSensitive",
         ],
-        "_repairing": ["PostProcessed", "Repaired", "RepairedPenalised"],
+        "_repairing": ["PostProcessed", "Repaired", "RepairedPenalized"],
         "_run_metrics": ["MEASURED"],
         "_saving": ["fit_model"],
         "_split": ["Split", "split"],

@@ -28,7 +28,7 @@ from likeforlike.penalties import Layout
 class FairlearnAdversarial(Method):
     """Adversarial debiasing by fairlearn; strengths are its `alpha`.
 
-    The network has the layers, the optimiser, the rate and the batches of the task, and stops after
+    The network has the layers, the optimizer, the rate and the batches of the task, and stops after
     its `patience` epochs without a lower loss on the validation rows, as the paper says of all
     methods. The weights of the last epoch are kept, since fairlearn keeps no others. It must be
     installed.

@@ -12,15 +12,15 @@ from likeforlike.errors import InputError
 _MADE: dict[str, Callable[[tuple[float, ...]], experiments.Method]] = {
     "none": lambda _: experiments.Plain(),
     "legitimate-only": lambda _: experiments.LegitimateOnly(),
-    "fairleap": lambda strengths: experiments.Penalised(
+    "fairleap": lambda strengths: experiments.Penalized(
         "FairLeap", strengths, penalties.FairLeap()
     ),
-    "fairbit": lambda strengths: experiments.Penalised("FairBiT", strengths, penalties.FairBiT()),
-    "wasserstein": lambda strengths: experiments.Penalised(
+    "fairbit": lambda strengths: experiments.Penalized("FairBiT", strengths, penalties.FairBiT()),
+    "wasserstein": lambda strengths: experiments.Penalized(
         "Wasserstein", strengths, penalties.WassersteinPenalty()
     ),
     "repair": lambda _: experiments.Repaired(),
-    "barycentre": lambda _: experiments.PostProcessed(),
+    "barycenter": lambda _: experiments.PostProcessed(),
     "unaware": lambda _: experiments.WithoutGroups(),
     "decisions": lambda _: experiments.Decided(),
     "adversarial": lambda strengths: experiments.Adversarial("adversarial", strengths),
@@ -74,6 +74,6 @@ def named_methods(
     made = {name: _MADE[name](tuple(given.get(name, strengths))) for name in names}
     if smooth and "fairleap" in made:
         own = tuple(given.get("fairleap", strengths))
-        along = experiments.Penalised("SmoothFairLeap", own, penalties.SmoothFairLeap())
+        along = experiments.Penalized("SmoothFairLeap", own, penalties.SmoothFairLeap())
         made["fairleap"] = along
     return list(made.values())

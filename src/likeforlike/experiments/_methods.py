@@ -40,7 +40,7 @@ class Method(ABC):
     --------
     >>> from likeforlike.experiments import Method, Plain
     >>> isinstance(Plain(), Method), Plain().name
-    (True, 'no regularisation')
+    (True, 'no regularization')
     """
 
     name: str
@@ -93,7 +93,7 @@ class Plain(NetworkMethod):
     (2, 1, 100)
     """
 
-    name: str = "no regularisation"
+    name: str = "no regularization"
     strengths: tuple[float, ...] = (0.0,)
 
     def networks(self, task: Task, parts: Split) -> StackedMLP:
@@ -102,22 +102,22 @@ class Plain(NetworkMethod):
 
 
 @dataclass(frozen=True)
-class Penalised(NetworkMethod):
+class Penalized(NetworkMethod):
     """Networks with a penalty.
 
     Attributes
     ----------
     name, strengths : as for every method.
     penalty : which.
-    penalty_rows, strata : as for `Recipe`; `None` penalises each batch and `"levels"` draws batches
+    penalty_rows, strata : as for `Recipe`; `None` penalizes each batch and `"levels"` draws batches
         by level, as the paper does.
 
     Examples
     --------
     >>> import likeforlike as lfl
     >>> from likeforlike.datasets import make_loans
-    >>> from likeforlike.experiments import Penalised, Task
-    >>> method = Penalised("FairLeap", (1.0, 10.0), lfl.FairLeap())
+    >>> from likeforlike.experiments import Penalized, Task
+    >>> method = Penalized("FairLeap", (1.0, 10.0), lfl.FairLeap())
     >>> method.scores(Task(make_loans(500), max_epochs=2), [0])[0].shape
     (1, 2, 100)
     """
@@ -230,7 +230,7 @@ def as_network(method: Method) -> NetworkMethod:
     if not isinstance(inside, NetworkMethod) or not isinstance(method, NetworkMethod):
         raise InputError(
             f"{method.name!r} is more than a network, so it cannot be kept as one; leave it out, "
-            "or fit QuantileRepair, ConditionalBarycentre, UnawareRepair or Decisions yourself "
+            "or fit QuantileRepair, ConditionalBarycenter, UnawareRepair or Decisions yourself "
             "(likeforlike.postprocess.write_repair keeps the last two)."
         )
     return method
@@ -344,7 +344,7 @@ class DCFR(NetworkMethod):
         """Networks for every seed of `parts` and every strength, as `task` says."""
         # Adadelta, as its authors have it: under Adam the adversary becomes certain, and then its
         # gradient vanishes.
-        schedule = replace(_schedule(task), optimiser="adadelta", learning_rate=1.0)
+        schedule = replace(_schedule(task), optimizer="adadelta", learning_rate=1.0)
         small = parts.train.inputs.shape[2] <= self.few
         width, hidden, steps = (8, 8, 5) if small else (60, 50, 10)
         settings = DCFRSettings(

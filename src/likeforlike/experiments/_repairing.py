@@ -11,13 +11,13 @@ import numpy as np
 from likeforlike._arrays import FloatArray
 from likeforlike._extras import extra
 from likeforlike.baselines._repair import QuantileRepair
-from likeforlike.experiments._methods import Method, Penalised, refuse_numbers
+from likeforlike.experiments._methods import Method, Penalized, refuse_numbers
 from likeforlike.experiments._split import Split
 from likeforlike.experiments._task import Task, network_scores, trained_networks
 from likeforlike.nn._data import Rows
 from likeforlike.nn._training import Recipe, evaluate
 from likeforlike.penalties import Penalty
-from likeforlike.postprocess import ConditionalBarycentre
+from likeforlike.postprocess import ConditionalBarycenter
 
 with extra("train"):
     import torch
@@ -52,7 +52,7 @@ class Repaired(Method):
 
 
 @dataclass(frozen=True)
-class RepairedPenalised(Method):
+class RepairedPenalized(Method):
     """Networks with a penalty on inputs repaired by quantiles: two methods put together.
 
     Attributes
@@ -60,14 +60,14 @@ class RepairedPenalised(Method):
     name, strengths : as for every method; strengths are those of the penalty.
     penalty : which.
     amount : of repair, in [0, 1].
-    penalty_rows, strata : as for `Penalised`.
+    penalty_rows, strata : as for `Penalized`.
 
     Examples
     --------
     >>> import likeforlike as lfl
     >>> from likeforlike.datasets import make_loans
-    >>> from likeforlike.experiments import RepairedPenalised, Task
-    >>> method = RepairedPenalised("both", (1.0, 10.0), lfl.FairLeap(), amount=0.5)
+    >>> from likeforlike.experiments import RepairedPenalized, Task
+    >>> method = RepairedPenalized("both", (1.0, 10.0), lfl.FairLeap(), amount=0.5)
     >>> method.scores(Task(make_loans(500), max_epochs=2), [0])[0].shape
     (1, 2, 100)
     """
@@ -88,7 +88,7 @@ class RepairedPenalised(Method):
 
     def check(self, task: Task) -> None:
         """Refuse a `task` that the penalty refuses alone."""
-        Penalised(self.name, self.strengths, self.penalty).check(task)
+        Penalized(self.name, self.strengths, self.penalty).check(task)
 
 
 def _repaired(parts: Split, amounts: Sequence[float], columns: list[int]) -> Split:
@@ -149,7 +149,7 @@ def _numeric(task: Task, parts: Split) -> list[int]:
 
 @dataclass(frozen=True)
 class PostProcessed(Method):
-    """Networks without a penalty whose scores `ConditionalBarycentre` repairs by the amounts t.
+    """Networks without a penalty whose scores `ConditionalBarycenter` repairs by the amounts t.
 
     It needs everybody's group when it predicts, and shows about what can be had with it.
 
@@ -165,7 +165,7 @@ class PostProcessed(Method):
     (1, 5, 100)
     """
 
-    name: str = "barycentre"
+    name: str = "barycenter"
     strengths: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
 
     def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
@@ -198,7 +198,7 @@ def repaired_scores(parts: Split, known: FloatArray, new: FloatArray, amount: fl
     for split, (seen, other) in enumerate(zip(known, new, strict=True)):
         of_own, of_other = parts.train.layout.segments[split], parts.test.layout.segments[split]
         # A sweep shows what each amount does, noise and all.
-        repair = ConditionalBarycentre(amount, shrink=False)
+        repair = ConditionalBarycenter(amount, shrink=False)
         repair.fit(
             seen, sensitive_features=of_own % n_groups, legitimate_features=of_own // n_groups
         )

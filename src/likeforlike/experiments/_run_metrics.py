@@ -43,7 +43,7 @@ MEASURED = (
 """Names of what is measured of a run, in order: columns of `Sweep.runs`.
 
 `performance` is the AUC, or the mean squared error of a regression; `cdd_wass` the bi-causal
-distance as the paper normalises it; `diagonal` and `off_diagonal` its split with the discrete
+distance as the paper normalizes it; `diagonal` and `off_diagonal` its split with the discrete
 metric; `cdd_uniform`, `cdd_average` and `cdd_marginal` Σ_l Q(l) W_1(l) with three measures Q, and
 `w2sq_uniform`, `w2sq_average` and `w2sq_marginal` Σ_l Q(l) W_2²(l); `dd` is W_1 between the groups
 whatever the level, and `squared` Σ_l P(l) W_1²(l) without small-sample bias.
@@ -81,7 +81,7 @@ def run_metrics(
 ) -> dict[str, float]:
     """Measure the scores of one run.
 
-    With `smooth` levels are numbers: scores are carried to the centres of windows along them, and
+    With `smooth` levels are numbers: scores are carried to the centers of windows along them, and
     windows take the place of levels.
     """
     plain = np.ascontiguousarray(scores, dtype=np.float64)

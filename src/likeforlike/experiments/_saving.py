@@ -28,9 +28,9 @@ def fit_model(task: Task, method: Method, *, strength: float, seed: int = 0) -> 
     --------
     >>> import likeforlike as lfl
     >>> from likeforlike.datasets import make_loans
-    >>> from likeforlike.experiments import Penalised, Task, fit_model
+    >>> from likeforlike.experiments import Penalized, Task, fit_model
     >>> loans = make_loans(500)
-    >>> method = Penalised("FairLeap", (1.0, 10.0), lfl.FairLeap())
+    >>> method = Penalized("FairLeap", (1.0, 10.0), lfl.FairLeap())
     >>> model = fit_model(Task(loans, max_epochs=2), method, strength=10.0)
     >>> model.scores(loans.frame).shape
     (500,)

@@ -1,6 +1,6 @@
 """Splits: a data set cut into training, validation and test rows, once for every seed.
 
-Rows are dealt so that every part has its share of every cell. Inputs are standardised by the
+Rows are dealt so that every part has its share of every cell. Inputs are standardized by the
 training rows of the same seed, and so are the targets of a regression: a network could not reach a
 salary from weights near 0, and against errors of its size no penalty would weigh anything. Scores
 are given back in the unit of the target (`Split.natural`).
@@ -34,7 +34,7 @@ class Split:
 
     Attributes
     ----------
-    train, validation, test : rows of s data sets, standardised.
+    train, validation, test : rows of s data sets, standardized.
     train_rows, validation_rows, test_rows : (s, n) integers, where they are in the data set.
     test_targets : (s, n) floats, targets of the test rows in their own unit.
     target_mean, target_spread : (s,) floats, of the training targets of a regression; else 0 and 1.

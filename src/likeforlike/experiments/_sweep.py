@@ -168,9 +168,9 @@ def sweep(
     >>> from pathlib import Path
     >>> import likeforlike as lfl
     >>> from likeforlike.datasets import make_loans
-    >>> from likeforlike.experiments import Penalised, Plain, Task, sweep
+    >>> from likeforlike.experiments import Penalized, Plain, Task, sweep
     >>> task = Task(make_loans(600), max_epochs=3)
-    >>> methods = [Plain(), Penalised("FairLeap", (1.0, 10.0), lfl.FairLeap())]
+    >>> methods = [Plain(), Penalized("FairLeap", (1.0, 10.0), lfl.FairLeap())]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     finished = sweep(task, methods, seeds=2, journal=Path(folder) / "runs.jsonl", workers=0)
     >>> finished.runs.shape[0], finished.means().shape[0]

@@ -117,7 +117,7 @@ def cell_moments(runs: Runs, *, unequal: bool) -> tuple[FloatArray, FloatArray, 
     return means, variances, bias
 
 
-def standardised_cubes(runs: Runs, means: FloatArray, variances: FloatArray) -> FloatArray:
+def standardized_cubes(runs: Runs, means: FloatArray, variances: FloatArray) -> FloatArray:
     """Σ r³ / (Σ r²)^{3/2} of cells of rows of equal weight, shape (c,); 0 where nothing varies."""
     # r = (x - m) / √(n (n - 1)), and the squares of r add up to the variance.
     scale = np.zeros(means.size)

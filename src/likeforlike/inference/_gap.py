@@ -5,7 +5,7 @@
 the difference of mean scores (of rates, where scores are decisions), second group minus first, with
 a t interval by the jackknife (`gap_moments`). One level gives Welch's interval, wider on the side
 of the longer tail where the estimate is skewed (a few rows of pay, say). Decisions get Newcombe's
-interval for the two standardised rates (`intervals`). Means of weighted rows are ratios and may be
+interval for the two standardized rates (`intervals`). Means of weighted rows are ratios and may be
 biased; the interval then holds the figure with the jackknife's correction and the one without.
 """
 
@@ -161,7 +161,7 @@ def _reason(sample: Sample, moments: GapMoments, *, none: bool) -> str | None:
 def _rates_interval(
     sample: Sample, means: Jackknife, measure: FloatArray, moments: GapMoments, confidence: float
 ) -> tuple[float, float]:
-    """Newcombe's interval for the difference of two standardised rates."""
+    """Newcombe's interval for the difference of two standardized rates."""
     coefficients = np.repeat(measure, 2)
     rates, worth, variances = np.empty(2), np.empty(2), np.empty(2)
     for side in range(2):

@@ -2,7 +2,7 @@
 
 Labels are permuted within levels, and five components look at each replicate: the gap of the
 means, ranks, spread, the distance Σ Q W_2² and the largest level statistic (`_components`). The
-strongest evidence counts, by weights that favour gap and ranks, which is what a disparity usually
+strongest evidence counts, by weights that favor gap and ranks, which is what a disparity usually
 is (`_combination`); where scores have long tails, or levels very different scales, means and
 squares say little, and ranks count for most. That is seen from the scores of both groups together,
 which permutations do not change. The p-value is exact, as long as the model was fixed before it saw

@@ -1,7 +1,7 @@
 """All rows of a level in one order: steps of the scale, ranks, medians and distances.
 
 The cells of a level are sorted already. Merging the two gives every step of the scale between two
-neighbouring scores, and with it
+neighboring scores, and with it
 
     W_1 = ∫ |F_0 - F_1|    and a potential φ with slope sgn(F_0 - F_1),
 

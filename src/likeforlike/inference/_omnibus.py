@@ -72,7 +72,7 @@ class OmnibusTest:
     >>> from likeforlike.inference import omnibus_test
     >>> scores = np.tile(np.arange(50.0), 3) + np.repeat([0.0, 0.0, 40.0], 50)
     >>> cells = Cells.from_rows(scores, np.repeat(["a", "b", "c"], 50))
-    >>> test = omnibus_test(contrasts(cells, "barycentre")[0])
+    >>> test = omnibus_test(contrasts(cells, "barycenter")[0])
     >>> test.p_value, test.spoke, test.groups
     (0.001, 'gap', ('a', 'c'))
     """
@@ -305,7 +305,7 @@ def omnibus_test(
 
     Parameters
     ----------
-    compared : all groups, as `contrasts(cells, "barycentre")` has them, of rows or counts without
+    compared : all groups, as `contrasts(cells, "barycenter")` has them, of rows or counts without
         weights; or clusters of rows.
     permutations : B.
     seed : the same seed gives the same result on any number of threads.
@@ -322,7 +322,7 @@ def omnibus_test(
     >>> from likeforlike.disparity import contrasts
     >>> from likeforlike.inference import omnibus_test
     >>> cells = Cells.from_rows(np.tile(np.arange(50.0), 3), np.repeat(["a", "b", "c"], 50))
-    >>> omnibus_test(contrasts(cells, "barycentre")[0]).p_value
+    >>> omnibus_test(contrasts(cells, "barycenter")[0]).p_value
     1.0
     """
     if permutations < 1:

@@ -1,7 +1,7 @@
 """Levels ready for permuted labels: every row as three numbers that add up.
 
 Three of the test's statistics are sums over the rows of the second group. With the n rows of a
-level together, a row of score x and centred mid-rank r (ties share their mean rank) has
+level together, a row of score x and centered mid-rank r (ties share their mean rank) has
 
     gap     x - mean                                              its sum is n_0 n_1 / n times the
                                                                   gap of the means,

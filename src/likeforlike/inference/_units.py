@@ -34,7 +34,7 @@ from likeforlike.inference._cell_moments import (
     Runs,
     cell_means,
     cell_moments,
-    standardised_cubes,
+    standardized_cubes,
 )
 from likeforlike.transport._atoms import Atoms, sums_by
 from likeforlike.transport._pairs import pair_costs
@@ -211,9 +211,9 @@ class Jackknife:
         return float(weight @ cubes[known]), float(weight @ doubt[known])
 
     def _cubes(self) -> tuple[FloatArray, FloatArray]:
-        """Standardised cubes of every cell, and how far bins leave them unknown."""
+        """Standardized cubes of every cell, and how far bins leave them unknown."""
         sample = self.sample
-        cubes = standardised_cubes(
+        cubes = standardized_cubes(
             sample.runs._replace(values=self.values), self.means, self.variances
         )
         if sample.inside is None:

@@ -84,7 +84,7 @@ def validation_disparity(scores: FloatArray, layout: Layout) -> DistanceEstimate
 def smooth_disparity(scores: FloatArray, layout: Layout) -> DistanceEstimate:
     """Conditional distance of scores (n,) or (n, c) along a number, which is in the levels.
 
-    Scores are carried to the centres of windows, with gaps taken out before and added after
+    Scores are carried to the centers of windows, with gaps taken out before and added after
     (`smoothing`), and compared there as an audit does it.
     """
     return _largest(_estimates(_smooth_cells(scores, layout), _USUAL))

@@ -2,7 +2,7 @@
 
 A network of a few dozen units is over sooner than torch has built and walked the graph of it. Here
 are the same products in the same order, so the gradient is torch's own to the last bit: with slopes
-S of what is minimised at the outputs of a layer that reads H,
+S of what is minimized at the outputs of a layer that reads H,
 
     ∂ weights = Hᵀ S,    ∂ bias = sum of S over the rows,    slopes before it = S Wᵀ,
 

@@ -13,7 +13,7 @@ from likeforlike.penalties import Layout, Penalty, SlopeField
 from likeforlike.penalties._even_order import even_order
 
 
-def penalise(penalty: Penalty, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
+def penalize(penalty: Penalty, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
     """Values (m,) and gradients of a penalty on scores (m, n) or (m, n, c)."""
     plain = np.ascontiguousarray(scores)
     if plain.ndim == 2:
@@ -54,7 +54,7 @@ class BatchSlopes:
     ) -> FloatArray:
         """∂V / ∂scores, in the shape of the scores, for the rows `which` (s, b) of the batch."""
         if self._sample is None:
-            return penalise(self._penalty, scores, layout)[1]
+            return penalize(self._penalty, scores, layout)[1]
         if self._step % self._refresh_every == 0:
             self._refresh(network, splits)
         self._step += 1

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.nn._batch_gradient import penalise
+from likeforlike.nn._batch_gradient import penalize
 from likeforlike.penalties import Layout, Penalty
 
 _DEALS = 4
@@ -33,7 +33,7 @@ class Chance:
         if not self._layouts:
             return np.zeros(len(scores))
         found = [
-            penalise(self._penalty, scores, layout.for_members(splits))[0]
+            penalize(self._penalty, scores, layout.for_members(splits))[0]
             for layout in self._layouts
         ]
         mean: FloatArray = np.mean(found, axis=0)

@@ -1,6 +1,6 @@
 """Copies of any torch module as a stack: one's own network in the place of a perceptron.
 
-Parameters and buffers have a leading axis of members, so that members are optimised, kept and
+Parameters and buffers have a leading axis of members, so that members are optimized, kept and
 dropped as those of `StackedMLP` are; the module is called once a member. Whoever has a small
 network of linear layers is faster with `hidden_layer_sizes`.
 """

@@ -1,6 +1,6 @@
-"""A table prepared for networks: rows held back, all of them standardised by the others.
+"""A table prepared for networks: rows held back, all of them standardized by the others.
 
-Inputs are standardised, and so is the target of a regression. The objective is that of the target
+Inputs are standardized, and so is the target of a regression. The objective is that of the target
 in its own unit: with y = μ + σ y', squared errors carry σ² and a penalty of order p carries σ^p, so
 a strength is multiplied by σ^{p-2} inside (`strength_unit`), and constants of a penalty in the unit
 of costs are divided by σ^p (`Layout.unit`).
@@ -34,7 +34,7 @@ class Table:
     inputs : (n, d) floats.
     targets : (n,) floats, or classes as integers.
     weight : (n,) positive floats, or `None`.
-    layout : groups and levels, or `None` where there is nothing to penalise.
+    layout : groups and levels, or `None` where there is nothing to penalize.
     validation : (n,) truth values, rows to hold back to stop training, or `None`: a share of all.
     prepared : the layout as the penalty takes it, where that is another one.
     """
@@ -47,7 +47,7 @@ class Table:
     prepared: Layout | None = None
 
     @property
-    def penalised(self) -> Layout | None:
+    def penalized(self) -> Layout | None:
         """The layout that the penalty is evaluated on."""
         return self.layout if self.prepared is None else self.prepared
 
@@ -65,7 +65,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Standardisation of the inputs, and of the target of a regression."""
+    """Standardization of the inputs, and of the target of a regression."""
 
     mean: FloatArray
     spread: FloatArray
@@ -75,7 +75,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Rows to learn from and rows held back, standardised.
+    """Rows to learn from and rows held back, standardized.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ def prepare(
     limit_fraction: float = 0.0,
     device: str | None = None,
 ) -> Prepared:
-    """Hold back some rows of a table and standardise all of them by the others."""
+    """Hold back some rows of a table and standardize all of them by the others."""
 
     def tensors(part: Table) -> Rows:
         return _tensors(part, scale, loss, dtype, device)
@@ -147,9 +147,9 @@ def prepare(
 
 
 def _held_rows(table: Table) -> HeldRows | None:
-    if table.layout is None or table.penalised is None:
+    if table.layout is None or table.penalized is None:
         return None
-    return HeldRows(table.layout, table.penalised)
+    return HeldRows(table.layout, table.penalized)
 
 
 def strength_unit(degree: float, target_spread: float) -> float:
@@ -165,13 +165,13 @@ def strength_unit(degree: float, target_spread: float) -> float:
 
 def _held_out(table: Table, loss: Loss, shares: tuple[float, float], seed: int) -> list[IntArray]:
     """Rows that stop training, and rows that judge a limit."""
-    layout = Layout.single(len(table.inputs)) if table.penalised is None else table.penalised
+    layout = Layout.single(len(table.inputs)) if table.penalized is None else table.penalized
     classes = None if loss == "squared" else table.targets
     return held_out(layout, classes, shares, seed, table.validation)
 
 
 def _scale_of(table: Table, loss: Loss) -> Scale:
-    """Standardisation by the rows of a table, with their weights."""
+    """Standardization by the rows of a table, with their weights."""
     size = len(table.inputs)
     weight = np.ones(size) if table.weight is None else unit_weights(table.weight)
     share = weight / weight.sum()
@@ -189,7 +189,7 @@ def _scale_of(table: Table, loss: Loss) -> Scale:
 def _tensors(
     table: Table, scale: Scale, loss: Loss, dtype: torch.dtype, device: str | None
 ) -> Rows:
-    """Rows of a table, standardised, as one data set of a stack."""
+    """Rows of a table, standardized, as one data set of a stack."""
     size = len(table.inputs)
     with np.errstate(over="ignore"):
         inputs = torch.tensor((table.inputs - scale.mean) / scale.spread, dtype=dtype)
@@ -199,13 +199,13 @@ def _tensors(
     for name, part in (("X", inputs), ("y", wanted)):
         if not torch.isfinite(part).all():
             raise InputError(
-                f"{name} has values too far from each other to be standardised; scale it, or leave "
+                f"{name} has values too far from each other to be standardized; scale it, or leave "
                 "the farthest rows out."
             )
     weight = None
     if table.weight is not None:
         weight = torch.tensor(unit_weights(table.weight), dtype=dtype)[None]
-    layout = Layout.single(size) if table.penalised is None else table.penalised
+    layout = Layout.single(size) if table.penalized is None else table.penalized
     layout = replace(layout, unit=np.array([scale.target_spread]))
     placed = None if weight is None else weight.to(device)
     return Rows(inputs[None].to(device), wanted[None].to(device), layout, placed)

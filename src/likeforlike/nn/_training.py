@@ -1,6 +1,6 @@
 """The loop that trains a stack of networks against a penalty.
 
-Each member minimises
+Each member minimizes
 
     loss(f) + strength * V(f)
 
@@ -26,13 +26,13 @@ import torch
 from likeforlike._arrays import FloatArray, IntArray, is_one_of
 from likeforlike.errors import InputError
 from likeforlike.nn._backward import forward, output_slopes
-from likeforlike.nn._batch_gradient import BatchSlopes, penalise
+from likeforlike.nn._batch_gradient import BatchSlopes, penalize
 from likeforlike.nn._batches import batch_rows
 from likeforlike.nn._chance import Chance
 from likeforlike.nn._data import Rows
 from likeforlike.nn._early_stopping import Keeper
 from likeforlike.nn._objectives import Loss, losses, scores_of
-from likeforlike.nn._optimisers import Adam
+from likeforlike.nn._optimizers import Adam
 from likeforlike.nn._stacked import StackedMLP
 from likeforlike.nn._threads import one_thread
 from likeforlike.penalties import Penalty
@@ -54,7 +54,7 @@ class Recipe:
     max_epochs, patience : when to stop at the latest, and after how many epochs without
         improvement.
     batch_size : rows of a batch.
-    penalty_rows : rows of the sample the slope field is made of; `None` penalises each batch.
+    penalty_rows : rows of the sample the slope field is made of; `None` penalizes each batch.
     penalty_every : steps between two fields; `None` takes as many as make the sample cost about
         what the batches do.
     stopping : what is watched on the validation rows: `"plug-in"`, loss + strength * V, as the
@@ -161,14 +161,14 @@ def evaluate(
     scores = scores_of(outputs, recipe.loss).cpu().double().numpy()
     values = np.zeros(len(scores))
     if recipe.penalty is not None and blocks is None:
-        values, _ = penalise(recipe.penalty, scores, layout)
+        values, _ = penalize(recipe.penalty, scores, layout)
     elif recipe.penalty is not None and blocks is not None:
         for block in blocks:
             which = block[splits] if len(block) > 1 else np.repeat(block, len(scores), axis=0)
             part = np.take_along_axis(
                 scores, which.reshape(*which.shape, *[1] * (scores.ndim - 2)), 1
             )
-            values += penalise(recipe.penalty, part, rows.layout.take(block).for_members(splits))[0]
+            values += penalize(recipe.penalty, part, rows.layout.take(block).for_members(splits))[0]
         values /= len(blocks)
     return loss, values, scores
 
@@ -230,7 +230,7 @@ def _plain(network: StackedMLP) -> list[torch.Tensor]:
 
 
 class _Loop:
-    """The members still in training, with the state of their optimiser."""
+    """The members still in training, with the state of their optimizer."""
 
     def __init__(
         self,

@@ -3,9 +3,9 @@
 What the paper says, and where, is in `claims.toml`; here is how each claim is decided. A claim is
 asked of *panels*, a data set seen by one disparity, and holds if all of its parts do, or most of
 them where the paper says so. What vague words are taken to mean is said in each claim's evidence:
-*generally* is more than half of the panels, a trade-off is *better* when its normalised hypervolume
-is larger, by steps and by lines, *loss* is the way from no regularisation (0) to legitimate only
-(1), and a *cut* is the share of the disparity of no regularisation that is gone. Every claim is
+*generally* is more than half of the panels, a trade-off is *better* when its normalized hypervolume
+is larger, by steps and by lines, *loss* is the way from no regularization (0) to legitimate only
+(1), and a *cut* is the share of the disparity of no regularization that is gone. Every claim is
 decided under three readings of the paper (`READINGS`). What the paper's tables contradict is no
 claim of its; that is in `inconsistencies`.
 """
@@ -186,7 +186,7 @@ def paper_claims(reproduction: Reproduction) -> list[Claim]:
     >>> import polars as pl
     >>> from likeforlike.experiments import MEASURED
     >>> from likeforlike.paper import Reproduction, paper_claims
-    >>> names = ["no regularisation", "legitimate only"]
+    >>> names = ["no regularization", "legitimate only"]
     >>> runs = pl.DataFrame(
     ...     {"dataset": "drug", "method": name, "strength": 0.0, "seed": 0, "rows": 9}
     ...     | dict.fromkeys(MEASURED, 1.0 / (1 + k))

@@ -1,6 +1,6 @@
 """Our figures and the paper's in one unit: how many agree, which unit fits, what strengths mean.
 
-Runs of ours stand for a method of the paper in two ways: *exact*, the same regulariser by exact
+Runs of ours stand for a method of the paper in two ways: *exact*, the same regularizer by exact
 transport, and *to the letter*, entropic as the paper has it, FairBiT with the root that Algorithm 1
 returns and adversarial debiasing by fairlearn (`stands_for`).
 """
@@ -49,7 +49,7 @@ def stands_for(method: str, dataset: str, way: str) -> str:
 
 def reference_row(dataset: str) -> str:
     """The method whose row at strength 0 is that of no penalty; on Adult its own cannot be used."""
-    return "repair" if dataset == "adult" else "no regularisation"
+    return "repair" if dataset == "adult" else "no regularization"
 
 
 def compared_rows(reproduction: Reproduction, way: str = "exact") -> pl.DataFrame:
@@ -171,7 +171,7 @@ def unit_evidence(reproduction: Reproduction) -> pl.DataFrame:
     printed, rows = published_rows(), []
     for dataset in reproduction.datasets:
         means = reproduction.of(dataset).means()
-        free = means.filter(pl.col("method") == "no regularisation")
+        free = means.filter(pl.col("method") == "no regularization")
         own = printed.filter(
             pl.col("dataset") == dataset, pl.col("method") == reference_row(dataset)
         ).row(0, named=True)
@@ -196,7 +196,7 @@ def entropic_evidence(reproduction: Reproduction) -> pl.DataFrame:
     One row for each data set and method, `legitimate only` and that of `reference_row`.
     """
     rows = compared_rows(reproduction)
-    at_zero = pl.col("method").is_in(["no regularisation", "legitimate only"]) | (
+    at_zero = pl.col("method").is_in(["no regularization", "legitimate only"]) | (
         (pl.col("method") == "repair") & (pl.col("strength") == 0.0)
     )
     own = [name for name in ENTROPIC_MEASURES if name in rows.columns]
@@ -208,7 +208,7 @@ def entropic_evidence(reproduction: Reproduction) -> pl.DataFrame:
 def strength_factors(reproduction: Reproduction) -> pl.DataFrame:
     """What the paper's strengths have to be multiplied by to do the same in ours.
 
-    For every printed setting of FairBiT, FairLeap P(L) and Wasserstein regularisation that leaves
+    For every printed setting of FairBiT, FairLeap P(L) and Wasserstein regularization that leaves
     between a tenth and nine tenths of W_2² with P(L), the strength at which our runs leave the same
     share, on lines between strengths, divided by the printed one.
 
@@ -232,7 +232,7 @@ def strength_factors(reproduction: Reproduction) -> pl.DataFrame:
         start = printed.filter(
             pl.col("dataset") == dataset, pl.col("method") == reference_row(dataset)
         )["w2sq_marginal"][0]
-        free = means.filter(pl.col("method") == "no regularisation")["w2sq_marginal"]
+        free = means.filter(pl.col("method") == "no regularization")["w2sq_marginal"]
         for method, ours in candidates.items():
             own = printed.filter(pl.col("dataset") == dataset, pl.col("method") == method)
             wanted = own.select("strength", (pl.col("w2sq_marginal") / start).alias("left")).rows()

@@ -1,4 +1,4 @@
-"""How small DCFR's regulariser can be while the disparity is not: the paper's Figure 1.
+"""How small DCFR's regularizer can be while the disparity is not: the paper's Figure 1.
 
 Of n applicants a share r are men. Men are approved at the rate ½ + δ, women at ½ - δ, and there
 are no legitimate features, so the disparity is the difference of the rates. With the counts
@@ -151,7 +151,7 @@ class _Panel:
     title: str
     formula: str
     left: float
-    colour: str
+    color: str
     dashes: str | None
 
     @property
@@ -160,11 +160,11 @@ class _Panel:
 
     def mark(self, x: float, y: float) -> Markup:
         if self.dashes is None:
-            return svg.circle(x, y, 3.5, class_=f"{self.colour} hollow")
-        return svg.diamond(x, y, 4.5, class_=f"{self.colour} full")
+            return svg.circle(x, y, 3.5, class_=f"{self.color} hollow")
+        return svg.diamond(x, y, 4.5, class_=f"{self.color} full")
 
     def line(self, points: list[tuple[float, float]]) -> Markup:
-        look = f"{self.colour} outline"
+        look = f"{self.color} outline"
         return svg.path(points, class_=look, stroke_dasharray=self.dashes)
 
 
@@ -181,7 +181,7 @@ def dcfr_chart(table: pl.DataFrame) -> str:
     """CDD against both forms of R_DCFR and FairBiT, a line for each share of men, as an SVG.
 
     The drawing needs nothing from outside and follows its reader's light or dark mode. Panels
-    differ in dashes and marks, not in colour only; lines carry the share of men as a label, and all
+    differ in dashes and marks, not in color only; lines carry the share of men as a label, and all
     figures are in the description.
 
     Parameters
@@ -197,7 +197,7 @@ def dcfr_chart(table: pl.DataFrame) -> str:
     style = files("likeforlike.report").joinpath("templates", "chart.css").read_text("utf-8")
     drawn = svg.element(
         "svg",
-        svg.element("title", "Disparity against the regularisers of DCFR and FairBiT"),
+        svg.element("title", "Disparity against the regularizers of DCFR and FairBiT"),
         svg.element("desc", _told(table)),
         svg.element("style", Markup(f"{style}.likeforlike .paper {{ fill: var(--paper); }}")),
         svg.rect(0.0, 0.0, _WIDTH, _HEIGHT, class_="paper", rx=8.0),
@@ -230,7 +230,7 @@ def _head(panel: _Panel) -> list[Markup]:
     return [
         panel.line([(left, 14.0), (left + 36.0, 14.0)]),
         panel.mark(left + 18.0, 14.0),
-        svg.text(left + 46.0, 18.0, panel.title, class_=f"{panel.colour} word"),
+        svg.text(left + 46.0, 18.0, panel.title, class_=f"{panel.color} word"),
         svg.text(left, 38.0, panel.formula, class_="name"),
     ]
 
@@ -250,7 +250,7 @@ def _axes(panel: _Panel) -> list[Markup]:
         *pieces,
         svg.line(along(0.0), _UP(0.0), along(1.0), _UP(1.0), class_="base"),
         svg.text(along(0.66), _UP(0.6), f"{panel.formula[0]} = CDD", class_="small"),
-        svg.text(middle, bottom + 42.0, "regulariser; a line a share of men", class_="small mid"),
+        svg.text(middle, bottom + 42.0, "regularizer; a line a share of men", class_="small mid"),
         svg.text(panel.left - 8.0, _TOP - 12.0, "CDD", class_="small end"),
     ]
 
@@ -283,7 +283,7 @@ def _by_share(table: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
 def _told(table: pl.DataFrame) -> str:
     people = sum(table.row(0, named=True)[name] for name in "abcd")
     parts = [
-        f"Disparity (CDD) against two regularisers, of DCFR and FairBiT, {count(people)} people.",
+        f"Disparity (CDD) against two regularizers, of DCFR and FairBiT, {count(people)} people.",
         "R in the form printed in the paper's appendix and in that of its Proposition 5.1.",
         "FairBiT is the size of CDD throughout.",
     ]

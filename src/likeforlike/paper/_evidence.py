@@ -3,7 +3,7 @@
 A claim over several data sets has one part for each. A part holds, or does not, when a difference
 is more than three standard errors over runs away from its limit, or when at least 95% or at most 5%
 of draws of runs say so (`resampled`); anything else, a data set that was not run included, is open.
-Hypervolumes have to differ both by steps and by lines between neighbours on the frontier.
+Hypervolumes have to differ both by steps and by lines between neighbors on the frontier.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ READINGS = (
     Reading("to the letter, W_2²", "to the letter", squared=True),
 )
 """Claims are decided in all of these: with exact transport in the unit of the text and in that of
-the tables, and with the paper's own regularisers."""
+the tables, and with the paper's own regularizers."""
 
 PROPOSED = ("FairBiT", *FAIRLEAPS)
 """The paper's own methods."""
@@ -64,7 +64,7 @@ PROPOSED = ("FairBiT", *FAIRLEAPS)
 RIVALS = ("DCFR", "adversarial, CDP", "adversarial, DP", "repair", "Wasserstein")
 """What the paper compares them with."""
 
-CONTENDERS = (*PROPOSED, *RIVALS, "no regularisation")
+CONTENDERS = (*PROPOSED, *RIVALS, "no regularization")
 """Everything in the paper's main figure, which leaves legitimate only out."""
 
 SLIGHT = 0.1
@@ -242,7 +242,7 @@ def on_frontier(panel: Resampled, method: str) -> Part:
     holds: bool | None = None
     if panel.runs >= FEWEST_RUNS and not 1.0 - _SURE < share < _SURE:
         holds = share >= _SURE
-    # Where nothing is cut yet a method is no regularisation under another name.
+    # Where nothing is cut yet a method is no regularization under another name.
     real = int((unbeaten[0] & (panel.cuts(method)[0] > SLIGHT)).sum())
     points = f"{counted(int(unbeaten[0].sum()), 'point')}, {real} with a cut above a tenth"
     return Part(holds, f"{named(panel)}: {method} {points} ({share:.0%} of draws)")

@@ -19,9 +19,9 @@ _DATASETS = {
     "law_school": "Law School",
     "communities": "Communities and Crime",
 }
-# A family has one colour; ours are full where the paper's are hollow.
+# A family has one color; ours are full where the paper's are hollow.
 LOOKS = {
-    "no regularisation": Look("x", "hollow", "ink"),
+    "no regularization": Look("x", "hollow", "ink"),
     "legitimate only": Look("2", "hollow", "ink"),
     "FairBiT": Look("s", "hollow", "blue"),
     "FairLeap, uniform": Look("v", "hollow", "vermilion"),
@@ -31,20 +31,20 @@ LOOKS = {
     "adversarial, CDP": Look("*", "full", "purple"),
     "adversarial, DP": Look("*", "hollow", "purple"),
     "repair": Look("p", "hollow", "ochre"),
-    "Wasserstein": Look("o", "hollow", "grey"),
+    "Wasserstein": Look("o", "hollow", "gray"),
     "our FairLeap": Look("^", "full", "vermilion"),
     "our FairBiT": Look("s", "full", "blue"),
     "our FairLeap, by batch": Look(">", "full", "vermilion"),
     "our FairLeap, A unseen": Look("<", "full", "vermilion"),
     "our FairBiT, A unseen": Look("D", "full", "blue"),
-    "barycentre": Look("p", "full", "ochre"),
+    "barycenter": Look("p", "full", "ochre"),
     "FairBiT, Algorithm 1": Look("s", "full", "blue"),
     "FairBiT, entropic": Look("D", "hollow", "blue"),
     "FairLeap, uniform, entropic": Look("v", "full", "vermilion"),
     "FairLeap, P(L), entropic": Look("^", "full", "vermilion"),
     "FairLeap, average, entropic": Look(">", "full", "vermilion"),
     "FairLeap, P(L), entropic squared": Look("<", "full", "purple"),
-    "Wasserstein, entropic": Look("D", "full", "grey"),
+    "Wasserstein, entropic": Look("D", "full", "gray"),
     "Wasserstein, squared": Look("o", "hollow", "purple"),
     "fairlearn": Look("*", "full", "purple"),
     "fairlearn, hard": Look("*", "hollow", "purple"),
@@ -58,14 +58,14 @@ LOOKS = {
 """How each method is drawn, in all figures."""
 _PAPER = tuple(method.name for method in PAPER_METHODS)
 _RECIPES = (
-    "no regularisation",
+    "no regularization",
     *(name for name in _PAPER if name.startswith("Fair")),
     *(method.name for method in OWN_METHODS),
 )
 _LITERAL = tuple(method.name for method in LITERAL_METHODS)
 _TOGETHER = tuple(name for name in _LITERAL if name.endswith("FairBiT, A unseen"))
 _LETTER = (
-    "no regularisation",
+    "no regularization",
     *(name for name in _LITERAL if "entropic" in name or name == "FairBiT, Algorithm 1"),
     "Wasserstein, squared",
     "DCFR",
@@ -78,7 +78,7 @@ FIGURES = {
     "main": "Disparity against predictive performance, the paper's methods",
     "legitimate_only": "Disparity against predictive performance, with legitimate only",
     "measures": "Disparity by other measures against predictive performance",
-    "letter": "The paper's own regularisers, entropic, by the unit of its tables",
+    "letter": "The paper's own regularizers, entropic, by the unit of its tables",
     "recipes": "Our recipe against FairBiT and FairLeap as the paper trains them",
     "together": "Repair and FairBiT together, A unseen",
 }
@@ -105,7 +105,7 @@ def figure_panels(reproduction: Reproduction) -> dict[str, list[Panel]]:
       legitimate only;
     - `legitimate_only`: the same with it, as in the appendix;
     - `measures`: the appendix's figure of CDD-lp P(L), CDD-lp average and DD;
-    - `letter`: the entropic regularisers and the rivals as others have them, CDD-wass above and
+    - `letter`: the entropic regularizers and the rivals as others have them, CDD-wass above and
       W_2² uniform below;
     - `recipes`: our recipe and the paper's FairBiT and FairLeap, CDD-lp P(L);
     - `together`: repair and FairBiT, and both, W_2² P(L).

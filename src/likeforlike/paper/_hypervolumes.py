@@ -4,7 +4,7 @@ A union of methods has a larger frontier than each of them, so single methods ar
 single methods: our FairLeap with each of the paper's, our FairBiT with the paper's, and the better
 of our two with the best of the paper's four. All have ten strengths, but not at the same places,
 and a frontier of steps is larger where strengths lie closer. So every figure is given twice: by
-steps, and by straight lines between neighbours on the frontier. What the two do not agree on is
+steps, and by straight lines between neighbors on the frontier. What the two do not agree on is
 a matter of where strengths were tried.
 """
 
@@ -48,15 +48,15 @@ _DIFFERENCES = {
 
 
 def hypervolumes(found: Reproduction | Sweep) -> pl.DataFrame:
-    """Normalised hypervolume of every method, data set and disparity; more is better.
+    """Normalized hypervolume of every method, data set and disparity; more is better.
 
     The reference point is the loss of legitimate only and 1.1 times the disparity of no
-    regularisation; areas are divided by that up to (least loss of all methods, 0), so that values
+    regularization; areas are divided by that up to (least loss of all methods, 0), so that values
     lie in [0, 1] (`Resampled.volumes`).
 
     Parameters
     ----------
-    found : a reproduction, or any sweep, that has no regularisation and legitimate only.
+    found : a reproduction, or any sweep, that has no regularization and legitimate only.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def hypervolumes(found: Reproduction | Sweep) -> pl.DataFrame:
     >>> import polars as pl
     >>> from likeforlike.experiments import MEASURED
     >>> from likeforlike.paper import Reproduction, hypervolumes
-    >>> names = ["no regularisation", "FairBiT", "legitimate only"]
+    >>> names = ["no regularization", "FairBiT", "legitimate only"]
     >>> runs = pl.DataFrame(
     ...     {"dataset": "drug", "method": name, "strength": 0.0, "seed": 0, "rows": 9}
     ...     | dict.fromkeys(MEASURED, 1.0 / (1 + k))
@@ -115,7 +115,7 @@ def volume_differences(reproduction: Reproduction) -> pl.DataFrame:
     >>> import polars as pl
     >>> from likeforlike.experiments import MEASURED
     >>> from likeforlike.paper import Reproduction, volume_differences
-    >>> names = ["no regularisation", "FairBiT", "our FairBiT", "legitimate only"]
+    >>> names = ["no regularization", "FairBiT", "our FairBiT", "legitimate only"]
     >>> runs = pl.DataFrame(
     ...     {"dataset": "drug", "method": name, "strength": 0.0, "seed": 0, "rows": 9}
     ...     | dict.fromkeys(MEASURED, 1.0 / (1 + k))

@@ -78,7 +78,7 @@ def reproduction_pages(
     >>> import polars as pl
     >>> from likeforlike.experiments import MEASURED
     >>> from likeforlike.paper import Reproduction, reproduction_pages
-    >>> names = ["no regularisation", "legitimate only"]
+    >>> names = ["no regularization", "legitimate only"]
     >>> runs = pl.DataFrame(
     ...     {"dataset": "drug", "method": name, "strength": 0.0, "seed": 0, "rows": 9}
     ...     | dict.fromkeys(MEASURED, 1.0 / (1 + k))
@@ -171,7 +171,7 @@ def _headline(reproduction: Reproduction, appendix: str) -> str:
     return (
         "## How many printed settings agree\n\n"
         "Of the 304 settings of the paper's tables, those whose mean is within rounding and three "
-        "standard errors of ours; *exact* is the same regulariser by exact transport, *to the "
+        "standard errors of ours; *exact* is the same regularizer by exact transport, *to the "
         f"letter* its own, entropic ([where, and why not]({appendix}printed.md)).\n\n"
         + markdown_table(("figure", *WAYS), rows)
     )
@@ -572,7 +572,7 @@ _AMOUNTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 def _best_of_grid(reproduction: Reproduction, dataset: str) -> list[str]:
     sweep = reproduction.of(dataset)
     means = sweep.means()
-    free = means.filter(pl.col("method") == "no regularisation")
+    free = means.filter(pl.col("method") == "no regularization")
     found = []
     for amount in _AMOUNTS:
         own = means.filter(pl.col("method") == f"repair {amount:g} and FairBiT, A unseen")

@@ -9,7 +9,7 @@ says where it is not followed, and `DECISIONS` what it leaves open and is decide
 Methods come in three lists:
 
 - `PAPER_METHODS`, the paper's 76 settings, with exact transport in the place of entropic;
-- `LITERAL_METHODS`, the same regularisers as Algorithm 1 and the text have them, entropic, and in
+- `LITERAL_METHODS`, the same regularizers as Algorithm 1 and the text have them, entropic, and in
   the readings that its tables suggest; its rivals as fairlearn has them; its future work;
 - `OWN_METHODS`, our recipe.
 
@@ -45,11 +45,11 @@ from likeforlike.experiments._methods import (
     HardLabels,
     LegitimateOnly,
     Method,
-    Penalised,
+    Penalized,
     Plain,
     WithoutSensitive,
 )
-from likeforlike.experiments._repairing import PostProcessed, Repaired, RepairedPenalised
+from likeforlike.experiments._repairing import PostProcessed, Repaired, RepairedPenalized
 from likeforlike.experiments._task import Task
 from likeforlike.experiments._vocabulary import FAIRLEAPS, PAPER_DATASETS, PAPER_METHOD_NAMES
 from likeforlike.penalties import FairBiT, FairLeap, Penalty, WassersteinPenalty
@@ -68,8 +68,8 @@ one comes closest to its printed CDD-wass."""
 
 
 def _by_batch(name: str, strengths: tuple[float, ...], penalty: Penalty) -> Method:
-    """A method that penalises batches drawn by level, as the paper does."""
-    return Penalised(name, strengths, penalty, penalty_rows=None, strata="levels")
+    """A method that penalizes batches drawn by level, as the paper does."""
+    return Penalized(name, strengths, penalty, penalty_rows=None, strata="levels")
 
 
 _BIT, _LEAP = _spaced(1e-4, 10.0), _spaced(1e-4, 100.0)
@@ -116,26 +116,26 @@ LITERAL_METHODS: tuple[Method, ...] = (
         WithoutSensitive(
             f"repair {amount:g} and FairBiT, A unseen",
             _BIT,
-            RepairedPenalised(
+            RepairedPenalized(
                 "", _BIT, FairBiT.paper(), amount, penalty_rows=None, strata="levels"
             ),
         )
         for amount in (0.0, 0.25, 0.5, 0.75, 1.0)
     ),
 )
-"""The paper's regularisers to the letter and in the readings its tables suggest; its rivals as
+"""The paper's regularizers to the letter and in the readings its tables suggest; its rivals as
 fairlearn has them, and with A out of the inputs; its future work, repair and FairBiT together."""
 
 _STRENGTHS = _spaced(0.03, 100.0)
-_FAIRLEAP = Penalised("our FairLeap", _STRENGTHS, FairLeap())
-_FAIRBIT = Penalised("our FairBiT", _STRENGTHS, FairBiT())
+_FAIRLEAP = Penalized("our FairLeap", _STRENGTHS, FairLeap())
+_FAIRBIT = Penalized("our FairBiT", _STRENGTHS, FairBiT())
 OWN_METHODS: tuple[Method, ...] = (
     _FAIRLEAP,
     _FAIRBIT,
-    Penalised("our FairLeap, by batch", _STRENGTHS, FairLeap(), penalty_rows=None),
+    Penalized("our FairLeap, by batch", _STRENGTHS, FairLeap(), penalty_rows=None),
     WithoutSensitive("our FairLeap, A unseen", _STRENGTHS, _FAIRLEAP),
     WithoutSensitive("our FairBiT, A unseen", _STRENGTHS, _FAIRBIT),
-    PostProcessed("barycentre", _TENTHS),
+    PostProcessed("barycenter", _TENTHS),
 )
 """Our recipe, with and without the sensitive feature among the inputs; its penalty on each batch in
 place of large samples; and our post-processing."""
@@ -150,7 +150,7 @@ def paper_methods(names: Sequence[str] | None = None) -> list[Method]:
     Parameters
     ----------
     names : as the command line has them, such as "paper-fairbit" or "paper-fairleap-uniform"; with
-        "-entropic" the paper's own regulariser, FairBiT with the root that Algorithm 1 returns.
+        "-entropic" the paper's own regularizer, FairBiT with the root that Algorithm 1 returns.
         `None` means all of the paper's 76 settings, by exact transport.
 
     Examples

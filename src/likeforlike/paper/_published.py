@@ -7,13 +7,13 @@ deviation over ten runs, under the names of the paper.
 
 Rows of one table are not all in the same unit. What is corrected here was inferred from the tables:
 
-- the uniform column is a mean over levels for no regularisation, repair and legitimate only, and a
+- the uniform column is a mean over levels for no regularization, repair and legitimate only, and a
   sum for everything else: beside the average column it is 9 or 10 times as large. Sums are divided
   by the number of levels the paper counts, 9 for Drug and 10 elsewhere;
 - the three l_p columns of DCFR on Adult are ten times too large and are divided by 10;
-- no regularisation on Adult averages runs of two scales (41.8 ± 37.4 beside 7.85 ± 0.64 for repair
+- no regularization on Adult averages runs of two scales (41.8 ± 37.4 beside 7.85 ± 0.64 for repair
   at 0); its l_p columns are set aside;
-- CDD-wass on Communities is not normalised: constant models have 2.815. It is taken off. DCFR was
+- CDD-wass on Communities is not normalized: constant models have 2.815. It is taken off. DCFR was
   run on other splits there (its standard deviations differ), so its offset is unknown.
 
 The l_p columns are a hundred times Σ_l Q(l) W_2²(l), a thousand times on Law School: so POT's
@@ -51,14 +51,14 @@ _METHODS = {
     "FairLearn (DP)": "adversarial, DP",
     "Wass. Regularization": "Wasserstein",
     "Legit Only": "legitimate only",
-    "No Regularization": "no regularisation",
+    "No Regularization": "no regularization",
     "Fair PreProc.": "repair",
     "FairLeap (uniform)": "FairLeap, uniform",
     "FairLeap (P(L))": "FairLeap, P(L)",
     "Fairleap (Ave. P(L|A))": "FairLeap, average",
 }
 _LP = PUBLISHED_DISPARITIES[1:]
-_MEANS = ("no regularisation", "repair", "legitimate only")
+_MEANS = ("no regularization", "repair", "legitimate only")
 _LEVELS = {"adult": 10.0, "drug": 9.0, "law_school": 10.0, "communities": 10.0}
 _LEFT_IN = 2.815
 
@@ -81,7 +81,7 @@ def published_rows() -> pl.DataFrame:
     >>> from likeforlike.paper import published_rows
     >>> rows = published_rows()
     >>> rows.height, rows.filter(~pl.col("comparable"))["method"].to_list()
-    (304, ['no regularisation'])
+    (304, ['no regularization'])
     >>> law = rows.filter(pl.col("dataset") == "law_school", pl.col("method") == "FairBiT")
     >>> law.select("strength", "printed_w2sq_uniform", "w2sq_uniform").row(-1)
     (10.0, 50.967, 0.0050967)
@@ -129,7 +129,7 @@ def _dcfr_on(dataset: str) -> pl.Expr:
 
 
 def _two_scales() -> pl.Expr:
-    return (pl.col("dataset") == "adult") & (pl.col("method") == "no regularisation")
+    return (pl.col("dataset") == "adult") & (pl.col("method") == "no regularization")
 
 
 def _rescaled(rows: pl.DataFrame) -> pl.DataFrame:
@@ -192,7 +192,7 @@ def inconsistencies() -> list[tuple[str, str]]:
     --------
     >>> from likeforlike.paper import inconsistencies
     >>> inconsistencies()[2]
-    ('No regularisation on Adult averages runs of two scales.', 'P(L) 41.8 ± 37.4; repair at 0, the
+    ('No regularization on Adult averages runs of two scales.', 'P(L) 41.8 ± 37.4; repair at 0, the
     same model, has 7.8 ± 0.6')
     """
     text = files("likeforlike.paper").joinpath("inconsistencies.toml").read_text("utf-8")
@@ -235,12 +235,12 @@ def _figures_of_print() -> dict[str, str]:
         "means": ratios("repair", ".2f"),
         "dcfr": f"{cell('adult', 'DCFR', 'w2sq_marginal'):.1f}",
         "fairbit": f"{cell('adult', 'FairBiT', 'w2sq_marginal'):.1f}",
-        "free": with_sd("adult", "no regularisation"),
+        "free": with_sd("adult", "no regularization"),
         "repair": with_sd("adult", "repair"),
         "left_in": f"{_LEFT_IN:g}",
         "on_drug": lowest("drug"),
         "on_adult": lowest("adult"),
         "alike": ", ".join(alike),
-        "free_auc": f"{cell('adult', 'no regularisation', 'performance'):.2f}",
+        "free_auc": f"{cell('adult', 'no regularization', 'performance'):.2f}",
         "repair_auc": f"{cell('adult', 'repair', 'performance'):.2f}",
     }

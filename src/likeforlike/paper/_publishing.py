@@ -36,7 +36,7 @@ def publish(reproduction: Reproduction, folder: Path | str, page: Path | str) ->
     >>> runs = pl.DataFrame(
     ...     {"dataset": "drug", "method": name, "strength": 0.0, "seed": 0, "rows": 9}
     ...     | dict.fromkeys(MEASURED, 1.0 / (1 + k))
-    ...     for k, name in enumerate(["no regularisation", "legitimate only"])
+    ...     for k, name in enumerate(["no regularization", "legitimate only"])
     ... )
     >>> setting = {"machine": "a machine", "wall_seconds": 60.0, "units": 2, "units_run": 2}
     >>> setting |= {"peak_mb_of_a_worker": 700.0, "peak_mb_of_the_parent": 500.0, "versions": {}}

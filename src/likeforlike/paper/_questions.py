@@ -1,7 +1,7 @@
 """What panels are asked, so that claims of the paper can be decided.
 
 A *panel* is a data set seen by one disparity. A *cut* is the share of the disparity of no
-regularisation that is gone.
+regularization that is gone.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def each_leads(*others: str) -> Question:
 
 
 def each_lags(panel: Resampled) -> list[Part]:
-    """Whether each proposed method has less hypervolume than Wasserstein regularisation."""
+    """Whether each proposed method has less hypervolume than Wasserstein regularization."""
     parts = [(name, ahead(panel, "Wasserstein", (name,))) for name in PROPOSED]
     return [Part(part.holds, f"{name} on {part.seen}") for name, part in parts]
 
@@ -173,6 +173,6 @@ def is_at_parity(panel: Resampled) -> Part:
 
 
 def loses_performance(panel: Resampled) -> Part:
-    """Whether legitimate only predicts worse than no regularisation."""
+    """Whether legitimate only predicts worse than no regularization."""
     lost = panel.estimate(panel.legitimate_loss - panel.free[0])
     return Part(lost.exceeds(0.0), f"{DATASET_LABELS[panel.dataset]}: {lost}")

@@ -90,8 +90,8 @@ class Resampled:
 
     @property
     def free(self) -> tuple[FloatArray, FloatArray]:
-        """Cost and disparity, (1 + b,) each, of no regularisation."""
-        place = self.of("no regularisation")[0]
+        """Cost and disparity, (1 + b,) each, of no regularization."""
+        place = self.of("no regularization")[0]
         return self.loss[:, place], self.gaps[:, place]
 
     @property
@@ -101,13 +101,13 @@ class Resampled:
         return loss
 
     def relative_loss(self, *methods: str) -> FloatArray:
-        """Loss of performance, (1 + b, m): 0 is no regularisation, 1 is legitimate only."""
+        """Loss of performance, (1 + b, m): 0 is no regularization, 1 is legitimate only."""
         free = self.free[0][:, None]
         span = self.legitimate_loss[:, None] - free
         return _ratio(self.loss[:, self.of(*methods)] - free, span)
 
     def cuts(self, *methods: str) -> FloatArray:
-        """Share of the disparity of no regularisation that is gone, (1 + b, m)."""
+        """Share of the disparity of no regularization that is gone, (1 + b, m)."""
         return 1.0 - _ratio(self.gaps[:, self.of(*methods)], self.free[1][:, None])
 
     def on_frontier(self, method: str, among: tuple[str, ...]) -> BoolArray:
@@ -120,10 +120,10 @@ class Resampled:
         return np.asarray(~(no_worse & better).any(axis=2), dtype=np.bool_)
 
     def volumes(self, *methods: str, between: Between = "steps") -> FloatArray:
-        """Normalised hypervolume of the frontier of some methods, (1 + b,), in [0, 1].
+        """Normalized hypervolume of the frontier of some methods, (1 + b,), in [0, 1].
 
         The area between the frontier and the reference point (loss of legitimate only, 1.1 times
-        the disparity of no regularisation), divided by the area up to the point (least loss of all
+        the disparity of no regularization), divided by the area up to the point (least loss of all
         methods, no disparity). The reference moves with the draw, as the difficulty of a split
         does.
         """
@@ -155,7 +155,7 @@ class Resampled:
 
     def least_gap(self, method: str, loss: FloatArray) -> FloatArray:
         """Least disparity, (1 + b,), that a method, or none, has for at most a loss (1 + b,)."""
-        places = self.of(method, "no regularisation")
+        places = self.of(method, "no regularization")
         affordable = self.loss[:, places] <= loss[:, None]
         gaps: FloatArray = np.where(affordable, self.gaps[:, places], np.inf).min(axis=1)
         return gaps

@@ -7,7 +7,7 @@ meet. With more than two groups the inner cost of a level is the mean over pairs
 
     Σ_{a<b} ω_a ω_b W_p^p(P_a^l, P_b^l) / Σ_{a<b} ω_a ω_b,   ω_a = P(A = a | L = l),
 
-which for p = 2 is the spread Σ_a ω_a W_2²(P_a^l, B^l) around the barycentre B^l, up to the same
+which for p = 2 is the spread Σ_a ω_a W_2²(P_a^l, B^l) around the barycenter B^l, up to the same
 factor, and for two groups the cost between them.
 
 Reference: Ghassemi et al. (2025), FairLeap.

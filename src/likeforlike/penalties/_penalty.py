@@ -1,7 +1,7 @@
 """Penalty: a disparity with its gradient.
 
 A penalty is an un-rooted disparity V(f) of scores f in R^n given their groups and levels, with
-∂V / ∂f. Scores with several columns, one a class, are penalised class by class and summed.
+∂V / ∂f. Scores with several columns, one a class, are penalized class by class and summed.
 Levels where only one group occurs cannot be compared; their rows get gradient 0, and
 `Layout.coverage` says how many they are.
 """
@@ -71,7 +71,7 @@ class Slopes(NamedTuple):
     scores : (m, c n) floats, as they are compared there.
     slopes : (m, c n) floats, how the value changes with each of them.
     lines : (m, K, 3) floats where a line is taken off the scores of every level: its slope, its
-        centre, and what pulls at it; else (0, 0, 0).
+        center, and what pulls at it; else (0, 0, 0).
     """
 
     values: FloatArray

@@ -52,7 +52,7 @@ def _join_ties(
 ) -> None:
     """Replace scores of each model that lie within `apart` of a lower one by the lowest of them.
 
-    Few scores have such a neighbour. Only those in the same bin as one of them are looked up.
+    Few scores have such a neighbor. Only those in the same bin as one of them are looked up.
     """
     bins = scores.shape[1]
     for k in range(first, last):
@@ -73,7 +73,7 @@ def _join_ties(
 
 @compiled
 def _any_within(ordered: FloatArray, apart: FloatArray) -> bool:
-    """Whether neighbours of some model differ, and by no more than `apart`."""
+    """Whether neighbors of some model differ, and by no more than `apart`."""
     for k in range(ordered.shape[0]):
         for i in range(1, ordered.shape[1]):
             if 0.0 < ordered[k, i] - ordered[k, i - 1] <= apart[k]:
@@ -205,7 +205,7 @@ class SlopeField:
         ----------
         penalty, scores, layout : as for `Penalty.stacked`.
         moved : (m, n) or (1, n) floats, `Penalty.moved` of every split, where it is known.
-        precision : relative distance of neighbouring numbers in which the scores were computed;
+        precision : relative distance of neighboring numbers in which the scores were computed;
             scores a few of them apart are taken for equal.
         """
         scores = _without_rounding(scores, precision)
@@ -244,11 +244,11 @@ class SlopeField:
         level = np.broadcast_to(
             layout.segments // len(layout.groups), (len(scores), layout.places * scores.shape[1])
         )
-        slope, centre, pull = (
+        slope, center, pull = (
             np.take_along_axis(self.lines[:, :, part], level, axis=1) for part in range(3)
         )
         heights = self._heights_at(layout.spread(scores) - slope * layout.away, layout)
-        turned: FloatArray = heights - pull * (layout.away - centre)
+        turned: FloatArray = heights - pull * (layout.away - center)
         return turned
 
     def _heights_at(self, scores: FloatArray, layout: Layout) -> FloatArray:

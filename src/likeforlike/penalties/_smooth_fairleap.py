@@ -81,7 +81,7 @@ def _fit_lines(
     first: int,
     last: int,
 ) -> None:
-    """Slope and centre of the line of every level, and the scores without it.
+    """Slope and center of the line of every level, and the scores without it.
 
     Fills in `carried` (m, 2 n), `lines` (m, K, 3) but for what pulls at them, and the `spread` S.
     """
@@ -146,8 +146,8 @@ def _fold(
         for place in range(2):
             for i in range(size):
                 at = place * size + i
-                centre, pull = of_cell[rows.segments[split, at]]
-                turned = rows.weight[split, at] * (rows.away[split, at] - centre) * pull
+                center, pull = of_cell[rows.segments[split, at]]
+                turned = rows.weight[split, at] * (rows.away[split, at] - center) * pull
                 gradients[k, i] += slopes[k, at] - turned
 
 

@@ -1,4 +1,4 @@
-"""Wasserstein regularisation: the distance between all scores of the groups, whatever their level.
+"""Wasserstein regularization: the distance between all scores of the groups, whatever their level.
 
     V(f) = W_p^p(P_0, P_1),
 

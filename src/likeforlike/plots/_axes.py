@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = {
+COLORS = {
     "blue": "#0072b2",
     "vermilion": "#c24e00",
     "green": "#00795c",
     "purple": "#a03a7c",
     "ochre": "#b58900",
     "ink": "#1b2430",
-    "grey": "#7d8893",
+    "gray": "#7d8893",
 }
 """Near those of Okabe and Ito (2008), darker: contrast 3 with white, apart for everybody."""
 

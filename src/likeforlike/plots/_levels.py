@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from likeforlike.plots._axes import COLOURS, without_box
+from likeforlike.plots._axes import COLORS, without_box
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,16 +40,16 @@ def draw_gaps(ax: Axes, levels: Sequence[LevelFigures], *, label: str) -> None:
     rows = _rows(ax, levels, label)
     for y, level in zip(rows, levels, strict=False):
         if level.interval is not None:
-            ax.plot(level.interval, (y, y), color=COLOURS["blue"], linewidth=1.6)
+            ax.plot(level.interval, (y, y), color=COLORS["blue"], linewidth=1.6)
     _dots(ax, rows, levels)
-    ax.axvline(0.0, color=COLOURS["ink"], linewidth=1.0)
+    ax.axvline(0.0, color=COLORS["ink"], linewidth=1.0)
 
 
 def draw_distances(ax: Axes, levels: Sequence[LevelFigures], *, label: str) -> None:
     """A distance a line from 0, with a tick at what chance alone would give."""
     rows = _rows(ax, levels, label)
     shown = levels[:MOST_LEVELS]
-    ax.hlines(rows, 0.0, [level.value for level in shown], color=COLOURS["blue"], linewidth=1.2)
+    ax.hlines(rows, 0.0, [level.value for level in shown], color=COLORS["blue"], linewidth=1.2)
     _dots(ax, rows, levels)
     pairs = zip(shown, rows, strict=True)
     known = [(level.chance, y) for level, y in pairs if level.chance is not None]
@@ -59,7 +59,7 @@ def draw_distances(ax: Axes, levels: Sequence[LevelFigures], *, label: str) -> N
             linestyle="none",
             marker="|",
             markersize=11.0,
-            color=COLOURS["ink"],
+            color=COLORS["ink"],
             label="by chance alone",
         )
         ax.legend(frameon=False)
@@ -69,11 +69,11 @@ def draw_distances(ax: Axes, levels: Sequence[LevelFigures], *, label: str) -> N
 def draw_histograms(
     ax: Axes, edges: Sequence[float], shares: Mapping[str, Sequence[float]], *, label: str
 ) -> None:
-    """Scores of groups over the same bins, as steps that can be told apart in grey."""
-    for (group, heights), (colour, line) in zip(
+    """Scores of groups over the same bins, as steps that can be told apart in gray."""
+    for (group, heights), (color, line) in zip(
         shares.items(), (("blue", "-"), ("vermilion", "--")), strict=False
     ):
-        ax.stairs(heights, edges, color=COLOURS[colour], linestyle=line, linewidth=1.8, label=group)
+        ax.stairs(heights, edges, color=COLORS[color], linestyle=line, linewidth=1.8, label=group)
     ax.set_xlabel(label)
     ax.set_ylabel("share of the group")
     ax.legend(frameon=False)
@@ -94,5 +94,5 @@ def _rows(ax: Axes, levels: Sequence[LevelFigures], label: str) -> list[int]:
 
 def _dots(ax: Axes, rows: Sequence[int], levels: Sequence[LevelFigures]) -> None:
     for y, level in zip(rows, levels, strict=False):
-        inside = "white" if level.thin else COLOURS["blue"]
-        ax.plot(level.value, y, marker="o", color=COLOURS["blue"], markerfacecolor=inside)
+        inside = "white" if level.thin else COLORS["blue"]
+        ax.plot(level.value, y, marker="o", color=COLORS["blue"], markerfacecolor=inside)

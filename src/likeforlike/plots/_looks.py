@@ -1,6 +1,6 @@
-"""Marks that tell many methods apart: by shape and fill, then by colour.
+"""Marks that tell many methods apart: by shape and fill, then by color.
 
-Shapes alone do it, so that a figure can be read in grey.
+Shapes alone do it, so that a figure can be read in gray.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from likeforlike.errors import InputError
-from likeforlike.plots._axes import COLOURS
+from likeforlike.plots._axes import COLORS
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,24 +21,24 @@ class Look:
     ----------
     marker : of matplotlib.
     fill : "full" or "hollow"; `+`, `x` and `2` are strokes, and hollow.
-    colour : of `COLOURS`.
+    color : of `COLORS`.
     """
 
     marker: str
     fill: Literal["full", "hollow"]
-    colour: str
+    color: str
 
     @property
     def form(self) -> tuple[str, str]:
-        """What is left of a look in grey."""
+        """What is left of a look in gray."""
         return self.marker, self.fill
 
     @property
     def style(self) -> dict[str, Any]:
         """Keywords for matplotlib's `plot`."""
-        colour = COLOURS[self.colour]
-        inside = colour if self.fill == "full" else "none"
-        return {"marker": self.marker, "color": colour, "markerfacecolor": inside}
+        color = COLORS[self.color]
+        inside = color if self.fill == "full" else "none"
+        return {"marker": self.marker, "color": color, "markerfacecolor": inside}
 
 
 LOOKS = (
@@ -48,7 +48,7 @@ LOOKS = (
     Look("D", "hollow", "purple"),
     Look("x", "hollow", "ink"),
     Look("v", "full", "ochre"),
-    Look("o", "hollow", "grey"),
+    Look("o", "hollow", "gray"),
     Look("*", "full", "vermilion"),
     Look("^", "hollow", "blue"),
     Look("s", "full", "green"),
@@ -58,11 +58,11 @@ LOOKS = (
     Look("D", "full", "ochre"),
     Look("<", "full", "blue"),
     Look(">", "hollow", "green"),
-    Look("2", "hollow", "grey"),
+    Look("2", "hollow", "gray"),
     Look("h", "full", "purple"),
     Look("*", "hollow", "ink"),
     Look("<", "hollow", "ochre"),
-    Look(">", "full", "grey"),
+    Look(">", "full", "gray"),
     Look("p", "hollow", "blue"),
     Look("h", "hollow", "vermilion"),
 )

@@ -18,7 +18,7 @@ import numpy as np
 
 from likeforlike._extras import extra
 from likeforlike.errors import InputError
-from likeforlike.plots._axes import COLOURS, plain_figure, without_box
+from likeforlike.plots._axes import COLORS, plain_figure, without_box
 from likeforlike.plots._looks import Look, looks_of
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ def _draw_series(ax: Axes, series: Series, look: Look, panel: Panel) -> None:
             "markerfacecolor": "none",
             "linestyle": "none",
         }
-        ax.plot(*zip(*best, strict=True), color=COLOURS["ink"], **ring)
+        ax.plot(*zip(*best, strict=True), color=COLORS["ink"], **ring)
 
 
 def _limits(ax: Axes, panel: Panel, shown: Sequence[Point]) -> None:
@@ -260,7 +260,7 @@ def _draw_frontier(ax: Axes, panel: Panel) -> None:
     if best:
         x, y = zip(*best, strict=True)
         end = ax.get_xlim()[1]
-        ax.step((*x, end), (*y, y[-1]), where="post", color=COLOURS["ink"], linewidth=1.2)
+        ax.step((*x, end), (*y, y[-1]), where="post", color=COLORS["ink"], linewidth=1.2)
 
 
 def _draw_beyond(ax: Axes, panel: Panel, looks: Mapping[str, Look]) -> None:
@@ -277,7 +277,7 @@ def _draw_beyond(ax: Axes, panel: Panel, looks: Mapping[str, Look]) -> None:
         place = (right, within) if aside else (min(max(point.disparity, 0.0), right), bottom)
         mark: dict[str, Any] = {
             "marker": ">" if aside else "v",
-            "color": COLOURS[looks[method].colour],
+            "color": COLORS[looks[method].color],
         }
         ax.plot(*place, **mark, markersize=7.0, clip_on=False)
     words = f"{len(beyond)} point{'' if len(beyond) == 1 else 's'} beyond"
@@ -289,7 +289,7 @@ def _draw_key(figure: Figure, looks: Mapping[str, Look], columns: int) -> None:
         from matplotlib.lines import Line2D
     items = looks.items()
     marks = [Line2D([], [], linestyle="none", label=name, **look.style) for name, look in items]
-    ink = COLOURS["ink"]
+    ink = COLORS["ink"]
     ring: dict[str, Any] = {"marker": "o", "markerfacecolor": "none", "markersize": 9.0}
     marks.append(Line2D([], [], color=ink, **ring, label="frontier: no other point beats these"))
     figure.legend(handles=marks, loc="outside lower left", ncols=columns, frameon=False)

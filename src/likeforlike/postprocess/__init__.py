@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from likeforlike._lazy import lazy_package
 
 if TYPE_CHECKING:
-    from likeforlike.postprocess._barycentre import ConditionalBarycentre, Fallback
+    from likeforlike.postprocess._barycenter import ConditionalBarycenter, Fallback
     from likeforlike.postprocess._decisions import Decisions
     from likeforlike.postprocess._guess_quality import GuessQuality
     from likeforlike.postprocess._held_out import Moved, Parity
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from likeforlike.postprocess._unaware import UnawareRepair
 
 __all__ = [
-    "ConditionalBarycentre",
+    "ConditionalBarycenter",
     "Decisions",
     "Fallback",
     "GuessQuality",
@@ -34,7 +34,7 @@ __all__ = [
 lazy_package(
     __name__,
     {
-        "_barycentre": ["ConditionalBarycentre", "Fallback"],
+        "_barycenter": ["ConditionalBarycenter", "Fallback"],
         "_decisions": ["Decisions"],
         "_guess_quality": ["GuessQuality"],
         "_held_out": ["Moved", "Parity"],

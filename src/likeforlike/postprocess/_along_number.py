@@ -1,12 +1,12 @@
-"""Scores carried along a number to the centres of windows, and back.
+"""Scores carried along a number to the centers of windows, and back.
 
-The barycentre of a window would also repair what scores owe to the number inside it, which is
-nobody's disparity. So scores are first carried to the centre of their window (`smoothing`),
+The barycenter of a window would also repair what scores owe to the number inside it, which is
+nobody's disparity. So scores are first carried to the center of their window (`smoothing`),
 repaired there, and carried back:
 
 - many different scores, with one model of what scores owe to the number. The common gap of the
   groups, and then their gaps in every window, are taken out before it is fitted, and added again at
-  the centre: otherwise the model would contain P(A | L) times the gap, and a wide window would hide
+  the center: otherwise the model would contain P(A | L) times the gap, and a wide window would hide
   a part of it, and a curve that follows numbers of one group each all of it;
 - decisions and ratings, as ranks among all who have the same number, with a lot inside each step.
   Repaired ranks become decisions and ratings again.
@@ -51,13 +51,13 @@ _STREAM = 5
 
 
 class Journey(NamedTuple):
-    """Rows at the centres of their windows, and how they get home.
+    """Rows at the centers of their windows, and how they get home.
 
     Attributes
     ----------
     scores : (n,) floats, as they are compared there.
     window : (n,) windows and their labels.
-    start, end : places of the rows, and of the centres of their windows.
+    start, end : places of the rows, and of the centers of their windows.
     """
 
     scores: FloatArray
@@ -80,11 +80,11 @@ _OF_VALUES = WindowSize(4.0, 1000.0)
 
 
 class CellWindows(NamedTuple):
-    """Window of every fine cell, (m,); segment and centre of every window, (K,)."""
+    """Window of every fine cell, (m,); segment and center of every window, (K,)."""
 
     of_cell: IntArray
     segment: IntArray
-    centre: FloatArray
+    center: FloatArray
 
 
 class Gaps(NamedTuple):
@@ -108,7 +108,7 @@ class AlongNumber:
     ----------
     cells : fine cells of the rows in `fit`.
     categories : labels of the segments.
-    windows, labels : and for every window the number at its centre, with the category if there are
+    windows, labels : and for every window the number at its center, with the category if there are
         any.
     model, gaps : how scores depend on the number, without the gaps of the groups.
     """
@@ -141,7 +141,7 @@ class AlongNumber:
         usual = OF_SCORES if isinstance(model, ScaleCarry) else _OF_VALUES
         windows = _windows(cells, _overlap(cells, group.codes), *(size or usual))
         labels: tuple[Hashable, ...] = tuple(
-            number_at(cells, windows.segment, windows.centre).tolist()
+            number_at(cells, windows.segment, windows.center).tolist()
         )
         if len(levels.categories) > 1:
             named = (categories[k] for k in windows.segment.tolist())
@@ -158,9 +158,9 @@ class AlongNumber:
         return cls(cells, categories, windows, labels, model, gaps)
 
     def _gaps_of(self, scores: FloatArray, group: Codes) -> Gaps:
-        """Gaps between the rows in `fit`, at the centres."""
+        """Gaps between the rows in `fit`, at the centers."""
         window = self.windows.of_cell[self.cells.cell]
-        start, end = self.cells.own_places, self._centres(window)
+        start, end = self.cells.own_places, self._centers(window)
         carried = self._carried(scores, group.codes, window, start, end)
         size = len(self.labels), len(group.labels)
         cell = window * size[1] + group.codes
@@ -175,7 +175,7 @@ class AlongNumber:
         return Gaps(of_group, (mass * of_group).sum(axis=1) / mass.sum(axis=1))
 
     def out(self, scores: FloatArray, level: Codes, group: IntArray, seed: int | None) -> Journey:
-        """Carry scores (n,) of groups (n,) to the centres of their windows."""
+        """Carry scores (n,) of groups (n,) to the centers of their windows."""
         window, start, end = self.stand(level)
         if isinstance(self.model, ScaleCarry):
             compared = self._carried(scores, group, window, start, end)
@@ -184,10 +184,10 @@ class AlongNumber:
         return Journey(compared, Codes(window, self.labels), start, end)
 
     def stand(self, level: Codes) -> tuple[IntArray, Place, Place]:
-        """Windows of rows (n,), the places of the rows, and those of the centres."""
+        """Windows of rows (n,), the places of the rows, and those of the centers."""
         start = self._start(level)
         window = self.windows.of_cell[np.where(start.share < 0.5, start.below, start.above)]
-        return window, start, self._centres(window)
+        return window, start, self._centers(window)
 
     def _start(self, level: Codes) -> Place:
         levels = numbered_levels(level.labels, _WHO)
@@ -202,8 +202,8 @@ class AlongNumber:
         position = self.cells.ranking.of(levels.numbers, segment)
         return self.cells.place(segment[level.codes], position[level.codes])
 
-    def _centres(self, window: IntArray) -> Place:
-        return self.cells.place(self.windows.segment, self.windows.centre).of(window)
+    def _centers(self, window: IntArray) -> Place:
+        return self.cells.place(self.windows.segment, self.windows.center).of(window)
 
     def _carried(
         self, scores: FloatArray, group: IntArray, window: IntArray, start: Place, end: Place
@@ -214,7 +214,7 @@ class AlongNumber:
         return carried
 
     def back(self, repaired: FloatArray, journey: Journey) -> FloatArray:
-        """Carry what was repaired from the centres to where the rows are."""
+        """Carry what was repaired from the centers to where the rows are."""
         if isinstance(self.model, ScaleCarry):
             gap = self.gaps.of_all[journey.window.codes]
             home: FloatArray = self.model.move(repaired - gap, journey.end, journey.start) + gap
@@ -308,8 +308,8 @@ def _windows(cells: FineCells, overlap: FloatArray, least: float, held: float) -
     inner = np.clip(np.floor(share * counts[of_segment]).astype(np.int64), 0, last)
     code = np.r_[0, np.cumsum(counts)][of_segment] + inner
     there, of_cell = np.unique(code, return_inverse=True)
-    # A window where nobody meets has a centre too.
+    # A window where nobody meets has a center too.
     weight = overlap + 1e-9 * cells.total
-    centre = np.bincount(of_cell, weight * cells.centre) / np.bincount(of_cell, weight)
+    center = np.bincount(of_cell, weight * cells.center) / np.bincount(of_cell, weight)
     begins = np.searchsorted(of_cell, np.arange(there.size))
-    return CellWindows(of_cell, of_segment[begins], centre)
+    return CellWindows(of_cell, of_segment[begins], center)

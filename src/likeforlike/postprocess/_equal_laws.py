@@ -294,7 +294,7 @@ def _missed(gradient: FloatArray, aim: FloatArray) -> float:
 
 
 @compiled
-def _factorise(matrix: FloatArray) -> None:
+def _factorize(matrix: FloatArray) -> None:
     """Cholesky's factor in place, of a matrix that is made safe: values nobody uses have no say."""
     size = matrix.shape[0]
     trace = 0.0
@@ -369,7 +369,7 @@ def _climb(
         missed = _missed(gradient, aim)
         if missed < close:
             break
-        _factorise(hessian)
+        _factorize(hessian)
         _substitute(hessian, gradient, step)
         slope = _inner(gradient, step)
         value = _value(begin, end, scores, tilts, share, values, potential, aim, beta)

@@ -1,4 +1,4 @@
-"""Level maps: how each group of a level is carried to the barycentre of that level.
+"""Level maps: how each group of a level is carried to the barycenter of that level.
 
 A level has a map of its own if at least two of its cells are large enough, made of these cells.
 Any other cell *borrows*: the map of the nearest level that has one for its group, if levels are
@@ -97,7 +97,7 @@ class LevelMaps:
         return chosen
 
     def carried(self, rows: MappedRows, seed: int | None) -> FloatArray:
-        """Carry rows to the barycentres: T(f, a, l) of every row, shape (n,).
+        """Carry rows to the barycenters: T(f, a, l) of every row, shape (n,).
 
         Tied rows of a cell share the interval of their score in an order drawn with `seed`.
         """
@@ -150,7 +150,7 @@ def squared_distances(cells: Cells) -> FloatArray:
 def mean_squared_change(maps: LevelMaps, squares: FloatArray) -> float:
     """How far the maps carry the scores they are made of, Σ P(f, a, l) (T(f, a, l) - f)².
 
-    In a level with a map of its own Σ_a π_a W_2²(P_a, barycentre) = ½ Σ_{ab} π_a π_b W_2²(P_a, P_b)
+    In a level with a map of its own Σ_a π_a W_2²(P_a, barycenter) = ½ Σ_{ab} π_a π_b W_2²(P_a, P_b)
     with π_a = P(a | l); rows of other cells are carried by the map they borrow.
     """
     cells, shares = maps.cells, maps.shares[:-1]

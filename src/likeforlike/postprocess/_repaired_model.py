@@ -13,7 +13,7 @@ import numpy.typing as npt
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._extras import extra
 from likeforlike.disparity._columns import Column, encode_columns, weights
-from likeforlike.errors import InputError, UnpenalisedWarning
+from likeforlike.errors import InputError, UnpenalizedWarning
 from likeforlike.estimators._sklearn import (
     BaseEstimator,
     ClassifierMixin,
@@ -149,7 +149,7 @@ def _warn_of_no_groups(legitimate: Column | None) -> None:
         raise InputError("legitimate_features are of no use without sensitive_features.")
     warnings.warn(
         "fit was called without sensitive_features, so nothing will be repaired.",
-        UnpenalisedWarning,
+        UnpenalizedWarning,
         stacklevel=3,
     )
 

@@ -18,7 +18,7 @@ from likeforlike.smoothing._ranking import Ranking
 from likeforlike.smoothing._smoother import Choice
 
 _CURVE = ("mean", "scale", "nodes", "law")
-_FLOATS = ("numbers", "ranks", "centre", "window_centre", "shift", "chances", "factors")
+_FLOATS = ("numbers", "ranks", "center", "window_center", "shift", "chances", "factors")
 _WHOLE = ("offsets", "cell_offsets", "window", "window_segment")
 
 
@@ -30,11 +30,11 @@ def numbers_to_document(along: AlongUnaware) -> dict[str, Any]:
         "numbers": ranking.numbers,
         "ranks": ranking.ranks,
         "offsets": ranking.offsets,
-        "centre": cells.centre,
+        "center": cells.center,
         "cell_offsets": cells.offsets,
         "window": inner.windows.of_cell,
         "window_segment": inner.windows.segment,
-        "window_centre": inner.windows.centre,
+        "window_center": inner.windows.center,
         "shift": inner.gaps.of_all,
         "chances": along.chances,
         "factors": along.factors,
@@ -62,17 +62,17 @@ def numbers_from_document(
         floats["numbers"][ends[:-1]],
         floats["numbers"][ends[1:] - 1],
     )
-    cells = _cells(ranking, floats["centre"], whole["cell_offsets"])
-    windows = CellWindows(whole["window"], whole["window_segment"], floats["window_centre"])
+    cells = _cells(ranking, floats["center"], whole["cell_offsets"])
+    windows = CellWindows(whole["window"], whole["window_segment"], floats["window_center"])
     gaps = Gaps(np.zeros(floats["factors"].shape), floats["shift"])
     model = _model(cells, document["curve"])
     along = AlongNumber(cells, categories, windows, labels, model, gaps)
     return AlongUnaware(along, floats["chances"], floats["factors"])
 
 
-def _cells(ranking: Ranking, centre: FloatArray, offsets: IntArray) -> FineCells:
+def _cells(ranking: Ranking, center: FloatArray, offsets: IntArray) -> FineCells:
     """Cells that no row lies in yet."""
-    nobody, ones = np.zeros(0), np.ones(centre.size)
+    nobody, ones = np.zeros(0), np.ones(center.size)
     nowhere = np.zeros(0, np.int64)
     return FineCells(
         ranking=ranking,
@@ -82,8 +82,8 @@ def _cells(ranking: Ranking, centre: FloatArray, offsets: IntArray) -> FineCells
         mass=nobody,
         rows=nobody,
         cluster=None,
-        centre=centre,
-        raw=centre,
+        center=center,
+        raw=center,
         total=ones,
         effective=ones,
         offsets=offsets,
@@ -93,9 +93,9 @@ def _cells(ranking: Ranking, centre: FloatArray, offsets: IntArray) -> FineCells
 def _model(cells: FineCells, curve: dict[str, Any] | None) -> ScaleCarry | ValueCarry:
     choice = Choice(np.zeros(0, np.int64), np.zeros(0))
     if curve is None:
-        return ValueCarry(cells, np.zeros(0), np.zeros((cells.centre.size, 0)), choice)
+        return ValueCarry(cells, np.zeros(0), np.zeros((cells.center.size, 0)), choice)
     mean, scale, nodes, law = (number_array(curve[name], name) for name in _CURVE)
-    m = cells.centre.size
+    m = cells.center.size
     if not (mean.shape == scale.shape == (m,) and law.shape == (m, nodes.size) and nodes.size):
         raise InputError("the curve does not fit its cells")
     if not (all(np.isfinite(one).all() for one in (mean, nodes, law)) and (scale > 0.0).all()):
@@ -110,7 +110,7 @@ def _check(
     labels: tuple[Hashable, ...],
 ) -> None:
     """Raise unless all of it fits together."""
-    m, n_windows, n_segments = floats["centre"].size, len(labels), len(categories)
+    m, n_windows, n_segments = floats["center"].size, len(labels), len(categories)
     right = (
         whole["offsets"].shape == whole["cell_offsets"].shape == (n_segments + 1,)
         and floats["numbers"].shape == floats["ranks"].shape == (whole["offsets"][-1],)
@@ -119,7 +119,7 @@ def _check(
         and whole["offsets"][0] == whole["cell_offsets"][0] == 0
         and whole["window"].shape == (m,)
         and _below(whole["window"], n_windows)
-        and whole["window_segment"].shape == floats["window_centre"].shape == (n_windows,)
+        and whole["window_segment"].shape == floats["window_center"].shape == (n_windows,)
         and _below(whole["window_segment"], n_segments)
         and floats["shift"].shape == (n_windows,)
         and len(floats["chances"]) == m

@@ -92,7 +92,7 @@ class SharedMap:
         # Rows of different levels are tied only by chance of rounding; rows of one level that
         # rounding ties keep their order by what it took off.
         scores, rest = _difference(rows.scores, mean)
-        centred = MappedRows(
+        centered = MappedRows(
             scores,
             rows.group,
             np.zeros(rows.level.size, np.int64),
@@ -100,7 +100,7 @@ class SharedMap:
             rows.mass,
             rest,
         )
-        carried: FloatArray = self.maps.carried(centred, seed) + mean
+        carried: FloatArray = self.maps.carried(centered, seed) + mean
         return np.minimum(np.maximum(carried, self.low), self.high)
 
 

@@ -7,7 +7,7 @@ least in mean square while the laws of the groups become equal,
     min E (g - f)²    subject to    P(g = y | A = a, l) the same for all a,
 
 where the law of group a is that of all rows weighted by η_a(x) / p_a(l). `_equal_laws` solves it on
-a grid. If η is 0 or 1 the solution is the barycentre of the level; if η is the same for everybody,
+a grid. If η is 0 or 1 the solution is the barycenter of the level; if η is the same for everybody,
 f has the same law in every group, and nothing is moved. If the guess is constant although the score
 knows more, nothing is moved either, and the disparity stays: so the result is measured with the
 true groups on rows held out, and a warning says so.
@@ -65,7 +65,7 @@ class UnawareRepair(UnawareEstimator):
     min_cell : the rows that groups are expected to have in a level of its own. Levels where fewer
         than two groups have so many are repaired together as one, and so are levels never seen.
     smooth : whether levels are numbers, such as income, alone or with categories given as text. A
-        map is then learned in each of some windows, scores are carried to their centres and back,
+        map is then learned in each of some windows, scores are carried to their centers and back,
         and guesses count as they differ from those of others with the same number.
     propensity : a scikit-learn classifier that guesses the group; `None` is LightGBM, or scikit-
         learn's own trees where it is not installed; `"given"` means that inputs are chances, a
@@ -75,7 +75,7 @@ class UnawareRepair(UnawareEstimator):
 
     Attributes
     ----------
-    groups_, levels_ : labels found in `fit`; with `smooth`, levels are the centres of windows.
+    groups_, levels_ : labels found in `fit`; with `smooth`, levels are the centers of windows.
     propensity_ : the fitted classifier; `None` if chances were given.
     guess_ : how well each group can be guessed among equals (`GuessQuality`); of two, the second.
     propensity_auc_, calibration_ : the worst of them: AUC among equals, and how far guessed shares
@@ -86,7 +86,7 @@ class UnawareRepair(UnawareEstimator):
     report_ : all of it in words (`Told`).
     trust_ : what part of the repair is done, 1 unless rows held out fared better with less.
     fitted_risk_ : mean squared change of the scores at this `t`, on rows held out.
-    aware_risk_ : what `ConditionalBarycentre`, which knows the group, changes at this `t`: the
+    aware_risk_ : what `ConditionalBarycenter`, which knows the group, changes at this `t`: the
         difference is the price of not asking.
     coverage_ : share of each group whose own level was made alike; `fallbacks_` are the others.
     residual_ : what numbers leave of the constraints, the largest total variation of all levels.
@@ -226,7 +226,7 @@ class UnawareRepair(UnawareEstimator):
 
 
 def _aware_risk(rows: FitRows, min_cell: int) -> float:
-    """Mean squared change of the barycentre of every level, which knows the group."""
+    """Mean squared change of the barycenter of every level, which knows the group."""
     cells, scale = Cells.from_codes(
         rows.level, rows.group, rows.scores, sample_weight=rows.mass
     ).scaled()

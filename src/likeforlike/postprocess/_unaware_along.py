@@ -9,12 +9,12 @@ spread of the number, that of h, in every group: for two groups the tilt becomes
 more likely somebody is to be of the group than others with the same number. Without it a repair
 would sort people by their number, and leave the disparity among equals as it was.
 
-*The carry.* Scores with many values are carried to the centre of their window, repaired there and
+*The carry.* Scores with many values are carried to the center of their window, repaired there and
 carried back (`_along_number`), with the curve that they have without the gaps of the groups. Nobody
 needs a group for that.
 
 What is left is estimated as an audit with `smooth` does it: in windows of about n^(1/3) of each
-fold, with scores carried to their centres.
+fold, with scores carried to their centers.
 
 Reference: Li & Li (2019), *Propensity score weighting for causal inference with multiple
 treatments*.
@@ -50,7 +50,7 @@ class Standing(NamedTuple):
     Attributes
     ----------
     window : (n,) integers.
-    start, end : places of the rows, and of the centres of their windows.
+    start, end : places of the rows, and of the centers of their windows.
     """
 
     window: IntArray
@@ -90,7 +90,7 @@ class AlongUnaware:
 
     @property
     def labels(self) -> tuple[Hashable, ...]:
-        """The number at the centre of every window, with the category if there are any."""
+        """The number at the center of every window, with the category if there are any."""
         return self.along.labels
 
     def stand(self, level: Codes) -> Standing:
@@ -115,11 +115,11 @@ class AlongUnaware:
         return among
 
     def out(self, scores: FloatArray, standing: Standing) -> FloatArray:
-        """Carry scores (n,) to the centres; those with few values stay what they are."""
+        """Carry scores (n,) to the centers; those with few values stay what they are."""
         return self._moved(scores, standing.window, standing.start, standing.end)
 
     def back(self, scores: FloatArray, standing: Standing) -> FloatArray:
-        """Carry scores (n,) from the centres to where the rows are."""
+        """Carry scores (n,) from the centers to where the rows are."""
         return self._moved(scores, standing.window, standing.end, standing.start)
 
     def _moved(self, scores: FloatArray, window: IntArray, start: Place, end: Place) -> FloatArray:
@@ -158,12 +158,12 @@ class Equals(NamedTuple):
     def windows(self) -> Codes:
         """The window of every row."""
         found = windows(fine_cells(self.numbers, self.segment), self.numbers)
-        return Codes(found.of_line, tuple(range(found.centre.size)))
+        return Codes(found.of_line, tuple(range(found.center.size)))
 
     def compared(
         self, scores: FloatArray, group: IntArray, mass: FloatArray
     ) -> tuple[FloatArray, Codes, Codes | None]:
-        """Scores (n,) carried to the centres of their windows, as an estimate needs them.
+        """Scores (n,) carried to the centers of their windows, as an estimate needs them.
 
         With their levels, the same whatever the scores, and what rows count as one with.
         """
@@ -178,7 +178,7 @@ class Equals(NamedTuple):
 
 
 class NumberRows(NamedTuple):
-    """Rows on their way to the centres of windows and back.
+    """Rows on their way to the centers of windows and back.
 
     Attributes
     ----------
@@ -190,9 +190,9 @@ class NumberRows(NamedTuple):
     places: Standing
 
     def out(self, scores: FloatArray) -> FloatArray:
-        """Scores (n,) at the centres."""
+        """Scores (n,) at the centers."""
         return self.along.out(scores, self.places)
 
     def back(self, scores: FloatArray) -> FloatArray:
-        """Scores (n,) from the centres where the rows are."""
+        """Scores (n,) from the centers where the rows are."""
         return self.along.back(scores, self.places)

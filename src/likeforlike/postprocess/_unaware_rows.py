@@ -20,7 +20,7 @@ from likeforlike.disparity._columns import Codes, Column, encode_columns, weight
 from likeforlike.errors import InputError, RepairWarning
 from likeforlike.estimators._sklearn import BaseEstimator
 from likeforlike.postprocess._along_number import WindowSize
-from likeforlike.postprocess._barycentre import Fallback
+from likeforlike.postprocess._barycenter import Fallback
 from likeforlike.postprocess._guess import (
     GIVEN,
     Classifier,
@@ -120,7 +120,7 @@ class Sorted:
 
     @property
     def scores(self) -> FloatArray:
-        """Scores (n,) as they are repaired: at the centres of windows, if levels are numbers."""
+        """Scores (n,) as they are repaired: at the centers of windows, if levels are numbers."""
         return self.rows.scores if self.numbers is None else self.numbers.out(self.rows.scores)
 
     def home(self, scores: FloatArray) -> FloatArray:

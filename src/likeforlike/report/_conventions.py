@@ -110,7 +110,7 @@ def _transport(contrast: ContrastPart) -> str:
 
 
 def level_convention_rows(document: AuditFigures, most: int) -> list[Row]:
-    """By cell the rows, mean or rate and median; by level the gap, ratio and standardised one."""
+    """By cell the rows, mean or rate and median; by level the gap, ratio and standardized one."""
     if not document["conventions"]:
         return []
     part = document["conventions"][0]

@@ -38,8 +38,8 @@ def _words(parts: tuple[float, float, float]) -> str:
     return " · ".join(said)
 
 
-def _bar(parts: tuple[float, float, float], colour: str) -> Markup:
-    looks = (f"{colour} soft", f"{colour} hatched", "c empty")
+def _bar(parts: tuple[float, float, float], color: str) -> Markup:
+    looks = (f"{color} soft", f"{color} hatched", "c empty")
     pieces, left = [], 1.0
     for share, look in zip(parts, looks, strict=True):
         wide = share * (_WIDTH - 2.0)

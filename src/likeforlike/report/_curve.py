@@ -85,8 +85,8 @@ def _chart(
     heights: tuple[float, float],
 ) -> Markup:
     points = [point for run in runs for point in run]
-    centres = [point.window["centre"] for point in points]
-    low, high = min(centres), max(centres)
+    centers = [point.window["center"] for point in points]
+    low, high = min(centers), max(centers)
     room = 0.02 * (high - low) or 1.0
     across = Scale(low - room, high + room, frame.left, frame.right)
     up = Scale(*heights, frame.bottom, frame.top)
@@ -110,9 +110,9 @@ def _name(document: AuditFigures, smooth: SmoothPart) -> str:
 
 
 def _run(run: Sequence[_Point], across: Scale, up: Scale) -> list[Markup]:
-    """Band, curve and points of neighbouring windows."""
-    places = [(across(p.window["centre"]), up.clipped(p.level["gap"])) for p in run]
-    band = [(across(p.window["centre"]), p.level["gap_interval"]) for p in run]
+    """Band, curve and points of neighboring windows."""
+    places = [(across(p.window["center"]), up.clipped(p.level["gap"])) for p in run]
+    band = [(across(p.window["center"]), p.level["gap_interval"]) for p in run]
     known = [(x, ends) for x, ends in band if ends is not None]
     upper = [(x, up.clipped(ends[1])) for x, ends in known]
     lower = [(x, up.clipped(ends[0])) for x, ends in known]
@@ -154,7 +154,7 @@ def _axes(
 
 def _told(points: Sequence[_Point]) -> str:
     return "; ".join(
-        f"at {tick(p.window['centre'])} a gap of {number(p.level['gap'])}"
+        f"at {tick(p.window['center'])} a gap of {number(p.level['gap'])}"
         + ("" if p.level["gap_interval"] is None else f", {interval(p.level['gap_interval'])}")
         for p in points
     )

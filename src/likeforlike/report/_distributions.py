@@ -80,15 +80,15 @@ def _columns(entry: DistributionPart, groups: Sequence[str], up: Scale) -> list[
     # Shares of decisions are read against the whole, with room for a figure above a column.
     up = Scale(0.0, 1.18, up.start, up.end)
     pieces = []
-    for k, (centre, edge) in enumerate(((70.0, edges[0]), (210.0, edges[-1]))):
-        for group, colour, side in zip(groups, ("a", "b"), (-1.0, 0.0), strict=True):
+    for k, (center, edge) in enumerate(((70.0, edges[0]), (210.0, edges[-1]))):
+        for group, color, side in zip(groups, ("a", "b"), (-1.0, 0.0), strict=True):
             share = entry["shares"][group][-k]
-            left, top = centre + side * (wide + 4.0) + 2.0, up(share)
-            look = "a area" if colour == "a" else "b outline"
+            left, top = center + side * (wide + 4.0) + 2.0, up(share)
+            look = "a area" if color == "a" else "b outline"
             pieces.append(svg.rect(left, top, wide, up.start - top, class_=look))
             label = svg.text(left + wide / 2.0, top - 5.0, percent(share), class_="tick strong mid")
             pieces.append(label)
-        near = svg.text(centre, _HEIGHT - 7.0, f"{_end(k)} ({tick(edge)})", class_="tick mid")
+        near = svg.text(center, _HEIGHT - 7.0, f"{_end(k)} ({tick(edge)})", class_="tick mid")
         pieces.append(near)
     return [*pieces, svg.line(0.0, up.start, _WIDTH, up.start, class_="base")]
 

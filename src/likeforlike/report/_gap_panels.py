@@ -86,7 +86,7 @@ def _axis(scale: Scale, rows: int) -> Markup:
 
 def _row(level: LevelPart, scale: Scale, top: float) -> Markup:
     gap, bounds = level["gap"], level["gap_interval"]
-    colour = "b" if gap > 0.0 else "a" if gap < 0.0 else "c"
+    color = "b" if gap > 0.0 else "a" if gap < 0.0 else "c"
     places = decimals((scale.low, scale.high))
     figure, middle = fixed(gap, places), top + 33.0
     pieces = [
@@ -97,12 +97,12 @@ def _row(level: LevelPart, scale: Scale, top: float) -> Markup:
         figure += f"  [{', '.join(fixed(bound, places) for bound in bounds)}]"
         dashed = " dashed" if level["thin"] else ""
         low, high = (scale.clipped(bound) for bound in bounds)
-        pieces.append(svg.line(low, middle, high, middle, class_=f"{colour} span{dashed}"))
+        pieces.append(svg.line(low, middle, high, middle, class_=f"{color} span{dashed}"))
     marked = level["p_adjusted"] is not None and level["p_adjusted"] <= _EVIDENCE
     if marked:
-        pieces.append(svg.diamond(scale(gap), middle, 6.5, class_=f"{colour} full"))
+        pieces.append(svg.diamond(scale(gap), middle, 6.5, class_=f"{color} full"))
     else:
-        pieces.append(svg.circle(scale(gap), middle, 4.5, class_=f"{colour} hollow"))
+        pieces.append(svg.circle(scale(gap), middle, 4.5, class_=f"{color} hollow"))
     return svg.group(*pieces, svg.text(_WIDTH, top + 17.0, figure, class_="figure end"))
 
 

@@ -203,12 +203,12 @@ def _figure(level: LevelPart, scale: Scale) -> str:
 def _sizes(level: LevelPart, groups: Sequence[str], middle: float, biggest: int) -> list[Markup]:
     """Rows of both groups, as numbers and as bars that grow away from the middle."""
     pieces = []
-    for group, side, colour in zip(groups, (-1.0, 1.0), ("a", "b"), strict=True):
+    for group, side, color in zip(groups, (-1.0, 1.0), ("a", "b"), strict=True):
         rows = level["rows"][group]
         long = _BAR * rows / biggest
         edge = _BARS_AT + side
         start = edge - long if side < 0.0 else edge
-        pieces.append(svg.rect(start, middle - 5.0, long, 10.0, class_=f"{colour} soft"))
+        pieces.append(svg.rect(start, middle - 5.0, long, 10.0, class_=f"{color} soft"))
         anchor = "small end" if side < 0.0 else "small"
         place = edge + side * (_BAR + 4.0)
         pieces.append(svg.text(place, middle + 4.0, count(rows), class_=anchor))
@@ -218,20 +218,20 @@ def _sizes(level: LevelPart, groups: Sequence[str], middle: float, biggest: int)
 def _mark(level: LevelPart, scale: Scale, y: float) -> list[Markup]:
     """The interval as a line, dashed if thin; the gap as a diamond on evidence, else a circle."""
     gap, bounds = level["gap"], level["gap_interval"]
-    colour = "b" if gap > 0.0 else "a" if gap < 0.0 else "c"
+    color = "b" if gap > 0.0 else "a" if gap < 0.0 else "c"
     pieces = []
     if bounds is not None:
         low, high = (scale.clipped(bound) for bound in bounds)
         dashed = " dashed" if level["thin"] else ""
-        pieces.append(svg.line(low, y, high, y, class_=f"{colour} span{dashed}"))
+        pieces.append(svg.line(low, y, high, y, class_=f"{color} span{dashed}"))
         for bound, side in zip(bounds, (1.0, -1.0), strict=True):
             if not scale.holds(bound):
                 edge = scale.clipped(bound)
                 head = [(edge + side * 6.0, y - 4.0), (edge, y), (edge + side * 6.0, y + 4.0)]
-                pieces.append(svg.path(head, class_=f"{colour} span open"))
+                pieces.append(svg.path(head, class_=f"{color} span open"))
     if _is_marked(level):
-        return [*pieces, svg.diamond(scale(gap), y, 6.5, class_=f"{colour} full")]
-    return [*pieces, svg.circle(scale(gap), y, 4.5, class_=f"{colour} hollow")]
+        return [*pieces, svg.diamond(scale(gap), y, 6.5, class_=f"{color} full")]
+    return [*pieces, svg.circle(scale(gap), y, 4.5, class_=f"{color} hollow")]
 
 
 def _is_marked(level: LevelPart) -> bool:

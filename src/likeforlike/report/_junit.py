@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 from likeforlike._text import visible
 from likeforlike.document._names import named_groups
-from likeforlike.document._types import AuditDocument, JudgementPart, VerdictPart
+from likeforlike.document._types import AuditDocument, JudgmentPart, VerdictPart
 from likeforlike.document._verdict_words import verdict_meaning, verdict_origin, verdict_title
 from likeforlike.errors import InputError
 
@@ -58,7 +58,7 @@ def junit(document: AuditDocument) -> str:
 
 def _suite(document: AuditDocument, part: VerdictPart) -> ET.Element:
     roles, made = document["roles"], document["provenance"]
-    counted = [judged["verdict"] for judged in part["judgements"]]
+    counted = [judged["verdict"] for judged in part["judgments"]]
     suite = ET.Element(
         "testsuite",
         name=_text(f"{roles['score']} by {roles['sensitive']}: {verdict_title(part)}"),
@@ -79,11 +79,11 @@ def _suite(document: AuditDocument, part: VerdictPart) -> ET.Element:
         *((f"version of {name}", value) for name, value in made["versions"].items()),
     ):
         ET.SubElement(properties, "property", name=_text(name), value=_text(value))
-    suite.extend(_case(document, judged) for judged in part["judgements"])
+    suite.extend(_case(document, judged) for judged in part["judgments"])
     return suite
 
 
-def _case(document: AuditDocument, judged: JudgementPart) -> ET.Element:
+def _case(document: AuditDocument, judged: JudgmentPart) -> ET.Element:
     case = ET.Element(
         "testcase",
         name=_text(" and ".join(judged["groups"])),

@@ -139,23 +139,23 @@ def _steps(frontier: Sequence[_Point], frame: Frame) -> list[tuple[float, float]
 
 def _interval(point: _Point, across: Scale) -> Markup:
     low, high = (across(bound) for bound in point.bounds)
-    look = f"{_COLOURS[point.look]} span"
+    look = f"{_COLORS[point.look]} span"
     ends = [svg.line(x, point.y - 4.0, x, point.y + 4.0, class_=look) for x in (low, high)]
     return svg.group(svg.line(low, point.y, high, point.y, class_=look), *ends)
 
 
-_COLOURS: dict[Look, str] = {"network": "c", "chosen": "e", "repair": "b"}
+_COLORS: dict[Look, str] = {"network": "c", "chosen": "e", "repair": "b"}
 
 
 def _mark(look: Look, x: float, y: float) -> Markup:
     """A circle for a network, a diamond for the chosen one, a triangle for the repair."""
-    colour = _COLOURS[look]
+    color = _COLORS[look]
     if look == "chosen":
-        return svg.diamond(x, y, 7.5, class_=f"{colour} full")
+        return svg.diamond(x, y, 7.5, class_=f"{color} full")
     if look == "network":
-        return svg.circle(x, y, 4.5, class_=f"{colour} hollow")
+        return svg.circle(x, y, 4.5, class_=f"{color} hollow")
     corners = [(x - 6.5, y + 5.0), (x, y - 6.5), (x + 6.5, y + 5.0)]
-    return svg.path(corners, closed=True, class_=f"{colour} hollow")
+    return svg.path(corners, closed=True, class_=f"{color} hollow")
 
 
 def _labels(

@@ -134,7 +134,7 @@ def _left(chosen: NetworkPart, limit: float) -> str:
 def _repair(training: TrainingFigures) -> str:
     repair, sensitive = training["repair"], training["data"]["sensitive"]
     return (
-        "Moving the scores of the network without penalty to the barycentre of their level gives "
+        "Moving the scores of the network without penalty to the barycenter of their level gives "
         f"an estimate of {number(distance_of(repair))} and an AUC of {_auc(repair)}; it "
         f"needs the {sensitive} of everybody whose score is repaired, the networks do not."
     )

@@ -1,4 +1,4 @@
-"""Lines carried to the centres of their windows, as a test needs them.
+"""Lines carried to the centers of their windows, as a test needs them.
 
 Nobody looks at groups: the carry is one of all lines together, and labels stay as exchangeable
 inside a window as they are.
@@ -21,7 +21,7 @@ from likeforlike.smoothing._windows import Windows
 
 
 class Carried(NamedTuple):
-    """Values at the centres of their windows.
+    """Values at the centers of their windows.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Carried(NamedTuple):
 def carry(
     cells: FineCells, windows: Windows, values: FloatArray, uniform: FloatArray
 ) -> tuple[ScaleCarry | ValueCarry, Carried]:
-    """Carry every line to the centre of its window, whatever its group.
+    """Carry every line to the center of its window, whatever its group.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def carry(
     uniform : (n,) floats in [0, 1), used where there are few different values (`uniforms`).
     """
     fitted = fit_carry(cells, values)
-    start, end = cells.own_places, centres(cells, windows)
+    start, end = cells.own_places, centers(cells, windows)
     if isinstance(fitted, ScaleCarry):
         return fitted, whole(cells, kept_still(cells, values, fitted.move(values, start, end)))
     if are_rows(cells):
@@ -66,9 +66,9 @@ def uniforms(cells: FineCells, values: FloatArray, group: IntArray, seed: int) -
     return drawn
 
 
-def centres(cells: FineCells, windows: Windows) -> Place:
+def centers(cells: FineCells, windows: Windows) -> Place:
     """The place of every line's window, where the line is carried to."""
-    of_window = cells.place(windows.segment, windows.centre)
+    of_window = cells.place(windows.segment, windows.center)
     return of_window.of(windows.of_line)
 
 

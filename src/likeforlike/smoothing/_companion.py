@@ -2,13 +2,13 @@
 
     T(t) = Σ_i w_i (1{s_i <= t} - F(t | L_i)) (A_i - e(L_i)),
 
-the generalised covariance measure, over thresholds t. Its size Σ_t T(t)² is compared with that of a
+the generalized covariance measure, over thresholds t. Its size Σ_t T(t)² is compared with that of a
 Gaussian process with the same covariance, which is what multipliers would draw. Errors of F and of
 e only matter through their product, so jumps do not upset it; changes of sign along the number
 cancel.
 
 Reference: Shah and Peters (2020), *The hardness of conditional independence testing and the
-generalised covariance measure*.
+generalized covariance measure*.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def companion_p_value(
     chance: FloatArray,
     seed: int = 0,
 ) -> float:
-    """p-value of the generalised covariance measure over thresholds.
+    """p-value of the generalized covariance measure over thresholds.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 Audits, limits and repairs take the same steps: see how groups overlap (`_overlap`), cut curves at
 jumps (`_cuts`), gather cells into windows, allow the smoothers that leave enough of the group, and
-carry scores to the centres of the windows.
+carry scores to the centers of the windows.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def compare_along(
     exact: bool = True,
     seed: int = 0,
 ) -> Comparison:
-    """Carry scores (n,) of groups (n,) to the centres of windows along numbers (n,).
+    """Carry scores (n,) of groups (n,) to the centers of windows along numbers (n,).
 
     Parameters
     ----------

@@ -84,13 +84,13 @@ def _ridge(gram: FloatArray, cross: FloatArray, left_out: int, strength: float) 
     total = inner[0, 0] or 1.0
     # Around their means, columns of any size are drawn to 0 alike.
     means = inner[0] / total
-    centred = inner - total * np.outer(means, means)
+    centered = inner - total * np.outer(means, means)
     rest = target - total * means * (target[0] / total)
-    centred[0, :], centred[:, 0], rest[0] = 0.0, 0.0, 0.0
-    spread = np.diag(centred).copy()
+    centered[0, :], centered[:, 0], rest[0] = 0.0, 0.0, 0.0
+    spread = np.diag(centered).copy()
     spread[spread <= 1e-12 * total] = np.inf
     size = 1.0 / np.sqrt(spread)
-    scaled = centred * np.outer(size, size)
+    scaled = centered * np.outer(size, size)
     scaled[np.diag_indices_from(scaled)] = 1.0 + strength
     slope = size * np.linalg.solve(scaled, size * rest)
     slope[0] = target[0] / total - means[1:] @ slope[1:]

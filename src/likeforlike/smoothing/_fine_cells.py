@@ -1,10 +1,10 @@
-"""Fine cells: neighbours in rank, of about equal number, that everything is smoothed over.
+"""Fine cells: neighbors in rank, of about equal number, that everything is smoothed over.
 
 Equal numbers are never cut apart, so an atom is a cell. Windows are unions of fine cells.
 
 Where lines belong to clusters, the rows of a cluster in a cell are a *unit*. They vary together, so
-the noise of a cell mean is that of its units. It is taken from neighbours: a unit mean
-y_u = m(x_u) + noise of variance v_u = τ² + σ² / n_u differs from the line through its neighbours by
+the noise of a cell mean is that of its units. It is taken from neighbors: a unit mean
+y_u = m(x_u) + noise of variance v_u = τ² + σ² / n_u differs from the line through its neighbors by
 
     q_u = y_u - λ y_(u-1) - (1 - λ) y_(u+1),      λ = (x_(u+1) - x_u) / (x_(u+1) - x_(u-1)),
 
@@ -32,7 +32,7 @@ _NOTHING, _TINY = 1e-12, 1e-300
 
 
 class Place(NamedTuple):
-    """Where positions lie among the centres of the cells of their segment.
+    """Where positions lie among the centers of the cells of their segment.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Place(NamedTuple):
     share: FloatArray
 
     def read(self, values: FloatArray) -> FloatArray:
-        """What a curve over the cells is there, on straight lines between their centres."""
+        """What a curve over the cells is there, on straight lines between their centers."""
         at: FloatArray = values[self.below] * (1.0 - self.share) + values[self.above] * self.share
         return at
 
@@ -79,7 +79,7 @@ class FineCells:
     mass : (n,) positive floats, the weight of every line.
     rows : (n,) positive floats, how many rows it stands for.
     cluster : (n,) integers, to whom it belongs; `None` if lines are independent.
-    centre, raw : (m,) mean rank of the cells, and mean number on a scale without its tails.
+    center, raw : (m,) mean rank of the cells, and mean number on a scale without its tails.
     total : (m,) weight.
     effective : (m,) rows with equal weights that would be as good, (Σ w)² / Σ w².
     offsets : (S + 1,) integers; segment s holds the cells offsets[s] to offsets[s + 1].
@@ -95,7 +95,7 @@ class FineCells:
     mass: FloatArray
     rows: FloatArray
     cluster: IntArray | None
-    centre: FloatArray
+    center: FloatArray
     raw: FloatArray
     total: FloatArray
     effective: FloatArray
@@ -146,14 +146,14 @@ class FineCells:
         return shares / self.total[:, None]
 
     def place(self, segment: IntArray, position: FloatArray) -> Place:
-        """Where positions of these segments lie among the centres of the cells."""
+        """Where positions of these segments lie among the centers of the cells."""
         first, last = self.offsets[segment], self.offsets[segment + 1] - 1
         # Ranks lie between 0 and 1, so that segments two apart are told apart by one search.
-        found = np.searchsorted(2.0 * self.of_segment + self.centre, 2.0 * segment + position) - 1
+        found = np.searchsorted(2.0 * self.of_segment + self.center, 2.0 * segment + position) - 1
         below = np.clip(found, first, last)
         above = np.minimum(below + 1, last)
-        width = self.centre[above] - self.centre[below]
-        share = (position - self.centre[below]) / np.where(width > 0.0, width, 1.0)
+        width = self.center[above] - self.center[below]
+        share = (position - self.center[below]) / np.where(width > 0.0, width, 1.0)
         return Place(below, above, np.clip(share, 0.0, 1.0))
 
     @cached_property
@@ -194,7 +194,7 @@ class FineCells:
         squares = sums(unit, self.mass * (values - mean[unit]) ** 2) / mass * rows
         freedom = sums(segment, np.maximum(rows - 1.0, 0.0), n_segments)
         inside = sums(segment, squares, n_segments) / np.maximum(freedom, 1.0)
-        before, own, after, part = _neighbours(at, segment)
+        before, own, after, part = _neighbors(at, segment)
         squared = (mean[own] - part * mean[before] - (1.0 - part) * mean[after]) ** 2
         by_rows = 1.0 / rows[own] + part**2 / rows[before] + (1.0 - part) ** 2 / rows[after]
         known = sums(segment[own], 1.0 + part**2 + (1.0 - part) ** 2, n_segments)
@@ -212,10 +212,10 @@ class FineCells:
         return variance
 
 
-def _neighbours(
+def _neighbors(
     at: FloatArray, segment: IntArray
 ) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
-    """Units with both neighbours: these, in the order of their positions, and λ of the first."""
+    """Units with both neighbors: these, in the order of their positions, and λ of the first."""
     order = np.lexsort((at, segment))
     before, own, after = order[:-2], order[1:-1], order[2:]
     whole = (segment[before] == segment[own]) & (segment[own] == segment[after])
@@ -267,7 +267,7 @@ def fine_cells(
         mass=weight,
         rows=many,
         cluster=cluster,
-        centre=np.bincount(cell, many * position) / held_by_cell,
+        center=np.bincount(cell, many * position) / held_by_cell,
         raw=raw,
         total=total,
         effective=total**2 / np.bincount(cell, weight * weight / many),

@@ -1,8 +1,8 @@
 """Jumps: places where a curve over the cells breaks, which no smoother follows.
 
 Lines are fitted to the left and to the right of every boundary between two cells. At a jump they
-miss each other by as much in a narrow neighbourhood as in a wide one; where a curve only bends,
-they miss each other by a quarter when the neighbourhood is half as wide.
+miss each other by as much in a narrow neighborhood as in a wide one; where a curve only bends,
+they miss each other by a quarter when the neighborhood is half as wide.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from likeforlike.smoothing._fine_cells import FineCells
 from likeforlike.transport._compiled import compiled
 
 _WIDE, _NARROW = 0.10, 0.05
-# In standard errors; as a part of what it is in the wide neighbourhood; in steps of the lines.
+# In standard errors; as a part of what it is in the wide neighborhood; in steps of the lines.
 _CLEAR, _KEPT, _STEPS = 4.5, 0.7, 3.0
 _FEW = 4
 _LEAST_ERROR = 1e-12
@@ -34,25 +34,25 @@ def jumps(cells: FineCells, values: FloatArray, clear: float = _CLEAR) -> IntArr
     means, error = cells.mean(values), cells.variance(values) / cells.effective
     # Values without any noise inside a cell still have some: cells are not infinitely fine.
     error = np.maximum(error, _LEAST_ERROR * (float(np.ptp(values)) or 1.0) ** 2)
-    segment, centre = cells.of_segment[there], cells.centre[there]
+    segment, center = cells.of_segment[there], cells.center[there]
     wide, narrow = (
-        _breaks(segment, centre, means[there], error[there], width) for width in (_WIDE, _NARROW)
+        _breaks(segment, center, means[there], error[there], width) for width in (_WIDE, _NARROW)
     )
     size, clarity, step = narrow.T
     found = (clarity > clear) & (np.abs(size) > _STEPS * step)
     found &= (np.abs(size) > _KEPT * np.abs(wide[:, 0])) & (size * wide[:, 0] > 0.0)
-    # Neighbours of a jump look like one as well; it lies where it is clearest.
+    # Neighbors of a jump look like one as well; it lies where it is clearest.
     shown = np.where(found, clarity, 0.0)
-    at: BoolArray = found & (shown >= _largest_near(segment, centre, shown))
+    at: BoolArray = found & (shown >= _largest_near(segment, center, shown))
     return there[at]
 
 
-def _largest_near(segment: IntArray, centre: FloatArray, shown: FloatArray) -> FloatArray:
+def _largest_near(segment: IntArray, center: FloatArray, shown: FloatArray) -> FloatArray:
     """The largest value among all cells of the segment that are nearer than the wide width."""
-    key = 2.0 * segment + centre
+    key = 2.0 * segment + center
     first = np.searchsorted(key, key - _WIDE)
     last = np.searchsorted(key, key + _WIDE)
-    # At most 200 cells a segment: a table of neighbours is small.
+    # At most 200 cells a segment: a table of neighbors is small.
     reach = int((last - first).max())
     near = np.minimum(first[:, None] + np.arange(reach), last[:, None] - 1)
     largest: FloatArray = shown[near].max(axis=1)
@@ -60,18 +60,18 @@ def _largest_near(segment: IntArray, centre: FloatArray, shown: FloatArray) -> F
 
 
 def _breaks(
-    segment: IntArray, centre: FloatArray, means: FloatArray, error: FloatArray, width: float
+    segment: IntArray, center: FloatArray, means: FloatArray, error: FloatArray, width: float
 ) -> FloatArray:
     """Behind every cell: by how much lines miss each other, in standard errors, and their step."""
     missed = np.zeros((means.size, 3))
     offsets = np.r_[0, np.cumsum(np.bincount(segment))]
-    _miss(centre, means, error, offsets, width, missed)
+    _miss(center, means, error, offsets, width, missed)
     return missed
 
 
 @compiled
 def _side(
-    centre: FloatArray,
+    center: FloatArray,
     means: FloatArray,
     error: FloatArray,
     first: int,
@@ -82,7 +82,7 @@ def _side(
     """The line through cells nearer than a width: value, slope, variance; < 0 if too few."""
     s0, s1, s2, many = 0.0, 0.0, 0.0, 0
     for j in range(first, last + 1):
-        d = centre[j] - at
+        d = center[j] - at
         if abs(d) < width:
             k = (1.0 - (d / width) ** 2) / error[j]
             s0 += k
@@ -94,7 +94,7 @@ def _side(
         return 0.0, 0.0, -1.0
     value, slope, variance = 0.0, 0.0, 0.0
     for j in range(first, last + 1):
-        d = centre[j] - at
+        d = center[j] - at
         if abs(d) < width:
             k = (1.0 - (d / width) ** 2) / error[j]
             part = k * (s2 - d * s1) / whole
@@ -106,7 +106,7 @@ def _side(
 
 @compiled
 def _miss(
-    centre: FloatArray,
+    center: FloatArray,
     means: FloatArray,
     error: FloatArray,
     offsets: IntArray,
@@ -116,10 +116,10 @@ def _miss(
     for s in range(offsets.size - 1):
         first, last = offsets[s], offsets[s + 1] - 1
         for i in range(first, last):
-            at = (centre[i] + centre[i + 1]) / 2.0
-            left, up_left, of_left = _side(centre, means, error, first, i, at, width)
-            right, up_right, of_right = _side(centre, means, error, i + 1, last, at, width)
+            at = (center[i] + center[i + 1]) / 2.0
+            left, up_left, of_left = _side(center, means, error, first, i, at, width)
+            right, up_right, of_right = _side(center, means, error, i + 1, last, at, width)
             if of_left >= 0.0 and of_right >= 0.0:
                 missed[i, 0] = right - left
                 missed[i, 1] = abs(right - left) / (of_left + of_right) ** 0.5
-                missed[i, 2] = max(abs(up_left), abs(up_right)) * (centre[i + 1] - centre[i])
+                missed[i, 2] = max(abs(up_left), abs(up_right)) * (center[i + 1] - center[i])

@@ -1,11 +1,11 @@
-"""Local lines: at every cell a straight line through its neighbours, nearer ones counting more.
+"""Local lines: at every cell a straight line through its neighbors, nearer ones counting more.
 
     fitted_i = Σ_j S_ij y_j,   S_ij ~ K(d_ij / h) w_j (s_2 - d_ij s_1),   d_ij = x_j - x_i,
 
 with K(t) = max(0, 1 - t²) (Epanechnikov), w_j the weight of a cell and s_k = Σ_j K w_j d_ij^k. A
 line through two cells and the one itself is the narrowest there is, however small h.
 
-Reference: Fan and Gijbels (1996), *Local Polynomial Modelling and Its Applications*.
+Reference: Fan and Gijbels (1996), *Local Polynomial Modeling and Its Applications*.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.transport._compiled import compiled
 
-# Beyond the second neighbour, so that it has a part in the line.
+# Beyond the second neighbor, so that it has a part in the line.
 _BEYOND = 1.01
 # Keeps a line defined where all its cells lie at one place, and is lost elsewhere.
 _RIDGE = 1e-9

@@ -3,7 +3,7 @@
 A number may be that of a place or of a person whose rows are all of one group. A curve that follows
 the means of such numbers takes the gap along, so that nothing is left of it to be found. Therefore
 the groups are looked at first, and never the gap. Rows are put in the order of the number, equal
-numbers in random order, and neighbours that differ in group are counted in every window w:
+numbers in random order, and neighbors that differ in group are counted in every window w:
 
     d_w = Σ_p (c_p - 1) δ_p + Σ_(p, p + 1) (1 - Σ_k s_pk s_(p+1)k),      e_w = (m_w - 1) δ_w,
 
@@ -49,7 +49,7 @@ from likeforlike.smoothing._windows import window_counts, windows_of_cells
 Unit = Literal["rows", "numbers", "units", "apart"]
 """What is compared along a number; nothing where groups lie apart."""
 
-# Groups mix if neighbours differ at least so often, compared with random order, or if it may be
+# Groups mix if neighbors differ at least so often, compared with random order, or if it may be
 # chance that they do not; in standard errors.
 _MIXED, _SURE = 0.9, 4.0
 # Where numbers hardly repeat (this share of the rows), less mixing than that is none.
@@ -61,7 +61,7 @@ _MOSTLY_INSIDE, _INSIDE, _TWICE = 0.6, 0.25, 0.5
 _FEWEST_UNITS = 10.0
 # What a smoother must leave of the group where rows do not mix, and what it must leave anywhere.
 _LEFT, _LEAST_LEFT = 0.8, 0.25
-# Windows with less mixing than this say nothing, where so many neighbours should differ.
+# Windows with less mixing than this say nothing, where so many neighbors should differ.
 _APART, _EXPECTED = 0.2, 4.0
 _NOTHING = 1e-12
 
@@ -136,7 +136,7 @@ def mixing(
     window: IntArray,
     at: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Neighbours that differ in every window, what random order gives, and its variance, (K,) each.
+    """Neighbors that differ in every window, what random order gives, and its variance, (K,) each.
 
     Parameters
     ----------
@@ -402,7 +402,7 @@ def _cells_of_numbers(cells: FineCells, number: IntArray, own: BoolArray) -> Fin
     return replace(
         cells,
         cell=cell,
-        centre=np.where(own[segment], mean, cells.centre[before]),
+        center=np.where(own[segment], mean, cells.center[before]),
         raw=cells.raw[before],
         total=total,
         effective=total**2 / sums(cell, cells.mass**2 / cells.rows),

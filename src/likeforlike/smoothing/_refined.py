@@ -1,4 +1,4 @@
-"""Lines carried to the centres of their windows, as an estimate needs them.
+"""Lines carried to the centers of their windows, as an estimate needs them.
 
 The mean that all lines have together contains P(A | L) times the gap, so a gap shrinks where
 P(A | L) is steep, and is gone where the curve follows numbers that are of one group each. Gaps are
@@ -25,7 +25,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.smoothing._carried import Carried, centres, kept_still, whole
+from likeforlike.smoothing._carried import Carried, centers, kept_still, whole
 from likeforlike.smoothing._carry import ScaleCarry, ValueCarry, rising_to_one, scale_carry
 from likeforlike.smoothing._dealing import Deck, deal
 from likeforlike.smoothing._fine_cells import FineCells, combine, sums
@@ -69,7 +69,7 @@ def _refine_scale(
     of_group: IntArray,
     fitted: ScaleCarry,
 ) -> Carried:
-    start, end = cells.own_places, centres(cells, windows)
+    start, end = cells.own_places, centers(cells, windows)
     table = _Table.of(cells, windows, of_group)
 
     def moved_without(gap: FloatArray) -> FloatArray:
@@ -93,7 +93,7 @@ def _refine_scale(
 def _widening(cells: FineCells, windows: Windows, of_group: IntArray, choice: Choice) -> FloatArray:
     """By how much residuals are too small, (S,)."""
     left = np.clip(left_of_group(cells, windows.of_line, of_group, choice), _LEAST_LEFT, 1.0)
-    leverage = fit(cells, cells.centre, choice)[1]
+    leverage = fit(cells, cells.center, choice)[1]
     used, units = np.add.reduceat(leverage, cells.offsets[:-1]), cells.units
     factor = np.maximum(units - 1.0, 1.0) / np.maximum(units - used, 1.0) / left
     wider: FloatArray = np.sqrt(np.maximum(factor, 1.0))
@@ -246,7 +246,7 @@ class _Table(NamedTuple):
     @classmethod
     def of(cls, cells: FineCells, windows: Windows, of_group: IntArray) -> Self:
         """Lines in their windows and groups."""
-        shape = windows.centre.size, int(of_group.max()) + 1
+        shape = windows.center.size, int(of_group.max()) + 1
         code, mass, size = windows.of_line * shape[1] + of_group, cells.mass, shape[0] * shape[1]
         total, unit = sums(code, mass, size), None
         if cells.cluster is None:

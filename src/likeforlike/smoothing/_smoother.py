@@ -72,7 +72,7 @@ def smoothed(cells: FineCells, values: FloatArray, choice: Choice) -> FloatArray
 def fit(cells: FineCells, values: FloatArray, choice: Choice) -> tuple[FloatArray, FloatArray]:
     """Curves over the cells, smoothed as chosen, and the leverage S_gg of every cell, (m,)."""
     along = np.repeat(choice.coordinate, np.diff(cells.offsets))
-    coordinate = np.where(along == _NUMBER, cells.raw, cells.centre)
+    coordinate = np.where(along == _NUMBER, cells.raw, cells.center)
     columns = np.ascontiguousarray(values.reshape(cells.total.size, -1))
     fitted, leverage = np.empty_like(columns), np.empty(cells.total.size)
     smooth_cells(coordinate, cells.total, cells.offsets, choice.width, columns, fitted, leverage)

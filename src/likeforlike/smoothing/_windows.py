@@ -1,4 +1,4 @@
-"""Windows: unions of neighbouring fine cells in which lines are compared."""
+"""Windows: unions of neighboring fine cells in which lines are compared."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class Windows:
     ----------
     of_line, of_cell : (n,) and (m,) integers, the window of every line and fine cell.
     segment : (K,) integers.
-    centre : (K,) floats, mean rank of the rows of each window: where they are carried to.
+    center : (K,) floats, mean rank of the rows of each window: where they are carried to.
     low, high : (K,) floats, the lowest and highest number in each window.
-    middle : (K,) floats, the number at the centre.
+    middle : (K,) floats, the number at the center.
     """
 
     of_line: IntArray
     of_cell: IntArray
     segment: IntArray
-    centre: FloatArray
+    center: FloatArray
     low: FloatArray
     high: FloatArray
     middle: FloatArray
@@ -89,11 +89,11 @@ def windows(
     of_line = of_cell[cells.cell]
     held = np.bincount(of_line, cells.rows)
     segment = of_segment[np.searchsorted(of_cell, np.arange(held.size))]
-    centre = np.bincount(of_line, cells.rows * cells.position) / held
+    center = np.bincount(of_line, cells.rows * cells.position) / held
     low, high = np.full(held.size, np.inf), np.full(held.size, -np.inf)
     np.minimum.at(low, of_line, numbers)
     np.maximum.at(high, of_line, numbers)
-    return Windows(of_line, of_cell, segment, centre, low, high, number_at(cells, segment, centre))
+    return Windows(of_line, of_cell, segment, center, low, high, number_at(cells, segment, center))
 
 
 def windows_of_cells(cells: FineCells, counts: IntArray) -> IntArray:

@@ -1,6 +1,6 @@
 """Two teams: those who model never see A, and those who hold A show nothing but noisy sums.
 
-The custodian holds the groups and a ledger with a budget; the modellers send requests about public
+The custodian holds the groups and a ledger with a budget; the modelers send requests about public
 rows and read releases. Both are plain files.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from likeforlike.teams._ledger import AlteredLedger, Ledger, OverBudget, Receipt
     from likeforlike.teams._plan import AuditPlan, audit_plan
     from likeforlike.teams._plan_audit import PlanAudit
-    from likeforlike.teams._randomise import randomise
+    from likeforlike.teams._randomize import randomize
     from likeforlike.teams._releases import Release, ReleaseKind
     from likeforlike.teams._requests import CountsRequest, Request, SumsRequest
 
@@ -36,7 +36,7 @@ __all__ = [
     "Request",
     "SumsRequest",
     "audit_plan",
-    "randomise",
+    "randomize",
     "release_schema",
     "request_schema",
 ]
@@ -48,7 +48,7 @@ lazy_package(
         "_ledger": ["AlteredLedger", "Ledger", "OverBudget", "Receipt"],
         "_plan": ["AuditPlan", "audit_plan"],
         "_plan_audit": ["PlanAudit"],
-        "_randomise": ["randomise"],
+        "_randomize": ["randomize"],
         "_releases": ["Release", "ReleaseKind"],
         "_requests": ["CountsRequest", "Request", "SumsRequest"],
         "_documents": ["Noise", "release_schema", "request_schema"],

@@ -1,6 +1,6 @@
 """What answers cost together: ε for counts and files, ρ for sums, and one ε for all of it.
 
-Counts with discrete Laplace noise and randomised files are ε-differentially private; sums with
+Counts with discrete Laplace noise and randomized files are ε-differentially private; sums with
 discrete Gaussian noise are ρ-zCDP (Bun & Steinke 2016). Together they are (ε, δ)-differentially
 private with
 

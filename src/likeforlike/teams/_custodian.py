@@ -1,7 +1,7 @@
 """The custodian: holds the groups, and answers with noise, through the ledger only.
 
 The one primitive is a noisy sum over public rows, Σ_i 1{A_i = a} φ_i + noise, with φ chosen by the
-modellers. Only A is private. If one person's group were another,
+modelers. Only A is private. If one person's group were another,
 
 - counts (φ is a code, one-hot) would change by at most m in L1, where m is the most rows of one
   person: discrete Laplace noise of scale m / ε makes them ε-differentially private;
@@ -49,7 +49,7 @@ from likeforlike.teams._samplers import (
     discrete_laplace,
     keep_threshold,
     laplace_variance,
-    randomised,
+    randomized,
 )
 
 # Rows are at most 2^20 long, so the square of what these add up to is below 2^60: 64 bits hold it.
@@ -82,7 +82,7 @@ class Custodian:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     ledger = Ledger(f"{folder}/a.ledger", epsilon=3.0, groups=["f", "m"])
     ...     custodian = Custodian({"ann": "f", "bo": "m", "cy": "m"}, ledger)
-    ...     file = custodian.randomise(["ann", "bo", "cy"], epsilon=1.0)
+    ...     file = custodian.randomize(["ann", "bo", "cy"], epsilon=1.0)
     ...     custodian.groups, file.values.shape, round(ledger.left, 6)
     (('f', 'm'), (3,), 2.0)
     """
@@ -201,8 +201,8 @@ class Custodian:
             "sums", request.digest, values, answered, exact, delta, noise, rows.most
         )
 
-    def randomise(self, ids: Column, *, epsilon: float) -> Release:
-        """A group for every row by randomised response: a file that may be published once.
+    def randomize(self, ids: Column, *, epsilon: float) -> Release:
+        """A group for every row by randomized response: a file that may be published once.
 
         A person keeps the true group with probability e^ε / (e^ε + G - 1), in all rows, and else
         gets one of the others.
@@ -219,12 +219,12 @@ class Custodian:
         _, first, person = np.unique(rows.persons, return_index=True, return_inverse=True)
 
         def make() -> str:
-            drawn = randomised(rows.groups[first], exact, many)[person]
+            drawn = randomized(rows.groups[first], exact, many)[person]
             return base64.b64encode(zlib.compress(drawn.astype("<u4").tobytes())).decode()
 
         kept = Fraction(keep_threshold(exact, many), 1 << 64)
         noise: Noise = {
-            "law": "randomised response",
+            "law": "randomized response",
             "scale": f"{float(kept):.12g}",
             "variance": None,
         }

@@ -71,7 +71,7 @@ class SumsRequestDocument(TypedDict):
     columns: dict[str, list[int]]
 
 
-NoiseLaw = Literal["discrete Laplace", "discrete Gaussian", "randomised response"]
+NoiseLaw = Literal["discrete Laplace", "discrete Gaussian", "randomized response"]
 
 
 class Noise(TypedDict):
@@ -79,10 +79,10 @@ class Noise(TypedDict):
 
     Attributes
     ----------
-    law : its name: "discrete Laplace", "discrete Gaussian" or "randomised response".
-    scale : of a discrete Laplace law, as a fraction; for randomised response the probability with
+    law : its name: "discrete Laplace", "discrete Gaussian" or "randomized response".
+    scale : of a discrete Laplace law, as a fraction; for randomized response the probability with
         which a label is kept; null for a discrete Gaussian.
-    variance : of every value, in its unit; null for randomised response.
+    variance : of every value, in its unit; null for randomized response.
 
     Examples
     --------
@@ -128,7 +128,7 @@ class TableReleaseDocument(TypedDict):
 
 
 class GroupsReleaseDocument(TypedDict):
-    """A randomised group for every row.
+    """A randomized group for every row.
 
     schema : what kind of document this is.
     schema_version : rises when an entry changes its meaning.
@@ -157,7 +157,7 @@ class GroupsReleaseDocument(TypedDict):
 
 
 def request_schema() -> str:
-    """The JSON schema (draft 2020-12) of what modellers send to a custodian.
+    """The JSON schema (draft 2020-12) of what modelers send to a custodian.
 
     Examples
     --------

@@ -6,7 +6,7 @@ process that is killed may lose budget and never gains any. The file is locked w
 added, not while noise is drawn: two who ask the same at the same time both pay, and get one answer.
 A last line that was cut short had told
 nobody anything, and is taken back. Whoever restores an old copy of the file gets its budget back;
-the modellers' receipts tell (`Ledger.holds`).
+the modelers' receipts tell (`Ledger.holds`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class OverBudget(InputError):  # noqa: N818
     ...     ledger = Ledger(f"{folder}/a.ledger", epsilon=0.5, groups=["f", "m"])
     ...     custodian = Custodian({1: "f", 2: "m"}, ledger)
     ...     try:
-    ...         custodian.randomise([1, 2], epsilon=1.0)
+    ...         custodian.randomize([1, 2], epsilon=1.0)
     ...     except OverBudget as error:
     ...         print(error)
     the answer would bring the total to epsilon = 1, and the budget is 0.5, of which 0.5 is left.

@@ -64,8 +64,8 @@ class NoisyCounts:
             fresh = self._laplace(rng, shape)
             return np.stack([-fresh, fresh])
         fresh = self._laplace(rng, (len(self.groups), *shape))
-        centred: FloatArray = (fresh - fresh.mean(axis=0))[list(pair)]
-        return centred
+        centered: FloatArray = (fresh - fresh.mean(axis=0))[list(pair)]
+        return centered
 
     def _laplace(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         """Discrete Laplace noise as a difference of geometric numbers; nothing is hidden by it."""

@@ -147,14 +147,14 @@ class NoisyPair:
         """Gap of the mean of a function of the score (..., B), by level, with its variances."""
         level, many = self.bins.level, len(self.known.groups)
         weighted = [self.bins.by_level(side * of_bins) for side in self.shares]
-        centred = [of_bins - mean[..., level] for mean in weighted]
+        centered = [of_bins - mean[..., level] for mean in weighted]
         sampling = sum(
             np.maximum(self.bins.by_level(side * off**2), 0.0) / total
-            for side, off, total in zip(self.shares, centred, self.totals, strict=True)
+            for side, off, total in zip(self.shares, centered, self.totals, strict=True)
         )
         pull_0, pull_1 = (
             sign * off / total[level]
-            for sign, off, total in zip((-1.0, 1.0), centred, self.totals, strict=True)
+            for sign, off, total in zip((-1.0, 1.0), centered, self.totals, strict=True)
         )
         squares = pull_0**2 + pull_1**2 - (pull_0 + pull_1) ** 2 / many
         noise = self.known.spread * self.bins.by_level(squares)

@@ -23,7 +23,7 @@ from likeforlike.teams._score_bins import ROWS_PER_BIN, cut_scores
 
 @dataclass(frozen=True, eq=False)
 class AuditPlan(Planned):
-    """What modellers know of an audit before the custodian has answered. `audit_plan` makes one.
+    """What modelers know of an audit before the custodian has answered. `audit_plan` makes one.
 
     Attributes
     ----------

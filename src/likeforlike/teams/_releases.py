@@ -16,7 +16,7 @@ from likeforlike.teams._documents import Noise, NoiseLaw
 from likeforlike.teams._ledger import Receipt, check_groups, check_receipt
 
 ReleaseKind = Literal["counts", "sums", "groups"]
-"""What a release holds: noisy counts, noisy sums, or a randomised group for every row.
+"""What a release holds: noisy counts, noisy sums, or a randomized group for every row.
 
 Examples
 --------
@@ -92,7 +92,7 @@ class Release:
         check_receipt(self.receipt)
 
     def write(self, path: str | Path) -> None:
-        """Write the release for the modellers.
+        """Write the release for the modelers.
 
         Parameters
         ----------
@@ -158,13 +158,13 @@ def _check_noise(noise: Any) -> None:  # noqa: ANN401
     if law == "discrete Laplace":
         width = read_fraction(scale)
         fits = width is not None and 0 < width <= _WIDEST
-    elif law == "randomised response":
+    elif law == "randomized response":
         fits = isinstance(scale, str) and len(scale) < 40 and 0.0 < _number(scale) <= 1.0
     else:
         fits = scale is None
     if not fits:
         raise InputError(f"the release has no valid scale of {law} noise: {str(scale)[:40]!r}.")
-    if law == "randomised response":
+    if law == "randomized response":
         fits = variance is None
     else:
         fits = not isinstance(variance, bool) and 0.0 <= real(variance) <= _WIDEST**2

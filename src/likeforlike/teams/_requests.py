@@ -1,4 +1,4 @@
-"""Requests: what modellers ask. Public rows only, and no group anywhere."""
+"""Requests: what modelers ask. Public rows only, and no group anywhere."""
 
 from __future__ import annotations
 
@@ -251,5 +251,5 @@ def _size(number: object, name: str, most: int) -> int:
 
 
 def file_digest(ids: tuple[str, ...]) -> str:
-    """SHA-256 of the request for a file of randomised groups of these rows."""
+    """SHA-256 of the request for a file of randomized groups of these rows."""
     return sha256(json.dumps(["groups", ids]).encode()).hexdigest()

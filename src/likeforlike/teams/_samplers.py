@@ -19,7 +19,7 @@ import numpy as np
 
 from likeforlike._arrays import IntArray
 
-# Coins of randomised response are 64-bit numbers.
+# Coins of randomized response are 64-bit numbers.
 _WORD = 1 << 64
 # More digits than a 64-bit number has, with room for what rounding takes.
 _DIGITS = 60
@@ -78,7 +78,7 @@ def laplace_variance(scale: Fraction) -> float:
 
 
 def keep_threshold(epsilon: Fraction, groups: int) -> int:
-    """How many of 2^64 equally likely words let randomised response keep a label.
+    """How many of 2^64 equally likely words let randomized response keep a label.
 
     The largest K with K (groups - 1) / (2^64 - K) <= e^ε: rounded so that what is released never
     says more than ε allows.
@@ -91,7 +91,7 @@ def keep_threshold(epsilon: Fraction, groups: int) -> int:
         return min(int(exact.to_integral_value(ROUND_FLOOR)) - 1, _WORD - 1)
 
 
-def randomised(codes: IntArray, epsilon: Fraction, groups: int) -> IntArray:
+def randomized(codes: IntArray, epsilon: Fraction, groups: int) -> IntArray:
     """Codes (n,) of groups, each kept with probability e^ε / (e^ε + groups - 1), else another."""
     threshold = np.uint64(keep_threshold(epsilon, groups))
     kept = _words(codes.size) < threshold

@@ -13,7 +13,7 @@ sorting gives on the line and the prices of the flow between levels: f_i + g_j <
 equality along the exact plan. So every row and column of the first kernel has an entry of 1, and no
 `reg` is too small for it.
 
-V has no envelope gradient, since the plan does not minimise it. Differentiating the marginal
+V has no envelope gradient, since the plan does not minimize it. Differentiating the marginal
 constraints gives what automatic differentiation through the sweeps converges to:
 
     ∂V / ∂M_ij = γ_ij [1 + (α_i + β_j - M_ij) / reg],
@@ -250,14 +250,14 @@ def _blur(
     that was not found is filled with nan.
     """
     plan, rows = np.empty(cost.shape), np.empty(source.size)
-    last, newton, travelled = np.inf, False, np.inf
+    last, newton, traveled = np.inf, False, np.inf
     for _ in range(_ROUNDS):
-        if travelled > _FAR:  # what was too small to be held may not be so any more
+        if traveled > _FAR:  # what was too small to be held may not be so any more
             for i in range(source.size):
                 for j in range(target.size):
                     plan[i, j] = np.exp((f[i] + g[j] - cost[i, j]) / reg)
-            travelled = 0.0
-        travelled += _sweep(plan, source, target, f, g, reg, 1 if newton else _SWEEPS)
+            traveled = 0.0
+        traveled += _sweep(plan, source, target, f, g, reg, 1 if newton else _SWEEPS)
         error = _row_sums(plan, source, rows)
         if error <= _TOLERANCE or not error < np.inf:
             return plan
@@ -266,7 +266,7 @@ def _blur(
         last = error
         if newton:
             accuracy = 1e-3 if error > 1e-5 else 1e-8
-            travelled += _step(plan, rows, source, target, f, g, reg, accuracy)
+            traveled += _step(plan, rows, source, target, f, g, reg, accuracy)
     if not last <= _FAILED:
         for i in range(source.size):
             for j in range(target.size):

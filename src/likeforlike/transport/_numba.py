@@ -4,7 +4,7 @@ Compiling is what a first audit waits for. Here it takes a third of what numba n
 kernel that other kernels call
 
 - gets no entry for Python there, and no version of its own for a whole number written into a call;
-- is neither optimised nor turned into machine code there: nobody calls that, and its callers are,
+- is neither optimized nor turned into machine code there: nobody calls that, and its callers are,
   with all that is inside them.
 """
 
@@ -111,7 +111,7 @@ def _warn_of_kept_code(folder: str, reason: object) -> None:
 
 
 class _InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """The code of a kernel as its callers take it over: never optimised, never run."""
+    """The code of a kernel as its callers take it over: never optimized, never run."""
 
     @property
     def codegen(self) -> _WithoutEnvironments:

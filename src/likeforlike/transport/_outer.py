@@ -45,7 +45,7 @@ def _relax(
     distance: FloatArray,
     before: IntArray,
 ) -> None:
-    """Shorten the way to the neighbours of a node."""
+    """Shorten the way to the neighbors of a node."""
     n_sources, n_targets = cost.shape
     if node < n_sources:
         for j in range(n_targets):

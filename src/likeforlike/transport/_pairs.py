@@ -5,7 +5,7 @@ functions Q_0, Q_1 the transport cost of order p is
 
     W_p^p = ∫_0^1 |Q_0(t) - Q_1(t)|^p dt = Σ_k m_k |u_{i_k} - v_{j_k}|^p,
 
-where the k-th piece of mass m_k lies between two neighbouring values of the merged cumulative
+where the k-th piece of mass m_k lies between two neighboring values of the merged cumulative
 masses, and i_k, j_k are the atoms that hold it. The plan is locally constant, so by the envelope
 theorem the gradient falls out of the same sweep:
 

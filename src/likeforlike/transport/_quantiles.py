@@ -1,6 +1,6 @@
-"""Quantiles: distributions carried to their barycentre, each in its own order.
+"""Quantiles: distributions carried to their barycenter, each in its own order.
 
-The barycentre of distributions P_a with shares π_a (they sum to one) is the one whose quantile
+The barycenter of distributions P_a with shares π_a (they sum to one) is the one whose quantile
 function is the mean of theirs,
 
     Q(u) = Σ_a π_a Q_a(u),
@@ -10,9 +10,9 @@ holds an interval [low, high] of probability, and is carried to the mean of Q ov
 
     T = 1 / (high - low) ∫_low^high Q(u) du.
 
-No other values of the rows, each with its mass, come closer to the barycentre in W_2, and they
+No other values of the rows, each with its mass, come closer to the barycenter in W_2, and they
 have its mean exactly. Rows of equal value share the interval of their atom between them. A value
-x between two neighbouring atoms, of which the lower ends at probability c, takes the interval
+x between two neighboring atoms, of which the lower ends at probability c, takes the interval
 [c - (1 - θ) δ_below, c + θ δ_above], where θ in (0, 1) is the way from one to the other and δ the
 mass of the smallest row of an atom: T rises without jumps from atom to atom where rows are not
 tied, and never falls anywhere. Values beyond the range are carried where its ends are.
@@ -102,8 +102,8 @@ def _mean_curve(known: Ranks, members: IntArray, shares: FloatArray, curves: Cur
     at, reached, highest = curves.begins[k], 0.0, -np.inf
     while reached < 1.0:
         # Differences from one of them: where all agree, so does their mean, to the last bit.
-        centre = here[0] + (shares * (here - here[0])).sum()
-        highest = max(highest, centre)
+        center = here[0] + (shares * (here - here[0])).sum()
+        highest = max(highest, center)
         reached = until.min()
         curves.values[at], curves.ends[at] = highest, reached
         at += 1
@@ -191,7 +191,7 @@ def _share_out(
     even = whole <= 0.0
     if even:
         whole = float(lows.size)
-    # No nearer to the neighbours than the smallest row of the atom came, so that tied rows stay in
+    # No nearer to the neighbors than the smallest row of the atom came, so that tied rows stay in
     # order with values between the atoms.
     latest, soonest = max(low, high - step), min(high, low + step)
     done = 0.0

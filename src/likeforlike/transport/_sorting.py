@@ -18,7 +18,7 @@ from likeforlike.transport._threads import in_parts
 
 _KeyArray = npt.NDArray[np.uint64]
 
-# Below this size moving neighbours beats counting digits; above the other, NumPy's sort, which
+# Below this size moving neighbors beats counting digits; above the other, NumPy's sort, which
 # compares several values at once but cannot carry rows along, beats both.
 _SMALL = 48
 _LARGE = 4096

@@ -1,4 +1,4 @@
-"""Soft groups from one noisy release: what modellers train on instead of A.
+"""Soft groups from one noisy release: what modelers train on instead of A.
 
 Logistic regression of A on public features needs A only through sums of the features over the
 groups. These are released once, with noise; all that is fitted and trained afterwards is made of

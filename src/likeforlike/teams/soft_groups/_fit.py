@@ -6,7 +6,7 @@ With features ψ_i and t_a = Σ_i 1{A_i = a} ψ_i the likelihood is
 
 in which A stands nowhere but in t. λ grows with the variance of the noise in t. The maximum is
 found by steps that never make it worse: the curvature is at most ½ Ψ'Ψ + λ for every group, so one
-factorisation serves all steps (Böhning 1992, *Multinomial logistic regression algorithm*).
+factorization serves all steps (Böhning 1992, *Multinomial logistic regression algorithm*).
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ def from_file(
     ids: Column,
     release: Release,
 ) -> SoftGroups:
-    """Probabilities of the groups by row, from a file of randomised groups.
+    """Probabilities of the groups by row, from a file of randomized groups.
 
-    The randomised labels are taken for what they are: with the known probability of keeping one,
+    The randomized labels are taken for what they are: with the known probability of keeping one,
     sums over the true groups are estimated without bias. A release of sums at the same ε says more.
 
     Parameters
@@ -91,7 +91,7 @@ def from_file(
     X : (n, d) finite numbers, what the model may see.
     levels : (n,) labels of the legitimate features, or several columns; `None` means one level.
     ids : (n,) of the rows, as they were sent to the custodian.
-    release : what `Custodian.randomise` answered.
+    release : what `Custodian.randomize` answered.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def from_file(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     ledger = Ledger(f"{folder}/a.ledger", epsilon=1.0, groups=["f", "m"])
     ...     custodian = Custodian(dict(enumerate(sex)), ledger)
-    ...     file = custodian.randomise(list(range(4000)), epsilon=1.0)
+    ...     file = custodian.randomize(list(range(4000)), epsilon=1.0)
     >>> soft = soft_groups.from_file(X, None, list(range(4000)), file)
     >>> bool(np.mean((soft.probabilities[:, 1] > 0.5) == (sex == "m")) > 0.7)
     True
@@ -112,7 +112,7 @@ def from_file(
     named = tuple(texts(ids, "ids"))
     release.check("groups", file_digest(named))
     many, size = len(release.groups), len(named)
-    law = release.noise["law"] == "randomised response"
+    law = release.noise["law"] == "randomized response"
     told_apart = law and float(release.noise["scale"] or "0") * many > 1.0
     if release.values.shape != (size,) or not told_apart:
         raise InputError("the release does not hold a group for every row.")
@@ -129,7 +129,7 @@ def from_file(
 def _fitted(
     features: FloatArray, sums: FloatArray, variance: float, groups: tuple[str, ...]
 ) -> SoftGroups:
-    """Maximise the likelihood; `variance` is that of the noise in every sum."""
+    """Maximize the likelihood; `variance` is that of the noise in every sum."""
     size, many = len(features), len(groups)
     # Back to directions of unit mean square, in which a penalty means the same for all of them.
     scale = 1.0 / np.sqrt(max(float((features**2).mean()), 1e-300))

@@ -61,7 +61,7 @@ class _Call(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class PenalisedLoss:
+class PenalizedLoss:
     """A loss and a penalty on given rows: what objectives and metrics have in common.
 
     Attributes
@@ -178,6 +178,6 @@ def _one_column(raw: Column) -> FloatArray:
     if wild.size:
         raise InputError(
             f"the raw score of row {wild[0]} is {values[wild[0]]}: the trees have diverged; use a "
-            "smaller learning rate, or more regularisation."
+            "smaller learning rate, or more regularization."
         )
     return np.ascontiguousarray(values)

@@ -1,4 +1,4 @@
-"""Optimisers of a stack take torch's steps to the last bit, and go on when members leave."""
+"""Optimizers of a stack take torch's steps to the last bit, and go on when members leave."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from likeforlike.nn._optimisers import Adadelta, Adam, StackOptimiser
+from likeforlike.nn._optimizers import Adadelta, Adam, StackOptimizer
 
-Made = Callable[[list[Tensor]], StackOptimiser]
+Made = Callable[[list[Tensor]], StackOptimizer]
 Peer = Callable[[list[Tensor]], torch.optim.Optimizer]
 
 PAIRS: list[tuple[Made, Peer]] = [
@@ -34,15 +34,15 @@ def drawn(seed: int) -> list[Tensor]:
 def test_steps_are_those_of_torch(made: Made, peer: Peer) -> None:
     """With a rate that changes, and weights that are without a gradient at times."""
     ours, theirs = drawn(0), [nn.Parameter(weight) for weight in drawn(0)]
-    optimiser, reference = made(ours), peer(list(theirs))
+    optimizer, reference = made(ours), peer(list(theirs))
     for step in range(12):
-        optimiser.rate = reference.param_groups[0]["lr"] = 0.1 / (step + 1)
+        optimizer.rate = reference.param_groups[0]["lr"] = 0.1 / (step + 1)
         gradients: list[Tensor | None] = list(drawn(step + 1))
         if step % 3 == 0:
             gradients[1] = None
         for weight, gradient in zip(theirs, gradients, strict=True):
             weight.grad = gradient
-        optimiser.step(gradients)
+        optimizer.step(gradients)
         reference.step()
     for mine, weight in zip(ours, theirs, strict=True):
         assert torch.equal(mine, weight.detach())
@@ -51,14 +51,14 @@ def test_steps_are_those_of_torch(made: Made, peer: Peer) -> None:
 @pairs
 def test_members_that_stay_go_on_as_if_nobody_had_left(made: Made, peer: Peer) -> None:
     whole, some, kept = drawn(0), drawn(0), torch.tensor([0, 3])
-    undisturbed, optimiser = made(whole), made(some)
+    undisturbed, optimizer = made(whole), made(some)
     for step in range(8):
         gradients = drawn(step + 1)
         undisturbed.step(gradients)
         if step == 4:
             some = [weight[kept].clone() for weight in some]
-            optimiser.keep(kept, some)
-        optimiser.step([each[kept] for each in gradients] if step >= 4 else gradients)
+            optimizer.keep(kept, some)
+        optimizer.step([each[kept] for each in gradients] if step >= 4 else gradients)
     for mine, weight in zip(some, whole, strict=True):
         assert torch.equal(mine, weight[kept])
 

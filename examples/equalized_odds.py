@@ -1,10 +1,10 @@
-"""Equalised odds: the target is the level, so people with the same outcome are compared.
+"""Equalized odds: the target is the level, so people with the same outcome are compared.
 
 Gaps are those of the rates of men and women at a cut-off of one half, without a sign.
 
 In what it prints, # stands for digits that may differ from machine to machine.
 
-    $ python examples/equalised_odds.py
+    $ python examples/equalized_odds.py
     strength 0: disparity 0.1## on 4000 unseen rows, gate at 0.05: fail
       gap of false positives 0.2##, of true positives 0.2##
     strength 10: disparity 0.0## on 4000 unseen rows, gate at 0.05: pass

@@ -1,4 +1,4 @@
-"""`likeforlike summarise`."""
+"""`likeforlike summarize`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from likeforlike.cli._shared import (
 from likeforlike.report._terminal import Terminal
 
 
-def summarise_command(
+def summarize_command(
     file: TableFile,
     score: Annotated[str, typer.Option(help="Column of scores or decisions.")],
     sensitive: Annotated[
@@ -55,17 +55,17 @@ def summarise_command(
     decimal: DecimalMark = None,
     sheet: Sheet = None,
 ) -> None:
-    """Summarise a file where its rows are, to be audited together with others.
+    """Summarize a file where its rows are, to be audited together with others.
 
     `likeforlike audit monday.cells tuesday.cells ...` audits all rows behind the summaries. Without
     --resolution every score that occurs is in the file.
     """
-    from likeforlike.auditing import summarise
+    from likeforlike.auditing import summarize
     from likeforlike.files._number_texts import check_decimal
     from likeforlike.files._writing import check_writable
 
     check_writable(out)
-    summary = summarise(
+    summary = summarize(
         file,
         score=score,
         sensitive=sensitive,

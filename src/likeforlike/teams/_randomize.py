@@ -1,4 +1,4 @@
-"""Randomised response of a column of groups, without a ledger: for those who publish once."""
+"""Randomized response of a column of groups, without a ledger: for those who publish once."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from likeforlike.disparity._columns import Column, encode
 from likeforlike.errors import InputError
 from likeforlike.teams._accounting import answer_epsilon
-from likeforlike.teams._samplers import randomised
+from likeforlike.teams._samplers import randomized
 
 
-def randomise(groups: Column, *, labels: Sequence[Hashable], epsilon: float) -> list[Hashable]:
+def randomize(groups: Column, *, labels: Sequence[Hashable], epsilon: float) -> list[Hashable]:
     """Groups of which each is kept with probability e^ε / (e^ε + G - 1), else another one.
 
     ε-differentially private for every row, and exactly so: coins are whole numbers. It keeps no
-    books: calling it twice tells twice as much. `Custodian.randomise` books it in a ledger, knows
+    books: calling it twice tells twice as much. `Custodian.randomize` books it in a ledger, knows
     people with several rows, and answers the same request with the same file.
 
     Parameters
@@ -32,8 +32,8 @@ def randomise(groups: Column, *, labels: Sequence[Hashable], epsilon: float) -> 
 
     Examples
     --------
-    >>> from likeforlike.teams import randomise
-    >>> told = randomise(["f", "m"] * 500, labels=["f", "m"], epsilon=1.0)
+    >>> from likeforlike.teams import randomize
+    >>> told = randomize(["f", "m"] * 500, labels=["f", "m"], epsilon=1.0)
     >>> kept = sum(a == b for a, b in zip(told, ["f", "m"] * 500))
     >>> 600 < kept < 860
     True
@@ -45,5 +45,5 @@ def randomise(groups: Column, *, labels: Sequence[Hashable], epsilon: float) -> 
     if strange:
         raise InputError(f"groups holds {strange}, which labels does not name; add them there.")
     codes = np.array([declared.index(label) for label in held.labels], np.int64)[held.codes]
-    told = randomised(codes, answer_epsilon(epsilon), len(declared))
+    told = randomized(codes, answer_epsilon(epsilon), len(declared))
     return [declared[code] for code in told.tolist()]

@@ -1,16 +1,16 @@
-"""Repair of finished scores: every group is moved to the barycentre of its level.
+"""Repair of finished scores: every group is moved to the barycenter of its level.
 
 With F_al and Q_al the distribution and quantile functions of the scores of group a in level l,
 
     T(f, a, l) = Σ_{a'} P(a' | l) Q_{a'l}(F_al(f)),        repaired = (1 - t) f + t T(f, a, l).
 
-T sends the groups of a level to one law, their barycentre, and keeps the order inside each cell.
+T sends the groups of a level to one law, their barycenter, and keeps the order inside each cell.
 No other way to reach parity in every level changes the scores less in mean square. On the way
 there every distance shrinks in proportion: W_p(t) = (1 - t) W_p(0) for every level and every p.
 
 Which of this is exact on the rows it was fitted on. A row has one score, and n rows have laws
 whose masses are multiples of 1/n, so cells of different size cannot in general have the same law.
-Each row goes to the mean of the barycentre's quantile function over the probability interval that
+Each row goes to the mean of the barycenter's quantile function over the probability interval that
 the row holds (`transport.quantiles`); tied rows share the interval of their score by lot. Then
 
 - the mean gap of every two groups is (1 - t) times what it was, exactly;
@@ -21,15 +21,15 @@ the row holds (`transport.quantiles`); tied rows share the interval of their sco
   the share of the heaviest row in its cell, 1/n without weights. For scores without large jumps ρ
   is of the order of R/n for p = 2 also;
 - the mean squared change is the predicted one, less t² times what separates the rows of a cell
-  from the barycentre in W_2², at most t² R² w / 4.
+  from the barycenter in W_2², at most t² R² w / 4.
 
 All of this holds where rows support a full repair. Maps of few rows carry their noise into the
 scores and may do more harm than good, so they shrink towards a map that all levels share, and that
 towards none, as far as the disparity is not clear of its noise (`postprocess._shrunk_maps`).
 
-Levels that are numbers (`smooth=True`): scores are carried to the centres of windows along the
+Levels that are numbers (`smooth=True`): scores are carried to the centers of windows along the
 number, repaired there and carried back (`postprocess._along_number`). What is exact, is so at the
-centres.
+centers.
 
 References: Chzhen et al. (2020), *Fair regression with Wasserstein barycenters*; Le Gouic et al.
 (2020), *Projection to fairness in statistical learning*.
@@ -80,8 +80,8 @@ class Fallback(NamedTuple):
 
     Examples
     --------
-    >>> from likeforlike.postprocess import ConditionalBarycentre
-    >>> repair = ConditionalBarycentre(min_cell=2).fit(
+    >>> from likeforlike.postprocess import ConditionalBarycenter
+    >>> repair = ConditionalBarycenter(min_cell=2).fit(
     ...     [0.1, 0.3, 0.5, 0.9, 0.4],
     ...     sensitive_features=["f", "f", "m", "m", "m"],
     ...     legitimate_features=[1, 1, 1, 1, 2],
@@ -96,8 +96,8 @@ class Fallback(NamedTuple):
     borrowed: Hashable | None
 
 
-class ConditionalBarycentre(BaseEstimator):
-    """Move the groups of every level to their barycentre, all the way or a part of it.
+class ConditionalBarycenter(BaseEstimator):
+    """Move the groups of every level to their barycenter, all the way or a part of it.
 
     Repaired scores are (1 - t) f + t Σ_{a'} P(a' | l) Q_{a'l}(F_al(f)): distances between groups
     inside levels shrink by the factor 1 - t, at the least cost in mean square there is. The head
@@ -118,18 +118,18 @@ class ConditionalBarycentre(BaseEstimator):
         as much of the repair is done as makes these rows better: a second check, which looks at the
         whole procedure and is less sharp than the first.
     smooth : whether levels are numbers, such as income, alone or with categories given as text:
-        scores are then carried along the number to the centres of windows, repaired there and
+        scores are then carried along the number to the centers of windows, repaired there and
         carried back, so that a repair takes nothing away that scores owe to the number.
     random_state : seed of the lot that decides which of several rows with the same score, group
         and level gets how much of what is due to that score. `None` draws anew every time.
 
     Attributes
     ----------
-    groups_, levels_ : labels found in `fit`; with `smooth`, levels are the centres of windows.
+    groups_, levels_ : labels found in `fit`; with `smooth`, levels are the centers of windows.
     distances_ : (K,) floats, in each level the largest W_2 between two groups before the repair;
         0 where there is one group only.
     predicted_risk_ : the mean squared change of the scores at this `t`,
-        t² Σ_l P(l) Σ_a P(a | l) W_2²(P_a^l, barycentre of l), which for two groups is
+        t² Σ_l P(l) Σ_a P(a | l) W_2²(P_a^l, barycenter of l), which for two groups is
         t² Σ_l P(l) π_l (1 - π_l) W_2²(P_0^l, P_1^l). Cells that fall back count with what the
         map they borrow changes. With `smooth` it is what the rows in `fit` change by. If the
         scores are the conditional expectation of the target, this is the squared risk that the
@@ -145,8 +145,8 @@ class ConditionalBarycentre(BaseEstimator):
 
     Examples
     --------
-    >>> from likeforlike.postprocess import ConditionalBarycentre
-    >>> repair = ConditionalBarycentre(t=0.5, min_cell=2, shrink=False)
+    >>> from likeforlike.postprocess import ConditionalBarycenter
+    >>> repair = ConditionalBarycenter(t=0.5, min_cell=2, shrink=False)
     >>> repair.fit_transform([0.1, 0.3, 0.5, 0.9], sensitive_features=["f", "f", "m", "m"])
     array([0.2 , 0.45, 0.4 , 0.75])
     >>> round(repair.predicted_risk_, 12)
@@ -297,7 +297,7 @@ class ConditionalBarycentre(BaseEstimator):
         (n,) floats.
         """
         if not hasattr(self, "_maps"):
-            raise InputError("this ConditionalBarycentre has no maps yet; call fit first.")
+            raise InputError("this ConditionalBarycenter has no maps yet; call fit first.")
         self._check_settings()
         values = numbers(scores, "scores")
         group = encode_columns(sensitive_features, "sensitive_features", values.size)
@@ -369,7 +369,7 @@ class ConditionalBarycentre(BaseEstimator):
 
     def __repr__(self) -> str:
         settings = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
-        return f"ConditionalBarycentre({settings})"
+        return f"ConditionalBarycenter({settings})"
 
     def _check_settings(self) -> None:
         t, min_cell, smooth, shrink, folds, seed = map(_plain, self.get_params().values())

@@ -1,6 +1,6 @@
 """Adam and Adadelta for stacks of networks, whose members may leave.
 
-A step is torch's own, to the last bit. Its optimiser objects are not used: the first of them
+A step is torch's own, to the last bit. Its optimizer objects are not used: the first of them
 imports a compiler that nothing here is compiled with, which takes longer than a small fit, and none
 of them lets members go.
 """
@@ -34,7 +34,7 @@ class _Moving(NamedTuple):
     second: list[Tensor]
 
 
-class StackOptimiser(ABC):
+class StackOptimizer(ABC):
     """Weights, what they keep between steps, and the learning rate, which may be changed."""
 
     def __init__(self, weights: Iterable[Tensor], rate: float) -> None:
@@ -77,7 +77,7 @@ class StackOptimiser(ABC):
         ]
 
 
-class Adam(StackOptimiser):
+class Adam(StackOptimizer):
     """Adam (Kingma and Ba, 2015); `momentum` is its β_1."""
 
     def __init__(self, weights: Iterable[Tensor], rate: float, momentum: float = 0.9) -> None:
@@ -100,7 +100,7 @@ class Adam(StackOptimiser):
         )
 
 
-class Adadelta(StackOptimiser):
+class Adadelta(StackOptimizer):
     """Adadelta (Zeiler, 2012)."""
 
     def _move(self, moving: _Moving, steps: list[Tensor]) -> None:
