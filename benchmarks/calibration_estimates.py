@@ -180,7 +180,7 @@ def _drawn(setting: Setting, seed: int) -> tuple[float, ...]:
     rows = setting.draw(np.random.default_rng([seed, 101]))
     contrast, measure = contrast_of(rows, setting.measure)
     gap = signed_gap(contrast, measure)
-    distance = estimate_distance(contrast, measure, seed=seed)
+    distance = estimate_distance(contrast, measure, random_state=seed)
     true_gap, true_distance = setting.truth(contrast, measure)
     value = math.nan if distance.value is None else distance.value
     return true_gap, *gap.interval, true_distance, *distance.interval, value
@@ -257,7 +257,7 @@ def largest_of_ten(repetitions: int) -> int:
         level, group = np.arange(1500) % 5, rng.integers(0, 5, 1500)
         scores = rng.beta(3.0, 3.0, 1500) + 0.2 * (level == group)
         found = [
-            estimate_distance(contrast, np.full(5, 0.2), confidence=confidence, seed=seed)
+            estimate_distance(contrast, np.full(5, 0.2), confidence=confidence, random_state=seed)
             for contrast in contrasts(Cells.from_rows(scores, group, level), "pairwise")
         ]
         low, high = max(found, key=lambda one: one.value or 0.0).interval

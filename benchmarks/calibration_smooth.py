@@ -123,7 +123,7 @@ _COLUMNS = {
 
 def _tested(contrast: Contrast, permutations: int, seed: int) -> HeadlineTest:
     weights = level_weights(contrast, "marginal")
-    return headline_test(contrast, weights, permutations=permutations, seed=seed)
+    return headline_test(contrast, weights, permutations=permutations, random_state=seed)
 
 
 def _carried(setting: Setting, rows: int, effect: Effect, seed: int) -> Along:
@@ -174,7 +174,7 @@ def one_estimate(setting: Setting, effect: Effect, repetitions: int) -> dict[str
     for seed in range(repetitions):
         contrast = _carried(setting, _ROWS, effect, seed).refined()
         weights = level_weights(contrast, "marginal")
-        distance = estimate_distance(contrast, weights, confidence=_CONFIDENCE, seed=seed)
+        distance = estimate_distance(contrast, weights, confidence=_CONFIDENCE, random_state=seed)
         gap = signed_gap(contrast, weights, confidence=_CONFIDENCE)
         for k, (low, high) in enumerate((distance.interval, gap.interval)):
             covered[k] += low <= truth <= high

@@ -66,7 +66,7 @@ _HEADS = {
 
 def headline_of(drawn: Sample, seed: int) -> HeadlineTest:
     """The headline test with as many permutations as all simulations have."""
-    return headline_test(*drawn, permutations=PERMUTATIONS, seed=seed)
+    return headline_test(*drawn, permutations=PERMUTATIONS, random_state=seed)
 
 
 def rejections(draw: Draw, repetitions: int) -> dict[str, float]:
@@ -100,7 +100,7 @@ def power_at_detectable(draw: Shifted, repetitions: int) -> dict[str, float | No
     repetitions : how many samples are drawn.
     """
     claimed = [
-        headline_test(*draw(np.random.default_rng([seed, 2]), 0.0), seed=seed).detectable
+        headline_test(*draw(np.random.default_rng([seed, 2]), 0.0), random_state=seed).detectable
         for seed in range(8)
     ]
     shift = float(np.median([math.inf if one is None else one for one in claimed]))
@@ -130,7 +130,7 @@ def family_errors(
                 contrast,
                 level_weights(contrast, "marginal"),
                 permutations=PERMUTATIONS,
-                seed=1000 * seed + number,
+                random_state=1000 * seed + number,
                 contrasts=len(compared),
             )
             for number, contrast in enumerate(compared)
@@ -140,7 +140,7 @@ def family_errors(
         alarms += bool(rejected[same].any())
         found.append(rejected[~same].mean() if not same.all() else math.nan)
         everybody = contrasts(cells, "barycenter")[0]
-        test = omnibus_test(everybody, permutations=PERMUTATIONS, seed=seed)
+        test = omnibus_test(everybody, permutations=PERMUTATIONS, random_state=seed)
         omnibus += test.p_value <= _SIGNIFICANCE
     power = float(np.mean(found))
     return {

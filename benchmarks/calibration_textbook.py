@@ -218,8 +218,8 @@ def _tried(setting: Setting, seed: int) -> tuple[tuple[float, ...], tuple[float,
     """P-values of all tests; the truth, our interval and squared value, the bootstrap's."""
     rows = setting.draw(np.random.default_rng([seed, 106]))
     contrast, measure = contrast_of(rows, setting.measure)
-    test = contrast_test(contrast, measure, permutations=PERMUTATIONS, seed=seed)
-    found = estimate_distance(contrast, measure, seed=seed)
+    test = contrast_test(contrast, measure, permutations=PERMUTATIONS, random_state=seed)
+    found = estimate_distance(contrast, measure, random_state=seed)
     _, truth = setting.truth(contrast, measure)
     p_values = (test.p_value, _welch(rows), regression_p_value(rows), _rank_sums(rows))
     textbook = bootstrap_interval(rows, measure, seed)

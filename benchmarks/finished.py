@@ -139,7 +139,7 @@ def _decided(split: Split) -> Figures:
     fit, test, f = split.fit, split.test, split.scores
     found: dict[str, Any] = {"none": f[test] > 0.5}
     for name, limit in {"t = 1": None, "max_gap = .05": 0.05}.items():
-        rule = Decisions(max_gap=limit, propensity=_Once())
+        rule = Decisions(max_disparity=limit, propensity=_Once())
         rule.fit(f[fit], split.rows.inputs[fit], **split.who(fit))
         found[f"Decisions, {name}"] = rule.predict(
             f[test], split.rows.inputs[test], **split.levels(test)

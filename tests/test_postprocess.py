@@ -406,7 +406,7 @@ def test_scikit_learn_knows_it_as_an_estimator() -> None:
     import sklearn
     from sklearn.base import BaseEstimator, clone
 
-    repair = ConditionalBarycenter(t=0.5, cross_fit=3)
+    repair = ConditionalBarycenter(repair_level=0.5, cv=3)
     assert isinstance(repair, BaseEstimator)
     assert clone(repair).get_params() == repair.get_params()
     with sklearn.config_context(enable_metadata_routing=True):
@@ -501,7 +501,7 @@ def test_a_group_without_weight_is_none_of_the_groups() -> None:
     group = np.where(np.arange(800) < 30, 2, table.groups)
     weight = (group < 2).astype(float)
     for folds in (None, 3):
-        repair = ConditionalBarycenter(cross_fit=folds).fit(
+        repair = ConditionalBarycenter(cv=folds).fit(
             table.scores,
             sensitive_features=group,
             legitimate_features=table.levels,
@@ -518,7 +518,7 @@ def test_scores_beyond_all_that_were_fitted_stay_finite(t: float) -> None:
         "sensitive_features": np.repeat([0, 1], 10),
         "legitimate_features": np.tile([0, 1, 2, 3], 5),
     }
-    repair = ConditionalBarycenter(t=t, min_cell=1).fit(few, **who)
+    repair = ConditionalBarycenter(repair_level=t, min_cell=1).fit(few, **who)
     far = np.linspace(-4e18, 4e18, 20)
     repaired = repair.transform(far, **who)
     assert np.isfinite(repaired).all()

@@ -79,7 +79,7 @@ def test_intervals_from_counts_contain_those_from_rows(seeds: range) -> None:
         rows = contrast_of(table)
         measure = level_weights(rows, "marginal")
         gap = signed_gap(rows, measure)
-        distances = [estimate_distance(rows, measure, seed=k) for k in range(SEEDS)]
+        distances = [estimate_distance(rows, measure, random_state=k) for k in range(SEEDS)]
         bounds = certificate(rows, measure, score_range=(ends[0] - 1, ends[1] + 1))
         for width in WIDTHS:
             counts = contrast_of(table, width * reach)
@@ -90,7 +90,7 @@ def test_intervals_from_counts_contain_those_from_rows(seeds: range) -> None:
             assert from_counts.error == pytest.approx(gap.error, rel=1e-6)
             assert from_counts.interval[0] <= gap.interval[0] + hair
             assert from_counts.interval[1] >= gap.interval[1] - hair
-            wide = [estimate_distance(counts, measure, seed=k) for k in range(SEEDS)]
+            wide = [estimate_distance(counts, measure, random_state=k) for k in range(SEEDS)]
             assert max(d.interval[0] for d in wide) <= distances[0].interval[0] + hair
             # Noise is drawn anew, which moves the upper end by more than fine bins do.
             least = min(d.interval[1] for d in distances)

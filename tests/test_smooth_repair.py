@@ -108,7 +108,7 @@ def test_the_predicted_risk_is_the_change_of_the_rows() -> None:
     weight = np.random.default_rng(13).random(5000)
     weight[:50] = 0.0
     who = {"sensitive_features": data.groups, "legitimate_features": data.numbers}
-    repair = ConditionalBarycenter(smooth=True, t=0.8).fit(data.scores, **who, sample_weight=weight)
+    repair = ConditionalBarycenter(smooth=True, repair_level=0.8).fit(data.scores, **who, sample_weight=weight)
     found = repair.transform(data.scores, **who, sample_weight=weight)
     change = np.average((found - data.scores) ** 2, weights=weight)
     assert repair.predicted_risk_ == pytest.approx(change, rel=1e-9)

@@ -59,7 +59,7 @@ def test_a_kept_model_scores_as_its_run_did(
 ) -> None:
     task = Task(table(), max_epochs=3, with_sensitive=with_sensitive)
     scores, parts = method.scores(task, [0, 1])
-    model = fit_model(task, method, strength=method.strengths[-1], seed=1)
+    model = fit_model(task, method, strength=method.strengths[-1], random_state=1)
     model.write(tmp_path / "model.json")
     again = read_model(tmp_path / "model.json")
     assert again.made_by == {"method": method.name, "strength": method.strengths[-1], "seed": 1}

@@ -248,7 +248,7 @@ def test_small_p_values_are_as_rare_as_they_say(share: float) -> None:
         scores, groups = np.exp(rng.normal(size=200)), (rng.random(200) < share).astype(int)
         contrast = contrasts(Cells.from_rows(scores, groups, np.arange(200) % 4), "pairwise")[0]
         measure = level_weights(contrast, "marginal")
-        test = headline_test(contrast, measure, permutations=199, seed=seed)
+        test = headline_test(contrast, measure, permutations=199, random_state=seed)
         small += test.tail_p_value <= 0.002
     assert small <= stats.binom(1500, 0.005).ppf(0.999)
 

@@ -38,7 +38,7 @@ def test_the_square_is_the_plug_in_minus_the_noise() -> None:
     scores, groups, levels = some_rows(0, 120, digits=6)
     measure = np.array([0.5, 0.3, 0.2])
     contrast = contrast_of(scores, groups, levels)
-    found = estimate_distance(contrast, measure, seed=3)
+    found = estimate_distance(contrast, measure, random_state=3)
     plug_in = sum(
         q
         * stats.wasserstein_distance(
@@ -48,7 +48,7 @@ def test_the_square_is_the_plug_in_minus_the_noise() -> None:
         for k, q in enumerate(measure)
     )
     parts = distance_parts(take_sample(contrast), measure, draws=100, seed=3)
-    noise = draw_noise(parts.merged, measure[None], draws=100, seed=3)
+    noise = draw_noise(parts.merged, measure[None], draws=100, random_state=3)
     expected = plug_in - float(noise.totals.mean()) * parts.sample.scale**2
     np.testing.assert_allclose(found.squared, expected, rtol=1e-10)
     assert (found.distance, found.replicated, found.reason) == ("W1", 1.0, None)
@@ -59,7 +59,7 @@ def test_the_square_averages_to_zero_at_parity() -> None:
     squares = []
     for seed in range(150):
         contrast = contrast_of(rng.random(groups.size), groups, levels)
-        squares.append(estimate_distance(contrast, np.full(8, 1 / 8), seed=seed).squared)
+        squares.append(estimate_distance(contrast, np.full(8, 1 / 8), random_state=seed).squared)
     assert abs(np.mean(squares)) < 4.0 * np.std(squares) / math.sqrt(150)
     assert 40 < sum(square < 0.0 for square in squares) < 110
 
@@ -109,7 +109,7 @@ def test_ends_are_in_order_whatever_the_draws() -> None:
         )
         lows = [lower_end(parts, confidence) for confidence in (0.99, 0.9, 0.5)]
         assert all(one <= other for one, other in pairwise(lows))
-        found = estimate_distance(contrast_of(scores, groups, levels), np.full(3, 1 / 3), seed=seed)
+        found = estimate_distance(contrast_of(scores, groups, levels), np.full(3, 1 / 3), random_state=seed)
         assert found.value is not None
         assert 0.0 <= found.interval[0] <= found.value * (1 + 1e-9) + 1e-9
         assert found.value <= found.interval[1] * (1 + 1e-9)
@@ -310,7 +310,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
     columns = scores, groups, levels, weight, cluster
     one, other = (
         estimate_distance(
-            contrast_of(s, g, lv, sample_weight=w, cluster=c), np.full(3, 1 / 3), seed=5
+            contrast_of(s, g, lv, sample_weight=w, cluster=c), np.full(3, 1 / 3), random_state=5
         )
         for s, g, lv, w, c in (columns, tuple(column[shuffled] for column in columns))
     )
@@ -324,9 +324,9 @@ def test_the_same_seed_gives_the_same_estimate_on_any_number_of_threads(
     found = []
     for threads in ("1", "4"):
         monkeypatch.setenv("LIKEFORLIKE_THREADS", threads)
-        found.append(estimate_distance(contrast, np.full(3, 1 / 3), seed=9))
+        found.append(estimate_distance(contrast, np.full(3, 1 / 3), random_state=9))
     assert found[0] == found[1]
-    assert found[0] != estimate_distance(contrast, np.full(3, 1 / 3), seed=10)
+    assert found[0] != estimate_distance(contrast, np.full(3, 1 / 3), random_state=10)
 
 
 def test_ten_billion_rows_in_bins_are_known_well() -> None:

@@ -69,7 +69,7 @@ GROUPS = np.array([0] * 6 + [1] * 5)
 def test_noise_of_rows_is_that_of_all_signs() -> None:
     squares, varied = exact_noise(SCORES, GROUPS, np.ones(11), np.arange(11))
     merged = order_levels(take_sample(contrast_of(SCORES, GROUPS)))
-    found = draw_noise(merged, np.ones((1, 1)), draws=20_000, seed=1)
+    found = draw_noise(merged, np.ones((1, 1)), draws=20_000, random_state=1)
     near(found.totals[:, 0], squares)
     np.testing.assert_allclose(found.totals[:, 0].var(), squares.var(), rtol=0.05)
     np.testing.assert_allclose(found.levels[0], found.totals[:, 0].mean(), rtol=1e-12)
@@ -83,7 +83,7 @@ def test_noise_of_weighted_rows_and_clusters_is_that_of_all_signs() -> None:
         squares, _ = exact_noise(SCORES, GROUPS, weight, names)
         contrast = contrast_of(SCORES, GROUPS, sample_weight=weight, cluster=names)
         merged = order_levels(take_sample(contrast))
-        near(draw_noise(merged, np.ones((1, 1)), draws=20_000, seed=2).totals[:, 0], squares)
+        near(draw_noise(merged, np.ones((1, 1)), draws=20_000, random_state=2).totals[:, 0], squares)
 
 
 def test_noise_of_decisions_averages_to_the_variance_of_their_gap() -> None:
@@ -116,7 +116,7 @@ def test_levels_and_measures_are_kept_apart() -> None:
     scores, groups, levels = some_rows(3, 90)
     merged = order_levels(take_sample(contrast_of(scores, groups, levels)))
     measures = np.array([[1.0, 0.0, 0.0], [0.2, 0.3, 0.5]])
-    found = draw_noise(merged, measures, draws=30, seed=4)
+    found = draw_noise(merged, measures, draws=30, random_state=4)
     np.testing.assert_allclose(found.totals[:, 0].mean(), found.levels[0])
     np.testing.assert_allclose(found.totals[:, 1].mean(), measures[1] @ found.levels)
 
@@ -137,7 +137,7 @@ def test_noise_does_not_depend_on_threads(kind: str, monkeypatch: pytest.MonkeyP
     found = []
     for threads in ("1", "3"):
         monkeypatch.setenv("LIKEFORLIKE_THREADS", threads)
-        found.append(draw_noise(merged, np.ones((1, 4)), draws=37, seed=6))
+        found.append(draw_noise(merged, np.ones((1, 4)), draws=37, random_state=6))
     np.testing.assert_array_equal(found[0].totals, found[1].totals)
     np.testing.assert_array_equal(found[0].levels, found[1].levels)
     assert found[0].potential == found[1].potential
@@ -158,6 +158,6 @@ def test_ten_billion_rows_cost_what_their_bins_cost() -> None:
     for times in (100, 10**9):
         cells = Cells.from_counts(None, groups, values, counts * times)
         merged = order_levels(take_sample(contrasts(cells, "pairwise")[0]))
-        drawn = draw_noise(merged, np.ones((1, 1)), draws=20_000, seed=times).levels[0]
+        drawn = draw_noise(merged, np.ones((1, 1)), draws=20_000, random_state=times).levels[0]
         means.append(drawn * times)
     np.testing.assert_allclose(means[0], means[1], rtol=0.06)

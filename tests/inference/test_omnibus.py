@@ -168,9 +168,9 @@ def test_equal_scores_say_nothing() -> None:
 def test_the_same_seed_gives_the_same_test(monkeypatch: pytest.MonkeyPatch) -> None:
     data = everybody(*three_groups(6, 12))
     monkeypatch.setenv("LIKEFORLIKE_THREADS", "1")
-    alone = omnibus_test(data, permutations=200, seed=1)
+    alone = omnibus_test(data, permutations=200, random_state=1)
     monkeypatch.setenv("LIKEFORLIKE_THREADS", "3")
-    assert omnibus_test(data, permutations=200, seed=1) == alone
+    assert omnibus_test(data, permutations=200, random_state=1) == alone
     done: list[int] = []
     omnibus_test(data, permutations=200, progress=done.append)
     assert sum(done) == 200

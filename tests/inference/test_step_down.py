@@ -73,7 +73,7 @@ def test_false_alarms_among_levels_are_rare_and_differences_are_found() -> None:
         groups, levels = np.arange(640) % 2, np.arange(640) // 80
         scores = rng.normal(size=640) + 1.2 * groups * (levels < 3)
         contrast = contrasts(Cells.from_rows(scores, groups, levels), "pairwise")[0]
-        test = headline_test(contrast, np.full(8, 0.125), permutations=99, seed=seed)
+        test = headline_test(contrast, np.full(8, 0.125), permutations=99, random_state=seed)
         alarms += bool((test.level_adjusted[3:] <= 0.05).any())
         located += (test.level_adjusted[:3] <= 0.05).mean()
     assert 0.015 <= alarms / 400 <= 0.085

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.training
 
 CHECKS = [
     (estimator, check)
-    for one in (RepairedClassifier(folds=2), RepairedRegressor(folds=2))
+    for one in (RepairedClassifier(cv=2), RepairedRegressor(cv=2))
     for estimator, check in estimator_checks_generator(one)
     if check.func.__name__ != "check_array_api_input"
 ]
@@ -62,7 +62,7 @@ def gap(scores: Any) -> float:
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_models_are_repaired_in_a_pipeline(model: Any) -> None:
     plain = make_pipeline(StandardScaler(), model).fit(X, Y).predict_proba(X)[:, 1]
-    pipe = make_pipeline(StandardScaler(), RepairedClassifier(model, folds=2))
+    pipe = make_pipeline(StandardScaler(), RepairedClassifier(model, cv=2))
     pipe.fit(X, Y, **{f"repairedclassifier__{name}": column for name, column in WHO.items()})
     repaired = pipe.predict_proba(X, **LEVELS)[:, 1]
     assert gap(repaired) < 0.4 * gap(plain)
@@ -70,12 +70,12 @@ def test_models_are_repaired_in_a_pipeline(model: Any) -> None:
 
 
 def test_decisions_are_repaired() -> None:
-    model = RepairedClassifier(repair=Decisions(max_gap=0.02)).fit(X, Y, **WHO)
+    model = RepairedClassifier(repair=Decisions(max_disparity=0.02)).fit(X, Y, **WHO)
     decided = model.predict(X, **LEVELS)
     np.testing.assert_array_equal(decided, model.predict_proba(X, **LEVELS)[:, 1])
     plain = model.estimator_.predict_proba(X)[:, 1] > 0.5
     assert gap(decided) < 0.4 * gap(plain)
-    words = RepairedClassifier(repair=Decisions(max_gap=0.02)).fit(
+    words = RepairedClassifier(repair=Decisions(max_disparity=0.02)).fit(
         X, np.where(Y, "yes", "no"), **WHO
     )
     np.testing.assert_array_equal(words.predict(X, **LEVELS) == "yes", decided == 1)
@@ -83,7 +83,7 @@ def test_decisions_are_repaired() -> None:
 
 def test_groups_travel_through_a_search() -> None:
     with sklearn.config_context(enable_metadata_routing=True):
-        model = RepairedClassifier(repair=UnawareRepair(values=20), folds=2)
+        model = RepairedClassifier(repair=UnawareRepair(values=20), cv=2)
         model.set_fit_request(sensitive_features=True, legitimate_features=True)
         search = GridSearchCV(
             model,
@@ -97,7 +97,7 @@ def test_groups_travel_through_a_search() -> None:
 
 def test_a_regression_is_repaired() -> None:
     score = LOANS.frame["score"].to_numpy()
-    model = RepairedRegressor(repair=UnawareRepair(t=0.9)).fit(X, score, **WHO)
+    model = RepairedRegressor(repair=UnawareRepair(repair_level=0.9)).fit(X, score, **WHO)
     assert gap(model.predict(X, **LEVELS)) < 0.4 * gap(model.estimator_.predict(X))
     weighted = RepairedRegressor().fit(X, score, **WHO, sample_weight=np.ones(3000))
     assert weighted.repair_ is not None

@@ -71,14 +71,14 @@ def shifted() -> tuple[People, People]:
 @pytest.fixture(scope="module")
 def repair(shifted: tuple[People, People]) -> UnawareRepair:
     fit = shifted[0]
-    made = UnawareRepair(smooth=True, propensity="given", folds=2)
+    made = UnawareRepair(smooth=True, propensity="given", cv=2)
     return made.fit(fit.scores, fit.chances, **fit.who)
 
 
 @pytest.fixture(scope="module")
 def rule(shifted: tuple[People, People]) -> Decisions:
     fit = shifted[0]
-    made = Decisions(smooth=True, propensity="given", folds=2)
+    made = Decisions(smooth=True, propensity="given", cv=2)
     return made.fit(fit.scores, fit.chances, **fit.who)
 
 
@@ -110,7 +110,7 @@ def test_decisions_are_repaired_on_new_rows(
 
 def test_where_nobody_is_treated_differently_nothing_is_made_worse() -> None:
     fit, new = people(2, 0.0), people(3, 0.0)
-    made = UnawareRepair(smooth=True, propensity="given", folds=2)
+    made = UnawareRepair(smooth=True, propensity="given", cv=2)
     made.fit(fit.scores, fit.chances, **fit.who)
     made.trust_ = 1.0
     moved = made.transform(new.scores, new.chances, legitimate_features=new.income)
@@ -120,7 +120,7 @@ def test_where_nobody_is_treated_differently_nothing_is_made_worse() -> None:
 @pytest.mark.filterwarnings("ignore::likeforlike.RepairWarning")
 def test_a_guess_that_knows_no_more_than_the_number_moves_nobody() -> None:
     fit = people(4, 0.08)._replace(chances=people(4, 0.0, hint=0.0).chances)
-    made = UnawareRepair(smooth=True, propensity="given", folds=2)
+    made = UnawareRepair(smooth=True, propensity="given", cv=2)
     made.fit(fit.scores, fit.chances, **fit.who)
     made.trust_ = 1.0
     moved = made.transform(fit.scores, fit.chances, legitimate_features=fit.income)
@@ -130,7 +130,7 @@ def test_a_guess_that_knows_no_more_than_the_number_moves_nobody() -> None:
 
 def test_with_the_group_known_little_is_left(shifted: tuple[People, People]) -> None:
     fit, new = shifted
-    made = UnawareRepair(smooth=True, propensity="given", folds=2)
+    made = UnawareRepair(smooth=True, propensity="given", cv=2)
     made.fit(fit.scores, fit.groups, **fit.who)
     moved = made.transform(new.scores, new.groups, legitimate_features=new.income)
     assert new.left(moved) < 0.015**2
@@ -166,7 +166,7 @@ def test_categories_stand_beside_the_number() -> None:
     levels = list(zip(fit.income.tolist(), kind.tolist(), strict=True))
     scores = fit.scores + 0.1 * (kind == "b")
     table = np.array(levels, dtype=object)
-    made = UnawareRepair(smooth=True, propensity="given", folds=2)
+    made = UnawareRepair(smooth=True, propensity="given", cv=2)
     made.fit(scores, fit.chances, sensitive_features=fit.groups, legitimate_features=table)
     moved = made.transform(scores, fit.chances, legitimate_features=table)
     assert fit.left(moved - 0.1 * (kind == "b")) < 0.25 * fit.left(fit.scores)
@@ -178,7 +178,7 @@ def test_categories_stand_beside_the_number() -> None:
 def test_ratings_are_repaired_in_windows_as_they_are(shifted: tuple[People, People]) -> None:
     fit = shifted[0]
     ratings = np.round(10.0 * fit.scores) / 10.0
-    made = UnawareRepair(smooth=True, propensity="given", folds=2)
+    made = UnawareRepair(smooth=True, propensity="given", cv=2)
     made.fit(ratings, fit.chances, **fit.who)
     moved = made.transform(ratings, fit.chances, legitimate_features=fit.income)
     assert fit.left(moved) < 0.5 * fit.left(ratings)

@@ -68,7 +68,7 @@ def simulate(truth: float, rows: int, samples: int = _SAMPLES) -> Size:
         # All levels have the same size, so every measure gives them the same weight.
         weights = np.full(_LEVELS, 1.0 / _LEVELS)
         contrast = contrasts(cells, "pairwise")[0]
-        estimated.append(estimate_distance(contrast, weights, seed=sample).squared)
+        estimated.append(estimate_distance(contrast, weights, random_state=sample).squared)
     return Size(rows, tuple(plug_in), tuple(estimated))
 
 

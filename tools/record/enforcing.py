@@ -178,7 +178,7 @@ def _repair() -> object:
     found = {}
     for t, decided in ((1.0, False), (0.5, False), (1.0, True)):
         own = (scores > 0.5).astype(np.float64) if decided else scores
-        repair = ConditionalBarycenter(t=t, min_cell=25).fit(own, **_who())
+        repair = ConditionalBarycenter(repair_level=t, min_cell=25).fit(own, **_who())
         found[f"t={t}, {'decisions' if decided else 'scores'}"] = {
             "repaired": repair.transform(own, **_who()),
             "new rows": repair.transform(own if decided else new, **_who()),

@@ -272,7 +272,7 @@ def _omnibus(
     return groups_test(
         everybody,
         permutations=settings.permutations,
-        seed=settings.random_state,
+        random_state=settings.random_state,
         progress=progress,
     )
 

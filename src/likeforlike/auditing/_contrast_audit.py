@@ -213,7 +213,7 @@ def look_between(
     distance = None
     if settings.permutations:
         seed = settings.random_state + 1
-        distance = estimate_distance(contrast, weights, confidence=confidence, seed=seed)
+        distance = estimate_distance(contrast, weights, confidence=confidence, random_state=seed)
     return Between(
         groups=(low, high),
         columns=chosen.columns,
@@ -299,7 +299,7 @@ def examine(
             contrast if carried is None else carried.tested,
             weights,
             permutations=settings.permutations,
-            seed=settings.random_state,
+            random_state=settings.random_state,
             contrasts=family,
             progress=progress,
         )
@@ -307,7 +307,7 @@ def examine(
             contrast,
             weights,
             confidence=confidence,
-            seed=settings.random_state + 1,
+            random_state=settings.random_state + 1,
             progress=progress,
         )
     sample = take_sample(contrast)
@@ -360,7 +360,7 @@ def _smooth(
         own = signed_gap(carried.binned, weights, confidence=confidence).value
         if distance is not None:
             binned = estimate_distance(
-                carried.binned, weights, confidence=confidence, seed=settings.random_state + 1
+                carried.binned, weights, confidence=confidence, random_state=settings.random_state + 1
             ).value
     return describe(
         carried,

@@ -75,7 +75,7 @@ def placebo(
             contrast,
             level_weights(contrast, settings.measure),
             permutations=permutations,
-            seed=settings.random_state + number,
+            random_state=settings.random_state + number,
         ).p_value
         for number, contrast in enumerate(tested)
         if contrast.support.any()

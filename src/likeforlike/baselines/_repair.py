@@ -59,7 +59,7 @@ class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    t : λ, from 0 (nothing changes, not even a type) to 1 (the groups share one law in
+    repair_level : λ, from 0 (nothing changes, not even a type) to 1 (the groups share one law in
         every repaired column). It may be changed after `fit`.
     columns : names or positions of the columns to repair; `None` means every numeric one. In an
         array that includes columns of zeros and ones, so name the others if they should stay.
@@ -127,14 +127,14 @@ class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        t: float = 1.0,
+        repair_level: float = 1.0,
         *,
         columns: Chosen = None,
         within_levels: bool = False,
         min_cell: int = 20,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
-        self.t = t
+        self.repair_level = repair_level
         self.columns = columns
         self.within_levels = within_levels
         self.min_cell = min_cell
@@ -213,7 +213,7 @@ class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 if self._maps
                 else "sensitive_features were not given in fit, so there is nothing to repair with."
             )
-        if not self._maps or self.t == 0.0:
+        if not self._maps or self.repair_level == 0.0:
             return _replaced(table, {})
         group = encode_columns(sensitive_features, "sensitive_features", len(table))
         level = _levels(legitimate_features, len(table), wanted=self._by_level)
@@ -227,7 +227,7 @@ class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             values = _column(table, place)
             rows = where._replace(scores=scale.inward(values))
             carried = scale.outward(maps.carried(rows, int(seed)))
-            repaired[place] = (1.0 - self.t) * values + self.t * carried
+            repaired[place] = (1.0 - self.repair_level) * values + self.repair_level * carried
         return _replaced(table, repaired)
 
     def fit_transform(
@@ -251,15 +251,15 @@ class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self.fit(X, y, **features).transform(X, **features)
 
     def _check_settings(self) -> None:
-        share: Any = self.t
+        share: Any = self.repair_level
         if not (isinstance(share, int | float | np.number) and 0.0 <= share <= 1.0):
-            raise InputError(f"t must be a number from 0 to 1, not {share!r}.")
+            raise InputError(f"repair_level must be a number from 0 to 1, not {share!r}.")
         rows: Any = self.min_cell
         if not (isinstance(rows, int | np.integer) and rows >= 1):
             raise InputError(f"min_cell must be a whole number of at least 1, not {rows!r}.")
 
     def _warn_of_no_groups(self) -> None:
-        if self.t > 0.0:
+        if self.repair_level > 0.0:
             warnings.warn(
                 "fit was called without sensitive_features, so nothing will be repaired.",
                 UnpenalizedWarning,

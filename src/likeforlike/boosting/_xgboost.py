@@ -49,8 +49,8 @@ class XGBoostMetric(PenalizedLoss):
 def xgboost_objective(
     penalty: Penalty,
     strength: float,
-    groups: Column,
-    levels: Column | None = None,
+    sensitive_features: Column,
+    legitimate_features: Column | None = None,
     *,
     loss: LossName = "logistic",
     sample_weight: Column | None = None,
@@ -64,8 +64,8 @@ def xgboost_objective(
     ----------
     penalty : V, such as `FairLeap()`; it acts on probabilities (logistic) or predictions (squared).
     strength : weight of the penalty against the mean loss, >= 0.
-    groups : (n,) groups of the training rows, in their order.
-    levels : (n,) levels of the training rows; `None` means one level.
+    sensitive_features : (n,) groups of the training rows, in their order.
+    legitimate_features : (n,) levels of the training rows; `None` means one level.
     loss : `"logistic"` for a target of 0 and 1, or `"squared"`.
     sample_weight : (n,) numbers >= 0, for loss and penalty. By default the weights of the data
         (`sample_weight` of an estimator, `weight` of a `DMatrix`).
@@ -104,15 +104,15 @@ def xgboost_objective(
     0.17
     0.03
     """
-    layout = Layout.of_rows(groups, levels, sample_weight)
+    layout = Layout.of_rows(sensitive_features, legitimate_features, sample_weight)
     return FairObjective(penalty, strength, layout, loss, learning_rate)
 
 
 def xgboost_metric(
     penalty: Penalty,
     strength: float,
-    groups: Column,
-    levels: Column | None = None,
+    sensitive_features: Column,
+    legitimate_features: Column | None = None,
     *,
     loss: LossName = "logistic",
     sample_weight: Column | None = None,
@@ -127,7 +127,7 @@ def xgboost_metric(
     Parameters
     ----------
     penalty, strength, loss : as for the objective.
-    groups, levels, sample_weight : (n,) each, of the rows of the one evaluation set.
+    sensitive_features, legitimate_features, sample_weight : (n,) each, of the rows of the one evaluation set.
 
     Examples
     --------
@@ -138,5 +138,5 @@ def xgboost_metric(
     >>> metric(targets, raw)
     10.25
     """
-    layout = Layout.of_rows(groups, levels, sample_weight)
+    layout = Layout.of_rows(sensitive_features, legitimate_features, sample_weight)
     return XGBoostMetric(penalty, strength, layout, loss)

@@ -107,14 +107,14 @@ class Conventions:
 
 
 def conventions(
-    cells: Cells, group: Hashable, beside: Hashable, *, confidence: float = 0.95
+    cells: Cells, group: Hashable, reference: Hashable, *, confidence: float = 0.95
 ) -> Conventions:
     """Figures by convention of two groups.
 
     Parameters
     ----------
     cells : sorted scores of the two groups, and perhaps of others.
-    group, beside : labels of the group asked about and of the one it is set beside.
+    group, reference : labels of the group asked about and of the one it is set beside.
     confidence : of each interval by itself.
 
     Examples
@@ -126,7 +126,7 @@ def conventions(
     >>> round(found.overall.ratio, 3), found.decisions, found.wachter
     (0.667, False, None)
     """
-    asked, other = positions(cells, group, beside)
+    asked, other = positions(cells, group, reference)
     figures, pooled = cell_figures(cells), cell_figures(cells.pool_levels())
     plain, decisions = is_plain(cells), is_decision(cells)
     tables = tables_of(figures, asked, other) if decisions and plain else None
@@ -135,7 +135,7 @@ def conventions(
     kinds = (asked, other, decisions, plain, confidence)
     return Conventions(
         group=group,
-        beside=beside,
+        beside=reference,
         decisions=decisions,
         levels=_entries(figures.at(met), cells, met, *kinds),
         overall=_entries(pooled, cells.pool_levels(), np.zeros(1, np.int64), *kinds)[0],
@@ -143,7 +143,7 @@ def conventions(
         if plain
         else None,
         breslow_day=None if tables is None else equal_odds_test(tables),
-        van_elteren=van_elteren(cells, group, beside) if plain else None,
+        van_elteren=van_elteren(cells, group, reference) if plain else None,
         wachter=disparity_of(figures, asked, other) if decisions else None,
         confidence=confidence,
     )

@@ -79,14 +79,14 @@ class BreslowDay:
 
 
 def mantel_haenszel(
-    cells: Cells, group: Hashable, beside: Hashable, *, confidence: float = 0.95
+    cells: Cells, group: Hashable, reference: Hashable, *, confidence: float = 0.95
 ) -> MantelHaenszel:
     """The common odds ratio of two groups over all levels, and the test of Mantel and Haenszel.
 
     Parameters
     ----------
     cells : decisions, 0 or 1, or scores, of rows without weights.
-    group, beside : labels of the group asked about and of the one it is set beside. An odds ratio
+    group, reference : labels of the group asked about and of the one it is set beside. An odds ratio
         below 1 means fewer positive decisions for `group`.
     confidence : of the interval.
 
@@ -104,7 +104,7 @@ def mantel_haenszel(
     >>> mantel_haenszel(cells, "f", "m").odds_ratio
     1.0
     """
-    asked, other = positions(cells, group, beside)
+    asked, other = positions(cells, group, reference)
     figures = cell_figures(cells)
     ratio, interval = None, None
     if is_decision(cells):
@@ -112,13 +112,13 @@ def mantel_haenszel(
     return MantelHaenszel(ratio, interval, *mean_score_test(figures, asked, other))
 
 
-def breslow_day(cells: Cells, group: Hashable, beside: Hashable) -> BreslowDay | None:
+def breslow_day(cells: Cells, group: Hashable, reference: Hashable) -> BreslowDay | None:
     """Test whether the odds ratio of two groups is the same in all levels.
 
     Parameters
     ----------
     cells : decisions, 0 or 1, of rows without weights.
-    group, beside : labels of the two groups.
+    group, reference : labels of the two groups.
 
     Returns
     -------
@@ -139,7 +139,7 @@ def breslow_day(cells: Cells, group: Hashable, beside: Hashable) -> BreslowDay |
     """
     if not is_decision(cells):
         raise InputError("breslow_day needs decisions, scores of 0 and 1.")
-    return equal_odds_test(tables_of(cell_figures(cells), *positions(cells, group, beside)))
+    return equal_odds_test(tables_of(cell_figures(cells), *positions(cells, group, reference)))
 
 
 def positions(cells: Cells, group: Hashable, beside: Hashable) -> tuple[int, int]:

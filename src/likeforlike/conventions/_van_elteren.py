@@ -46,13 +46,13 @@ class VanElteren:
     p_value: float | None
 
 
-def van_elteren(cells: Cells, group: Hashable, beside: Hashable) -> VanElteren:
+def van_elteren(cells: Cells, group: Hashable, reference: Hashable) -> VanElteren:
     """Test whether one of two groups ranks higher within levels.
 
     Parameters
     ----------
     cells : scores of rows without weights.
-    group, beside : labels of the group asked about and of the one it is set beside.
+    group, reference : labels of the group asked about and of the one it is set beside.
 
     References
     ----------
@@ -66,7 +66,7 @@ def van_elteren(cells: Cells, group: Hashable, beside: Hashable) -> VanElteren:
     >>> van_elteren(cells, "f", "m").p_value
     1.0
     """
-    contrast = Contrast(cells, positions(cells, group, beside))
+    contrast = Contrast(cells, positions(cells, group, reference))
     if not contrast.support.any():
         return VanElteren(0.0, None)
     place, level, of = atoms_of_contrast(contrast)

@@ -21,13 +21,13 @@ from likeforlike.disparity._cells import Cells
 from likeforlike.errors import InputError
 
 
-def wachter_cdd(cells: Cells, group: Hashable, beside: Hashable) -> float | None:
+def wachter_cdd(cells: Cells, group: Hashable, reference: Hashable) -> float | None:
     """Wachter's CDD of a group, among its rows and those of the group it is set beside.
 
     Parameters
     ----------
     cells : decisions, 0 or 1.
-    group, beside : labels of the group asked about and of the other.
+    group, reference : labels of the group asked about and of the other.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def wachter_cdd(cells: Cells, group: Hashable, beside: Hashable) -> float | None
     """
     if not is_decision(cells):
         raise InputError("wachter_cdd needs decisions, scores of 0 and 1.")
-    return disparity_of(cell_figures(cells), *positions(cells, group, beside))
+    return disparity_of(cell_figures(cells), *positions(cells, group, reference))
 
 
 def disparity_of(figures: CellFigures, asked: int, beside: int) -> float | None:

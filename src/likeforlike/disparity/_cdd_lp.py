@@ -176,25 +176,25 @@ def _level_text(level: Hashable) -> str:
 
 def as_cells(
     scores: Column | Cells,
-    groups: Column | None,
-    levels: Column | None,
+    sensitive_features: Column | None,
+    legitimate_features: Column | None,
     sample_weight: Column | None,
 ) -> Cells:
     """Cells of the data arguments, which may be cells already."""
     if isinstance(scores, Cells):
-        if groups is not None or levels is not None or sample_weight is not None:
+        if sensitive_features is not None or legitimate_features is not None or sample_weight is not None:
             raise InputError("scores are Cells already, so groups, levels and weights are in them.")
         return scores
-    if groups is None:
+    if sensitive_features is None:
         raise InputError("groups is missing: give the sensitive feature of every row.")
-    cells = Cells.from_rows(scores, groups, levels, sample_weight=sample_weight)
+    cells = Cells.from_rows(scores, sensitive_features, legitimate_features, sample_weight=sample_weight)
     refuse_many_groups(cells.groups, "groups")
     return cells
 
 
 def dd(
     scores: Column | Cells,
-    groups: Column | None = None,
+    sensitive_features: Column | None = None,
     *,
     distance: Distance = "wasserstein",
     order: float = 1,
@@ -206,7 +206,7 @@ def dd(
     Parameters
     ----------
     scores : (n,) finite numbers, or `Cells` (whose levels are pooled).
-    groups : (n,) labels of the sensitive feature.
+    sensitive_features : (n,) labels of the sensitive feature.
     distance : `"wasserstein"`, `"ks"`, `"tv"` or `"mean"`.
     order : p >= 1 of the Wasserstein distance.
     comparison : for more than two groups: `"pairwise"` (the largest), `"one-vs-rest"` (the
@@ -223,14 +223,14 @@ def dd(
     >>> float(lfl.dd([0.1, 0.3, 0.2, 0.6], ["f", "f", "m", "m"]))
     0.2
     """
-    cells = as_cells(scores, groups, None, sample_weight).pool_levels()
+    cells = as_cells(scores, sensitive_features, None, sample_weight).pool_levels()
     return cdd_lp(cells, distance=distance, order=order, comparison=comparison)
 
 
 def cdd_lp(
     scores: Column | Cells,
-    groups: Column | None = None,
-    levels: Column | None = None,
+    sensitive_features: Column | None = None,
+    legitimate_features: Column | None = None,
     *,
     distance: Distance = "wasserstein",
     order: float = 1,
@@ -244,8 +244,8 @@ def cdd_lp(
     Parameters
     ----------
     scores : (n,) finite numbers, or `Cells`, which hold groups, levels and weights already.
-    groups : (n,) labels of the sensitive feature.
-    levels : (n,) labels of the legitimate features; `None` means one level.
+    sensitive_features : (n,) labels of the sensitive feature.
+    legitimate_features : (n,) labels of the legitimate features; `None` means one level.
     distance : `"wasserstein"`, `"ks"`, `"tv"` or `"mean"`.
     order : p >= 1 of the Wasserstein distance.
     p : exponent of the aggregation, in [1, inf]; `math.inf` takes the worst level.
@@ -274,8 +274,8 @@ def cdd_lp(
     order = real(order)
     if is_barycenter(comparison) and name != "wasserstein":
         raise InputError(f"comparison='barycenter' needs distance='wasserstein', not {distance!r}.")
-    cells = as_cells(scores, groups, levels, sample_weight)
-    if levels is not None and len(cells.levels) > MANY_VALUES:
+    cells = as_cells(scores, sensitive_features, legitimate_features, sample_weight)
+    if legitimate_features is not None and len(cells.levels) > MANY_VALUES:
         warn_of_thin_levels(cells.levels, int(cells.counts.sum()), "audit with smooth")
 
     def measured(contrast: Contrast) -> Disparity:
@@ -316,8 +316,8 @@ def _aggregated(
 
 def tv_overlap(
     scores: Column | Cells,
-    groups: Column | None = None,
-    levels: Column | None = None,
+    sensitive_features: Column | None = None,
+    legitimate_features: Column | None = None,
     *,
     comparison: Comparison = "pairwise",
     sample_weight: Column | None = None,
@@ -331,7 +331,7 @@ def tv_overlap(
 
     Parameters
     ----------
-    scores, groups, levels, sample_weight : as for `cdd_lp`.
+    scores, sensitive_features, legitimate_features, sample_weight : as for `cdd_lp`.
     comparison : `"pairwise"` or `"one-vs-rest"`, for more than two groups.
 
     References
@@ -349,7 +349,7 @@ def tv_overlap(
         raise InputError(
             "tv_overlap compares two groups at a time; comparison='barycenter' cannot."
         )
-    cells = as_cells(scores, groups, levels, sample_weight)
+    cells = as_cells(scores, sensitive_features, legitimate_features, sample_weight)
 
     def measured(contrast: Contrast) -> Disparity:
         segments = contrast.segments()

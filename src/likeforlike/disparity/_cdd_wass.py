@@ -136,8 +136,8 @@ class NestedDisparity:
 
 def cdd_wass(
     scores: Column | Cells,
-    groups: Column | None = None,
-    levels: Column | None = None,
+    sensitive_features: Column | None = None,
+    legitimate_features: Column | None = None,
     *,
     order: float = 2,
     level_metric: LevelMetric = "discrete",
@@ -154,8 +154,8 @@ def cdd_wass(
     Parameters
     ----------
     scores : (n,) finite numbers, or `Cells`, which hold groups, levels and weights already.
-    groups : (n,) labels of the sensitive feature.
-    levels : (n,) labels of the legitimate features; `None` means one level. Numbers with more than
+    sensitive_features : (n,) labels of the sensitive feature.
+    legitimate_features : (n,) labels of the legitimate features; `None` means one level. Numbers with more than
         50 different values are cut at quantiles into max(4, n^(1/3)) windows, with a
         `BinnedLevelWarning`; whole numbers only if `level_metric` is "numeric".
     order : p from 1 to 32, of the inner and the outer distance.
@@ -191,9 +191,9 @@ def cdd_wass(
     reg = check_reg(reg)
     if is_barycenter(comparison):
         raise InputError("cdd_wass compares two groups at a time; comparison='barycenter' cannot.")
-    if levels is not None and isinstance(level_metric, str):
-        levels = windowed_levels(levels, numeric=level_metric == "numeric")
-    cells = as_cells(scores, groups, levels, sample_weight)
+    if legitimate_features is not None and isinstance(level_metric, str):
+        legitimate_features = windowed_levels(legitimate_features, numeric=level_metric == "numeric")
+    cells = as_cells(scores, sensitive_features, legitimate_features, sample_weight)
     ground = level_ground(level_metric, cells.levels, float(order))
 
     def measured(contrast: Contrast) -> NestedDisparity:

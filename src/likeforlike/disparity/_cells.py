@@ -100,8 +100,8 @@ class Cells:
     def from_rows(
         cls,
         scores: Column,
-        groups: Column,
-        levels: Column | None = None,
+        sensitive_features: Column,
+        legitimate_features: Column | None = None,
         *,
         sample_weight: Column | None = None,
         cluster: Column | None = None,
@@ -111,8 +111,8 @@ class Cells:
         Parameters
         ----------
         scores : (n,) finite numbers.
-        groups : (n,) labels of the sensitive feature.
-        levels : (n,) labels of the legitimate features; `None` means one level.
+        sensitive_features : (n,) labels of the sensitive feature.
+        legitimate_features : (n,) labels of the legitimate features; `None` means one level.
         sample_weight : (n,) numbers >= 0; rows of weight 0 are left out.
         cluster : (n,) labels of what rows have in common (a person with several rows, a
             household); `None` means that every row is one of its own.
@@ -125,9 +125,9 @@ class Cells:
         (array([0, 0, 1]), ('Ann', 'Bo'))
         """
         values = numbers(scores, "scores")
-        group = encode(groups, "groups")
+        group = encode(sensitive_features, "groups")
         same_length(values.size, group.codes.size, "groups")
-        level = _one_level(values.size) if levels is None else encode(levels, "levels")
+        level = _one_level(values.size) if legitimate_features is None else encode(legitimate_features, "levels")
         same_length(values.size, level.codes.size, "levels")
         clusters = None if cluster is None else encode(cluster, "cluster")
         return cls.from_codes(level, group, values, sample_weight=sample_weight, cluster=clusters)

@@ -12,7 +12,7 @@ from likeforlike.experiments._split import input_scale
 from likeforlike.experiments._task import Task
 
 
-def fit_model(task: Task, method: Method, *, strength: float, seed: int = 0) -> SavedModel:
+def fit_model(task: Task, method: Method, *, strength: float, random_state: int = 0) -> SavedModel:
     """The network of one run, as a model to keep.
 
     A sweep keeps figures, not networks. The same seed gives the same network again, to the rounding
@@ -22,7 +22,7 @@ def fit_model(task: Task, method: Method, *, strength: float, seed: int = 0) -> 
     ----------
     task, method : of the sweep.
     strength : of the run.
-    seed : of the run; the rows it trains on follow from it.
+    random_state : of the run; the rows it trains on follow from it.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def fit_model(task: Task, method: Method, *, strength: float, seed: int = 0) -> 
     if task.encoding != "one-hot":
         raise InputError("only models of one-hot inputs can be kept.")
     visible = network_method.seen(task)
-    parts = visible.split([seed])
+    parts = visible.split([random_state])
     network = replace(network_method, strengths=(strength,)).networks(visible, parts)
     matrix = visible.data.inputs(with_sensitive=visible.with_sensitive).matrix[parts.train_rows[0]]
     mean, spread = input_scale(matrix)
@@ -52,7 +52,7 @@ def fit_model(task: Task, method: Method, *, strength: float, seed: int = 0) -> 
         spread,
         tuple(weights),
         visible.data.task,
-        {"method": method.name, "strength": strength, "seed": seed},
+        {"method": method.name, "strength": strength, "seed": random_state},
     )
 
 

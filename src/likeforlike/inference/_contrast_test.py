@@ -31,7 +31,7 @@ def contrast_test(
     measure: FloatArray,
     *,
     permutations: int,
-    seed: int,
+    random_state: int,
     contrasts: int = 1,
     progress: Progress | None = None,
 ) -> HeadlineTest | DesignTest:
@@ -43,20 +43,20 @@ def contrast_test(
         exchanged,
         measure,
         permutations=permutations,
-        seed=seed,
+        random_state=random_state,
         contrasts=contrasts,
         progress=progress,
     )
 
 
 def groups_test(
-    contrast: Contrast, *, permutations: int, seed: int, progress: Progress | None = None
+    contrast: Contrast, *, permutations: int, random_state: int, progress: Progress | None = None
 ) -> OmnibusTest | None:
     """One test over several groups; `None` if their labels may not be permuted."""
     exchanged = exchangeable(contrast)
     if exchanged is None:
         return None
-    return omnibus_test(exchanged, permutations=permutations, seed=seed, progress=progress)
+    return omnibus_test(exchanged, permutations=permutations, random_state=random_state, progress=progress)
 
 
 def exchangeable(contrast: Contrast) -> Contrast | Clusters | None:

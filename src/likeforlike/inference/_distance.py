@@ -95,7 +95,7 @@ def estimate_distance(
     *,
     confidence: float = 0.95,
     draws: int = DRAWS,
-    seed: int = 0,
+    random_state: int = 0,
     progress: Progress | None = None,
 ) -> DistanceEstimate:
     """Estimate (Σ_l Q(l) W_1(l)²)^½ without small-sample bias, with an interval.
@@ -106,7 +106,7 @@ def estimate_distance(
     measure : (k,) floats, Q(l).
     confidence : nominal coverage of the interval, in (0, 1).
     draws : how often noise is drawn, at least 2.
-    seed : the same seed gives the same result on any number of threads.
+    random_state : the same seed gives the same result on any number of threads.
     progress : called with the number of draws done.
 
     Examples
@@ -131,7 +131,7 @@ def estimate_distance(
         return _folded(gap, replicated)
     if not sample.scores.variances.any() and not sample.rates and replicated > 0.0:
         return _without_spread(sample, measure, gap, replicated)
-    parts = distance_parts(sample, measure, draws=draws, seed=seed, progress=progress)
+    parts = distance_parts(sample, measure, draws=draws, seed=random_state, progress=progress)
     known = _squared_distance(parts)
     lower = lower_end(parts, confidence)
     upper = math.inf

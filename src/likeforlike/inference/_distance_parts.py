@@ -189,7 +189,7 @@ def distance_parts(
     measures = np.stack(
         [measure, np.where(singles.between, 0.0, measure), np.where(alone, 0.0, measure)]
     )
-    noise = draw_noise(merged, measures, draws=draws, seed=seed, progress=progress)
+    noise = draw_noise(merged, measures, draws=draws, random_state=seed, progress=progress)
     if sample.inside is not None:
         noise = _with_noise_inside(noise, sample, measures, seed)
     return DistanceParts(

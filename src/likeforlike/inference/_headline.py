@@ -126,7 +126,7 @@ def headline_test(
     measure: FloatArray,
     *,
     permutations: int = 999,
-    seed: int = 0,
+    random_state: int = 0,
     contrasts: int = 1,
     progress: Progress | None = None,
 ) -> HeadlineTest:
@@ -138,7 +138,7 @@ def headline_test(
         both groups.
     measure : (k,) floats, Q(l).
     permutations : B.
-    seed : the same seed gives the same result on any number of threads.
+    random_state : the same seed gives the same result on any number of threads.
     contrasts : how many contrasts there are in all, for the detectable shift.
     progress : called with the number of permutations done.
 
@@ -170,7 +170,7 @@ def headline_test(
             "groups; give one weight for each."
         )
     replicates = permuted_components(
-        levels, measure, permutations=permutations, seed=seed, progress=progress
+        levels, measure, permutations=permutations, seed=random_state, progress=progress
     )
     combined = combined_evidence(levels, replicates.totals)
     detectable = detectable_shift(

@@ -230,7 +230,7 @@ def draw_noise(
     measures: FloatArray,
     *,
     draws: int = DRAWS,
-    seed: int = 0,
+    random_state: int = 0,
     progress: Progress | None = None,
 ) -> Noise:
     """Draw the squared noise of W_1 in every level, in scaled scores."""
@@ -244,7 +244,7 @@ def draw_noise(
 
     def work(begin: int, end: int) -> tuple[FloatArray, FloatArray]:
         sums, totals = np.zeros(k), np.zeros((end - begin, 1 + measures.shape[0]))
-        _draw_block(rows, measures, n_signs, largest, seed, begin, end, sums, totals)
+        _draw_block(rows, measures, n_signs, largest, random_state, begin, end, sums, totals)
         return sums, totals
 
     blocks = in_blocks(work, draws, _BLOCK, progress)

@@ -298,7 +298,7 @@ def omnibus_test(
     compared: Contrast | Clusters,
     *,
     permutations: int = 999,
-    seed: int = 0,
+    random_state: int = 0,
     progress: Progress | None = None,
 ) -> OmnibusTest:
     """Test whether any two of several groups differ, by permuting all labels within levels.
@@ -308,7 +308,7 @@ def omnibus_test(
     compared : all groups, as `contrasts(cells, "barycenter")` has them, of rows or counts without
         weights; or clusters of rows.
     permutations : B.
-    seed : the same seed gives the same result on any number of threads.
+    random_state : the same seed gives the same result on any number of threads.
     progress : called with the number of permutations done.
 
     References
@@ -336,7 +336,7 @@ def omnibus_test(
     precision = pair_precision(to_deal, pairs)
 
     def work(first: int, last: int) -> FloatArray:
-        return np.abs(pair_statistics(to_deal, pairs, seed, first, last)) * precision
+        return np.abs(pair_statistics(to_deal, pairs, random_state, first, last)) * precision
 
     observed = work(0, 1)
     blocks = over_blocks(

@@ -29,8 +29,8 @@ class CellBatchSampler(Sampler[list[int]]):
 
     Parameters
     ----------
-    groups : (n,) labels of the sensitive feature.
-    levels : (n,) labels of the legitimate features, or `None`.
+    sensitive_features : (n,) labels of the sensitive feature.
+    legitimate_features : (n,) labels of the legitimate features, or `None`.
     batch_size : at most so many rows in a batch.
     random_state : seed.
 
@@ -44,15 +44,15 @@ class CellBatchSampler(Sampler[list[int]]):
 
     def __init__(
         self,
-        groups: Column,
-        levels: Column | None = None,
+        sensitive_features: Column,
+        legitimate_features: Column | None = None,
         *,
         batch_size: int = 128,
         random_state: int | None = None,
     ) -> None:
         if batch_size < 1:
             raise InputError(f"batch_size must be at least 1, not {batch_size}.")
-        self._cells = Layout.of_rows(groups, levels).segments[0]
+        self._cells = Layout.of_rows(sensitive_features, legitimate_features).segments[0]
         self._batch_size = batch_size
         self._rng = np.random.default_rng(random_state)
 

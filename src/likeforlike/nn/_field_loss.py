@@ -36,7 +36,7 @@ class SlopeFieldLoss(nn.Module):
     Parameters
     ----------
     penalty : any `Penalty`, such as `FairLeap()`.
-    groups, levels, sample_weight : (n,) each, of the training rows; `levels=None` is one level.
+    sensitive_features, legitimate_features, sample_weight : (n,) each, of the training rows; `legitimate_features=None` is one level.
 
     Attributes
     ----------
@@ -78,15 +78,15 @@ class SlopeFieldLoss(nn.Module):
     def __init__(
         self,
         penalty: Penalty,
-        groups: Column,
-        levels: Column | None = None,
+        sensitive_features: Column,
+        legitimate_features: Column | None = None,
         sample_weight: Column | None = None,
     ) -> None:
         super().__init__()
         if not isinstance(penalty, Penalty):
             raise InputError(f"penalty must be a penalty such as FairLeap(), not {penalty!r}.")
         layout = Layout.of_rows(
-            plain_column(groups), plain_column(levels), plain_column(sample_weight)
+            plain_column(sensitive_features), plain_column(legitimate_features), plain_column(sample_weight)
         )
         self.penalty = penalty
         self.value: float | None = None

@@ -100,8 +100,8 @@ class PenaltyLoss(nn.Module):
     def forward(
         self,
         scores: Tensor,
-        groups: Column,
-        levels: Column | None = None,
+        sensitive_features: Column,
+        legitimate_features: Column | None = None,
         sample_weight: Column | None = None,
     ) -> Tensor:
         """The penalty as a scalar tensor; 0 for a batch where no level holds two groups.
@@ -109,11 +109,11 @@ class PenaltyLoss(nn.Module):
         Parameters
         ----------
         scores : (n,) or (n, c) floating-point tensor of any type, on any device.
-        groups, levels, sample_weight : (n,) each; tensors, arrays, lists or series.
+        sensitive_features, legitimate_features, sample_weight : (n,) each; tensors, arrays, lists or series.
         """
         plain = plain_scores(scores)
         layout = Layout.of_rows(
-            plain_column(groups), plain_column(levels), plain_column(sample_weight)
+            plain_column(sensitive_features), plain_column(legitimate_features), plain_column(sample_weight)
         )
         if layout.size != len(scores):
             raise InputError(f"groups has {layout.size} row(s), but scores have {len(scores)}.")

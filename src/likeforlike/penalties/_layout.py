@@ -61,22 +61,22 @@ class Layout:
     @classmethod
     def of_rows(
         cls,
-        groups: Column,
-        levels: Column | None = None,
+        sensitive_features: Column,
+        legitimate_features: Column | None = None,
         sample_weight: Column | None = None,
     ) -> Layout:
         """Layout of n rows.
 
         Parameters
         ----------
-        groups : (n,) labels of the sensitive feature, or `SoftGroups`.
-        levels : (n,) labels of the legitimate features; `None` means one level.
+        sensitive_features : (n,) labels of the sensitive feature, or `SoftGroups`.
+        legitimate_features : (n,) labels of the legitimate features; `None` means one level.
         sample_weight : (n,) numbers >= 0.
         """
-        group = groups if isinstance(groups, SoftGroups) else encode(groups, "groups")
+        group = sensitive_features if isinstance(sensitive_features, SoftGroups) else encode(sensitive_features, "groups")
         level = None
-        if levels is not None:
-            level = encode(levels, "levels")
+        if legitimate_features is not None:
+            level = encode(legitimate_features, "levels")
             size = len(group) if isinstance(group, SoftGroups) else group.codes.size
             if size != level.codes.size:
                 raise InputError(f"levels has {level.codes.size} row(s), but groups have {size}.")

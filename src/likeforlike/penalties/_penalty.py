@@ -197,8 +197,8 @@ class Penalty(ABC):
     def value_and_grad(
         self,
         scores: Column,
-        groups: Column,
-        levels: Column | None = None,
+        sensitive_features: Column,
+        legitimate_features: Column | None = None,
         sample_weight: Column | None = None,
     ) -> tuple[float, FloatArray]:
         """Value of the penalty and its gradient with respect to the scores.
@@ -206,8 +206,8 @@ class Penalty(ABC):
         Parameters
         ----------
         scores : (n,) finite numbers, or (n, c), one column a class.
-        groups : (n,) labels of the sensitive feature, two or more, or `SoftGroups`.
-        levels : (n,) labels of the legitimate features; `None` means one level.
+        sensitive_features : (n,) labels of the sensitive feature, two or more, or `SoftGroups`.
+        legitimate_features : (n,) labels of the legitimate features; `None` means one level.
         sample_weight : (n,) numbers >= 0.
 
         Returns
@@ -216,14 +216,14 @@ class Penalty(ABC):
         gradient : floats in the shape of the scores.
         """
         values = _score_array(scores, axes=(1, 2))
-        one, gradient = self.batch_value_and_grad(values[None], groups, levels, sample_weight)
+        one, gradient = self.batch_value_and_grad(values[None], sensitive_features, legitimate_features, sample_weight)
         return float(one[0]), gradient[0]
 
     def batch_value_and_grad(
         self,
         scores: Column,
-        groups: Column,
-        levels: Column | None = None,
+        sensitive_features: Column,
+        legitimate_features: Column | None = None,
         sample_weight: Column | None = None,
     ) -> tuple[FloatArray, FloatArray]:
         """The same for the scores of many models on the same rows, in parallel.
@@ -231,7 +231,7 @@ class Penalty(ABC):
         Parameters
         ----------
         scores : (m, n) finite numbers, or (m, n, c).
-        groups, levels, sample_weight : (n,) each, as for `value_and_grad`.
+        sensitive_features, legitimate_features, sample_weight : (n,) each, as for `value_and_grad`.
 
         Returns
         -------
@@ -239,7 +239,7 @@ class Penalty(ABC):
         gradients : floats in the shape of the scores.
         """
         values = _score_array(scores, axes=(2, 3))
-        layout = Layout.of_rows(groups, levels, sample_weight)
+        layout = Layout.of_rows(sensitive_features, legitimate_features, sample_weight)
         if values.shape[1] != layout.size:
             raise InputError(f"groups has {layout.size} row(s), but scores have {values.shape[1]}.")
         layout = self.prepared(layout)

@@ -106,7 +106,7 @@ class ConditionalBarycenter(BaseEstimator):
 
     Parameters
     ----------
-    t : how far to go, from 0 (scores stay as they are) to 1 (parity in every level). It may be
+    repair_level : how far to go, from 0 (scores stay as they are) to 1 (parity in every level). It may be
         changed after `fit`.
     min_cell : the rows a cell needs for a map of its own. A level has a map if at least two of
         its groups have that many; other cells take the map of the nearest level that has one for
@@ -114,7 +114,7 @@ class ConditionalBarycenter(BaseEstimator):
     shrink : whether maps of few rows shrink towards one that all levels share, and that towards
         none, as far as noise would outweigh what they repair: on a few hundred rows in ten levels a
         full repair can do harm. With `False` all of it is done, whatever its noise.
-    cross_fit : folds, at least 2, or `None`. Every fold is repaired by the maps of the others, and
+    cv : folds, at least 2, or `None`. Every fold is repaired by the maps of the others, and
         as much of the repair is done as makes these rows better: a second check, which looks at the
         whole procedure and is less sharp than the first.
     smooth : whether levels are numbers, such as income, alone or with categories given as text:
@@ -128,7 +128,7 @@ class ConditionalBarycenter(BaseEstimator):
     groups_, levels_ : labels found in `fit`; with `smooth`, levels are the centers of windows.
     distances_ : (K,) floats, in each level the largest W_2 between two groups before the repair;
         0 where there is one group only.
-    predicted_risk_ : the mean squared change of the scores at this `t`,
+    predicted_risk_ : the mean squared change of the scores at this `repair_level`,
         t² Σ_l P(l) Σ_a P(a | l) W_2²(P_a^l, barycenter of l), which for two groups is
         t² Σ_l P(l) π_l (1 - π_l) W_2²(P_0^l, P_1^l). Cells that fall back count with what the
         map they borrow changes. With `smooth` it is what the rows in `fit` change by. If the
@@ -146,7 +146,7 @@ class ConditionalBarycenter(BaseEstimator):
     Examples
     --------
     >>> from likeforlike.postprocess import ConditionalBarycenter
-    >>> repair = ConditionalBarycenter(t=0.5, min_cell=2, shrink=False)
+    >>> repair = ConditionalBarycenter(repair_level=0.5, min_cell=2, shrink=False)
     >>> repair.fit_transform([0.1, 0.3, 0.5, 0.9], sensitive_features=["f", "f", "m", "m"])
     array([0.2 , 0.45, 0.4 , 0.75])
     >>> round(repair.predicted_risk_, 12)
@@ -164,19 +164,19 @@ class ConditionalBarycenter(BaseEstimator):
 
     def __init__(
         self,
-        t: float = 1.0,
+        repair_level: float = 1.0,
         *,
         min_cell: int = 20,
         smooth: bool = False,
         shrink: bool = True,
-        cross_fit: int | None = None,
+        cv: int | None = None,
         random_state: int | None = 0,
     ) -> None:
-        self.t = t
+        self.repair_level = repair_level
         self.min_cell = min_cell
         self.smooth = smooth
         self.shrink = shrink
-        self.cross_fit = cross_fit
+        self.cv = cv
         self.random_state = random_state
 
     def fit(
@@ -220,7 +220,7 @@ class ConditionalBarycenter(BaseEstimator):
         self.distances_ = self._scale.size * np.sqrt(squares.max(axis=(1, 2)))
         self.coverage_ = maps.coverage
         self.fallbacks_ = _fallbacks(maps)
-        if self.cross_fit is not None:
+        if self.cv is not None:
             self._maps = self._maps.times(self._trusted(rows))
         self.trust_, self.shared_ = self._maps.parts
         self._full_risk = mean_squared_change(maps, squares)
@@ -247,7 +247,7 @@ class ConditionalBarycenter(BaseEstimator):
 
     def _trusted(self, rows: _Rows) -> float:
         """The part of the repair that makes rows better which the maps were not fitted on."""
-        fold = deal(rows.group.codes, rows.level.codes, self.cross_fit or 2, self.random_state)
+        fold = deal(rows.group.codes, rows.level.codes, self.cv or 2, self.random_state)
 
         def repaired(others: IntArray, inside: IntArray) -> FloatArray:
             maps, scale = self._learned(rows.of_places(others))
@@ -259,16 +259,16 @@ class ConditionalBarycenter(BaseEstimator):
         moved, apart = held_out(fold, repaired), by_fold(rows.level, fold)
 
         def left(part: float) -> float:
-            reach = self.t * part
+            reach = self.repair_level * part
             partly = (1.0 - reach) * rows.scores + reach * moved
             return squared_disparity(partly, rows.group, apart, rows.mass)
 
-        return trusted_part(left, left(0.0), self.t)
+        return trusted_part(left, left(0.0), self.repair_level)
 
     @property
     def predicted_risk_(self) -> float:
-        """Mean squared change of the scores at this `t`; infinite if it cannot be held."""
-        return self._scale.powered(self.t**2 * self._full_risk, 2.0)
+        """Mean squared change of the scores at this `repair_level`; infinite if it cannot be held."""
+        return self._scale.powered(self.repair_level**2 * self._full_risk, 2.0)
 
     def transform(
         self,
@@ -306,7 +306,7 @@ class ConditionalBarycenter(BaseEstimator):
         if sample_weight is not None:
             mass = moderate(weights(sample_weight, "sample_weight", values.size))
         moved = self._mapped(values, known_groups(group, self.groups_), Codes(*level), mass)
-        repaired: FloatArray = (1.0 - self.t) * values + self.t * moved
+        repaired: FloatArray = (1.0 - self.repair_level) * values + self.repair_level * moved
         return repaired
 
     def _mapped(
@@ -351,11 +351,11 @@ class ConditionalBarycenter(BaseEstimator):
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002, FBT002
         """Settings by name, as scikit-learn asks for them; `deep` or not is the same here."""
         return {
-            "t": self.t,
+            "repair_level": self.repair_level,
             "min_cell": self.min_cell,
             "smooth": self.smooth,
             "shrink": self.shrink,
-            "cross_fit": self.cross_fit,
+            "cv": self.cv,
             "random_state": self.random_state,
         }
 
@@ -374,14 +374,14 @@ class ConditionalBarycenter(BaseEstimator):
     def _check_settings(self) -> None:
         t, min_cell, smooth, shrink, folds, seed = map(_plain, self.get_params().values())
         if not (isinstance(t, int | float) and 0.0 <= t <= 1.0):
-            raise InputError(f"t must be a number from 0 to 1, not {t!r}.")
+            raise InputError(f"repair_level must be a number from 0 to 1, not {t!r}.")
         if not (isinstance(min_cell, int) and min_cell >= 1):
             raise InputError(f"min_cell must be a whole number of at least 1, not {min_cell!r}.")
         for name, choice in (("smooth", smooth), ("shrink", shrink)):
             if not isinstance(choice, bool):
                 raise InputError(f"{name} must be True or False, not {choice!r}.")
         if folds is not None and not (isinstance(folds, int) and folds >= 2):
-            raise InputError(f"cross_fit must be None or a number of at least 2, not {folds!r}.")
+            raise InputError(f"cv must be None or a number of at least 2, not {folds!r}.")
         if not (seed is None or (isinstance(seed, int) and seed >= 0)):
             raise InputError(f"random_state must be a whole number >= 0 or None, not {seed!r}.")
 

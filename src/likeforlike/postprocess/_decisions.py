@@ -31,7 +31,7 @@ class Decisions(UnawareEstimator):
     """Accept groups alike in every level without asking for the group at prediction.
 
     Whoever has a probability is accepted or not, at a stated cost of errors, so that the rates of
-    acceptance of the groups are equal in every level, or differ by no more than `max_gap`, at the
+    acceptance of the groups are equal in every level, or differ by no more than `max_disparity`, at the
     least cost there is. A small distance between scores does not bound the gap of rates at a cut-
     off, so decisions are repaired themselves. They are deterministic.
 
@@ -44,8 +44,8 @@ class Decisions(UnawareEstimator):
 
     Parameters
     ----------
-    t : how much of the gap is to go in every level, from 0 to 1.
-    max_gap : instead of `t`, the largest gap of rates that a level may keep, from 0 to 1.
+    repair_level : how much of the gap is to go in every level, from 0 to 1.
+    max_disparity : instead of `repair_level`, the largest gap of rates that a level may keep, from 0 to 1.
     cost : of accepting somebody wrongly, and of refusing somebody wrongly; (1, 1) accepts above a
         probability of one half.
     smooth : whether levels are numbers, alone or with categories given as text. Every window along
@@ -88,23 +88,23 @@ class Decisions(UnawareEstimator):
 
     def __init__(
         self,
-        t: float = 1.0,
+        repair_level: float = 1.0,
         *,
-        max_gap: float | None = None,
+        max_disparity: float | None = None,
         cost: tuple[float, float] = (1.0, 1.0),
         min_cell: int = 20,
         smooth: bool = False,
         propensity: Propensity = None,
-        folds: int = 5,
+        cv: int = 5,
         random_state: int | None = 0,
     ) -> None:
-        self.t = t
-        self.max_gap = max_gap
+        self.repair_level = repair_level
+        self.max_disparity = max_disparity
         self.cost = cost
         self.min_cell = min_cell
         self.smooth = smooth
         self.propensity = propensity
-        self.folds = folds
+        self.cv = cv
         self.random_state = random_state
 
     # The gap of rates changes along a number even where that of scores does not.
@@ -112,7 +112,7 @@ class Decisions(UnawareEstimator):
 
     @property
     def _asked(self) -> float:
-        return float(self.t) if self.max_gap is None else self._removed
+        return float(self.repair_level) if self.max_disparity is None else self._removed
 
     def _benefit(self, probabilities: FloatArray) -> FloatArray:
         wrongly_accepted, wrongly_refused = (float(one) for one in self.cost)
@@ -151,7 +151,7 @@ class Decisions(UnawareEstimator):
         benefit = self._benefit(known.scores)
         plain = (benefit, rows.chances, known.mass, known.level.codes, rows.rest)
         decided = np.empty(benefit.size)
-        for fold in range(self.folds):
+        for fold in range(self.cv):
             slots, others = rows.without(fold)
             cut = self._cut(slot_rows(slots, *plain, others, natural=True), trust)
             inside = np.flatnonzero(~others)
@@ -162,9 +162,9 @@ class Decisions(UnawareEstimator):
 
     def _kept(self, gap: FloatArray) -> FloatArray:
         """What part of its gap each level keeps, (K,)."""
-        if self.max_gap is None:
-            return np.full(gap.size, 1.0 - self.t)
-        return np.minimum(1.0, self.max_gap / np.maximum(gap, 1e-300))
+        if self.max_disparity is None:
+            return np.full(gap.size, 1.0 - self.repair_level)
+        return np.minimum(1.0, self.max_disparity / np.maximum(gap, 1e-300))
 
     def _cut(self, rows: LevelRows, trust: float) -> FloatArray:
         kept = self._kept(largest_gap(gaps(rows, rows.scores > 0.0)))
@@ -196,11 +196,11 @@ class Decisions(UnawareEstimator):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        limit: Any = self.max_gap
+        limit: Any = self.max_disparity
         if limit is not None and not (
             isinstance(limit, int | float | np.number) and 0 <= limit <= 1
         ):
-            raise InputError(f"max_gap must be None or a number from 0 to 1, not {limit!r}.")
+            raise InputError(f"max_disparity must be None or a number from 0 to 1, not {limit!r}.")
         costs: Any = self.cost
         if not (
             isinstance(costs, tuple | list)

@@ -57,12 +57,12 @@ class _RepairedModel(MetaEstimatorMixin, BaseEstimator):
         estimator: Model | None = None,
         repair: UnawareRepair | Decisions | None = None,
         *,
-        folds: int = 5,
+        cv: int = 5,
         random_state: int | None = 0,
     ) -> None:
         self.estimator = estimator
         self.repair = repair
-        self.folds = folds
+        self.cv = cv
         self.random_state = random_state
 
     @abstractmethod
@@ -176,7 +176,7 @@ class RepairedClassifier(ClassifierMixin, _RepairedModel):
     estimator : a classifier with `predict_proba`, such as LightGBM's or `FairClassifier`; `None` is
         scikit-learn's LogisticRegression.
     repair : `UnawareRepair` (the default) for probabilities, or `Decisions` for decisions.
-    folds : the repair learns from scores of models that have not seen the rows of a fold.
+    cv : the repair learns from scores of models that have not seen the rows of a fold.
     random_state : seed of the folds.
 
     Attributes
@@ -191,7 +191,7 @@ class RepairedClassifier(ClassifierMixin, _RepairedModel):
     >>> from likeforlike.postprocess import RepairedClassifier, UnawareRepair
     >>> loans = make_loans(2000, gap=0.2)
     >>> X, y = loans.inputs(with_sensitive=True).matrix, loans.targets
-    >>> model = RepairedClassifier(repair=UnawareRepair(t=0.8)).fit(
+    >>> model = RepairedClassifier(repair=UnawareRepair(repair_level=0.8)).fit(
     ...     X, y, sensitive_features=loans.groups, legitimate_features=loans.levels
     ... )
     >>> model.predict_proba(X, legitimate_features=loans.levels).shape
@@ -208,7 +208,7 @@ class RepairedClassifier(ClassifierMixin, _RepairedModel):
         return np.asarray(model.predict_proba(rows)[:, 1], np.float64)
 
     def _dealt(self, y: npt.NDArray[Any]) -> Iterable[tuple[IntArray, IntArray]]:
-        dealer = StratifiedKFold(self.folds, shuffle=True, random_state=self.random_state)
+        dealer = StratifiedKFold(self.cv, shuffle=True, random_state=self.random_state)
         return list(dealer.split(y[:, None], y))
 
     def _checked(
@@ -300,7 +300,7 @@ class RepairedRegressor(RegressorMixin, _RepairedModel):
         return np.asarray(model.predict(rows), np.float64).ravel()
 
     def _dealt(self, y: npt.NDArray[Any]) -> Iterable[tuple[IntArray, IntArray]]:
-        dealer = KFold(self.folds, shuffle=True, random_state=self.random_state)
+        dealer = KFold(self.cv, shuffle=True, random_state=self.random_state)
         return list(dealer.split(y[:, None]))
 
     def _checked(

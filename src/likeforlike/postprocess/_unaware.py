@@ -59,8 +59,8 @@ class UnawareRepair(UnawareEstimator):
 
     Parameters
     ----------
-    t : how far to go, from 0 (scores stay) to 1 (parity in every level). It may be changed after
-        `fit`; what was measured on rows held out then still speaks of the `t` of `fit`.
+    repair_level : how far to go, from 0 (scores stay) to 1 (parity in every level). It may be changed after
+        `fit`; what was measured on rows held out then still speaks of the `repair_level` of `fit`.
     values : how many even values of each level scores are moved to; between them they are smooth.
     min_cell : the rows that groups are expected to have in a level of its own. Levels where fewer
         than two groups have so many are repaired together as one, and so are levels never seen.
@@ -70,7 +70,7 @@ class UnawareRepair(UnawareEstimator):
     propensity : a scikit-learn classifier that guesses the group; `None` is LightGBM, or scikit-
         learn's own trees where it is not installed; `"given"` means that inputs are chances, a
         column for each of `groups_` (or one for the second of two).
-    folds : rows are guessed by models of the other folds, and repaired by what they teach.
+    cv : rows are guessed by models of the other folds, and repaired by what they teach.
     random_state : seed of the folds and of the default classifier.
 
     Attributes
@@ -85,8 +85,8 @@ class UnawareRepair(UnawareEstimator):
     moved_ : how far the people of every cell were moved (`Moved`).
     report_ : all of it in words (`Told`).
     trust_ : what part of the repair is done, 1 unless rows held out fared better with less.
-    fitted_risk_ : mean squared change of the scores at this `t`, on rows held out.
-    aware_risk_ : what `ConditionalBarycenter`, which knows the group, changes at this `t`: the
+    fitted_risk_ : mean squared change of the scores at this `repair_level`, on rows held out.
+    aware_risk_ : what `ConditionalBarycenter`, which knows the group, changes at this `repair_level`: the
         difference is the price of not asking.
     coverage_ : share of each group whose own level was made alike; `fallbacks_` are the others.
     residual_ : what numbers leave of the constraints, the largest total variation of all levels.
@@ -109,7 +109,7 @@ class UnawareRepair(UnawareEstimator):
     >>> from likeforlike.postprocess import UnawareRepair
     >>> loans = make_loans(3000, gap=0.2)
     >>> X, score = loans.inputs(with_sensitive=True).matrix, loans.frame["score"]
-    >>> repair = UnawareRepair(t=0.8).fit(
+    >>> repair = UnawareRepair(repair_level=0.8).fit(
     ...     score, X, sensitive_features=loans.groups, legitimate_features=loans.levels
     ... )
     >>> repaired = repair.transform(score, X, legitimate_features=loans.levels)
@@ -120,28 +120,28 @@ class UnawareRepair(UnawareEstimator):
 
     def __init__(
         self,
-        t: float = 1.0,
+        repair_level: float = 1.0,
         *,
         values: int = 100,
         min_cell: int = 20,
         smooth: bool = False,
         propensity: Propensity = None,
-        folds: int = 5,
+        cv: int = 5,
         random_state: int | None = 0,
     ) -> None:
-        self.t = t
+        self.repair_level = repair_level
         self.values = values
         self.min_cell = min_cell
         self.smooth = smooth
         self.propensity = propensity
-        self.folds = folds
+        self.cv = cv
         self.random_state = random_state
 
     _window_size = OF_SCORES
 
     @property
     def _asked(self) -> float:
-        return float(self.t)
+        return float(self.repair_level)
 
     def _before(self, scores: FloatArray) -> FloatArray:
         return scores
@@ -153,7 +153,7 @@ class UnawareRepair(UnawareEstimator):
         found = solve(slot_rows(rows.slots, *plain), self._values, self._beta)
         self._potential, self.residual_ = found.potential, float(found.residual.max())
         moved = np.empty(known.scores.size)
-        for fold in range(self.folds):
+        for fold in range(self.cv):
             slots, others = rows.without(fold)
             others_rows = slot_rows(slots, *plain, others)
             potential = solve(
@@ -175,19 +175,19 @@ class UnawareRepair(UnawareEstimator):
         self._beta = float(self._values[1] ** 2)
 
     def _outcome(self, rows: Sorted, trust: float) -> FloatArray:
-        reach = self.t * trust
+        reach = self.repair_level * trust
         repaired: FloatArray = (1.0 - reach) * rows.rows.scores + reach * self._held_out
         return repaired
 
     @property
     def fitted_risk_(self) -> float:
-        """Mean squared change of the scores at this `t`, on rows held out."""
-        return (self.t * self.trust_) ** 2 * self._full_risk
+        """Mean squared change of the scores at this `repair_level`, on rows held out."""
+        return (self.repair_level * self.trust_) ** 2 * self._full_risk
 
     @property
     def aware_risk_(self) -> float:
-        """Mean squared change at this `t` of a repair that knows the group."""
-        return self.t**2 * self._full_aware_risk
+        """Mean squared change at this `repair_level` of a repair that knows the group."""
+        return self.repair_level**2 * self._full_aware_risk
 
     def transform(
         self,
@@ -214,7 +214,7 @@ class UnawareRepair(UnawareEstimator):
         mean = means(unit, tilts, place, self._values, self._potential, self._beta)
         moved = self._slots.natural(mean, place)
         moved = moved if numbers is None else numbers.back(moved)
-        reach = self.t * self.trust_
+        reach = self.repair_level * self.trust_
         repaired: FloatArray = (1.0 - reach) * values + reach * moved
         return repaired
 

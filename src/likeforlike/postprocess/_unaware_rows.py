@@ -147,11 +147,11 @@ class Sorted:
 class UnawareEstimator(BaseEstimator):
     """What repairs that do not ask for the group at prediction have in common."""
 
-    t: float
+    repair_level: float
     min_cell: int
     smooth: bool
     propensity: Propensity
-    folds: int
+    cv: int
     random_state: int | None
 
     groups_: tuple[Hashable, ...]
@@ -264,7 +264,7 @@ class UnawareEstimator(BaseEstimator):
             )
             places = self._along.stand(rows.level)
             level = Codes(places.window, self._along.labels)
-        fold = deal(rows.group.codes, level.codes, self.folds, self.random_state)
+        fold = deal(rows.group.codes, level.codes, self.cv, self.random_state)
         guessed = self._guessed(rows, fold)
         self.propensity_ = guessed.model
         numbers, equals, scores, chances = None, None, rows.scores, guessed.chances
@@ -442,8 +442,8 @@ class UnawareEstimator(BaseEstimator):
         return level
 
     def _check_settings(self) -> None:
-        if not (_is_number(self.t) and 0.0 <= self.t <= 1.0):
-            raise InputError(f"t must be a number from 0 to 1, not {self.t!r}.")
+        if not (_is_number(self.repair_level) and 0.0 <= self.repair_level <= 1.0):
+            raise InputError(f"repair_level must be a number from 0 to 1, not {self.repair_level!r}.")
         for name, least in (("min_cell", 1), ("folds", 2)):
             value = getattr(self, name)
             if not _is_whole(value) or value < least:

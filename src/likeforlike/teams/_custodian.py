@@ -103,19 +103,19 @@ class Custodian:
 
     @classmethod
     def of_columns(
-        cls, ids: Column, groups: Column, ledger: Ledger, people: Column | None = None
+        cls, ids: Column, sensitive_features: Column, ledger: Ledger, people: Column | None = None
     ) -> Custodian:
         """The custodian of a table: columns of ids, groups and, if rows repeat people, of people.
 
         Parameters
         ----------
-        ids, groups : (n,) each.
+        ids, sensitive_features : (n,) each.
         ledger : the budget.
         people : (n,), or `None`.
         """
         named = texts(ids, "ids")
         refuse_repeated(named)
-        held = dict(zip(named, texts(groups, "groups"), strict=True))
+        held = dict(zip(named, texts(sensitive_features, "groups"), strict=True))
         whose = None if people is None else dict(zip(named, texts(people, "people"), strict=True))
         return cls(held, ledger, whose)
 

@@ -73,7 +73,7 @@ class AuditPlan(Planned):
 
 def audit_plan(
     scores: Column,
-    levels: Column | None,
+    legitimate_features: Column | None,
     ids: Column,
     *,
     rows_per_bin: int = ROWS_PER_BIN,
@@ -90,11 +90,11 @@ def audit_plan(
     Parameters
     ----------
     scores : (n,) finite numbers.
-    levels : (n,) labels of the legitimate features, or several columns; `None` means one level.
+    legitimate_features : (n,) labels of the legitimate features, or several columns; `None` means one level.
     ids : (n,) by which the custodian knows the rows, each once.
     rows_per_bin : about so many rows make a bin.
     score, sensitive : what to call them in the report.
-    legitimate : names of the columns of `levels`, for the report.
+    legitimate : names of the columns of `legitimate_features`, for the report.
 
     Examples
     --------
@@ -119,10 +119,10 @@ def audit_plan(
         raise InputError(f"ids has {len(named)} row(s), but scores have {values.size}.")
     if isinstance(rows_per_bin, bool) or not rows_per_bin >= 1:
         raise InputError(f"rows_per_bin must be 1 or more, not {rows_per_bin!r}.")
-    level = _levels(levels, values.size)
+    level = _levels(legitimate_features, values.size)
     bins, codes = cut_scores(values, level.codes, len(level.labels), int(rows_per_bin))
     columns = (legitimate,) if isinstance(legitimate, str) else tuple(legitimate)
-    if levels is not None and not columns:
+    if legitimate_features is not None and not columns:
         columns = ("level",)
     request = CountsRequest(tuple(named), codes, bins.rows.size)
     return AuditPlan(request, bins, level.labels, score, sensitive, columns)

@@ -12,7 +12,7 @@ from likeforlike.teams._accounting import answer_epsilon
 from likeforlike.teams._samplers import randomized
 
 
-def randomize(groups: Column, *, labels: Sequence[Hashable], epsilon: float) -> list[Hashable]:
+def randomize(sensitive_features: Column, *, labels: Sequence[Hashable], epsilon: float) -> list[Hashable]:
     """Groups of which each is kept with probability e^ε / (e^ε + G - 1), else another one.
 
     ε-differentially private for every row, and exactly so: coins are whole numbers. It keeps no
@@ -21,7 +21,7 @@ def randomize(groups: Column, *, labels: Sequence[Hashable], epsilon: float) -> 
 
     Parameters
     ----------
-    groups : (n,) labels.
+    sensitive_features : (n,) labels.
     labels : the G labels that there could be, two or more, whoever has them: a label that is told
         only because somebody has it would tell who that is.
     epsilon : > 0.
@@ -38,7 +38,7 @@ def randomize(groups: Column, *, labels: Sequence[Hashable], epsilon: float) -> 
     >>> 600 < kept < 860
     True
     """
-    held, declared = encode(groups, "groups"), list(labels)
+    held, declared = encode(sensitive_features, "groups"), list(labels)
     if len(set(declared)) != len(declared) or len(declared) < 2:
         raise InputError("labels must be two or more, each once; name all that there could be.")
     strange = [label for label in held.labels if label not in declared]

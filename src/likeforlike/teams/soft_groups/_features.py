@@ -24,14 +24,14 @@ _RIDGE = 1e-3
 _CLIPPED = 0.98
 
 
-def request(X: Any, levels: Column | None, ids: Column) -> SumsRequest:  # noqa: N803, ANN401
+def request(X: Any, legitimate_features: Column | None, ids: Column) -> SumsRequest:  # noqa: N803, ANN401
     """Ask the custodian for sums of public features over the groups.
 
     Parameters
     ----------
     X : (n, d) finite numbers, what the model may see; the better they tell A apart, the better the
         soft groups.
-    levels : (n,) labels of the legitimate features, or several columns; `None` means one level.
+    legitimate_features : (n,) labels of the legitimate features, or several columns; `None` means one level.
     ids : (n,) by which the custodian knows the rows, each once.
 
     Examples
@@ -43,7 +43,7 @@ def request(X: Any, levels: Column | None, ids: Column) -> SumsRequest:  # noqa:
     (100, 4)
     """
     named = tuple(texts(list(ids) if isinstance(ids, range) else ids, "ids"))
-    return SumsRequest(named, whole_features(X, levels, len(named)))
+    return SumsRequest(named, whole_features(X, legitimate_features, len(named)))
 
 
 def whole_features(X: Any, levels: Column | None, size: int) -> IntArray:  # noqa: N803, ANN401
