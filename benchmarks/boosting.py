@@ -208,7 +208,7 @@ def _timed(
     fit: Callable[[Rows, Rows, float], Found], seen: Rows, unseen: Rows, strength: float
 ) -> dict[str, float]:
     begin = time.process_time()
-    with warnings.catch_warnings(action="ignore", category=lfl.UnderfitWarning):
+    with warnings.catch_warnings(action="ignore", category=lfl.errors.UnderfitWarning):
         found = fit(seen, unseen, strength)
     seconds = time.process_time() - begin
     return {**measured(found.scores, unseen), "trees": found.trees, "seconds": seconds}

@@ -35,12 +35,12 @@ from sklearn.metrics import roc_auc_score
 from benchmarks.commands import command_line, kept, write_json
 from benchmarks.finished_models import FEW, FINISHED, Rows, Split, few_rows, splits
 from benchmarks.sections import with_section
-from likeforlike import RepairWarning
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import Dataset
+from likeforlike.errors import RepairWarning
 from likeforlike.files._writing import write_whole
-from likeforlike.postprocess import ConditionalBarycenter, Decisions, UnawareRepair
-from likeforlike.postprocess._guess import Classifier, default_classifier
+from likeforlike.repair import ConditionalBarycenter, FairDecisions, UnawareRepair
+from likeforlike.repair._guess import Classifier, default_classifier
 
 __all__ = ["SECTION", "main", "run", "section"]
 
@@ -139,9 +139,9 @@ def _decided(split: Split) -> Figures:
     fit, test, f = split.fit, split.test, split.scores
     found: dict[str, Any] = {"none": f[test] > 0.5}
     for name, limit in {"t = 1": None, "max_gap = .05": 0.05}.items():
-        rule = Decisions(max_disparity=limit, propensity=_Once())
+        rule = FairDecisions(max_disparity=limit, propensity=_Once())
         rule.fit(f[fit], split.rows.inputs[fit], **split.who(fit))
-        found[f"Decisions, {name}"] = rule.predict(
+        found[f"FairDecisions, {name}"] = rule.predict(
             f[test], split.rows.inputs[test], **split.levels(test)
         )
     found["ThresholdOptimizer in each level (needs A)"] = _thresholds(split)
@@ -165,16 +165,16 @@ def _few(split: Split) -> Figures:
     inputs, who = split.rows.inputs, split.who(few)
     aware = ConditionalBarycenter().fit(f[few], **who)
     unaware = UnawareRepair(propensity=_Once()).fit(f[few], inputs[few], **who)
-    rule = Decisions(propensity=_Once()).fit(f[few], inputs[few], **who)
+    rule = FairDecisions(propensity=_Once()).fit(f[few], inputs[few], **who)
     new = (f[test], inputs[test])
     after = {
         "ConditionalBarycenter": (aware.trust_, aware.transform(f[test], **split.who(test))),
         "UnawareRepair": (unaware.trust_, unaware.transform(*new, **split.levels(test))),
-        "Decisions": (rule.trust_, rule.predict(*new, **split.levels(test))),
+        "FairDecisions": (rule.trust_, rule.predict(*new, **split.levels(test))),
     }
     found: Figures = {}
     for name, (trust, scores) in after.items():
-        old = split.disparity(f[test] > 0.5 if name == "Decisions" else f[test])
+        old = split.disparity(f[test] > 0.5 if name == "FairDecisions" else f[test])
         left = split.disparity(scores)
         rose = left.interval[0] > max(old.value or 0.0, old.interval[0])
         found[name] = (old.squared, left.squared, float(rose), trust)

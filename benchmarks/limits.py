@@ -143,7 +143,7 @@ class _Case(NamedTuple):
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             model.fit(self.inputs[self.fit], self.data.targets[self.fit], **self.who)
-        unmet = any(issubclass(one.category, lfl.UnmetLimitWarning) for one in said)
+        unmet = any(issubclass(one.category, lfl.errors.UnmetLimitWarning) for one in said)
         rows = self.inputs[self.test]
         scores = model.predict_proba(rows)[:, 1] if self.classes else model.predict(rows)
         return _Fitted(scores, float(model.strength_), not unmet)

@@ -25,8 +25,9 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.timing import Case, Measured, race
-from likeforlike import Cells, LevelCostWarning, cdd_wass
+from likeforlike import Cells, cdd_wass
 from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.errors import LevelCostWarning
 
 __all__ = ["cases"]
 

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import polars as pl
 
-from likeforlike import InputError
 from likeforlike.datasets import Dataset
+from likeforlike.errors import InputError
 
 __all__ = ["credit_cards", "german_credit", "outside_table"]
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from likeforlike.postprocess import Decisions, UnawareRepair
+from likeforlike.repair import FairDecisions, UnawareRepair
 
 __all__ = ["main", "run"]
 
@@ -32,7 +32,7 @@ def run(rows: int, new: int) -> dict[str, float]:
     who = {"sensitive_features": groups, "legitimate_features": levels}
     # The first fit compiles.
     UnawareRepair().fit(scores, inputs, **who)
-    repair, rule = UnawareRepair(), Decisions()
+    repair, rule = UnawareRepair(), FairDecisions()
     place = rng.integers(0, rows, new)
     columns = scores[place], inputs[place]
     known = {"legitimate_features": levels[place]}
@@ -41,8 +41,8 @@ def run(rows: int, new: int) -> dict[str, float]:
         f"UnawareRepair.transform, {new:,} rows": _seconds(
             lambda: repair.transform(*columns, **known)
         ),
-        f"Decisions.fit, {rows:,} rows": _seconds(lambda: rule.fit(scores, inputs, **who)),
-        f"Decisions.predict, {new:,} rows": _seconds(lambda: rule.predict(*columns, **known)),
+        f"FairDecisions.fit, {rows:,} rows": _seconds(lambda: rule.fit(scores, inputs, **who)),
+        f"FairDecisions.predict, {new:,} rows": _seconds(lambda: rule.predict(*columns, **known)),
     }
 
 

@@ -21,7 +21,8 @@ import polars as pl
 
 from benchmarks.audit import alone, megabytes
 from benchmarks.timing import Case, Measured, race
-from likeforlike import Audit, BinnedLevelWarning, audit
+from likeforlike import Audit, audit
+from likeforlike.errors import BinnedLevelWarning
 from likeforlike.files._files import open_file
 
 __all__ = ["cases"]

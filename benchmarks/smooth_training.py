@@ -25,7 +25,7 @@ from likeforlike import FairLeap, SmoothFairLeap
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.limits._held_rows import smooth_disparity
 from likeforlike.penalties import Layout
-from likeforlike.postprocess import ConditionalBarycenter
+from likeforlike.repair import ConditionalBarycenter
 
 __all__ = ["main", "page", "run"]
 

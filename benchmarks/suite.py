@@ -21,7 +21,7 @@ from benchmarks import (
     training,
 )
 from benchmarks.timing import Case, Comparison
-from likeforlike import InputError
+from likeforlike.errors import InputError
 
 __all__ = ["FAMILIES", "Results", "run"]
 

@@ -15,7 +15,7 @@ import polars as pl
 
 import likeforlike as lfl
 from likeforlike.datasets import make_loans
-from likeforlike.postprocess import ConditionalBarycenter
+from likeforlike.repair import ConditionalBarycenter
 
 # A lender's own scores, 0.15 higher for men at every income.
 loans = make_loans(8000, gap=0.15)

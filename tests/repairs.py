@@ -9,7 +9,7 @@ import numpy as np
 
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.postprocess import ConditionalBarycenter
+from likeforlike.repair import ConditionalBarycenter
 
 STEPS = [0.0, 0.25, 0.5, 0.75, 1.0]
 

@@ -123,9 +123,9 @@ def test_the_gate_is_decided_on_the_interval(threshold: float, verdict: str) -> 
 
 
 def test_a_gate_needs_a_threshold_and_an_interval() -> None:
-    with pytest.raises(lfl.InputError, match="threshold must be a finite number"):
+    with pytest.raises(lfl.errors.InputError, match="threshold must be a finite number"):
         loans_audit(permutations=9).gate(math.nan)
-    with pytest.raises(lfl.InputError, match="a gate needs an interval"):
+    with pytest.raises(lfl.errors.InputError, match="a gate needs an interval"):
         loans_audit(permutations=0).gate(0.1)
 
 
@@ -229,9 +229,9 @@ def test_the_same_seed_gives_the_same_audit() -> None:
 def test_files_that_cannot_be_written_leave_nothing_behind(tmp_path: Path) -> None:
     found = loans_audit(permutations=9)
     for path in (tmp_path, tmp_path / "no" / "such.json"):
-        with pytest.raises(lfl.InputError):
+        with pytest.raises(lfl.errors.InputError):
             found.to_json(path)
-        with pytest.raises(lfl.InputError):
+        with pytest.raises(lfl.errors.InputError):
             found.to_html(path)
     assert list(tmp_path.iterdir()) == []
 
@@ -249,7 +249,7 @@ def test_cautions_say_what_was_done_to_the_data() -> None:
         pl.when(pl.int_range(pl.len()) < 10).then(None).otherwise(pl.col("score")).alias("score")
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lfl.BinnedLevelWarning)
+        warnings.simplefilter("ignore", lfl.errors.BinnedLevelWarning)
         found = lfl.audit(
             frame,
             score="score",

@@ -11,7 +11,7 @@ import likeforlike as lfl
 from likeforlike.datasets import load_loans, make_loans
 
 SCORES, GROUPS, LEVELS = [0.1, 0.2, 0.3, 0.4], ["f", "m", "f", "m"], [1, 1, 2, 2]
-MEASURING: list[Callable[..., Any]] = [lfl.cdd_lp, lfl.cdd_wass, lfl.tv_overlap]
+MEASURING: list[Callable[..., Any]] = [lfl.cdd_lp, lfl.cdd_wass, lfl.disparity.tv_overlap]
 
 BAD_COLUMNS = [
     ([0.1, math.nan, 0.3, math.nan], GROUPS, LEVELS, None, r"scores has 2 .* first at row 1 \(nan"),
@@ -45,7 +45,7 @@ BAD_COLUMNS = [
 def test_bad_columns(
     measuring: Callable[..., Any], scores: Any, groups: Any, levels: Any, weight: Any, message: str
 ) -> None:
-    with pytest.raises(lfl.InputError, match=message):
+    with pytest.raises(lfl.errors.InputError, match=message):
         measuring(scores, groups, levels, sample_weight=weight)
 
 
@@ -68,7 +68,7 @@ def test_bad_columns(
     ],
 )
 def test_bad_settings_of_cdd_lp(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(lfl.InputError, match=message):
+    with pytest.raises(lfl.errors.InputError, match=message):
         lfl.cdd_lp(SCORES, GROUPS, LEVELS, **settings)
 
 
@@ -88,18 +88,20 @@ def test_bad_settings_of_cdd_lp(settings: dict[str, Any], message: str) -> None:
     ],
 )
 def test_bad_settings_of_cdd_wass(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(lfl.InputError, match=message):
+    with pytest.raises(lfl.errors.InputError, match=message):
         lfl.cdd_wass(SCORES, GROUPS, LEVELS, **settings)
 
 
 def test_a_numeric_metric_needs_levels_that_are_numbers() -> None:
-    with pytest.raises(lfl.InputError, match="needs levels that are numbers, but one is 'high'"):
+    with pytest.raises(
+        lfl.errors.InputError, match="needs levels that are numbers, but one is 'high'"
+    ):
         lfl.cdd_wass(SCORES, GROUPS, ["low", "low", "high", "high"], level_metric="numeric")
 
 
 def test_cells_already_hold_their_columns() -> None:
     cells = lfl.Cells.from_rows(SCORES, GROUPS, LEVELS)
-    with pytest.raises(lfl.InputError, match="scores are Cells already"):
+    with pytest.raises(lfl.errors.InputError, match="scores are Cells already"):
         lfl.cdd_lp(cells, GROUPS)
 
 
@@ -114,12 +116,12 @@ def test_cells_already_hold_their_columns() -> None:
     ],
 )
 def test_bad_counts(columns: tuple[Any, ...], settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(lfl.InputError, match=message):
+    with pytest.raises(lfl.errors.InputError, match=message):
         lfl.Cells.from_counts(*columns, **settings)
 
 
 def test_regrouping_an_unknown_group() -> None:
-    with pytest.raises(lfl.InputError, match="groups has no 'x'; there are"):
+    with pytest.raises(lfl.errors.InputError, match="groups has no 'x'; there are"):
         lfl.Cells.from_rows(SCORES, GROUPS).regroup({"x": "y"})
 
 
@@ -134,10 +136,10 @@ def test_regrouping_an_unknown_group() -> None:
     ],
 )
 def test_bad_settings_of_make_loans(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(lfl.InputError, match=message):
+    with pytest.raises(lfl.errors.InputError, match=message):
         make_loans(**settings)
 
 
 def test_table_1_needs_whole_people() -> None:
-    with pytest.raises(lfl.InputError, match="multiple of 100, not 150"):
+    with pytest.raises(lfl.errors.InputError, match="multiple of 100, not 150"):
         load_loans(150)

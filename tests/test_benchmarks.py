@@ -10,7 +10,7 @@ from benchmarks.enforcing import main as enforcing
 from benchmarks.enforcing import page
 from benchmarks.suite import FAMILIES, run
 from benchmarks.timing import Case, Measured
-from likeforlike import InputError
+from likeforlike.errors import InputError
 from tests.needs import cases
 
 

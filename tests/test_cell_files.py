@@ -12,8 +12,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from likeforlike import Cells, InputError
+from likeforlike import Cells
 from likeforlike.disparity._labels import label_of, plain_label
+from likeforlike.errors import InputError
 
 LABELS: list[Hashable] = [
     "a",

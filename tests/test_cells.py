@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from likeforlike import Cells, InputError
+from likeforlike import Cells
+from likeforlike.errors import InputError
 from tests.oracles import parts
 
 

@@ -159,7 +159,7 @@ def test_hostile_names_give_the_audit_of_plain_names(kind: str, tmp_path: Path) 
         table = TABLES[kind](renamed(names), tmp_path)
         if kind == "duckdb" and set(names) & {"SCORE", "Score"}:
             # It calls a column of a file by another name if another differs by its case only.
-            with suppress(lfl.InputError):
+            with suppress(lfl.errors.InputError):
                 assert audited(table, names) == wanted, names
             continue
         assert audited(table, names) == wanted, names
@@ -187,7 +187,7 @@ def test_hostile_names_are_names_for_engines_that_count(
 
 def test_pattern_that_is_no_column_is_refused(tmp_path: Path) -> None:
     for table in TABLES.values():
-        with pytest.raises(lfl.InputError, match="there is no column"):
+        with pytest.raises(lfl.errors.InputError, match="there is no column"):
             lfl.audit(table(people(), tmp_path), score="^scor.$", sensitive="sex")
 
 
@@ -277,7 +277,8 @@ def test_columns_with_one_name_and_the_same_values_are_one(tmp_path: Path) -> No
 def test_columns_with_one_name_that_differ_are_refused(tmp_path: Path) -> None:
     for table in with_two(repeated(differ=True), tmp_path).values():
         with pytest.raises(
-            lfl.InputError, match="called 'score', which differ in 1 rows, the first in row 7;"
+            lfl.errors.InputError,
+            match="called 'score', which differ in 1 rows, the first in row 7;",
         ):
             audited(table, ROLES)
 
@@ -287,10 +288,10 @@ def test_a_name_that_was_probably_meant_is_told(tmp_path: Path) -> None:
     for table in (frame, frame.lazy(), frame.to_pandas(), as_csv(frame, tmp_path)):
         for given, meant in (("gender", "Gender"), ("gendr", "Gender"), ("GENDER", "Gender")):
             with pytest.raises(
-                lfl.InputError, match=f"no column '{given}'; did you mean '{meant}'"
+                lfl.errors.InputError, match=f"no column '{given}'; did you mean '{meant}'"
             ):
                 lfl.audit(table, score="total score", sensitive=given)
-        with pytest.raises(lfl.InputError, match="did you mean 'total score'"):
+        with pytest.raises(lfl.errors.InputError, match="did you mean 'total score'"):
             summarize(table, score="Total_Score", sensitive="Gender")
     path = as_csv(frame, tmp_path)
     for command in (
@@ -321,5 +322,5 @@ def test_sweep_takes_names_for_names(tmp_path: Path) -> None:
 def test_names_that_are_no_text_are_no_matter() -> None:
     table = people().to_pandas().rename(columns={"decoy": 7})
     assert audited(table, ROLES) == audited(people(), ROLES)
-    with pytest.raises(lfl.InputError, match="data must be a table"):
+    with pytest.raises(lfl.errors.InputError, match="data must be a table"):
         audited(np.zeros((3, 3)), ROLES)

@@ -11,10 +11,9 @@ import polars as pl
 import pytest
 
 import likeforlike as lfl
-from likeforlike import InputError
 from likeforlike.auditing import Roles, Summary, read_cells, summarize
 from likeforlike.auditing._bins import Calendar
-from likeforlike.errors import BinnedLevelWarning
+from likeforlike.errors import BinnedLevelWarning, InputError
 from tests.command import call
 
 pytestmark = pytest.mark.filterwarnings("ignore::likeforlike.errors.BinnedLevelWarning")

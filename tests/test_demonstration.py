@@ -24,7 +24,7 @@ from likeforlike.cli._demonstration import (
 from likeforlike.document._training_types import TrainingPart
 from likeforlike.limits._held_rows import validation_disparity
 from likeforlike.penalties import Layout
-from likeforlike.postprocess import ConditionalBarycenter
+from likeforlike.repair import ConditionalBarycenter
 from likeforlike.report import page
 from likeforlike.report._training_finding import distance_of
 from tests.schema import read_demonstration
@@ -226,12 +226,12 @@ def test_the_demonstration_begins_without_penalty() -> None:
 def test_strengths_without_a_network_to_compare_with_are_refused(
     strengths: tuple[float, ...],
 ) -> None:
-    with pytest.raises(lfl.InputError, match="strengths must be 0 and others above 0"):
+    with pytest.raises(lfl.errors.InputError, match="strengths must be 0 and others above 0"):
         train_models(500, strengths=strengths)
 
 
 def test_a_comparison_needs_a_test(scored: Scored) -> None:
-    with pytest.raises(lfl.InputError, match="permutations must be at least 1"):
+    with pytest.raises(lfl.errors.InputError, match="permutations must be at least 1"):
         compare_models(scored, permutations=0)
 
 

@@ -140,7 +140,7 @@ def test_five_thousand_levels() -> None:
     rng = np.random.default_rng(3)
     levels = np.repeat(np.arange(5000), 8)
     groups = np.tile([0, 1], 20_000)
-    with pytest.warns(lfl.ThinLevelsWarning, match="5,000 different numbers in 40,000 rows"):
+    with pytest.warns(lfl.errors.ThinLevelsWarning, match="5,000 different numbers in 40,000 rows"):
         found = lfl.cdd_lp(rng.random(40_000) + 0.2 * groups, groups, levels)
     assert len(found.by_level) == 5000
     assert found.coverage == {0: pytest.approx(1.0), 1: pytest.approx(1.0)}
@@ -149,7 +149,7 @@ def test_five_thousand_levels() -> None:
 def test_numbers_that_hardly_anybody_shares_are_warned_of() -> None:
     rng = np.random.default_rng(0)
     scores, groups, years = rng.random(600), rng.integers(0, 2, 600), rng.integers(0, 200, 600)
-    with pytest.warns(lfl.ThinLevelsWarning, match=r"1\d\d different numbers in 600 rows"):
+    with pytest.warns(lfl.errors.ThinLevelsWarning, match=r"1\d\d different numbers in 600 rows"):
         lfl.cdd_lp(scores, groups, years)
     # Text is a category, few values are levels, and many rows make levels of many values.
     lfl.cdd_lp(scores, groups, years.astype(str))

@@ -192,7 +192,7 @@ def test_settings_from_numpy_are_numbers_in_the_document() -> None:
 @pytest.mark.parametrize("name", ["permutations", "random_state", "min_cell"])
 def test_settings_that_count_are_whole_numbers(name: str) -> None:
     given: dict[str, Any] = {name: 9.5}
-    with pytest.raises(lfl.InputError, match=f"{name} must be a whole number, not 9.5"):
+    with pytest.raises(lfl.errors.InputError, match=f"{name} must be a whole number, not 9.5"):
         Settings(**given)
 
 

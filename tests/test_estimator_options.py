@@ -159,5 +159,5 @@ def test_training_is_told_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
     ],
 )
 def test_bad_options(settings: dict[str, Any], given: dict[str, Any], message: str) -> None:
-    with pytest.raises(lfl.InputError, match=message):
+    with pytest.raises(lfl.errors.InputError, match=message):
         lfl.FairClassifier(strength=0.0, **settings).fit(X, Y, **given)

@@ -107,7 +107,7 @@ def test_a_limit_out_of_reach_warns(loans: Dataset) -> None:
     # Scores that must follow the group: the only input is the group itself.
     X = (loans.groups == "male").astype(float)[:, None]
     model = lfl.FairRegressor(max_disparity=1e-12, max_epochs=3, random_state=0)
-    with pytest.warns(lfl.UnmetLimitWarning, match="no strength was shown to keep"):
+    with pytest.warns(lfl.errors.UnmetLimitWarning, match="no strength was shown to keep"):
         model.fit(X, X[:, 0], sensitive_features=loans.groups)
 
 
@@ -232,7 +232,7 @@ def test_names_of_features_are_kept(loans: Dataset) -> None:
 
 def test_without_groups_it_trains_unpenalized_and_warns(loans: Dataset) -> None:
     model = lfl.FairClassifier(max_epochs=2, random_state=0)
-    with pytest.warns(lfl.UnpenalizedWarning, match="without sensitive_features"):
+    with pytest.warns(lfl.errors.MissingGroupsWarning, match="without sensitive_features"):
         model.fit(loans.inputs().matrix, loans.targets)
     assert model.strength_ == 0.0
     assert model.disparity_ is None
@@ -318,7 +318,7 @@ CLASSES = np.tile([0, 1], 20)
     ],
 )
 def test_bad_input(settings: dict[str, Any], given: dict[str, Any], message: str) -> None:
-    with pytest.raises(lfl.InputError, match=message):
+    with pytest.raises(lfl.errors.InputError, match=message):
         lfl.FairClassifier(**settings).fit(ROWS, CLASSES, **given)
 
 
@@ -327,9 +327,9 @@ def test_missing_inputs_and_single_classes_are_refused() -> None:
     broken[3, 1] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         lfl.FairClassifier(strength=0.0).fit(broken, CLASSES)
-    with pytest.raises(lfl.InputError, match="one class only"):
+    with pytest.raises(lfl.errors.InputError, match="one class only"):
         lfl.FairClassifier(strength=0.0).fit(ROWS, np.zeros(40))
-    with pytest.raises(lfl.InputError, match="sample_weight is zero for every row"):
+    with pytest.raises(lfl.errors.InputError, match="sample_weight is zero for every row"):
         lfl.FairClassifier(strength=0.0).fit(ROWS, CLASSES, sample_weight=np.zeros(40))
 
 
@@ -340,7 +340,7 @@ def test_numbers_as_levels_are_warned_of_unless_they_are_compared_as_numbers() -
     who = {"sensitive_features": rng.integers(0, 2, 600)}
     years = rng.integers(0, 200, 600)
     model = lfl.FairClassifier(max_epochs=1, random_state=0)
-    with pytest.warns(lfl.ThinLevelsWarning, match=r"penalty=SmoothFairLeap\(\)"):
+    with pytest.warns(lfl.errors.ThinLevelsWarning, match=r"penalty=SmoothFairLeap\(\)"):
         model.fit(X, y, **who, legitimate_features=years)
     smooth = lfl.FairClassifier(penalty=lfl.SmoothFairLeap(), max_epochs=1, random_state=0)
     smooth.fit(X, y, **who, legitimate_features=years.astype(float))

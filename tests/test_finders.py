@@ -12,8 +12,8 @@ from types import SimpleNamespace
 import pytest
 from playwright.sync_api import sync_playwright
 
-from likeforlike import InputError
 from likeforlike.datasets import make_loans
+from likeforlike.errors import InputError
 from tests import java
 from tools import browser
 

@@ -47,13 +47,13 @@ def test_scores_are_repaired_without_the_group(
 
 
 def test_decisions_stand_beside_those_that_know_the_group() -> None:
-    accuracy, squares = np.array(FOUND["decisions"]["Adult"]["Decisions, t = 1"]).T
+    accuracy, squares = np.array(FOUND["decisions"]["Adult"]["FairDecisions, repair_level = 1"]).T
     assert accuracy.mean() >= 0.836
     assert squares.mean() <= 0.03**2
     assert len(FOUND["decisions"]) >= 4
     for methods in FOUND["decisions"].values():
         assert "ThresholdOptimizer in each level (needs A)" in methods
-        assert len(methods["Decisions, t = 1"]) >= 5
+        assert len(methods["FairDecisions, repair_level = 1"]) >= 5
 
 
 def test_no_repair_of_few_rows_does_harm() -> None:

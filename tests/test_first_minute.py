@@ -35,7 +35,7 @@ def salaries(rows: int = 600) -> pl.DataFrame:
 @pytest.fixture(scope="module")
 def found() -> lfl.Audit:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lfl.BinnedLevelWarning)
+        warnings.simplefilter("ignore", lfl.errors.BinnedLevelWarning)
         return lfl.audit(
             salaries(),
             score="pay",
@@ -73,7 +73,7 @@ def test_numbers_are_written_as_people_write_them_with_their_unit(found: lfl.Aud
     assert found.to_dict()["settings"]["unit"] == "EUR"
 
 
-@pytest.mark.filterwarnings("ignore::likeforlike.BinnedLevelWarning")
+@pytest.mark.filterwarnings("ignore::likeforlike.errors.BinnedLevelWarning")
 def test_bins_of_a_policy_have_names_people_can_read(found: lfl.Audit) -> None:
     names = {level.name for level in found.levels}
     assert names == {

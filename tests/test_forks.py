@@ -44,7 +44,7 @@ def answer(kind):
     try:
         WORK[kind]()
         return "answered"
-    except lfl.InputError as error:
+    except lfl.errors.InputError as error:
         return "refused" if "forked" in str(error) and "spawn" in str(error) else str(error)
 
 def told(kind, pipe):

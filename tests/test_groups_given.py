@@ -13,7 +13,7 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike.disparity import contrasts
-from likeforlike.errors import InputError, UnpenalizedWarning
+from likeforlike.errors import InputError, MissingGroupsWarning
 from likeforlike.inference import estimate_distance
 
 RNG = np.random.default_rng(0)
@@ -68,7 +68,7 @@ class TestMissingGroups:
             "object": np.array(texts, dtype=object),
         }[column]
         model = lfl.FairClassifier(**QUICK)
-        with pytest.warns(UnpenalizedWarning, match=r"missing in 40 of 400 rows \(10\.0%\)"):
+        with pytest.warns(MissingGroupsWarning, match=r"missing in 40 of 400 rows \(10\.0%\)"):
             model.fit(X, Y, sensitive_features=given, legitimate_features=JOB)
         assert set((model.coverage_ or {}).values()) == {1.0}
 
@@ -82,7 +82,7 @@ class TestMissingGroups:
             lfl.FairLGBMClassifier(strength=3.0, n_estimators=300, random_state=0),
         ):
             held = np.arange(N) % 3 == 0
-            with pytest.warns(UnpenalizedWarning, match="100 of 400"):
+            with pytest.warns(MissingGroupsWarning, match="100 of 400"):
                 model.fit(X, Y, sensitive_features=hidden, legitimate_features=JOB, validation=held)
             seen = held & ~missing
             scores = model.predict_proba(X[seen])[:, 1]
@@ -98,7 +98,7 @@ class TestMissingGroups:
         table = pd.DataFrame({"sex": SEX, "origin": RNG.choice(["x", "y"], N)}).astype(object)
         table.loc[3, "sex"] = None
         table.loc[7, "origin"] = np.nan
-        with pytest.warns(UnpenalizedWarning, match="missing in 2 of 400"):
+        with pytest.warns(MissingGroupsWarning, match="missing in 2 of 400"):
             model = lfl.FairClassifier(**QUICK).fit(X, Y, sensitive_features=table)
         assert len(model.coverage_ or {}) == 4
 
@@ -108,5 +108,5 @@ class TestMissingGroups:
 
     def test_complete_columns_do_not_warn(self) -> None:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", UnpenalizedWarning)
+            warnings.simplefilter("error", MissingGroupsWarning)
             lfl.FairClassifier(**QUICK).fit(X, Y, sensitive_features=SEX)

@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 
 import likeforlike as lfl
-from likeforlike import Audit, InputError
+from likeforlike import Audit
 from likeforlike.auditing import Threshold
 from likeforlike.datasets import make_loans
+from likeforlike.errors import InputError
 from tests.schema import check
 
 

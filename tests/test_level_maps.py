@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray
-from likeforlike.postprocess import ConditionalBarycenter, Fallback
+from likeforlike.repair import ConditionalBarycenter, Fallback
 from tests.repairs import STEPS, UNEQUAL, Rows, by_cell, dense_mean, intervals, repaired, rows
 
 

@@ -29,7 +29,7 @@ def test_excess_is_what_is_left_of_the_levels_alone_and_never_negative() -> None
         np.testing.assert_allclose(
             found.excess, found.diagonal + found.off_diagonal, rtol=1e-9, atol=1e-12
         )
-        with pytest.warns(lfl.LevelCostWarning):
+        with pytest.warns(lfl.errors.LevelCostWarning):
             numeric = lfl.cdd_wass(scores, groups, levels, level_metric="numeric", level_cost=1.0)
         constant = lfl.cdd_wass(np.full(400, 0.5), groups, levels, level_metric="numeric")
         assert numeric.excess >= 0.0
@@ -44,7 +44,7 @@ def test_the_normalized_form_ranks_models_wrongly() -> None:
     lawful, unfair = levels / 9, 0.5 + 0.15 * (groups - 0.5)
     excess = {}
     for name, scores in (("lawful", lawful), ("unfair", unfair)):
-        with pytest.warns(lfl.LevelCostWarning):
+        with pytest.warns(lfl.errors.LevelCostWarning):
             excess[name] = lfl.cdd_wass(
                 scores, groups, levels, level_metric="numeric", level_cost=1.0
             ).excess

@@ -57,5 +57,5 @@ def test_engines_cut_alike(name: str) -> None:
 
 
 def test_numbers_that_reach_too_far_are_refused() -> None:
-    with pytest.raises(lfl.InputError, match=r"column 'x' reaches from .* too far"):
+    with pytest.raises(lfl.errors.InputError, match=r"column 'x' reaches from .* too far"):
         number_cells(frames(np.array([-1.5e308, 1.5e308]))[0], "x")

@@ -67,7 +67,7 @@ def test_proposition_4_2_fails_for_unequal_level_shares(level_cost: float) -> No
     groups = np.repeat([0, 1], 10)
     levels = np.concatenate([np.repeat([0, 1, 2], row) for row in counts])
     scores = np.random.default_rng(0).random(20)
-    with pytest.warns(lfl.LevelCostWarning, match="no value is enough"):
+    with pytest.warns(lfl.errors.LevelCostWarning, match="no value is enough"):
         found = lfl.cdd_wass(scores, groups, levels, level_metric="numeric", level_cost=level_cost)
     stays = (found.plan.source == 1) & (found.plan.target == 1)
     assert found.plan.mass[stays].sum() == 0.0
@@ -86,7 +86,7 @@ def test_the_bound_of_proposition_4_2_is_too_small_for_unequal_shares() -> None:
         scores = rng.integers(0, 2, 25).astype(float)
         scores[:2] = [0.0, 1.0]
         groups, levels = np.arange(25) % 2, rng.integers(0, 4, 25)
-        with pytest.warns(lfl.LevelCostWarning):
+        with pytest.warns(lfl.errors.LevelCostWarning):
             tight = lfl.cdd_wass(scores, groups, levels, level_cost=1.01)
         needless += tight.diagonal_mass < tight.overlap - 1e-9
         safe = lfl.cdd_wass(scores, groups, levels, level_cost=2.01)
@@ -148,7 +148,7 @@ def test_what_dcfr_minimizes_is_a_conditional_disparity() -> None:
         rng = np.random.default_rng(seed)
         scores = rng.integers(0, 4, 120) / 3
         groups, levels = rng.integers(0, 2, 120), rng.integers(0, 4, 120)
-        found = float(lfl.tv_overlap(scores, groups, levels))
+        found = float(lfl.disparity.tv_overlap(scores, groups, levels))
         np.testing.assert_allclose(
             found, oracles.dcfr_regularizer(scores, groups, levels), rtol=1e-12, atol=1e-15
         )
@@ -168,7 +168,9 @@ def test_proposition_5_1_scales_dcfr_by_the_shares_of_the_groups(share: float) -
     approved = np.concatenate([np.arange(men) < 0.7 * men, np.arange(women) < 0.3 * women])
     groups = np.repeat(["m", "f"], [men, women])
     np.testing.assert_allclose(float(lfl.dd(approved, groups)), 0.4)
-    np.testing.assert_allclose(float(lfl.tv_overlap(approved, groups)), share * (1 - share) * 0.4)
+    np.testing.assert_allclose(
+        float(lfl.disparity.tv_overlap(approved, groups)), share * (1 - share) * 0.4
+    )
 
 
 def test_ratio_of_densities_to_group_probabilities() -> None:

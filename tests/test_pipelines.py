@@ -16,11 +16,11 @@ import pytest
 import xmlschema
 
 import likeforlike as lfl
-from likeforlike import Audit, InputError, MissingExtra, UnsettledWarning
+from likeforlike import Audit
 from likeforlike.auditing import Policy
-from likeforlike.report import github_annotations, github_summary, junit
+from likeforlike.errors import InconclusiveWarning, InputError, MissingDependencyError
+from likeforlike.integrations import github_annotations, github_summary, junit, log_to_mlflow
 from likeforlike.testing import assert_parity
-from likeforlike.tracking import log_to_mlflow
 from tests.command import call
 
 SCHEMA = xmlschema.XMLSchema(str(Path(__file__).with_name("jenkins-junit.xsd")))
@@ -91,7 +91,7 @@ def said_by_pytest(audit: Audit, policy: Policy) -> str:
             assert_parity(audit, policy=policy)
         except AssertionError:
             return "fail"
-    return "investigate" if any(w.category is UnsettledWarning for w in caught) else "pass"
+    return "investigate" if any(w.category is InconclusiveWarning for w in caught) else "pass"
 
 
 @pytest.mark.simulation
@@ -300,7 +300,7 @@ def test_an_audit_of_other_roles_is_not_judged(file: Path) -> None:
         Policy.read(file).judge(again)
 
 
-@pytest.mark.filterwarnings("ignore::likeforlike.BinnedLevelWarning")
+@pytest.mark.filterwarnings("ignore::likeforlike.errors.BinnedLevelWarning")
 def test_bins_of_a_policy_are_those_of_the_audit(file: Path) -> None:
     text = GOOD.replace("threshold = 5", "bins = {level = [0, 1]}\nthreshold = 5")
     file.write_text(text, "utf-8")
@@ -351,7 +351,7 @@ def test_an_assertion_fails_with_its_reasons() -> None:
 
 
 def test_investigate_is_a_warning_and_pass_is_silent() -> None:
-    with pytest.warns(UnsettledWarning, match="the evidence does not settle it") as caught:
+    with pytest.warns(InconclusiveWarning, match="the evidence does not settle it") as caught:
         assert_parity(apart(0.0, 40), 0.1, **ROLES)
     assert Path(caught[0].filename).name == "test_pipelines.py"
     audit = assert_parity(apart(0.0, 400), 2.0, of="gap", **ROLES)
@@ -408,5 +408,5 @@ def test_mlflow_gets_every_contrast(mlflow: Any) -> None:
 def test_without_mlflow_it_says_what_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mlflow", None)
     audit = lfl.audit(apart(0.0, 40), **ROLES)
-    with pytest.raises(MissingExtra, match=r"pip install 'likeforlike\[mlflow\]'"):
+    with pytest.raises(MissingDependencyError, match=r"pip install 'likeforlike\[mlflow\]'"):
         log_to_mlflow(audit)

@@ -18,7 +18,7 @@ import likeforlike as lfl
 from likeforlike._arrays import FloatArray
 from likeforlike.datasets import load_loans
 from likeforlike.disparity._distances import barycenter_spread
-from likeforlike.postprocess import ConditionalBarycenter
+from likeforlike.repair import ConditionalBarycenter
 from likeforlike.transport import _line as line
 from tests import oracles
 from tests.repairs import STEPS, UNEQUAL, Rows, barycenter, by_cell, repaired, rows
@@ -244,7 +244,7 @@ def test_several_columns_are_levels_together(made: Callable[[Any, Any], Any]) ->
     )
     assert repair.levels_ == ((0, "u"), (0, "v"), (1, "u"), (1, "v"))
     np.testing.assert_array_equal(moved, repaired(table).scores)
-    with pytest.raises(lfl.InputError, match=r"has 1 column\(s\), but had 2 in fit"):
+    with pytest.raises(lfl.errors.InputError, match=r"has 1 column\(s\), but had 2 in fit"):
         repair.transform(table.scores, sensitive_features=table.groups, legitimate_features=first)
 
 
@@ -297,7 +297,7 @@ def test_it_does_without_scikit_learn() -> None:
     code = """
 import sys
 sys.modules["sklearn"] = sys.modules["sklearn.base"] = None
-from likeforlike.postprocess import ConditionalBarycenter
+from likeforlike.repair import ConditionalBarycenter
 ConditionalBarycenter(min_cell=1).fit_transform([0.1, 0.2], sensitive_features=["f", "m"])
 """
     done = subprocess.run(
@@ -321,10 +321,10 @@ ConditionalBarycenter(min_cell=1).fit_transform([0.1, 0.2], sensitive_features=[
 )
 def test_bad_settings(settings: dict[str, Any], message: str) -> None:
     table = rows(30, 30)
-    with pytest.raises(lfl.InputError, match=message):
+    with pytest.raises(lfl.errors.InputError, match=message):
         ConditionalBarycenter(**settings).fit(table.scores, **table.features)
     fitted = ConditionalBarycenter().fit(table.scores, **table.features)
-    with pytest.raises(lfl.InputError, match=message):
+    with pytest.raises(lfl.errors.InputError, match=message):
         fitted.set_params(**settings).transform(table.scores, **table.features)
 
 
@@ -335,7 +335,7 @@ def test_settings_may_be_numbers_of_numpy() -> None:
 
 
 def test_an_unknown_setting() -> None:
-    with pytest.raises(lfl.InputError, match="no setting 'strength'; there are"):
+    with pytest.raises(lfl.errors.InputError, match="no setting 'strength'; there are"):
         ConditionalBarycenter().set_params(strength=1.0)
 
 
@@ -371,7 +371,7 @@ def test_bad_columns(changed: dict[str, Any], message: str) -> None:
     }
     fitted = ConditionalBarycenter().fit(**good)
     for method in (ConditionalBarycenter().fit, fitted.transform, fitted.fit_transform):
-        with pytest.raises(lfl.InputError, match=message):
+        with pytest.raises(lfl.errors.InputError, match=message):
             method(**{**good, **changed})
 
 
@@ -381,24 +381,30 @@ def test_columns_that_must_be_named() -> None:
 
 
 def test_groups_that_cannot_be_repaired() -> None:
-    with pytest.raises(lfl.InputError, match="single value 'f'; a repair needs at least two"):
+    with pytest.raises(
+        lfl.errors.InputError, match="single value 'f'; a repair needs at least two"
+    ):
         ConditionalBarycenter(min_cell=1).fit([0.1, 0.2], sensitive_features=["f", "f"])
-    with pytest.raises(lfl.InputError, match=r"has 1 row\(s\) of 'f', fewer than min_cell=2"):
+    with pytest.raises(
+        lfl.errors.InputError, match=r"has 1 row\(s\) of 'f', fewer than min_cell=2"
+    ):
         ConditionalBarycenter(min_cell=2).fit([0.1, 0.2, 0.3], sensitive_features=["f", "m", "m"])
 
 
 def test_transform_needs_what_fit_had() -> None:
     table = rows(30, 30)
     repair = ConditionalBarycenter()
-    with pytest.raises(lfl.InputError, match="has no maps yet; call fit first"):
+    with pytest.raises(lfl.errors.InputError, match="has no maps yet; call fit first"):
         repair.transform(table.scores, **table.features)
     repair.fit(table.scores, **table.features)
-    with pytest.raises(lfl.InputError, match="so transform needs them too"):
+    with pytest.raises(lfl.errors.InputError, match="so transform needs them too"):
         repair.transform(table.scores, sensitive_features=table.groups)
-    with pytest.raises(lfl.InputError, match=r"has 2, which fit has not seen; it knows \[0, 1\]"):
+    with pytest.raises(
+        lfl.errors.InputError, match=r"has 2, which fit has not seen; it knows \[0, 1\]"
+    ):
         repair.transform([0.5], sensitive_features=[2], legitimate_features=[0])
     repair.fit(table.scores, sensitive_features=table.groups)
-    with pytest.raises(lfl.InputError, match="were not given in fit"):
+    with pytest.raises(lfl.errors.InputError, match="were not given in fit"):
         repair.transform(table.scores, **table.features)
 
 
@@ -492,7 +498,7 @@ def test_at_parity_nothing_is_done() -> None:
 
 @pytest.mark.parametrize("shrink", [0, "yes", None])
 def test_what_shrinks_is_asked_plainly(shrink: Any) -> None:
-    with pytest.raises(lfl.InputError, match="shrink must be True or False"):
+    with pytest.raises(lfl.errors.InputError, match="shrink must be True or False"):
         ConditionalBarycenter(shrink=shrink).fit([0.1, 0.2], sensitive_features=["f", "m"])
 
 

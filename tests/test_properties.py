@@ -160,7 +160,7 @@ def test_histograms_err_by_at_most_the_width_of_a_bin(
     exact_nested = lfl.cdd_wass(*table, order=order)
     with warnings.catch_warnings():
         # The certificate holds for any level cost, as long as both sides use the same.
-        warnings.simplefilter("ignore", lfl.LevelCostWarning)
+        warnings.simplefilter("ignore", lfl.errors.LevelCostWarning)
         binned_nested = lfl.cdd_wass(coarse, order=order, level_cost=exact_nested.level_cost)
     assert abs(binned_nested.root - exact_nested.root) <= width * (1 + 1e-6) + 1e-9
 

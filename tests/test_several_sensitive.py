@@ -203,7 +203,7 @@ def test_bad_input_is_named(change: dict[str, Any], message: str) -> None:
     frame = people(300).with_columns(
         pl.lit("x").alias("same"), pl.lit(None, pl.String).alias("empty")
     )
-    with pytest.raises(lfl.InputError, match=message):
+    with pytest.raises(lfl.errors.InputError, match=message):
         lfl.audit(frame, **{**ROLES, "permutations": 0, **change})
 
 

@@ -49,7 +49,7 @@ def shifted() -> Audit:
 
 
 def test_people_who_are_treated_alike_are_found_to_be(parity: Audit) -> None:
-    with warnings.catch_warnings(action="ignore", category=lfl.BinnedLevelWarning):
+    with warnings.catch_warnings(action="ignore", category=lfl.errors.BinnedLevelWarning):
         binned = lfl.audit(people(3000), **ROLES, bins={"income": 10}, **QUICK)
     assert binned.p_value is not None
     assert binned.p_value <= 0.01
@@ -247,10 +247,10 @@ def test_a_placebo_says_how_often_the_test_would_be_wrong(parity: Audit) -> None
     assert len(placebo.p_values) == 40
     assert placebo.share <= 0.2
     assert placebo.error == pytest.approx((placebo.share * (1 - placebo.share) / 40) ** 0.5)
-    with pytest.raises(lfl.InputError, match="repetitions must be at least 1, not 0"):
+    with pytest.raises(lfl.errors.InputError, match="repetitions must be at least 1, not 0"):
         parity.placebo(0)
     plain = lfl.audit(people(200), score="score", sensitive="sex", permutations=0)
-    with pytest.raises(lfl.InputError, match="a placebo needs smooth"):
+    with pytest.raises(lfl.errors.InputError, match="a placebo needs smooth"):
         plain.placebo()
 
 
@@ -330,13 +330,13 @@ BAD = [
 @pytest.mark.parametrize(("settings", "message"), BAD)
 def test_what_makes_no_sense_is_refused(settings: dict[str, Any], message: str) -> None:
     legitimate = ["income", "years", "region"]
-    with pytest.raises(lfl.InputError, match=message):
+    with pytest.raises(lfl.errors.InputError, match=message):
         lfl.audit(people(200), **{**ROLES, "legitimate": legitimate}, **settings)
 
 
 def test_few_rows_cannot_be_compared_by_a_predicted_share() -> None:
     roles = {**ROLES, "legitimate": ["income", "years"]}
-    with pytest.raises(lfl.InputError, match="needs at least 100 rows"):
+    with pytest.raises(lfl.errors.InputError, match="needs at least 100 rows"):
         lfl.audit(people(60), **roles, smooth=["income", "years"])
 
 
@@ -346,18 +346,18 @@ def test_numbers_with_many_values_get_a_hint() -> None:
     hint = next(c for c in found.finding["cautions"] if "different values" in c)
     assert "smooth=['income'] (--smooth income)" in hint
     assert "bins={'income': 10} (--bins income=10)" in hint
-    with pytest.raises(lfl.InputError, match=r"smooth=\['income'\]"):
+    with pytest.raises(lfl.errors.InputError, match=r"smooth=\['income'\]"):
         lfl.audit(people(400), **ROLES)
 
 
 def test_the_nested_distance_cuts_numbers_and_says_so() -> None:
     table = people(2000)
     columns = (table["score"], table["sex"], table["income"])
-    with pytest.warns(lfl.BinnedLevelWarning, match="cut at quantiles into 13 windows"):
+    with pytest.warns(lfl.errors.BinnedLevelWarning, match="cut at quantiles into 13 windows"):
         found = lfl.cdd_wass(*columns)
     assert len(found.levels) == 13
     with warnings.catch_warnings():
-        warnings.simplefilter("error", lfl.BinnedLevelWarning)
+        warnings.simplefilter("error", lfl.errors.BinnedLevelWarning)
         codes = np.arange(2000) % 80
         assert len(lfl.cdd_wass(table["score"], table["sex"], codes).levels) == 80
         bands = (table["income"] / 10_000).round(0)
@@ -369,7 +369,7 @@ def test_the_nested_distance_cuts_numbers_in_whatever_order_they_come() -> None:
     table = people(2000).with_columns(pl.col("income").clip(pl.col("income").quantile(0.2)))
     found = []
     for rows in (table, table.sort("income")):
-        with pytest.warns(lfl.BinnedLevelWarning, match="cut at quantiles"):
+        with pytest.warns(lfl.errors.BinnedLevelWarning, match="cut at quantiles"):
             found.append(lfl.cdd_wass(rows["score"], rows["sex"], rows["income"]))
     assert found[0].levels == pytest.approx(found[1].levels, rel=1e-12)
     assert found[0].value == pytest.approx(found[1].value, rel=1e-12)

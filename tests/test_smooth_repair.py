@@ -11,7 +11,7 @@ import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.limits._held_rows import estimated_size, smooth_disparity
 from likeforlike.penalties import Layout
-from likeforlike.postprocess import ConditionalBarycenter
+from likeforlike.repair import ConditionalBarycenter
 
 
 class Scored(NamedTuple):
@@ -108,7 +108,9 @@ def test_the_predicted_risk_is_the_change_of_the_rows() -> None:
     weight = np.random.default_rng(13).random(5000)
     weight[:50] = 0.0
     who = {"sensitive_features": data.groups, "legitimate_features": data.numbers}
-    repair = ConditionalBarycenter(smooth=True, repair_level=0.8).fit(data.scores, **who, sample_weight=weight)
+    repair = ConditionalBarycenter(smooth=True, repair_level=0.8).fit(
+        data.scores, **who, sample_weight=weight
+    )
     found = repair.transform(data.scores, **who, sample_weight=weight)
     change = np.average((found - data.scores) ** 2, weights=weight)
     assert repair.predicted_risk_ == pytest.approx(change, rel=1e-9)
@@ -138,7 +140,7 @@ def test_categories_are_carried_each_along_its_own_number() -> None:
     assert np.abs(found - lifted(new)).max() < 0.1
     unknown = levels(new)
     unknown[0] = ("c", 1.0)
-    with pytest.raises(lfl.InputError, match="which fit has not seen"):
+    with pytest.raises(lfl.errors.InputError, match="which fit has not seen"):
         repair.transform(lifted(new), sensitive_features=new.groups, legitimate_features=unknown)
 
 
@@ -153,15 +155,15 @@ def test_three_groups() -> None:
 
 def test_bad_input() -> None:
     data = scored(18, 200, 0.0)
-    with pytest.raises(lfl.InputError, match="smooth=True needs legitimate_features"):
+    with pytest.raises(lfl.errors.InputError, match="smooth=True needs legitimate_features"):
         ConditionalBarycenter(smooth=True).fit(data.scores, sensitive_features=data.groups)
-    with pytest.raises(lfl.InputError, match="smooth=True compares along a number, but"):
+    with pytest.raises(lfl.errors.InputError, match="smooth=True compares along a number, but"):
         ConditionalBarycenter(smooth=True).fit(
             data.scores,
             sensitive_features=data.groups,
             legitimate_features=np.where(data.numbers > 1, "high", "low"),
         )
-    with pytest.raises(lfl.InputError, match="smooth must be True or False, not 'yes'"):
+    with pytest.raises(lfl.errors.InputError, match="smooth must be True or False, not 'yes'"):
         ConditionalBarycenter(smooth="yes").fit(  # type: ignore[arg-type]
             data.scores, sensitive_features=data.groups
         )

@@ -165,14 +165,14 @@ def test_spark_cuts_dates_and_refuses_text_with_a_remedy(spark: Any) -> None:
     rows = [(k % 7 / 7, "fm"[k % 2], day, "1,5") for k, day in enumerate(days)]
     frame = spark.createDataFrame(rows, ["s", "a", "day", "text"])
     roles: dict[str, Any] = {"sensitive": "a", "legitimate": "day", "permutations": 0}
-    with warnings.catch_warnings(action="ignore", category=lfl.BinnedLevelWarning):
+    with warnings.catch_warnings(action="ignore", category=lfl.errors.BinnedLevelWarning):
         found = lfl.audit(frame, score="s", **roles, bins={"day": "month"})
         assert found.table.cells.levels[0] == "2024-01"
         assert len(found.table.cells.levels) == 12
         assert lfl.audit(frame, score="s", **roles, bins={"day": 4}).table.calendar == {
             "day": "day"
         }
-    with pytest.raises(lfl.InputError, match="its type is String: cast it where it is"):
+    with pytest.raises(lfl.errors.InputError, match="its type is String: cast it where it is"):
         lfl.audit(frame, score="text", sensitive="a")
 
 

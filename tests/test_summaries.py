@@ -12,8 +12,9 @@ import polars as pl
 import pytest
 
 import likeforlike as lfl
-from likeforlike import Audit, Cells, InputError
+from likeforlike import Audit, Cells
 from likeforlike.auditing import Part, Policy, Summary, summarize
+from likeforlike.errors import InputError
 from likeforlike.files._engines import Engine
 from tests.command import call
 
@@ -179,7 +180,7 @@ def test_labels_are_those_of_all_rows(
         assert said(audit) == said(whole)
 
 
-@pytest.mark.filterwarnings("ignore::likeforlike.BinnedLevelWarning")
+@pytest.mark.filterwarnings("ignore::likeforlike.errors.BinnedLevelWarning")
 def test_bins_at_edges_merge_and_quantiles_do_not() -> None:
     roles: dict[str, Any] = {"score": "score", "sensitive": "sex", "legitimate": "code"}
     halves = ALL[:3000], ALL[3000:]

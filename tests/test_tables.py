@@ -117,7 +117,7 @@ def test_clusters_are_the_same_on_every_engine_and_in_any_order(
 def test_counts_stay_within_their_certificate(name: str) -> None:
     table = TABLES[name]()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lfl.BinnedLevelWarning)
+        warnings.simplefilter("ignore", lfl.errors.BinnedLevelWarning)
         exact = lfl.audit(table.frame, **table.arguments, permutations=0)
         for width in (0.3, 0.01):
             binned = lfl.audit(table.frame, **table.arguments, permutations=0, resolution=width)
@@ -142,7 +142,7 @@ def test_the_cells_of_adult_are_those_of_its_rows() -> None:
 @pytest.mark.law_school
 def test_law_school_deciles_are_quantiles_with_ties_kept_together() -> None:
     table = TABLES["law_school"]()
-    with pytest.warns(lfl.BinnedLevelWarning, match="'lsat' was cut into 10 bins"):
+    with pytest.warns(lfl.errors.BinnedLevelWarning, match="'lsat' was cut into 10 bins"):
         found = read_cells(table.frame, Roles("zfygpa", "gender", ("lsat",)), bins={"lsat": 10})
     complete = table.frame.select("zfygpa", "gender", "lsat").drop_nulls()
     lsat = complete["lsat"].to_numpy()
@@ -269,12 +269,12 @@ def test_bad_tables_are_refused_with_a_reason(change: dict[str, Any], message: s
         }
     )
     arguments = {"score": "f", "sensitive": "sex", "legitimate": ["band"], **change}
-    with pytest.raises(lfl.InputError, match=message):
+    with pytest.raises(lfl.errors.InputError, match=message):
         lfl.audit(frame, **arguments)
 
 
 def test_what_is_no_table_is_refused() -> None:
-    with pytest.raises(lfl.InputError, match="data must be a table"):
+    with pytest.raises(lfl.errors.InputError, match="data must be a table"):
         lfl.audit(object(), score="f", sensitive="sex")
 
 
@@ -284,15 +284,15 @@ def test_broken_files_are_refused(tmp_path: Path) -> None:
     pl.DataFrame({"f": np.arange(1000) / 7, "sex": ["f", "m"] * 500}).write_parquet(whole)
     truncated = tmp_path / "truncated.parquet"
     truncated.write_bytes(whole.read_bytes()[:500])
-    with pytest.raises(lfl.InputError, match=r"truncated\.parquet cannot be read"):
+    with pytest.raises(lfl.errors.InputError, match=r"truncated\.parquet cannot be read"):
         lfl.audit(truncated, **arguments)
     for name, message in (
         ("absent.csv", "does not exist"),
         ("table.xls", r"must end in \.csv or \.tsv .*; save it as \.xlsx or as CSV"),
     ):
-        with pytest.raises(lfl.InputError, match=message):
+        with pytest.raises(lfl.errors.InputError, match=message):
             lfl.audit(tmp_path / name, **arguments)
     empty = tmp_path / "empty.csv"
     empty.write_text("")
-    with pytest.raises(lfl.InputError, match=r"empty\.csv cannot be read"):
+    with pytest.raises(lfl.errors.InputError, match=r"empty\.csv cannot be read"):
         lfl.audit(empty, **arguments)

@@ -284,12 +284,12 @@ lacking = {}
 for found in pkgutil.iter_modules(likeforlike.__path__, "likeforlike."):
     try:
         importlib.import_module(found.name)
-    except likeforlike.InputError as error:
+    except likeforlike.errors.InputError as error:
         lacking[found.name.partition(".")[2]] = str(error)
 for name in likeforlike.__all__:
     try:
         getattr(likeforlike, name)
-    except (likeforlike.InputError, AttributeError) as error:
+    except (likeforlike.errors.InputError, AttributeError) as error:
         lacking[name] = str(error)
 print(json.dumps(lacking))
 """
@@ -314,7 +314,7 @@ def test_objectives_for_boosting_and_repair_need_no_extra(installed: Installed) 
 import likeforlike as lfl
 from likeforlike.boosting import lightgbm_objective, probabilities
 from likeforlike.datasets import make_loans
-from likeforlike.postprocess import ConditionalBarycenter
+from likeforlike.repair import ConditionalBarycenter
 loans = make_loans(1000, gap=0.2)
 objective = lightgbm_objective(lfl.FairLeap(), 1.0, loans.groups, loans.levels)
 gradient, hessian = objective(loans.targets, 0.0 * loans.targets)

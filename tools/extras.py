@@ -72,7 +72,7 @@ _MORE = (
     Line(f'python -c "{_BEGIN}lfl.FairXGBClassifier(strength=1.0).fit(X, y, **who)"', "boost"),
     Line(f'python -c "{_BEGIN}audited().plot()"', "plot"),
     Line(
-        f'python -c "{_BEGIN}from likeforlike.tracking import log_to_mlflow; '
+        f'python -c "{_BEGIN}from likeforlike.integrations import log_to_mlflow; '
         'log_to_mlflow(audited())"',
         "mlflow",
     ),

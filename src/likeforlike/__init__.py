@@ -12,151 +12,58 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-# From here on forks are watched: polars does not survive them.
+# From here on forks are noticed: polars does not survive them.
 from likeforlike import _forks as _forks
-from likeforlike._lazy import lazy_package
+from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
-    from likeforlike import auditing as auditing
-    from likeforlike import baselines as baselines
-    from likeforlike import boosting as boosting
-    from likeforlike import datasets as datasets
-    from likeforlike import disparity as disparity
-    from likeforlike import document as document
-    from likeforlike import estimators as estimators
-    from likeforlike import experiments as experiments
-    from likeforlike import inference as inference
-    from likeforlike import nn as nn
-    from likeforlike import paper as paper
-    from likeforlike import penalties as penalties
-    from likeforlike import postprocess as postprocess
-    from likeforlike import teams as teams
-    from likeforlike import testing as testing
-    from likeforlike import tracking as tracking
-    from likeforlike import transport as transport
-    from likeforlike.auditing import Audit, audit
-    from likeforlike.disparity import (
-        Cells,
-        Disparity,
-        LevelTable,
-        NestedDisparity,
-        cdd_lp,
-        cdd_wass,
-        dd,
-        tv_overlap,
-    )
-    from likeforlike.errors import (
-        BinnedLevelWarning,
-        InputError,
-        LevelCostWarning,
-        MissingExtra,
-        RepairWarning,
-        ThinLevelsWarning,
-        UnderfitWarning,
-        UnmetLimitWarning,
-        UnpenalizedWarning,
-        UnsettledWarning,
-    )
-    from likeforlike.estimators import (
-        FairClassifier,
-        FairLGBMClassifier,
-        FairLGBMRegressor,
-        FairRegressor,
-        FairXGBClassifier,
-        FairXGBRegressor,
-    )
-    from likeforlike.penalties import FairBiT, FairLeap, SmoothFairLeap, WassersteinPenalty
+    from . import auditing as auditing
+    from . import boosting as boosting
+    from . import classical as classical
+    from . import datasets as datasets
+    from . import disparity as disparity
+    from . import document as document
+    from . import errors as errors
+    from . import estimators as estimators
+    from . import experiments as experiments
+    from . import inference as inference
+    from . import integrations as integrations
+    from . import nn as nn
+    from . import paper as paper
+    from . import penalties as penalties
+    from . import repair as repair
+    from . import report as report
+    from . import teams as teams
+    from . import testing as testing
+    from . import transport as transport
+    from .auditing import Audit as Audit
+    from .auditing import Policy as Policy
+    from .auditing import Summary as Summary
+    from .auditing import audit as audit
+    from .auditing import summarize as summarize
+    from .disparity import Cells as Cells
+    from .disparity import Disparity as Disparity
+    from .disparity import NestedDisparity as NestedDisparity
+    from .disparity import cdd_lp as cdd_lp
+    from .disparity import cdd_wass as cdd_wass
+    from .disparity import dd as dd
+    from .estimators import FairClassifier as FairClassifier
+    from .estimators import FairLGBMClassifier as FairLGBMClassifier
+    from .estimators import FairLGBMRegressor as FairLGBMRegressor
+    from .estimators import FairRegressor as FairRegressor
+    from .estimators import FairXGBClassifier as FairXGBClassifier
+    from .estimators import FairXGBRegressor as FairXGBRegressor
+    from .penalties import FairBiT as FairBiT
+    from .penalties import FairLeap as FairLeap
+    from .penalties import SmoothFairLeap as SmoothFairLeap
+    from .penalties import WassersteinPenalty as WassersteinPenalty
+    from .repair import ConditionalBarycenter as ConditionalBarycenter
+    from .repair import FairDecisions as FairDecisions
+    from .repair import RepairedClassifier as RepairedClassifier
+    from .repair import RepairedRegressor as RepairedRegressor
+    from .repair import UnawareRepair as UnawareRepair
 
 __version__ = "0.1.0"
 """Version of the library, as results and saved files name it."""
 
-__all__ = [
-    "Audit",
-    "BinnedLevelWarning",
-    "Cells",
-    "Disparity",
-    "FairBiT",
-    "FairClassifier",
-    "FairLGBMClassifier",
-    "FairLGBMRegressor",
-    "FairLeap",
-    "FairRegressor",
-    "FairXGBClassifier",
-    "FairXGBRegressor",
-    "InputError",
-    "LevelCostWarning",
-    "LevelTable",
-    "MissingExtra",
-    "NestedDisparity",
-    "RepairWarning",
-    "SmoothFairLeap",
-    "ThinLevelsWarning",
-    "UnderfitWarning",
-    "UnmetLimitWarning",
-    "UnpenalizedWarning",
-    "UnsettledWarning",
-    "WassersteinPenalty",
-    "__version__",
-    "audit",
-    "cdd_lp",
-    "cdd_wass",
-    "dd",
-    "tv_overlap",
-]
-
-lazy_package(
-    __name__,
-    {
-        "auditing": ["Audit", "audit"],
-        "disparity": [
-            "Cells",
-            "Disparity",
-            "LevelTable",
-            "NestedDisparity",
-            "cdd_lp",
-            "cdd_wass",
-            "dd",
-            "tv_overlap",
-        ],
-        "errors": [
-            "BinnedLevelWarning",
-            "InputError",
-            "LevelCostWarning",
-            "MissingExtra",
-            "RepairWarning",
-            "ThinLevelsWarning",
-            "UnderfitWarning",
-            "UnmetLimitWarning",
-            "UnpenalizedWarning",
-            "UnsettledWarning",
-        ],
-        "estimators": [
-            "FairClassifier",
-            "FairLGBMClassifier",
-            "FairLGBMRegressor",
-            "FairRegressor",
-            "FairXGBClassifier",
-            "FairXGBRegressor",
-        ],
-        "penalties": ["FairBiT", "FairLeap", "SmoothFairLeap", "WassersteinPenalty"],
-    },
-    modules=[
-        "auditing",
-        "baselines",
-        "boosting",
-        "datasets",
-        "disparity",
-        "document",
-        "estimators",
-        "experiments",
-        "inference",
-        "nn",
-        "paper",
-        "penalties",
-        "postprocess",
-        "teams",
-        "testing",
-        "tracking",
-        "transport",
-    ],
-)
+attach(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from likeforlike.errors import MissingExtra
+from likeforlike.errors import MissingDependencyError
 
 
 @contextmanager
@@ -15,7 +15,7 @@ def extra(name: str) -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         library = (error.name or "").partition(".")[0]
-        missing = MissingExtra(
+        missing = MissingDependencyError(
             f"{library} is not installed; pip install 'likeforlike[{name}]' brings it."
         )
         missing.name = error.name

@@ -1,83 +1,91 @@
-"""Packages whose public names are imported when they are asked for.
+"""Packages whose public names are imported when they are first used.
 
-`likeforlike --help` then waits for no array library, and whoever reads the results of experiments
-does not wait for torch. Type checkers read the imports under `TYPE_CHECKING` instead.
+A package lists its public names once, as imports that type checkers read:
 
-A name that needs a library which is not installed is not there: `hasattr` says so, as it would of
-any other. Whoever imports it by name gets the `ImportError` that says what to install.
+    if TYPE_CHECKING:
+        from ._distances import dd as dd
+
+    attach(__name__)
+
+and `attach` reads the same lines. `likeforlike --help` then waits for no array library, boosted
+trees do not wait for torch, and a name that needs a missing library is simply absent: `hasattr` is
+false, and importing it by name raises the `ImportError` that says what to install.
 """
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 from importlib.abc import MetaPathFinder
+from importlib.util import resolve_name
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from likeforlike.errors import MissingExtra
+from likeforlike.errors import MissingDependencyError
+
+_IMPORT = re.compile(r"^    from (\S+) import (\w+) as \2$", re.MULTILINE)
 
 
 class _LazyPackage(ModuleType):
-    """A package that finds its names in their modules."""
+    """A package that imports its public names on first use."""
 
     _homes: dict[str, str]
-    _modules: frozenset[str]
-    _lacking: dict[str, MissingExtra]
+    _lacking: dict[str, MissingDependencyError]
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
-        if name not in self._modules and name not in self._homes:
+        if name not in self._homes:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         try:
-            return self._found(name)
-        except MissingExtra as error:
+            return self._find(name)
+        except MissingDependencyError as error:
             self._lacking[name] = error
-            raise AttributeError(f"{self.__name__}.{name} cannot be had: {error}") from error
+            raise AttributeError(f"{self.__name__}.{name} is not available: {error}") from error
 
-    def _found(self, name: str) -> Any:  # noqa: ANN401
-        """A module or a name of this package; what it lacks is said by the first who knows."""
-        if name in self._modules:
+    def _find(self, name: str) -> Any:  # noqa: ANN401
+        """Import a public name from its module; the innermost package reports what is missing."""
+        if self._homes[name] == self.__name__:
             return import_module(f"{self.__name__}.{name}")
-        home = import_module(f"{self.__name__}.{self._homes[name]}")
+        home = import_module(self._homes[name])
         inner = isinstance(home, _LazyPackage) and name in home._homes
-        value = home._found(name) if inner else getattr(home, name)
+        value = home._find(name) if inner else getattr(home, name)
         setattr(self, name, value)
         return value
 
     def __reduce__(self) -> tuple[Callable[[str], ModuleType], tuple[str]]:
-        """By name, so that a function that uses the package can be sent to another process."""
+        """Pickle by name, so that functions that use the package reach other processes."""
         return import_module, (self.__name__,)
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *self._homes, *self._modules})
+        return sorted(
+            {*self._homes, "__version__"} if hasattr(self, "__version__") else self._homes
+        )
 
 
-class _Lacking(MetaPathFinder):
-    """Says what to install when a name is imported whose library is missing.
+class _MissingNames(MetaPathFinder):
+    """Raise what to install when a name is imported whose library is missing.
 
     `from package import name` asks for an attribute first and for a module then, which is where
-    this is asked.
+    this finder is asked.
     """
 
     def find_spec(self, fullname: str, path: object, target: object = None) -> None:  # noqa: ARG002
-        """Find nothing, but complain about a name that is known to lack something."""
+        """Find nothing, but raise for a name that is known to lack a library."""
         package, _, name = fullname.rpartition(".")
         known = sys.modules.get(package)
         if isinstance(known, _LazyPackage) and name in known._lacking:
             raise known._lacking.pop(name)
 
 
-def lazy_package(
-    package: str, homes: Mapping[str, Iterable[str]], modules: Iterable[str] = ()
-) -> None:
-    """Let a package import its public names when they are first asked for."""
+def attach(package: str) -> None:
+    """Import the public names of a package, those below its `if TYPE_CHECKING:`, on first use."""
     module = sys.modules[package]
-    vars(module).update(
-        _homes={name: home for home, names in homes.items() for name in names},
-        _modules=frozenset(modules),
-        _lacking={},
-    )
+    source = Path(str(module.__file__)).read_text("utf-8")
+    homes = {name: resolve_name(home, package) for home, name in _IMPORT.findall(source)}
+    names = sorted(name for name, home in homes.items() if home != package)
+    vars(module).update(__all__=names, _homes=homes, _lacking={})
     module.__class__ = _LazyPackage
-    if not any(isinstance(finder, _Lacking) for finder in sys.meta_path):
-        sys.meta_path.append(_Lacking())
+    if not any(isinstance(finder, _MissingNames) for finder in sys.meta_path):
+        sys.meta_path.append(_MissingNames())

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 __all__ = [
     "BinnedLevelWarning",
+    "InconclusiveWarning",
     "InputError",
     "LevelCostWarning",
-    "MissingExtra",
+    "MissingDependencyError",
+    "MissingGroupsWarning",
     "RepairWarning",
     "ThinLevelsWarning",
     "UnderfitWarning",
     "UnmetLimitWarning",
-    "UnpenalizedWarning",
-    "UnsettledWarning",
 ]
 
 
@@ -30,7 +30,7 @@ class InputError(ValueError):
     """
 
 
-class MissingExtra(InputError, ImportError):  # noqa: N818
+class MissingDependencyError(InputError, ImportError):
     """A library that is not part of the base installation is not there.
 
     The message says which extra brings it. It is an `ImportError` as well, so that a program which
@@ -38,10 +38,10 @@ class MissingExtra(InputError, ImportError):  # noqa: N818
 
     Examples
     --------
-    >>> from likeforlike import MissingExtra
+    >>> from likeforlike.errors import MissingDependencyError
     >>> try:
     ...     from likeforlike.nn import PenaltyLoss
-    ... except MissingExtra as missing:
+    ... except MissingDependencyError as missing:
     ...     print(missing)
     """
 
@@ -57,7 +57,7 @@ class LevelCostWarning(UserWarning):
     --------
     >>> import warnings
     >>> import likeforlike as lfl
-    >>> with warnings.catch_warnings(action="ignore", category=lfl.LevelCostWarning):
+    >>> with warnings.catch_warnings(action="ignore", category=lfl.errors.LevelCostWarning):
     ...     low = lfl.cdd_wass([0, 0, 1, 1], ["f", "f", "m", "m"], [0, 1, 0, 1], level_cost=0.1)
     >>> low.level_cost
     0.1
@@ -76,7 +76,7 @@ class BinnedLevelWarning(UserWarning):
     >>> import likeforlike as lfl
     >>> from likeforlike.datasets import make_loans
     >>> roles = {"score": "score", "sensitive": "sex", "legitimate": "debt"}
-    >>> with warnings.catch_warnings(action="ignore", category=lfl.BinnedLevelWarning):
+    >>> with warnings.catch_warnings(action="ignore", category=lfl.errors.BinnedLevelWarning):
     ...     audit = lfl.audit(make_loans(400).frame, **roles, bins={"debt": 4}, permutations=0)
     >>> len(audit.contrasts[0].levels)
     4
@@ -95,21 +95,22 @@ class ThinLevelsWarning(UserWarning):
     >>> import likeforlike as lfl
     >>> rng = np.random.default_rng(0)
     >>> score, sex, income = rng.random(400), rng.integers(0, 2, 400), rng.integers(0, 200, 400)
-    >>> with warnings.catch_warnings(action="ignore", category=lfl.ThinLevelsWarning):
+    >>> with warnings.catch_warnings(action="ignore", category=lfl.errors.ThinLevelsWarning):
     ...     coverage = lfl.cdd_lp(score, sex, income).coverage
     >>> min(coverage.values()) < 1.0
     True
     """
 
 
-class UnpenalizedWarning(UserWarning):
+class MissingGroupsWarning(UserWarning):
     """A model was trained without its penalty, or some rows were, since their groups are not known.
 
     Examples
     --------
     >>> import warnings
-    >>> from likeforlike import FairClassifier, UnpenalizedWarning
-    >>> with warnings.catch_warnings(action="ignore", category=UnpenalizedWarning):
+    >>> from likeforlike import FairClassifier
+    >>> from likeforlike.errors import MissingGroupsWarning
+    >>> with warnings.catch_warnings(action="ignore", category=MissingGroupsWarning):
     ...     model = FairClassifier(max_epochs=1).fit([[0.0], [1.0]] * 20, [0, 1] * 20)
     """
 
@@ -123,7 +124,8 @@ class UnderfitWarning(UserWarning):
     Examples
     --------
     >>> import warnings
-    >>> from likeforlike import FairLGBMClassifier, UnderfitWarning
+    >>> from likeforlike import FairLGBMClassifier
+    >>> from likeforlike.errors import UnderfitWarning
     >>> from likeforlike.datasets import make_loans
     >>> loans = make_loans(400)
     >>> X, y, sex = loans.inputs().matrix, loans.targets, loans.groups
@@ -140,7 +142,8 @@ class UnmetLimitWarning(UserWarning):
     Examples
     --------
     >>> import warnings
-    >>> from likeforlike import FairClassifier, UnmetLimitWarning
+    >>> from likeforlike import FairClassifier
+    >>> from likeforlike.errors import UnmetLimitWarning
     >>> rows, sex = [[0.0], [1.0]] * 50, ["f", "m"] * 50
     >>> model = FairClassifier(max_disparity=1e-9, max_epochs=1)
     >>> with warnings.catch_warnings(action="ignore", category=UnmetLimitWarning):
@@ -157,9 +160,9 @@ class RepairWarning(UserWarning):
     Examples
     --------
     >>> import warnings
-    >>> from likeforlike import RepairWarning
+    >>> from likeforlike.errors import RepairWarning
     >>> from likeforlike.datasets import make_loans
-    >>> from likeforlike.postprocess import UnawareRepair
+    >>> from likeforlike.repair import UnawareRepair
     >>> loans = make_loans(400)
     >>> repair, nothing = UnawareRepair(propensity="given"), [[0.5, 0.5]] * 400
     >>> with warnings.catch_warnings(action="ignore", category=RepairWarning):
@@ -169,7 +172,7 @@ class RepairWarning(UserWarning):
     """
 
 
-class UnsettledWarning(UserWarning):
+class InconclusiveWarning(UserWarning):
     """The evidence does not settle whether a disparity lies below its threshold.
 
     The verdict is "investigate": more rows, or a look at who could not be compared, may settle it.
@@ -181,7 +184,7 @@ class UnsettledWarning(UserWarning):
     >>> from likeforlike.datasets import make_loans
     >>> from likeforlike.testing import assert_parity
     >>> few, roles = make_loans(300).frame, {"score": "approved", "sensitive": "sex"}
-    >>> with warnings.catch_warnings(action="ignore", category=lfl.UnsettledWarning):
+    >>> with warnings.catch_warnings(action="ignore", category=lfl.errors.InconclusiveWarning):
     ...     audit = assert_parity(few, 0.05, **roles)
     >>> audit.verdicts[0].verdict
     'investigate'

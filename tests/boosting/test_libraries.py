@@ -82,7 +82,9 @@ def test_a_metric_of_other_rows_says_so(way: Interface) -> None:
     data, watched = table(6, 200, loss="logistic"), table(7, 100, loss="logistic")
     objective = way.make_objective(lfl.FairLeap(), 1.0, data.groups, data.levels)
     metric = way.make_metric(lfl.FairLeap(), 1.0, watched.groups, watched.levels)
-    with pytest.raises(lfl.InputError, match="leave other sets, such as the training rows, out"):
+    with pytest.raises(
+        lfl.errors.InputError, match="leave other sets, such as the training rows, out"
+    ):
         way.fit(data, "logistic", objective, watched=data, metric=metric, rounds=5)
 
 
@@ -90,7 +92,9 @@ def test_a_metric_of_other_rows_says_so(way: Interface) -> None:
 def test_an_objective_of_other_rows_says_so(way: Interface) -> None:
     data = table(8, 200, loss="logistic")
     objective = way.make_objective(lfl.FairLeap(), 1.0, data.groups[1:], data.levels[1:])
-    with pytest.raises(lfl.InputError, match=r"groups has 199 row\(s\), but the data have 200"):
+    with pytest.raises(
+        lfl.errors.InputError, match=r"groups has 199 row\(s\), but the data have 200"
+    ):
         way.fit(data, "logistic", objective)
 
 
@@ -98,7 +102,7 @@ def test_an_objective_of_other_rows_says_so(way: Interface) -> None:
 def test_a_number_is_no_class(way: Interface) -> None:
     data = table(9, 200, loss="squared")
     objective = way.make_objective(lfl.FairLeap(), 1.0, data.groups, data.levels)
-    with pytest.raises(lfl.InputError, match="must be 0 or 1 for the logistic loss"):
+    with pytest.raises(lfl.errors.InputError, match="must be 0 or 1 for the logistic loss"):
         way.fit(data, "squared", objective)
 
 
@@ -107,7 +111,7 @@ def test_three_classes_are_refused(way: Interface) -> None:
     data = table(10, 200, loss="logistic")
     data = data._replace(targets=np.tile([0.0, 1.0, 2.0, 1.0], 50))
     objective = way.make_objective(lfl.FairLeap(), 1.0, data.groups, data.levels)
-    with pytest.raises(lfl.InputError, match="several classes or targets are not supported"):
+    with pytest.raises(lfl.errors.InputError, match="several classes or targets are not supported"):
         way.fit(data, "logistic", objective)
 
 

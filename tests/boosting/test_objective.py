@@ -221,7 +221,9 @@ def test_weights_of_the_data_and_given_weights_mean_the_same() -> None:
     ):
         np.testing.assert_allclose(found[0], expected[0], rtol=1e-12)
         np.testing.assert_allclose(found[1], expected[1], rtol=1e-12)
-    with pytest.raises(lfl.InputError, match="sample_weight differs from the weights of the data"):
+    with pytest.raises(
+        lfl.errors.InputError, match="sample_weight differs from the weights of the data"
+    ):
         given(data.targets, data.raw, data.weight + 0.1)
 
 
@@ -271,13 +273,13 @@ def test_metrics_are_pickled() -> None:
 )
 def test_bad_settings(arguments: tuple[Any, ...], settings: dict[str, Any], message: str) -> None:
     for make in (lightgbm_objective, xgboost_objective, lightgbm_metric, xgboost_metric):
-        with pytest.raises(lfl.InputError, match=message):
+        with pytest.raises(lfl.errors.InputError, match=message):
             make(*arguments, **settings)
 
 
 @pytest.mark.parametrize("learning_rate", [0.0, -0.1, math.nan, "fast"])
 def test_bad_learning_rate(learning_rate: float) -> None:
-    with pytest.raises(lfl.InputError, match="learning_rate must be a finite number > 0"):
+    with pytest.raises(lfl.errors.InputError, match="learning_rate must be a finite number > 0"):
         lightgbm_objective(lfl.FairLeap(), 1.0, [0, 1], learning_rate=learning_rate)
 
 
@@ -296,17 +298,17 @@ def test_bad_learning_rate(learning_rate: float) -> None:
 )
 def test_bad_data(targets: list[float], raw: FloatArray, weight: list[float], message: str) -> None:
     for make in (lightgbm_objective, lightgbm_metric, xgboost_metric):
-        with pytest.raises(lfl.InputError, match=message):
+        with pytest.raises(lfl.errors.InputError, match=message):
             make(lfl.FairLeap(), 1.0, ["f", "m", "m"])(targets, raw, weight)
 
 
 def test_bad_raw_scores_for_probabilities() -> None:
-    with pytest.raises(lfl.InputError, match="raw has 1 value"):
+    with pytest.raises(lfl.errors.InputError, match="raw has 1 value"):
         probabilities([0.0, math.nan])
 
 
 @pytest.mark.parametrize("make", [lightgbm_metric, xgboost_metric, xgboost_objective])
 def test_complex_raw_scores_are_refused_and_not_cut(make: Callable[..., Any]) -> None:
     handed = make(lfl.FairLeap(), 1.0, ["f", "m"], loss="squared")
-    with pytest.raises(lfl.InputError, match="the raw scores must be numbers"):
+    with pytest.raises(lfl.errors.InputError, match="the raw scores must be numbers"):
         handed(np.array([0.0, 2.0]), np.array([1.0 + 1.0j, 2.0]))

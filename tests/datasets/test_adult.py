@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from likeforlike import InputError
 from likeforlike.datasets import load_adult
+from likeforlike.errors import InputError
 from tests.datasets.raw import counts, mean, rows
 
 NAMES = (

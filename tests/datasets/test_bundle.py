@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from likeforlike import InputError
 from likeforlike.datasets import _drug as drug
 from likeforlike.datasets import _storage as storage
 from likeforlike.datasets import load_adult, load_communities, load_drug
 from likeforlike.datasets._availability import SOURCES
 from likeforlike.datasets._bundle import bundled
 from likeforlike.datasets._source import DataFile, Source
+from likeforlike.errors import InputError
 from tests.datasets.toy import CHANGED, FILE, GOOD, contents, put
 from tests.real import BUNDLE, LAW_SCHOOL, content
 from tools.bundle import main, packed

@@ -3,10 +3,10 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from likeforlike import InputError
 from likeforlike.datasets import load_communities
 from likeforlike.datasets._communities import COLUMNS
 from likeforlike.datasets._deciles import decile_edges
+from likeforlike.errors import InputError
 from tests.datasets.raw import counts, cross_validated_error, mean, rows
 
 # SHA-256 of the names that were published for the 128 columns, one a line.

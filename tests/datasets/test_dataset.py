@@ -4,10 +4,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from likeforlike import Cells, InputError
+from likeforlike import Cells
 from likeforlike.datasets import Dataset, load_loans, make_loans
 from likeforlike.datasets._deciles import decile_edges, deciles
 from likeforlike.datasets._inputs import input_matrix
+from likeforlike.errors import InputError
 
 TABLE = pl.DataFrame(
     {

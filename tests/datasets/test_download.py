@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from likeforlike import InputError
 from likeforlike.datasets import _download as download
 from likeforlike.datasets import _storage as storage
+from likeforlike.errors import InputError
 from tests.datasets.server import (
     Answer,
     Serve,

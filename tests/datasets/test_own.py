@@ -1,8 +1,8 @@
 import polars as pl
 import pytest
 
-from likeforlike import InputError
 from likeforlike.datasets import dataset_of_table
+from likeforlike.errors import InputError
 
 FRAME = pl.DataFrame(
     {

@@ -13,10 +13,10 @@ from threading import Barrier
 
 import pytest
 
-from likeforlike import InputError
 from likeforlike.datasets import _drug as drug
 from likeforlike.datasets import _storage as storage
 from likeforlike.datasets import load_adult, load_drug
+from likeforlike.errors import InputError
 from tests.datasets.server import Serve, Stall, sends
 from tests.datasets.toy import CHANGED, FILE, GOOD, contents, put, zipped
 from tests.real import content

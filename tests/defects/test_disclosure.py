@@ -59,7 +59,7 @@ def audited(seed: int) -> lfl.Audit | None:
     """An audit that may be shown; `None` where nothing can."""
     try:
         return some_people(seed).audit(suppress_below=LIMIT)
-    except lfl.InputError as refused:
+    except lfl.errors.InputError as refused:
         if "there is nothing to show" in str(refused):
             return None
         raise
@@ -224,7 +224,9 @@ def test_small_groups_have_no_name_and_rule_out_a_pass() -> None:
 
 def test_where_nothing_can_be_shown_that_is_said() -> None:
     few = pl.DataFrame({"pay": [1.0, 2.0] * 5, "sex": ["f", "m"] * 5, "job": ["a"] * 10})
-    with pytest.raises(lfl.InputError, match="with suppress_below=10 there is nothing to show"):
+    with pytest.raises(
+        lfl.errors.InputError, match="with suppress_below=10 there is nothing to show"
+    ):
         lfl.audit(few, **ROLES, suppress_below=10)
     assert lfl.audit(few, **ROLES, suppress_below=5).to_dict()["contrasts"][0]["rows"] == [5, 5]
 
@@ -251,7 +253,7 @@ def test_decisions_are_shown_where_many_were_decided_either_way(approved: int) -
     shown = found.to_dict()["contrasts"][0]["distributions"]
     if approved < 10:
         assert shown == []
-        with pytest.raises(lfl.InputError, match="no level to draw"):
+        with pytest.raises(lfl.errors.InputError, match="no level to draw"):
             found.plot("distributions")
     else:
         assert shown[0]["shares"]["f"][0] == shown[0]["shares"]["f"][-1] == 0.5
@@ -277,7 +279,7 @@ def test_a_row_that_weighs_as_much_as_all_others_is_not_hidden_among_them() -> N
         .head(180)
         .with_columns(weight=pl.when(pl.int_range(180) == 150).then(1000.0).otherwise(1.0))
     )
-    with pytest.raises(lfl.InputError, match="nothing to show"):
+    with pytest.raises(lfl.errors.InputError, match="nothing to show"):
         lfl.audit(heavy, **ROLES, weight="weight", permutations=0, suppress_below=10)
 
 
@@ -324,7 +326,7 @@ def test_the_salt_is_kept_in_a_file_of_ones_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("limit", [0, 1, -10, 2.5, "10", [10]])
 def test_bad_limits_are_refused(limit: Any) -> None:
-    with pytest.raises(lfl.InputError, match="suppress_below"):
+    with pytest.raises(lfl.errors.InputError, match="suppress_below"):
         lfl.audit(salaries(), **ROLES, suppress_below=limit)
 
 
@@ -424,5 +426,5 @@ def test_frames_are_those_of_the_document(audit: lfl.Audit) -> None:
         level["gap"] for level in audit.to_dict()["contrasts"][0]["levels"]
     ]
     assert audit.contrasts_frame()["rows_first"].to_list() == [90]
-    with pytest.raises(lfl.InputError, match="no figures of single cells"):
+    with pytest.raises(lfl.errors.InputError, match="no figures of single cells"):
         audit.cells_frame()

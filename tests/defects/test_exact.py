@@ -35,7 +35,12 @@ def problem(rng: random.Random) -> exact.Problem:
 
 def columns(made: exact.Problem) -> dict[str, Any]:
     weighted = {"sample_weight": made.weights} if set(made.weights) != {1.0} else {}
-    return {"scores": made.scores, "groups": made.groups, "levels": made.levels, **weighted}
+    return {
+        "scores": made.scores,
+        "sensitive_features": made.groups,
+        "legitimate_features": made.levels,
+        **weighted,
+    }
 
 
 def agrees(found: float, expected: Any, floor: Fraction = Fraction(0)) -> bool:
@@ -127,7 +132,7 @@ def test_cdd_wass_is_that_of_exact_arithmetic(batch: int) -> None:
         )
         given = None if size is None or rng.random() < 0.5 else rng.choice([0.0, 0.1, 3.0]) * size
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", lfl.LevelCostWarning)
+            warnings.simplefilter("ignore", lfl.errors.LevelCostWarning)
             found = lfl.cdd_wass(
                 **columns(made), order=order, level_metric=metric, level_cost=given
             )

@@ -251,7 +251,7 @@ def test_lines_with_too_many_values_are_refused(engine: str, name: str, tmp_path
 def test_bad_options_of_reading(options: dict[str, Any], message: str, tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     path.write_text(text())
-    with pytest.raises(lfl.InputError, match=message):
+    with pytest.raises(lfl.errors.InputError, match=message):
         lfl.audit(path, score="score", sensitive="sex", **options)
 
 
@@ -266,9 +266,9 @@ def test_options_of_a_csv_file_are_refused_elsewhere(
     path = tmp_path / "scores.parquet"
     frame.write_parquet(path)
     for data in (frame, path):
-        with pytest.raises(lfl.InputError, match="say how a CSV file is read"):
+        with pytest.raises(lfl.errors.InputError, match="say how a CSV file is read"):
             lfl.audit(data, score="score", sensitive="sex", **options)
-    with pytest.raises(lfl.InputError, match="engine says who opens a file"):
+    with pytest.raises(lfl.errors.InputError, match="engine says who opens a file"):
         lfl.audit(frame, score="score", sensitive="sex", engine="duckdb")
 
 

@@ -33,7 +33,9 @@ def test_a_file_that_is_no_journal_is_refused_and_stays_as_it_is(
 ) -> None:
     path = tmp_path / "notes.jsonl"
     path.write_bytes(content)
-    with pytest.raises(lfl.InputError, match="is not a journal of a sweep and was left as it is"):
+    with pytest.raises(
+        lfl.errors.InputError, match="is not a journal of a sweep and was left as it is"
+    ):
         Journal(path)
     assert path.read_bytes() == content
 
@@ -54,7 +56,7 @@ def test_runs_of_another_version_are_not_mixed_in(
         with Journal(path) as journal:
             journal.add("a", {"performance": 1.0})
     before = path.read_bytes()
-    with pytest.raises(lfl.InputError, match=r"one of likeforlike 0\.0\.1, and this is"):
+    with pytest.raises(lfl.errors.InputError, match=r"one of likeforlike 0\.0\.1, and this is"):
         Journal(path)
     assert path.read_bytes() == before
 
@@ -77,12 +79,12 @@ def test_a_line_that_says_something_else_is_not_read_as_a_run(tmp_path: Path) ->
         journal.add("a", {"performance": 1.0})
     header, run = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(header + header + run)
-    with pytest.raises(lfl.InputError, match="line 2 of the journal"):
+    with pytest.raises(lfl.errors.InputError, match="line 2 of the journal"):
         Journal(path)
 
 
 def test_a_device_is_no_journal() -> None:
-    with pytest.raises(lfl.InputError, match="must be a file"):
+    with pytest.raises(lfl.errors.InputError, match="must be a file"):
         Journal(os.devnull)
 
 
@@ -94,7 +96,7 @@ def metric(last: float) -> FloatArray:
 
 
 @pytest.mark.training
-@pytest.mark.filterwarnings("ignore::likeforlike.UnderfitWarning")
+@pytest.mark.filterwarnings("ignore::likeforlike.errors.UnderfitWarning")
 def test_settings_that_look_alike_do_not_share_a_journal(tmp_path: Path) -> None:
     task = Task(make_loans(200), max_epochs=1)
     journal = tmp_path / "runs.jsonl"
@@ -103,9 +105,9 @@ def test_settings_that_look_alike_do_not_share_a_journal(tmp_path: Path) -> None
     )
     assert repr(first) == repr(second)
     sweep(task, [Plain()], seeds=1, journal=journal, workers=0)
-    with pytest.raises(lfl.InputError, match=r"K x K|shape|runs of 'FairBiT'"):
+    with pytest.raises(lfl.errors.InputError, match=r"K x K|shape|runs of 'FairBiT'"):
         sweep(task, [first], seeds=1, journal=journal, workers=0)
-    with pytest.raises(lfl.InputError, match="runs of 'FairBiT' with other settings"):
+    with pytest.raises(lfl.errors.InputError, match="runs of 'FairBiT' with other settings"):
         sweep(task, [second], seeds=1, journal=journal, workers=0)
 
 

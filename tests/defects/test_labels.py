@@ -126,10 +126,12 @@ SCORES, LEVEL = [0.1, 0.2, 0.3, 0.4], [1, 1, 2, 2]
     ids=["list", "objects", "pandas", "category"],
 )
 def test_groups_that_read_the_same_are_refused(groups: Any) -> None:
-    with pytest.raises(lfl.InputError, match=r"groups holds .*1.* and .*1.*, which read the same"):
+    with pytest.raises(
+        lfl.errors.InputError, match=r"groups holds .*1.* and .*1.*, which read the same"
+    ):
         lfl.cdd_lp(SCORES, groups, LEVEL)
     table = pd.DataFrame({"s": SCORES, "g": groups, "l": LEVEL})
-    with pytest.raises(lfl.InputError, match=r"column 'g' holds .* which read the same"):
+    with pytest.raises(lfl.errors.InputError, match=r"column 'g' holds .* which read the same"):
         lfl.audit(table, score="s", sensitive="g", legitimate="l", permutations=0)
 
 
@@ -144,7 +146,7 @@ def test_a_zero_at_the_end_of_a_label_is_part_of_it(kind: Any) -> None:
 
 def test_a_table_with_two_columns_of_one_name_is_refused() -> None:
     twice = pd.DataFrame([[0.1, "f", "x"], [0.2, "m", "x"]], columns=["s", "g", "g"])
-    with pytest.raises(lfl.InputError, match=r"2 columns called 'g'.*rename all but one"):
+    with pytest.raises(lfl.errors.InputError, match=r"2 columns called 'g'.*rename all but one"):
         lfl.audit(twice, score="s", sensitive="g")
 
 
@@ -197,7 +199,7 @@ def test_numbers_are_written_as_people_write_them() -> None:
     assert not re.search(r"\de[+-]\d", said)
 
 
-@pytest.mark.filterwarnings("ignore::likeforlike.BinnedLevelWarning")
+@pytest.mark.filterwarnings("ignore::likeforlike.errors.BinnedLevelWarning")
 def test_bins_have_short_names_that_are_true() -> None:
     roles: dict[str, Any] = {"score": "pay", "sensitive": "sex", "legitimate": "income"}
     found = lfl.audit(pay(), **roles, bins={"income": 3}, permutations=0)
@@ -215,7 +217,7 @@ def test_bins_have_short_names_that_are_true() -> None:
     assert low % 100 == high % 100 == 0.0
 
 
-@pytest.mark.filterwarnings("ignore::likeforlike.BinnedLevelWarning")
+@pytest.mark.filterwarnings("ignore::likeforlike.errors.BinnedLevelWarning")
 @pytest.mark.parametrize(
     ("values", "names"),
     [

@@ -20,7 +20,7 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike.boosting import lightgbm_metric, lightgbm_objective
-from likeforlike.postprocess import ConditionalBarycenter
+from likeforlike.repair import ConditionalBarycenter
 
 RNG = np.random.default_rng(7)
 ROWS = 240
@@ -37,7 +37,12 @@ Rows = dict[str, Any]
 
 
 def rows(scores: Any = SCORES, weights: Any = None) -> Rows:
-    return {"scores": scores, "groups": GROUPS, "levels": LEVELS, "sample_weight": weights}
+    return {
+        "scores": scores,
+        "sensitive_features": GROUPS,
+        "legitimate_features": LEVELS,
+        "sample_weight": weights,
+    }
 
 
 def _of(call: Callable[..., lfl.Disparity], **settings: Any) -> Callable[[Rows], lfl.Disparity]:
@@ -67,7 +72,7 @@ DISPARITIES: dict[str, Callable[[Rows], lfl.Disparity]] = {
     },
     "barycenter": lambda given: lfl.cdd_lp(**given, comparison="barycenter", order=2),
     "one against the rest": lambda given: lfl.cdd_lp(**given, comparison="one-vs-rest"),
-    "tv_overlap": lambda given: lfl.tv_overlap(**given),
+    "tv_overlap": lambda given: lfl.disparity.tv_overlap(**given),
 }
 
 
@@ -119,7 +124,7 @@ def test_only_proportions_of_weights_matter(
 
 def nested(scores: Any = SCORES, weights: Any = None, **settings: Any) -> lfl.NestedDisparity:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lfl.LevelCostWarning)
+        warnings.simplefilter("ignore", lfl.errors.LevelCostWarning)
         return lfl.cdd_wass(**rows(scores, weights), **settings)
 
 
@@ -178,13 +183,13 @@ def test_weights_as_large_as_numbers_go_do_not_end_the_interpreter() -> None:
 
 
 def test_weights_that_cannot_be_compared_are_refused() -> None:
-    with pytest.raises(lfl.InputError, match="too far apart to be compared"):
+    with pytest.raises(lfl.errors.InputError, match="too far apart to be compared"):
         lfl.dd([1, 2, 3], list("fmm"), sample_weight=[1e308, 1e308, 1e-300])
 
 
 def test_scores_further_apart_than_numbers_go_are_refused() -> None:
-    for measured in (lfl.dd, lfl.cdd_wass, lfl.tv_overlap):
-        with pytest.raises(lfl.InputError, match="divide the scores by 10"):
+    for measured in (lfl.dd, lfl.cdd_wass, lfl.disparity.tv_overlap):
+        with pytest.raises(lfl.errors.InputError, match="divide the scores by 10"):
             measured([-1.7e308, 1.7e308], ["f", "m"])
 
 
@@ -196,7 +201,7 @@ def vast(reach: float) -> pl.DataFrame:
 
 @pytest.mark.parametrize("reach", [2e250, 1e301, 1.7e308])
 def test_scores_whose_intervals_reach_further_than_numbers_are_refused(reach: float) -> None:
-    with pytest.raises(lfl.InputError, match="divide the scores by 1e100"):
+    with pytest.raises(lfl.errors.InputError, match="divide the scores by 1e100"):
         lfl.audit(vast(reach), score="score", sensitive="sex", legitimate="level", permutations=9)
 
 
@@ -220,15 +225,15 @@ def test_a_high_order_does_not_hide_a_distance(order: float) -> None:
 @pytest.mark.parametrize("order", [33, 400.0, 1e300])
 def test_costs_of_an_order_that_hides_distances_are_refused(order: float) -> None:
     for make in (lfl.FairLeap, lfl.FairBiT, lfl.WassersteinPenalty):
-        with pytest.raises(lfl.InputError, match="order must be at most 32"):
+        with pytest.raises(lfl.errors.InputError, match="order must be at most 32"):
             make(order=order)
-    with pytest.raises(lfl.InputError, match="order must be at most 32"):
+    with pytest.raises(lfl.errors.InputError, match="order must be at most 32"):
         lfl.cdd_wass([0.1, 0.2], ["f", "m"], order=order)
 
 
 @pytest.mark.parametrize("metric", [[[0.0, 1e200], [1e200, 0.0]], "numeric"])
 def test_distances_between_levels_that_cannot_be_powered_are_refused(metric: Any) -> None:
-    with pytest.raises(lfl.InputError, match="level_metric"):
+    with pytest.raises(lfl.errors.InputError, match="level_metric"):
         lfl.cdd_wass([1, 2, 3, 4], list("fmfm"), [0.0, 0.0, 1e200, 1e200], level_metric=metric)
 
 
@@ -333,16 +338,16 @@ def test_trees_refuse_a_strength_whose_derivatives_cannot_be_held() -> None:
     model = lfl.FairLGBMClassifier(n_estimators=2, strength=1e290)
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        with pytest.raises(lfl.InputError, match="too large to be held"):
+        with pytest.raises(lfl.errors.InputError, match="too large to be held"):
             model.fit(inputs, classes, sensitive_features=GROUPS)
 
 
 def test_boosting_refuses_weights_that_cannot_be_added_up() -> None:
     heavy = np.full(ROWS, 1e308)
-    with pytest.raises(lfl.InputError, match="more than a number can hold"):
+    with pytest.raises(lfl.errors.InputError, match="more than a number can hold"):
         lightgbm_objective(lfl.FairLeap(), 1.0, GROUPS, LEVELS, sample_weight=heavy)
     metric = lightgbm_metric(lfl.FairLeap(), 1.0, GROUPS, LEVELS, loss="squared")
-    with pytest.raises(lfl.InputError, match="more than a number can hold"):
+    with pytest.raises(lfl.errors.InputError, match="more than a number can hold"):
         metric(SCORES, SCORES, heavy)
 
 
@@ -361,7 +366,7 @@ def test_networks_take_inputs_targets_and_weights_of_any_size(size: float) -> No
     np.testing.assert_allclose(found, expected, rtol=1e-4)
     classes = np.median(SCORES) < SCORES
     model = lfl.FairClassifier(max_epochs=1, random_state=0).fit(inputs, classes, **features)
-    with pytest.raises(lfl.InputError, match="row 1 of X is so far"):
+    with pytest.raises(lfl.errors.InputError, match="row 1 of X is so far"):
         model.predict_proba([[0.0, 0.0], [1e300, -1e300]])
 
 
@@ -391,7 +396,7 @@ MASKED = np.ma.masked_array([0.1, 999.0, 0.3, 0.4], mask=[False, True, False, Fa
     ids=lambda item: item[0],
 )
 def test_masked_values_are_never_taken_for_values(call: tuple[str, Callable[[], object]]) -> None:
-    with pytest.raises(lfl.InputError, match="1 masked value"):
+    with pytest.raises(lfl.errors.InputError, match="1 masked value"):
         call[1]()
 
 
@@ -402,14 +407,14 @@ def test_an_array_without_masked_values_is_an_array() -> None:
 
 @pytest.mark.parametrize("count", [2**63, 2**64 - 1, 10**18, 2**53 + 2, 1e300])
 def test_more_rows_than_can_be_counted_are_refused(count: float) -> None:
-    with pytest.raises(lfl.InputError, match="cannot be counted exactly"):
+    with pytest.raises(lfl.errors.InputError, match="cannot be counted exactly"):
         lfl.Cells.from_counts(None, ["f", "m"], [0.1, 0.2], [count, 1])
-    with pytest.raises(lfl.InputError, match="cannot be counted exactly"):
+    with pytest.raises(lfl.errors.InputError, match="cannot be counted exactly"):
         lfl.Cells.from_counts(None, ["f", "m"], [0.1, 0.2], [2.0**53, 2.0**53])
 
 
 def test_mass_that_cannot_be_added_up_is_refused() -> None:
-    with pytest.raises(lfl.InputError, match="mass adds up to more than a number can hold"):
+    with pytest.raises(lfl.errors.InputError, match="mass adds up to more than a number can hold"):
         lfl.Cells.from_counts(None, ["f", "m"], [0.1, 0.1], [1, 1], mass=[1e308, 1e308])
 
 
@@ -429,7 +434,7 @@ def test_bins_that_cannot_be_numbered_are_refused_by_every_engine(
     scores: list[float], resolution: float, engine: str
 ) -> None:
     table = ENGINES[engine]({"score": scores * 10, "sex": ["f", "m"] * 10})
-    with pytest.raises(lfl.InputError, match="is too small"):
+    with pytest.raises(lfl.errors.InputError, match="is too small"):
         lfl.audit(table, score="score", sensitive="sex", resolution=resolution, permutations=0)
 
 

@@ -111,7 +111,7 @@ DAMAGES: dict[str, Callable[[Document], object]] = {
 def test_a_damaged_model_is_refused(damage: Callable[[Document], object], tmp_path: Path) -> None:
     model = document()
     damage(model)
-    with pytest.raises(lfl.InputError, match=r"model\.json is not a model: [^\n]+\.$"):
+    with pytest.raises(lfl.errors.InputError, match=r"model\.json is not a model: [^\n]+\.$"):
         read(tmp_path / "model.json", json.dumps(model))
 
 
@@ -129,14 +129,14 @@ CONTENTS = {
 
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 def test_a_file_that_is_no_model_is_refused(content: bytes, tmp_path: Path) -> None:
-    with pytest.raises(lfl.InputError, match="is not a model"):
+    with pytest.raises(lfl.errors.InputError, match="is not a model"):
         read(tmp_path / "model.json", content)
 
 
 def test_every_cut_of_a_model_is_refused(tmp_path: Path) -> None:
     whole = json.dumps(document())
     for end in range(0, len(whole) - 1, 9):
-        with pytest.raises(lfl.InputError, match="is not a model"):
+        with pytest.raises(lfl.errors.InputError, match="is not a model"):
             read(tmp_path / "model.json", whole[:end])
 
 
@@ -144,13 +144,13 @@ def test_a_file_too_large_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     with path.open("wb") as file:
         file.truncate(1 << 40)
-    with pytest.raises(lfl.InputError, match="it has more than 200,000,000 bytes"):
+    with pytest.raises(lfl.errors.InputError, match="it has more than 200,000,000 bytes"):
         read_model(path)
 
 
 def test_a_folder_and_a_device_are_no_models(tmp_path: Path) -> None:
     for path in (tmp_path, Path(os.devnull)):
-        with pytest.raises(lfl.InputError, match="is not a model: it is not a file"):
+        with pytest.raises(lfl.errors.InputError, match="is not a model: it is not a file"):
             read_model(path)
 
 
@@ -158,7 +158,7 @@ def test_weights_of_any_size_give_finite_scores_or_an_error(tmp_path: Path) -> N
     model = document()
     model["weights"][2] = [[1e308], [1e308]]
     large = read(tmp_path / "model.json", json.dumps(model))
-    with pytest.raises(lfl.InputError, match="row 0 is so far"):
+    with pytest.raises(lfl.errors.InputError, match="row 0 is so far"):
         large.scores({"debt": [1e9, 0.0], "city": ["Oslo", "Oslo"]})
     model["task"] = "classification"
     chances = read(tmp_path / "model.json", json.dumps(model)).scores(TABLE)
@@ -170,13 +170,13 @@ def test_masked_values_are_not_taken_for_values(tmp_path: Path) -> None:
     debt = np.ma.masked_array([1.0, 2.0], mask=[False, True])
     city = np.ma.masked_array(["Oslo", "Rome"], mask=[True, False])
     for table in ({**TABLE, "debt": debt}, {**TABLE, "city": city}):
-        with pytest.raises(lfl.InputError, match="1 masked value"):
+        with pytest.raises(lfl.errors.InputError, match="1 masked value"):
             model.scores(table)
 
 
 def test_columns_of_different_lengths_are_refused(tmp_path: Path) -> None:
     model = read(tmp_path / "model.json", json.dumps(document()))
-    with pytest.raises(lfl.InputError, match=r"column 'city' has 2 row.*'debt' has 3"):
+    with pytest.raises(lfl.errors.InputError, match=r"column 'city' has 2 row.*'debt' has 3"):
         model.scores({**TABLE, "debt": [1.0, 2.0, 3.0]})
 
 
@@ -186,5 +186,7 @@ def test_decimals_that_are_no_numbers_do_not_make_an_engine_panic(
 ) -> None:
     model = read(tmp_path / "model.json", json.dumps(document()))
     for city in (["Oslo", Decimal(value)], np.array([Decimal(value), "Rome"], dtype=object)):
-        with pytest.raises(lfl.InputError, match=f"column 'city' has the value {value} in row"):
+        with pytest.raises(
+            lfl.errors.InputError, match=f"column 'city' has the value {value} in row"
+        ):
             model.scores({**TABLE, "city": city})

@@ -55,9 +55,9 @@ def test_training_goes_on_through_thin_batches() -> None:
 
 def test_bad_batches_are_still_refused() -> None:
     loss = PenaltyLoss(lfl.FairLeap())
-    with pytest.raises(lfl.InputError, match="groups has 1 missing"):
+    with pytest.raises(lfl.errors.InputError, match="groups has 1 missing"):
         loss(torch.ones(2), ["f", None])
     steep = PenaltyLoss(lfl.FairLeap(order=4.0))
-    with pytest.raises(lfl.InputError, match=r"too large for torch\.float16"):
+    with pytest.raises(lfl.errors.InputError, match=r"too large for torch\.float16"):
         steep(torch.tensor([0.0, 6e4], dtype=torch.float16), ["f", "m"])
     assert loss.thin_batches == 0

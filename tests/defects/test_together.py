@@ -217,7 +217,7 @@ def test_nobody_is_found_in_combined_audits() -> None:
         table, settings = some_table(seed)
         try:
             audit = lfl.audit(table, **settings)
-        except lfl.InputError as refused:
+        except lfl.errors.InputError as refused:
             why = str(refused)
             if any(said in why for said in ("nothing to show", "cannot be compared", "enough")):
                 continue

@@ -238,7 +238,7 @@ def test_few_who_could_be_compared_do_not_pass_for_all() -> None:
     assert found.headline.startswith("Among the 4.6%")
     assert "who could be compared with people with equal l" in found.headline
     assert lfl.audit(few_compared(), **roles, min_coverage=0.01).gate(5.0) == "pass"
-    with pytest.raises(lfl.InputError, match="min_coverage must lie between 0 and 1, not 2"):
+    with pytest.raises(lfl.errors.InputError, match="min_coverage must lie between 0 and 1, not 2"):
         lfl.audit(few_compared(), **roles, min_coverage=2)
 
 

@@ -110,13 +110,13 @@ class Answering(Executor):
 
 def test_what_was_finished_is_kept_when_the_workers_are_lost(tmp_path: Path) -> None:
     journal = tmp_path / "runs.jsonl"
-    with pytest.raises(lfl.InputError, match=r"lost its workers .* start again to go on"):
+    with pytest.raises(lfl.errors.InputError, match=r"lost its workers .* start again to go on"):
         swept(journal, executor=Answering(0, BrokenExecutor("killed")))
     assert runs_in(journal) == 0
 
 
 def test_workers_with_another_version_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(lfl.InputError, match=r"have likeforlike 0\.0\.0, and this is"):
+    with pytest.raises(lfl.errors.InputError, match=r"have likeforlike 0\.0\.0, and this is"):
         swept(tmp_path / "runs.jsonl", executor=Answering(0, ("0.0.0", {})))
     assert runs_in(tmp_path / "runs.jsonl") == 0
 
@@ -134,7 +134,7 @@ def test_an_error_of_a_unit_is_passed_on(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_executor_is_refused(tmp_path: Path, how: dict[str, Any], message: str) -> None:
-    with pytest.raises(lfl.InputError, match=message):
+    with pytest.raises(lfl.errors.InputError, match=message):
         swept(tmp_path / "runs.jsonl", **how)
     assert not list(tmp_path.iterdir())
 
@@ -222,18 +222,18 @@ def test_the_command_works_on_a_cluster(tmp_path: Path, cluster: Cluster) -> Non
 
 @pytest.mark.process
 def test_a_client_is_asked_for_its_executor(tmp_path: Path, cluster: Cluster) -> None:
-    with pytest.raises(lfl.InputError, match=r"pass client\.get_executor\(\)"):
+    with pytest.raises(lfl.errors.InputError, match=r"pass client\.get_executor\(\)"):
         swept(tmp_path / "runs.jsonl", executor=cluster.client)
 
 
 def test_a_scheduler_that_does_not_answer_is_named() -> None:
     with (
-        pytest.raises(lfl.InputError, match="no Dask scheduler answers at 'tcp://127"),
+        pytest.raises(lfl.errors.InputError, match="no Dask scheduler answers at 'tcp://127"),
         dask_executor("tcp://127.0.0.1:9", patience=0.5),
     ):
         pass
     with (
-        pytest.raises(lfl.InputError, match="no Dask scheduler answers at 'nonsense://x'"),
+        pytest.raises(lfl.errors.InputError, match="no Dask scheduler answers at 'nonsense://x'"),
         dask_executor("nonsense://x", patience=0.5),
     ):
         pass
@@ -242,7 +242,9 @@ def test_a_scheduler_that_does_not_answer_is_named() -> None:
 def test_a_cluster_without_workers_is_named() -> None:
     with (
         LocalCluster(n_workers=0, dashboard_address=":0") as empty,
-        pytest.raises(lfl.InputError, match="has no workers; start one with `dask worker tcp:"),
+        pytest.raises(
+            lfl.errors.InputError, match="has no workers; start one with `dask worker tcp:"
+        ),
         dask_executor(empty.scheduler_address, patience=0.5),
     ):
         pass

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from likeforlike import InputError
+from likeforlike.errors import InputError
 from likeforlike.experiments import Frontier
 
 

@@ -81,7 +81,7 @@ def test_hard_labels_are_scores_cut_at_one_half(task: Task) -> None:
     hard, _ = HardLabels("hard", (0.0,), Plain()).scores(task, [0])
     np.testing.assert_array_equal(hard, soft >= 0.5)
     numbers = replace(task, data=replace(task.data, target="score", task="regression"))
-    with pytest.raises(lfl.InputError, match="the target of this task is a number"):
+    with pytest.raises(lfl.errors.InputError, match="the target of this task is a number"):
         HardLabels("hard", (0.0,), Plain()).check(numbers)
 
 
@@ -111,7 +111,7 @@ def test_three_groups_are_refused_by_fairlearn(task: Task) -> None:
     three = task.data.frame.with_columns(
         pl.Series("sex", np.arange(task.data.frame.height) % 3).cast(pl.String)
     )
-    with pytest.raises(lfl.InputError, match="two groups"):
+    with pytest.raises(lfl.errors.InputError, match="two groups"):
         FairlearnAdversarial().check(replace(task, data=replace(task.data, frame=three)))
 
 
@@ -124,7 +124,7 @@ def test_repair_does_more_without_the_sensitive_input(task: Task) -> None:
         for scores in (seen, unseen)
     ]
     assert left[1] < 0.8 * left[0]
-    with pytest.raises(lfl.InputError, match="more than a network"):
+    with pytest.raises(lfl.errors.InputError, match="more than a network"):
         as_network(WithoutSensitive("unseen", (0.0, 1.0), Repaired()))
 
 

@@ -111,29 +111,31 @@ def test_values_have_one_text_wherever_they_come_from(make: type) -> None:
 
 
 def test_a_table_that_does_not_fit_is_refused() -> None:
-    with pytest.raises(lfl.InputError, match=r"'Bern' in row 1, .* it knows \['Oslo', 'Rome'\]"):
+    with pytest.raises(
+        lfl.errors.InputError, match=r"'Bern' in row 1, .* it knows \['Oslo', 'Rome'\]"
+    ):
         model().scores({"age": [1.0, 2.0], "city": ["Oslo", "Bern"]})
-    with pytest.raises(lfl.InputError, match="no column 'city'"):
+    with pytest.raises(lfl.errors.InputError, match="no column 'city'"):
         model().scores(pl.DataFrame({"age": [1.0]}))
-    with pytest.raises(lfl.InputError, match="column 'age'"):
+    with pytest.raises(lfl.errors.InputError, match="column 'age'"):
         model().scores({"age": [1.0, np.nan], "city": ["Oslo", "Oslo"]})
 
 
 @pytest.mark.parametrize("method", [Repaired(), PostProcessed()])
 def test_methods_that_need_the_group_are_not_kept(method: Method) -> None:
-    with pytest.raises(lfl.InputError, match="is more than a network"):
+    with pytest.raises(lfl.errors.InputError, match="is more than a network"):
         fit_model(Task(table()), method, strength=1.0)
 
 
 def test_integer_codes_are_not_kept() -> None:
-    with pytest.raises(lfl.InputError, match="one-hot"):
+    with pytest.raises(lfl.errors.InputError, match="one-hot"):
         fit_model(Task(table(), encoding="integer"), Plain(), strength=0.0)
 
 
 def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(lfl.InputError, match="cannot be read"):
+    with pytest.raises(lfl.errors.InputError, match="cannot be read"):
         read_model(tmp_path / "none.json")
     for text in ("{", "[1]", json.dumps({"format": "another"})):
         (tmp_path / "other.json").write_text(text)
-        with pytest.raises(lfl.InputError, match="is not a model"):
+        with pytest.raises(lfl.errors.InputError, match="is not a model"):
             read_model(tmp_path / "other.json")

@@ -135,10 +135,12 @@ def test_a_journal_of_another_sweep_is_refused(tmp_path: Path) -> None:
     journal = tmp_path / "runs.jsonl"
     sweep(task(), METHODS[:1], seeds=1, journal=journal, workers=0)
     before = journal.read_bytes()
-    with pytest.raises(lfl.InputError, match="other data or other settings"):
+    with pytest.raises(lfl.errors.InputError, match="other data or other settings"):
         sweep(task(batch_size=32), METHODS[:1], seeds=1, journal=journal, workers=0)
     other = Penalized("no regularization", (1.0,), lfl.FairLeap())
-    with pytest.raises(lfl.InputError, match="runs of 'no regularization' with other settings"):
+    with pytest.raises(
+        lfl.errors.InputError, match="runs of 'no regularization' with other settings"
+    ):
         sweep(task(), [other], seeds=1, journal=journal, workers=0)
     assert journal.read_bytes() == before
 
@@ -146,19 +148,19 @@ def test_a_journal_of_another_sweep_is_refused(tmp_path: Path) -> None:
 def test_a_single_group_is_refused_before_anything_is_trained(tmp_path: Path) -> None:
     data = make_loans(200)
     alone = replace(data, frame=data.frame.filter(sex="female"))
-    with pytest.raises(lfl.InputError, match="single value 'female'"):
+    with pytest.raises(lfl.errors.InputError, match="single value 'female'"):
         sweep(Task(alone), [Plain()], seeds=1, journal=tmp_path / "runs.jsonl", workers=0)
     assert not list(tmp_path.iterdir())
 
 
 def test_bad_sweeps_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(lfl.InputError, match="names that differ"):
+    with pytest.raises(lfl.errors.InputError, match="names that differ"):
         sweep(task(), [Plain(), Plain()], seeds=1, journal=tmp_path / "runs.jsonl")
-    with pytest.raises(lfl.InputError, match="seeds and seeds_in_unit"):
+    with pytest.raises(lfl.errors.InputError, match="seeds and seeds_in_unit"):
         sweep(task(), [Plain()], seeds=0, journal=tmp_path / "runs.jsonl")
     assert not list(tmp_path.iterdir())
     found = sweep(task(), [Plain()], seeds=1, journal=tmp_path / "runs.jsonl", workers=0)
-    with pytest.raises(lfl.InputError, match="disparity must be one of"):
+    with pytest.raises(lfl.errors.InputError, match="disparity must be one of"):
         found.frontier("performance")
 
 
@@ -193,7 +195,7 @@ class TestJournal:
             journal.add("b", {"performance": 2.0})
         damaged = path.read_bytes().replace(b'"performance": 1.0', b'"performance": 1.5')
         path.write_bytes(damaged)
-        with pytest.raises(lfl.InputError, match="line 2 of the journal"):
+        with pytest.raises(lfl.errors.InputError, match="line 2 of the journal"):
             Journal(path)
         assert path.read_bytes() == damaged
 
@@ -215,7 +217,7 @@ class TestJournal:
 
     def test_a_folder_that_cannot_be_made_is_named(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
-        with pytest.raises(lfl.InputError, match="cannot be opened"):
+        with pytest.raises(lfl.errors.InputError, match="cannot be opened"):
             Journal(tmp_path / "file" / "runs.jsonl")
 
     @pytest.mark.process
@@ -321,7 +323,9 @@ def test_models_worse_than_a_constant_are_named(tmp_path: Path) -> None:
             scores, parts = super().scores(task, seeds)
             return -scores, parts
 
-    with pytest.warns(lfl.UnderfitWarning, match="1 of 1 settings predict worse than a constant"):
+    with pytest.warns(
+        lfl.errors.UnderfitWarning, match="1 of 1 settings predict worse than a constant"
+    ):
         sweep(task(), [Inverted("inverted")], seeds=1, journal=tmp_path / "b.jsonl", workers=0)
 
 
@@ -347,7 +351,7 @@ def test_own_measures_are_columns(tmp_path: Path) -> None:
     assert "gap at the top_sd" in found.means().columns
     assert found.frontier("gap at the top").best
     assert found.plot("gap at the top") is not None
-    with pytest.raises(lfl.InputError, match="names of their own, not 'dd'"):
+    with pytest.raises(lfl.errors.InputError, match="names of their own, not 'dd'"):
         sweep(task(measures={"dd": of_money}), [Plain()], journal=tmp_path / "b.jsonl")
 
 
@@ -365,7 +369,7 @@ def test_methods_that_cannot_are_left_out_before_training(tmp_path: Path) -> Non
     assert set(found.runs["method"]) == {"no regularization"}
     assert set(found.refused) == {"adversarial", "DCFR"}
     before = journal.read_bytes()
-    with pytest.raises(lfl.InputError, match="two groups apart"):
+    with pytest.raises(lfl.errors.InputError, match="two groups apart"):
         sweep(Task(three_groups()), rivals[1:], seeds=1, journal=tmp_path / "other.jsonl")
     assert not (tmp_path / "other.jsonl").exists()
     assert journal.read_bytes() == before
@@ -399,7 +403,7 @@ def test_sweeps_along_a_number(tmp_path: Path) -> None:
     # Windows in the place of levels: nearly everybody is compared.
     assert free["coverage"] > 0.9
     assert free["levels"] < 100
-    with pytest.raises(lfl.InputError, match="compares groups along a number"):
+    with pytest.raises(lfl.errors.InputError, match="compares groups along a number"):
         Penalized("SmoothFairLeap", (1.0,), lfl.SmoothFairLeap()).check(Task(make_loans(100)))
 
 
@@ -412,6 +416,6 @@ def test_numbers_as_levels_are_warned_of(tmp_path: Path) -> None:
         legitimate=["debt"],
     ).data
     with pytest.warns(
-        lfl.ThinLevelsWarning, match=r"251 different numbers in 2,000 rows.*--smooth"
+        lfl.errors.ThinLevelsWarning, match=r"251 different numbers in 2,000 rows.*--smooth"
     ):
         sweep(Task(data, max_epochs=5), [Plain()], seeds=1, journal=tmp_path / "a.jsonl", workers=0)

@@ -73,5 +73,5 @@ def test_training_inputs_are_standardized_and_others_alike() -> None:
 
 
 def test_shares_must_sum_to_one() -> None:
-    with pytest.raises(lfl.InputError, match="shares must be three positive"):
+    with pytest.raises(lfl.errors.InputError, match="shares must be three positive"):
         split(make_loans(100), [0], shares=(0.5, 0.5, 0.5))

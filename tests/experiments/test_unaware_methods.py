@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from likeforlike import InputError
 from likeforlike.datasets import Dataset, make_loans
+from likeforlike.errors import InputError
 from likeforlike.experiments import Decided, Task, WithoutGroups, named_methods, sweep
 
 

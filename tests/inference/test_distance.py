@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from likeforlike import Cells, InputError
+from likeforlike import Cells
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.disparity._contrasts import contrasts
+from likeforlike.errors import InputError
 from likeforlike.inference import estimate_distance, signed_gap
 from likeforlike.inference._bias import SquaredDistance, largest_distance, unbiased_distance
 from likeforlike.inference._distance_parts import distance_parts
@@ -109,7 +110,9 @@ def test_ends_are_in_order_whatever_the_draws() -> None:
         )
         lows = [lower_end(parts, confidence) for confidence in (0.99, 0.9, 0.5)]
         assert all(one <= other for one, other in pairwise(lows))
-        found = estimate_distance(contrast_of(scores, groups, levels), np.full(3, 1 / 3), random_state=seed)
+        found = estimate_distance(
+            contrast_of(scores, groups, levels), np.full(3, 1 / 3), random_state=seed
+        )
         assert found.value is not None
         assert 0.0 <= found.interval[0] <= found.value * (1 + 1e-9) + 1e-9
         assert found.value <= found.interval[1] * (1 + 1e-9)

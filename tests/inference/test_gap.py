@@ -9,9 +9,10 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from likeforlike import Cells, InputError
+from likeforlike import Cells
 from likeforlike._arrays import FloatArray
 from likeforlike.disparity._contrasts import contrasts
+from likeforlike.errors import InputError
 from likeforlike.inference import level_gaps, signed_gap
 from likeforlike.inference._gap import ALL_EQUAL, HEAVY_WEIGHTS
 from likeforlike.inference._intervals import simultaneous_confidence, sum_limits, wilson_limits

@@ -83,7 +83,9 @@ def test_noise_of_weighted_rows_and_clusters_is_that_of_all_signs() -> None:
         squares, _ = exact_noise(SCORES, GROUPS, weight, names)
         contrast = contrast_of(SCORES, GROUPS, sample_weight=weight, cluster=names)
         merged = order_levels(take_sample(contrast))
-        near(draw_noise(merged, np.ones((1, 1)), draws=20_000, random_state=2).totals[:, 0], squares)
+        near(
+            draw_noise(merged, np.ones((1, 1)), draws=20_000, random_state=2).totals[:, 0], squares
+        )
 
 
 def test_noise_of_decisions_averages_to_the_variance_of_their_gap() -> None:

@@ -11,7 +11,7 @@ from scipy import stats
 from benchmarks.calibration_estimates import paradoxes
 from benchmarks.estimate_settings import SIMPSON
 from benchmarks.made_rows import Rows
-from likeforlike import InputError
+from likeforlike.errors import InputError
 from likeforlike.inference import compare_gaps, signed_gap
 from likeforlike.inference._simpson import _covariance
 from likeforlike.inference._units import take_sample

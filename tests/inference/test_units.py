@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from likeforlike import Cells, InputError
+from likeforlike import Cells
 from likeforlike._arrays import BoolArray
 from likeforlike.disparity._contrasts import Contrast, contrasts
+from likeforlike.errors import InputError
 from likeforlike.inference._gap_moments import signed_measure
 from likeforlike.inference._units import take_sample
 from likeforlike.transport._atoms import sums_by

@@ -195,18 +195,18 @@ def test_unknown_upper_ends_ask_for_coarser_levels() -> None:
 
 def test_a_limit_under_which_hardly_anybody_is_compared_is_refused() -> None:
     alone = rows(levels=np.where(np.arange(ROWS) < 0.55 * ROWS, np.arange(ROWS), -1))
-    with pytest.raises(lfl.InputError, match=r"'f' only 45\.0% of the 240 limit rows"):
+    with pytest.raises(lfl.errors.InputError, match=r"'f' only 45\.0% of the 240 limit rows"):
         check_coverage(alone)
     check_coverage(rows(levels=np.where(np.arange(ROWS) < 0.45 * ROWS, np.arange(ROWS), -1)))
 
 
-@pytest.mark.filterwarnings("ignore::likeforlike.ThinLevelsWarning")
+@pytest.mark.filterwarnings("ignore::likeforlike.errors.ThinLevelsWarning")
 def test_a_limit_is_not_met_vacuously() -> None:
     rng = np.random.default_rng(5)
     age = rng.random(400).round(4)
     sex = rng.choice(["f", "m"], 400)
     X = np.column_stack([age, sex == "m"])
-    with pytest.raises(lfl.InputError, match="would say little"):
+    with pytest.raises(lfl.errors.InputError, match="would say little"):
         lfl.FairClassifier(max_disparity=0.02, max_epochs=1).fit(
             X, rng.integers(0, 2, 400), sensitive_features=sex, legitimate_features=age
         )
@@ -222,5 +222,5 @@ def test_a_limit_is_not_met_vacuously() -> None:
     ],
 )
 def test_bad_limits(size: float, confidence: float, message: str) -> None:
-    with pytest.raises(lfl.InputError, match=message):
+    with pytest.raises(lfl.errors.InputError, match=message):
         Limit(size, confidence)

@@ -154,9 +154,9 @@ def test_a_data_loader_takes_it(tensors: bool) -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(lfl.InputError, match="batch_size must be at least 1, not 0"):
+    with pytest.raises(lfl.errors.InputError, match="batch_size must be at least 1, not 0"):
         CellBatchSampler(["f", "m"], batch_size=0)
-    with pytest.raises(lfl.InputError, match=r"levels has 1 row\(s\), but groups have 2"):
+    with pytest.raises(lfl.errors.InputError, match=r"levels has 1 row\(s\), but groups have 2"):
         CellBatchSampler(["f", "m"], [1])
-    with pytest.raises(lfl.InputError, match="groups is empty"):
+    with pytest.raises(lfl.errors.InputError, match="groups is empty"):
         CellBatchSampler([])

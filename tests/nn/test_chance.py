@@ -83,5 +83,5 @@ def test_strong_penalties_are_not_stopped_by_chance() -> None:
 
 
 def test_an_unknown_way_to_stop_is_refused() -> None:
-    with pytest.raises(lfl.InputError, match="stopping must be one of"):
+    with pytest.raises(lfl.errors.InputError, match="stopping must be one of"):
         Recipe(stopping="late")  # type: ignore[arg-type]  # that is the point

@@ -198,20 +198,20 @@ def test_a_loop_of_ones_own_trains_like_the_estimator() -> None:
 def test_bad_batches(scores: Tensor, rows: list[Any], message: str) -> None:
     groups, levels, _ = told(6)
     term = SlopeFieldLoss(lfl.FairLeap(), groups, levels)
-    with pytest.raises(lfl.InputError, match="call refresh"):
+    with pytest.raises(lfl.errors.InputError, match="call refresh"):
         term(scores, rows)
     term.refresh(torch.rand(60))
-    with pytest.raises(lfl.InputError, match=message):
+    with pytest.raises(lfl.errors.InputError, match=message):
         term(scores, rows)
 
 
 def test_bad_settings() -> None:
-    with pytest.raises(lfl.InputError, match="penalty must be a penalty"):
+    with pytest.raises(lfl.errors.InputError, match="penalty must be a penalty"):
         SlopeFieldLoss("leap", ["f", "m"])  # type: ignore[arg-type]
-    with pytest.raises(lfl.InputError, match="no level holds two"):
+    with pytest.raises(lfl.errors.InputError, match="no level holds two"):
         SlopeFieldLoss(lfl.FairLeap(), ["f", "m"], [1, 2])
     term = SlopeFieldLoss(lfl.FairLeap(), ["f", "m"] * 3)
-    with pytest.raises(lfl.InputError, match=r"scores have 4 row\(s\), but there are 6"):
+    with pytest.raises(lfl.errors.InputError, match=r"scores have 4 row\(s\), but there are 6"):
         term.refresh(torch.rand(4))
-    with pytest.raises(lfl.InputError, match="no level holds two"):
+    with pytest.raises(lfl.errors.InputError, match="no level holds two"):
         term.refresh(torch.rand(3), [0, 2, 4])

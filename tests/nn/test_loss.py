@@ -271,5 +271,5 @@ GROUPS = ["f", "m", "f", "m"]
     ],
 )
 def test_bad_input(scores: Tensor, rest: tuple[Any, ...], message: str) -> None:
-    with pytest.raises(lfl.InputError, match=message):
+    with pytest.raises(lfl.errors.InputError, match=message):
         PenaltyLoss(lfl.FairLeap())(scores, *rest)

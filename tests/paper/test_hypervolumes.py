@@ -5,7 +5,7 @@ import math
 import polars as pl
 import pytest
 
-from likeforlike import InputError
+from likeforlike.errors import InputError
 from likeforlike.experiments import Frontier
 from likeforlike.paper._hypervolumes import (
     COMPARED_DISPARITIES,

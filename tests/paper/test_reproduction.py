@@ -71,9 +71,9 @@ class TestProtocol:
         assert task.data.sensitive in task.data.inputs(with_sensitive=True).names[-1]
 
     def test_an_unknown_data_set_is_refused(self, tmp_path: Path) -> None:
-        with pytest.raises(lfl.InputError, match="dataset must be one of"):
+        with pytest.raises(lfl.errors.InputError, match="dataset must be one of"):
             paper_task("compas")
-        with pytest.raises(lfl.InputError, match="compas"):
+        with pytest.raises(lfl.errors.InputError, match="compas"):
             reproduce(tmp_path, datasets=["drug", "compas"])
         assert not list(tmp_path.iterdir())
 
@@ -144,11 +144,11 @@ class TestRun:
     def test_other_settings_need_another_folder(self, tmp_path: Path) -> None:
         reproduce(tmp_path, datasets=["drug"], methods=METHODS[:1], profile=TINY, workers=0)
         longer = replace(TINY, max_epochs=3)
-        with pytest.raises(lfl.InputError, match="other settings"):
+        with pytest.raises(lfl.errors.InputError, match="other settings"):
             reproduce(tmp_path, datasets=["drug"], methods=METHODS, profile=longer, workers=0)
 
     def test_a_folder_without_results_is_refused(self, tmp_path: Path) -> None:
-        with pytest.raises(lfl.InputError, match=r"runs\.csv is missing"):
+        with pytest.raises(lfl.errors.InputError, match=r"runs\.csv is missing"):
             read_reproduction(tmp_path)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from likeforlike import InputError
+from likeforlike.errors import InputError
 from likeforlike.experiments import Frontier
 from likeforlike.experiments._run_metrics import MEASURED
 from likeforlike.paper._reproduction import Reproduction

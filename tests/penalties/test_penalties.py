@@ -108,7 +108,7 @@ def test_fairbit_is_the_bicausal_excess(
     penalty = lfl.FairBiT(level_metric=level_metric, level_cost=level_cost)
     value, gradient = penalty.value_and_grad(*data)
     with (
-        pytest.warns(lfl.LevelCostWarning)
+        pytest.warns(lfl.errors.LevelCostWarning)
         if (level_metric, level_cost)
         != (
             "discrete",
@@ -150,7 +150,7 @@ def test_fairbit_cannot_tell_the_diagonal_apart_when_the_plan_depends_on_scores(
         lfl.FairBiT(level_cost=1.0, off_diagonal=False),
         lfl.FairBiT(level_metric="numeric", off_diagonal=False),
     ):
-        with pytest.raises(lfl.InputError, match="off_diagonal=False needs"):
+        with pytest.raises(lfl.errors.InputError, match="off_diagonal=False needs"):
             penalty.value_and_grad([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0, 1] * 3, [1, 1, 2, 2, 3, 3])
 
 
@@ -353,22 +353,22 @@ def test_given_weights() -> None:
     ],
 )
 def test_bad_input(arguments: tuple[object, ...], message: str) -> None:
-    with pytest.raises(lfl.InputError, match=message):
+    with pytest.raises(lfl.errors.InputError, match=message):
         lfl.FairLeap().value_and_grad(*arguments)
 
 
 def test_bad_settings() -> None:
-    with pytest.raises(lfl.InputError, match="order"):
+    with pytest.raises(lfl.errors.InputError, match="order"):
         lfl.FairBiT(order=0.5)
-    with pytest.raises(lfl.InputError, match="level_cost"):
+    with pytest.raises(lfl.errors.InputError, match="level_cost"):
         lfl.FairBiT(level_cost=-1.0)
-    with pytest.raises(lfl.InputError, match="measure must be one of"):
+    with pytest.raises(lfl.errors.InputError, match="measure must be one of"):
         lfl.FairLeap(measure="even")  # type: ignore[arg-type]
-    with pytest.raises(lfl.InputError, match="no weight for level 2"):
+    with pytest.raises(lfl.errors.InputError, match="no weight for level 2"):
         lfl.FairLeap(measure={1: 1.0}).value_and_grad(
             [0.1, 0.2, 0.3, 0.4], [0, 1, 0, 1], [1, 1, 2, 2]
         )
-    with pytest.raises(lfl.InputError, match="level_metric"):
+    with pytest.raises(lfl.errors.InputError, match="level_metric"):
         lfl.FairBiT(level_metric="far").value_and_grad([0.1, 0.2], [0, 1])
 
 

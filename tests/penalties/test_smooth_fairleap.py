@@ -188,7 +188,7 @@ def test_anchors_can_be_learned_once() -> None:
     whole = penalty.value_and_grad(*data)
     assert learned.value_and_grad(*data)[0] == pytest.approx(whole[0], rel=1e-12)
     some = slice(0, 80)
-    with pytest.raises(lfl.InputError, match="no anchor has 10 effective rows"):
+    with pytest.raises(lfl.errors.InputError, match="no anchor has 10 effective rows"):
         penalty.value_and_grad(data.scores[some], data.groups[some], data.levels[some])
     batch = learned.value_and_grad(data.scores[some], data.groups[some], data.levels[some])
     assert 0.0 < batch[0] < 5.0 * whole[0]
@@ -293,19 +293,21 @@ def pairs(*columns: list[object]) -> np.ndarray:
     ],
 )
 def test_levels_that_are_no_numbers(levels: object, message: str) -> None:
-    with pytest.raises(lfl.InputError, match=message):
+    with pytest.raises(lfl.errors.InputError, match=message):
         lfl.SmoothFairLeap().value_and_grad(np.arange(40.0), [0, 1] * 20, levels)
 
 
 def test_bad_settings() -> None:
     for anchors in (1, 2.5, "ten"):
-        with pytest.raises(lfl.InputError, match="anchors must be a whole number of 2 or more"):
+        with pytest.raises(
+            lfl.errors.InputError, match="anchors must be a whole number of 2 or more"
+        ):
             lfl.SmoothFairLeap(anchors=anchors)  # type: ignore[arg-type]
-    with pytest.raises(lfl.InputError, match="order"):
+    with pytest.raises(lfl.errors.InputError, match="order"):
         lfl.SmoothFairLeap(order=0.5)
     data = rows(19, 2000)
     learned = lfl.SmoothFairLeap().on(data.groups, data.levels)
-    with pytest.raises(lfl.InputError, match="the anchors were learned from"):
+    with pytest.raises(lfl.errors.InputError, match="the anchors were learned from"):
         learned.value_and_grad([0.1, 0.2], ["f", "m"], [1.0, 2.0])
-    with pytest.raises(lfl.InputError, match="single value 0"):
+    with pytest.raises(lfl.errors.InputError, match="single value 0"):
         lfl.SmoothFairLeap().value_and_grad(data.scores, np.zeros(2000, int), data.levels)

@@ -13,7 +13,7 @@ import likeforlike as lfl
 from likeforlike._extras import extra
 from likeforlike.auditing import Audit
 from likeforlike.datasets import make_loans
-from likeforlike.errors import InputError, MissingExtra
+from likeforlike.errors import InputError, MissingDependencyError
 from likeforlike.experiments import Frontier
 from likeforlike.plots._axes import COLORS, plain_figure
 from likeforlike.plots._levels import MOST_LEVELS, LevelFigures, draw_gaps
@@ -175,7 +175,7 @@ def test_without_matplotlib_the_extra_is_named(
     audit: Audit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(MissingExtra, match=r"likeforlike\[plot\]"):
+    with pytest.raises(MissingDependencyError, match=r"likeforlike\[plot\]"):
         audit.plot()
-    with pytest.raises(MissingExtra), extra("plot"):
+    with pytest.raises(MissingDependencyError), extra("plot"):
         import matplotlib.pyplot as plt  # noqa: F401

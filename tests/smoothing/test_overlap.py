@@ -16,7 +16,7 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.errors import InputError
 from likeforlike.limits._held_rows import smooth_disparity
 from likeforlike.penalties import Layout
-from likeforlike.postprocess import ConditionalBarycenter
+from likeforlike.repair import ConditionalBarycenter
 from likeforlike.smoothing._comparison import compare_along
 from likeforlike.smoothing._fine_cells import FineCells, fine_cells
 from likeforlike.smoothing._overlap import find_overlap, left_of_group, mixing
@@ -256,7 +256,7 @@ def test_ten_bins_are_those_of_bins(columns: list[str], groups: int) -> None:
     table["a"] = np.where(rng.random(1200) < 0.2 * (groups - 2), 2, table["a"]).astype(str)
     table |= {"z": np.round(table["z"], 1), "k": rng.choice(["u", "v", "w"], 1200)}
     along = audited(table, legitimate=columns, permutations=9)
-    with pytest.warns(lfl.BinnedLevelWarning):
+    with pytest.warns(lfl.errors.BinnedLevelWarning):
         cut = audited(
             table, smooth=None, legitimate=[*columns, "z"], bins={"z": 10}, permutations=9
         )

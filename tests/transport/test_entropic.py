@@ -127,7 +127,7 @@ def algorithm_1(
 def test_algorithm_1_equals_a_nested_loop_of_pot(level_cost: float, reg: float) -> None:
     scores, sides, levels = table(3)
     wanted = algorithm_1(scores, sides, levels, level_cost, reg)
-    with pytest.warns(lfl.LevelCostWarning):
+    with pytest.warns(lfl.errors.LevelCostWarning):
         found = lfl.cdd_wass(
             scores, sides, levels, level_metric="ordinal", level_cost=level_cost, reg=reg
         )
@@ -208,20 +208,20 @@ def test_levels_missing_on_one_side_are_no_obstacle() -> None:
 
 @pytest.mark.parametrize("reg", [-0.1, np.nan, np.inf, "a"])
 def test_reg_must_be_a_finite_number(reg: float) -> None:
-    with pytest.raises(lfl.InputError, match="reg must be"):
+    with pytest.raises(lfl.errors.InputError, match="reg must be"):
         lfl.cdd_wass([0.1, 0.2], [0, 1], reg=reg)
     for penalty in (lfl.FairLeap, lfl.FairBiT, lfl.WassersteinPenalty):
-        with pytest.raises(lfl.InputError, match="reg must be"):
+        with pytest.raises(lfl.errors.InputError, match="reg must be"):
             penalty(reg=reg)
 
 
 def test_root_needs_two_groups_and_a_level_cost() -> None:
     three = [0.1, 0.2, 0.3], [0, 1, 2]
-    with pytest.raises(lfl.InputError, match="root=True needs two groups and a level_cost"):
+    with pytest.raises(lfl.errors.InputError, match="root=True needs two groups and a level_cost"):
         lfl.FairBiT.paper(root=True).value_and_grad(*three)
-    with pytest.raises(lfl.InputError, match="root=True needs two groups and a level_cost"):
+    with pytest.raises(lfl.errors.InputError, match="root=True needs two groups and a level_cost"):
         lfl.FairBiT(root=True).value_and_grad([0.1, 0.2], [0, 1])
-    with pytest.raises(lfl.InputError, match="bends without bound"):
+    with pytest.raises(lfl.errors.InputError, match="bends without bound"):
         lfl.FairBiT.paper(root=True).curvature(np.array([0.1, 0.2]), Layout.of_rows([0, 1]))
 
 

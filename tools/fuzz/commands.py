@@ -20,8 +20,8 @@ from typing import Any
 import polars as pl
 from typer.main import get_command
 
-from likeforlike import InputError
 from likeforlike.cli import app
+from likeforlike.errors import InputError
 from tools.fuzz.draw import Draw
 from tools.fuzz.runner import Target
 

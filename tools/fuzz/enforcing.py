@@ -9,7 +9,6 @@ import numpy as np
 import torch
 
 import likeforlike as lfl
-from likeforlike.baselines import QuantileRepair
 from likeforlike.boosting import (
     lightgbm_metric,
     lightgbm_objective,
@@ -17,9 +16,10 @@ from likeforlike.boosting import (
     xgboost_metric,
     xgboost_objective,
 )
+from likeforlike.experiments.rivals import QuantileRepair
 from likeforlike.nn import PenaltyLoss
 from likeforlike.penalties import Penalty
-from likeforlike.postprocess import ConditionalBarycenter
+from likeforlike.repair import ConditionalBarycenter
 from tools.fuzz import settings
 from tools.fuzz.columns import hostile, labels, plain_scores, scores, weights
 from tools.fuzz.draw import Draw

@@ -23,8 +23,8 @@ def rows(draw: Draw, *, weighted: bool = True) -> dict[str, Any]:
     size = draw.pick((1, 4, 8, 8, 20, 20, 60))
     made = {
         "scores": scores(draw, size),
-        "groups": labels(draw, size),
-        "levels": labels(draw, size) if draw.happens(0.7) else None,
+        "sensitive_features": labels(draw, size),
+        "legitimate_features": labels(draw, size) if draw.happens(0.7) else None,
         "sample_weight": weights(draw, size) if weighted and draw.happens(0.3) else None,
     }
     if draw.happens(0.1):
@@ -98,7 +98,9 @@ def _cdd_lp(draw: Draw) -> None:
 
 
 def _tv_overlap(draw: Draw) -> None:
-    found = draw.call(lfl.tv_overlap, **rows(draw), comparison=settings.any_of(draw, *_COMPARISONS))
+    found = draw.call(
+        lfl.disparity.tv_overlap, **rows(draw), comparison=settings.any_of(draw, *_COMPARISONS)
+    )
     check_disparity(found)
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from likeforlike import InputError
+from likeforlike.errors import InputError
 from tools.fuzz.draw import Draw
 
 __all__ = ["Failure", "Report", "Target", "run_case", "run_cases", "run_for"]

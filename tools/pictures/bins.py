@@ -61,7 +61,7 @@ def binned(table: pl.DataFrame, score: str, how_many: int) -> Audit:
     score : a column of it.
     how_many : bins.
     """
-    with warnings.catch_warnings(action="ignore", category=lfl.BinnedLevelWarning):
+    with warnings.catch_warnings(action="ignore", category=lfl.errors.BinnedLevelWarning):
         return lfl.audit(table, score=score, **ROLES, bins={"lsat": how_many})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from likeforlike.report import _svg as svg
-from tools.house.layers import FOUNDATION, LAYERS
+from tools.layers import FOUNDATION, LAYERS
 from tools.pictures.drawing import WIDTH, picture
 
 __all__ = ["layers"]

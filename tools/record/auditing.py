@@ -107,7 +107,7 @@ def _real() -> object:
 
 def _bins() -> object:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lfl.BinnedLevelWarning)
+        warnings.simplefilter("ignore", lfl.errors.BinnedLevelWarning)
         found = _audit(
             loans().frame,
             score="score",

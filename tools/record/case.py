@@ -71,5 +71,9 @@ def loans() -> datasets.Dataset:
 
 def columns(table: pl.DataFrame, *, weighted: bool = False) -> dict[str, Any]:
     """Arguments of a disparity or a penalty."""
-    given = {"scores": table["score"], "groups": table["group"], "levels": table["level"]}
+    given = {
+        "scores": table["score"],
+        "sensitive_features": table["group"],
+        "legitimate_features": table["level"],
+    }
     return {**given, "sample_weight": table["weight"]} if weighted else given

@@ -14,12 +14,12 @@ from sklearn.tree import DecisionTreeClassifier
 from tools.record.case import Case, columns, loans, pair, people
 from tools.record.library import (
     ConditionalBarycenter,
-    baselines,
     boosting,
     experiments,
     lfl,
     nn,
     penalties,
+    rivals,
 )
 
 __all__ = ["CASES"]
@@ -153,20 +153,20 @@ def _fair_regressor() -> object:
 
 def _rivals() -> object:
     return {
-        "DCFRClassifier": _fitted(baselines.DCFRClassifier(**_QUICK)),
-        "DCFRRegressor": _fitted(baselines.DCFRRegressor(strength=0.5, **_QUICK)),
-        "AdversarialClassifier": _fitted(baselines.AdversarialClassifier(**_QUICK)),
-        "AdversarialRegressor": _fitted(baselines.AdversarialRegressor(strength=3.0, **_QUICK)),
+        "DCFRClassifier": _fitted(rivals.DCFRClassifier(**_QUICK)),
+        "DCFRRegressor": _fitted(rivals.DCFRRegressor(strength=0.5, **_QUICK)),
+        "AdversarialClassifier": _fitted(rivals.AdversarialClassifier(**_QUICK)),
+        "AdversarialRegressor": _fitted(rivals.AdversarialRegressor(strength=3.0, **_QUICK)),
     }
 
 
 def _rivals_without_networks() -> object:
     inputs, targets = loans().inputs().matrix, loans().targets
     repaired = {
-        within: baselines.QuantileRepair(0.7, within_levels=within).fit(inputs, **_who())
+        within: rivals.QuantileRepair(0.7, within_levels=within).fit(inputs, **_who())
         for within in (False, True)
     }
-    only = baselines.LegitimateOnly(DecisionTreeClassifier(), columns=[0]).fit(inputs, targets)
+    only = rivals.LegitimateOnly(DecisionTreeClassifier(), columns=[0]).fit(inputs, targets)
     return {
         "QuantileRepair": [each.transform(inputs, **_who()) for each in repaired.values()],
         "LegitimateOnly": [only.levels_, only.base_rate_, only.predict_proba(inputs)],
@@ -212,7 +212,7 @@ def _sweep() -> object:
     ]
     with tempfile.TemporaryDirectory() as folder:
         journal = f"{folder}/runs.jsonl"
-        with warnings.catch_warnings(action="ignore", category=lfl.UnderfitWarning):
+        with warnings.catch_warnings(action="ignore", category=lfl.errors.UnderfitWarning):
             found = experiments.sweep(task, methods, seeds=2, journal=journal, workers=0)
     frontier = found.frontier()
     return {

@@ -4,14 +4,14 @@ No other file of the record imports from the library, so this is the one to chan
 """
 
 import likeforlike as lfl
-from likeforlike import baselines, boosting, datasets, experiments, inference, nn, penalties
+from likeforlike import boosting, datasets, experiments, inference, nn, penalties
 from likeforlike.cli import app
-from likeforlike.postprocess import ConditionalBarycenter
+from likeforlike.experiments import rivals
+from likeforlike.repair import ConditionalBarycenter
 
 __all__ = [
     "ConditionalBarycenter",
     "app",
-    "baselines",
     "boosting",
     "datasets",
     "experiments",
@@ -19,4 +19,5 @@ __all__ = [
     "lfl",
     "nn",
     "penalties",
+    "rivals",
 ]

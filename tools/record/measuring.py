@@ -40,7 +40,7 @@ def _nested(found: lfl.NestedDisparity) -> dict[str, object]:
 
 
 def _dd() -> object:
-    given: dict[str, Any] = {"scores": people()["score"], "groups": people()["group"]}
+    given: dict[str, Any] = {"scores": people()["score"], "sensitive_features": people()["group"]}
     settings: list[dict[str, Any]] = [
         *({"distance": distance} for distance in ("wasserstein", "ks", "tv", "mean")),
         *({"order": order} for order in (1.5, 2)),
@@ -74,7 +74,7 @@ def _cdd_wass() -> object:
     ]
     found = {}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lfl.LevelCostWarning)
+        warnings.simplefilter("ignore", lfl.errors.LevelCostWarning)
         for each in settings:
             found[_named(each)] = _nested(lfl.cdd_wass(**columns(people()), **each))
     return found
@@ -91,9 +91,11 @@ def _named(settings: Mapping[str, Any]) -> str:
 
 def _tv_overlap() -> object:
     return {
-        "plain": _disparity(lfl.tv_overlap(**columns(people()))),
-        "weighted": _disparity(lfl.tv_overlap(**columns(pair(), weighted=True))),
-        "several": _disparity(lfl.tv_overlap(**columns(people()), comparison="one-vs-rest")),
+        "plain": _disparity(lfl.disparity.tv_overlap(**columns(people()))),
+        "weighted": _disparity(lfl.disparity.tv_overlap(**columns(pair(), weighted=True))),
+        "several": _disparity(
+            lfl.disparity.tv_overlap(**columns(people()), comparison="one-vs-rest")
+        ),
     }
 
 

@@ -4,73 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from likeforlike._lazy import lazy_package
+from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
-    from likeforlike.auditing._audit import Audit
-    from likeforlike.auditing._audit_table import audit
-    from likeforlike.auditing._comparisons import Unexamined
-    from likeforlike.auditing._contrast_audit import ContrastAudit, Distribution, LevelAudit
-    from likeforlike.auditing._gate import GateOf, Judgment, Ruling, Threshold, Verdict
-    from likeforlike.auditing._group_rows import GroupRows
-    from likeforlike.auditing._missing import LossTest, LostRows
-    from likeforlike.auditing._pairs import Adverse, Pair
-    from likeforlike.auditing._placebo import Placebo
-    from likeforlike.auditing._policy import Policy
-    from likeforlike.auditing._provenance import Provenance
-    from likeforlike.auditing._settings import Settings
-    from likeforlike.auditing._smooth import Smooth, Window
-    from likeforlike.auditing._summary import Part, Summary, summarize
-    from likeforlike.auditing._tables import Roles, TableCells, read_cells
+    from ._audit import Audit as Audit
+    from ._audit_table import audit as audit
+    from ._comparisons import Unexamined as Unexamined
+    from ._contrast_audit import ContrastAudit as ContrastAudit
+    from ._contrast_audit import Distribution as Distribution
+    from ._contrast_audit import LevelAudit as LevelAudit
+    from ._gate import GateOf as GateOf
+    from ._gate import Judgment as Judgment
+    from ._gate import Ruling as Ruling
+    from ._gate import Threshold as Threshold
+    from ._gate import Verdict as Verdict
+    from ._group_rows import GroupRows as GroupRows
+    from ._missing import LossTest as LossTest
+    from ._missing import LostRows as LostRows
+    from ._pairs import Adverse as Adverse
+    from ._pairs import Pair as Pair
+    from ._placebo import Placebo as Placebo
+    from ._policy import Policy as Policy
+    from ._provenance import Provenance as Provenance
+    from ._settings import Settings as Settings
+    from ._smooth import Smooth as Smooth
+    from ._smooth import Window as Window
+    from ._summary import Part as Part
+    from ._summary import Summary as Summary
+    from ._summary import summarize as summarize
+    from ._tables import Roles as Roles
+    from ._tables import TableCells as TableCells
+    from ._tables import read_cells as read_cells
 
-__all__ = [
-    "Adverse",
-    "Audit",
-    "ContrastAudit",
-    "Distribution",
-    "GateOf",
-    "GroupRows",
-    "Judgment",
-    "LevelAudit",
-    "LossTest",
-    "LostRows",
-    "Pair",
-    "Part",
-    "Placebo",
-    "Policy",
-    "Provenance",
-    "Roles",
-    "Ruling",
-    "Settings",
-    "Smooth",
-    "Summary",
-    "TableCells",
-    "Threshold",
-    "Unexamined",
-    "Verdict",
-    "Window",
-    "audit",
-    "read_cells",
-    "summarize",
-]
-
-lazy_package(
-    __name__,
-    {
-        "_audit": ["Audit"],
-        "_audit_table": ["audit"],
-        "_comparisons": ["Unexamined"],
-        "_contrast_audit": ["ContrastAudit", "Distribution", "LevelAudit"],
-        "_gate": ["GateOf", "Judgment", "Ruling", "Threshold", "Verdict"],
-        "_group_rows": ["GroupRows"],
-        "_missing": ["LossTest", "LostRows"],
-        "_pairs": ["Adverse", "Pair"],
-        "_policy": ["Policy"],
-        "_placebo": ["Placebo"],
-        "_provenance": ["Provenance"],
-        "_settings": ["Settings"],
-        "_smooth": ["Smooth", "Window"],
-        "_summary": ["Part", "Summary", "summarize"],
-        "_tables": ["Roles", "TableCells", "read_cells"],
-    },
-)
+attach(__name__)

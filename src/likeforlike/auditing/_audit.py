@@ -44,7 +44,7 @@ from likeforlike.auditing._provenance import Provenance
 from likeforlike.auditing._settings import Settings
 from likeforlike.auditing._smooth import Smooth, carried_along, unexamined_along
 from likeforlike.auditing._tables import Roles, TableCells
-from likeforlike.conventions import Category, Conventions, local_law_144
+from likeforlike.classical import Category, Conventions, local_law_144
 from likeforlike.disparity._cdd_lp import Disparity
 from likeforlike.disparity._cdd_wass import NestedDisparity
 from likeforlike.disparity._cells import Cells
@@ -397,7 +397,7 @@ class Audit:
 
         Rows, means or rates and medians by cell; gap, impact ratio and standardized mean difference
         by level and overall; Mantel-Haenszel, Breslow-Day, van Elteren and Wachter's CDD. What each
-        says and where it misleads is in `likeforlike.conventions.NOTES`. There are none where
+        says and where it misleads is in `likeforlike.classical.NOTES`. There are none where
         people are compared along a number: conventions compare within levels.
         """
         return self._conventions if self.table.lines is None else ()
@@ -437,7 +437,7 @@ class Audit:
         ----------
         path : of the file, which is written whole or not at all.
         """
-        from likeforlike.report import junit
+        from likeforlike.integrations import junit
 
         text = junit(self.to_dict())
         if path is not None:

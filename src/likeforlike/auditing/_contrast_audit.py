@@ -360,7 +360,10 @@ def _smooth(
         own = signed_gap(carried.binned, weights, confidence=confidence).value
         if distance is not None:
             binned = estimate_distance(
-                carried.binned, weights, confidence=confidence, random_state=settings.random_state + 1
+                carried.binned,
+                weights,
+                confidence=confidence,
+                random_state=settings.random_state + 1,
             ).value
     return describe(
         carried,

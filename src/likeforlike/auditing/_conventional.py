@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from likeforlike.auditing._comparisons import Chosen, chosen_contrasts
 from likeforlike.auditing._settings import Settings
 from likeforlike.auditing._tables import Roles, TableCells
-from likeforlike.conventions import (
+from likeforlike.classical import (
     BreslowDay,
     Category,
     Conventions,

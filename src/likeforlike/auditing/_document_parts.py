@@ -27,7 +27,7 @@ from likeforlike.auditing._settings import Settings
 from likeforlike.auditing._smooth import Smooth, Window
 from likeforlike.auditing._tables import Roles, TableCells
 from likeforlike.auditing._verdict_parts import verdict_part
-from likeforlike.conventions import Category, Conventions
+from likeforlike.classical import Category, Conventions
 from likeforlike.disparity._cdd_wass import NestedDisparity
 from likeforlike.document._group_types import GroupPart, LossTestPart, LostPart
 from likeforlike.document._kinds import Label, Scalar

@@ -10,7 +10,7 @@ import narwhals as nw
 
 from likeforlike._text import crossed_name
 from likeforlike.auditing._tables import Roles, TableCells
-from likeforlike.conventions._cell_figures import cell_figures
+from likeforlike.classical._cell_figures import cell_figures
 from likeforlike.document._types import ContrastPart
 
 Columns = dict[str, list[Any]]

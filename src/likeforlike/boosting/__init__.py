@@ -8,32 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from likeforlike._lazy import lazy_package
+from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
-    from likeforlike.boosting._lightgbm import LightGBMMetric, lightgbm_metric, lightgbm_objective
-    from likeforlike.boosting._losses import LossName, probabilities
-    from likeforlike.boosting._objective import FairObjective
-    from likeforlike.boosting._xgboost import XGBoostMetric, xgboost_metric, xgboost_objective
+    from ._lightgbm import LightGBMMetric as LightGBMMetric
+    from ._lightgbm import lightgbm_metric as lightgbm_metric
+    from ._lightgbm import lightgbm_objective as lightgbm_objective
+    from ._losses import LossName as LossName
+    from ._losses import probabilities as probabilities
+    from ._objective import FairObjective as FairObjective
+    from ._xgboost import XGBoostMetric as XGBoostMetric
+    from ._xgboost import xgboost_metric as xgboost_metric
+    from ._xgboost import xgboost_objective as xgboost_objective
 
-__all__ = [
-    "FairObjective",
-    "LightGBMMetric",
-    "LossName",
-    "XGBoostMetric",
-    "lightgbm_metric",
-    "lightgbm_objective",
-    "probabilities",
-    "xgboost_metric",
-    "xgboost_objective",
-]
-
-lazy_package(
-    __name__,
-    {
-        "_lightgbm": ["LightGBMMetric", "lightgbm_metric", "lightgbm_objective"],
-        "_losses": ["LossName", "probabilities"],
-        "_objective": ["FairObjective"],
-        "_xgboost": ["XGBoostMetric", "xgboost_metric", "xgboost_objective"],
-    },
-)
+attach(__name__)

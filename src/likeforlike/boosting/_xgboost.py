@@ -127,7 +127,8 @@ def xgboost_metric(
     Parameters
     ----------
     penalty, strength, loss : as for the objective.
-    sensitive_features, legitimate_features, sample_weight : (n,) each, of the rows of the one evaluation set.
+    sensitive_features, legitimate_features, sample_weight : (n,) each, of the rows of the one
+        evaluation set.
 
     Examples
     --------

@@ -8,12 +8,12 @@ import traceback
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from likeforlike._lazy import lazy_package
+from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
-    from likeforlike.cli._app import app as app
+    from ._app import app as app
 
-lazy_package(__name__, {"_app": ["app"]})
+attach(__name__)
 
 # How many new objects make Python look for garbage; usually some hundreds do.
 _OBJECTS = 100_000

@@ -32,7 +32,7 @@ from likeforlike.document._training_types import (
 from likeforlike.document._types import AuditDocument
 from likeforlike.errors import InputError
 from likeforlike.penalties import FairLeap, Layout
-from likeforlike.postprocess import ConditionalBarycenter
+from likeforlike.repair import ConditionalBarycenter
 
 STRENGTHS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Strengths trained with; the first is that of no penalty."""
@@ -74,7 +74,7 @@ class Scored:
 
 
 def check_extras() -> None:
-    """Raise a `MissingExtra` that says what to install where training is not possible."""
+    """Raise a `MissingDependencyError` that says what to install where training is not possible."""
     with extra("train"):
         import_module("torch")
         import_module("sklearn.metrics")

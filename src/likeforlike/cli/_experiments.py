@@ -23,7 +23,7 @@ from likeforlike.cli._shared import (
     training_bar,
 )
 from likeforlike.cli._terminal import sweep_notes, sweep_table
-from likeforlike.errors import InputError, MissingExtra
+from likeforlike.errors import InputError, MissingDependencyError
 from likeforlike.experiments._method_names import METHOD_NAMES
 from likeforlike.experiments._vocabulary import PAPER_DATASETS, PAPER_METHOD_NAMES
 from likeforlike.report._terminal import Terminal
@@ -150,7 +150,7 @@ def sweep_command(
     finished.write(out)
     try:
         write_whole(out / "frontier.svg", sweep_svg(finished, title=file.name))
-    except MissingExtra as missing:
+    except MissingDependencyError as missing:
         terminal.print(f"No picture: {missing}")
     terminal.print(sweep_table(finished))
     terminal.print(sweep_notes(finished))

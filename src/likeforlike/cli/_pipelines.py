@@ -97,8 +97,8 @@ def judged_audit(
 def deliver_verdict(document: AuditDocument, junit: Path | None) -> None:
     """Write the JUnit file that was asked for, and add to the summary of a step on GitHub."""
     from likeforlike.files._writing import write_whole
-    from likeforlike.report import github_summary
-    from likeforlike.report import junit as junit_text
+    from likeforlike.integrations import github_summary
+    from likeforlike.integrations import junit as junit_text
 
     if junit is not None:
         write_whole(junit, junit_text(document))
@@ -132,7 +132,7 @@ def tell_pipeline(
     document: AuditDocument, files: Sequence[Path | None], terminal: Terminal
 ) -> None:
     """Name the files, and tell GitHub what the verdict is."""
-    from likeforlike.report import github_annotations
+    from likeforlike.integrations import github_annotations
 
     for file in files:
         if file is not None:

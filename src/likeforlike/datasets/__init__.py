@@ -10,46 +10,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from likeforlike._lazy import lazy_package
+from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
-    from likeforlike.datasets._adult import load_adult
-    from likeforlike.datasets._availability import Availability, available
-    from likeforlike.datasets._communities import load_communities
-    from likeforlike.datasets._dataset import DataProvenance, Dataset
-    from likeforlike.datasets._drug import load_drug
-    from likeforlike.datasets._from_table import OwnTable, dataset_of_table
-    from likeforlike.datasets._inputs import Inputs
-    from likeforlike.datasets._law_school import load_law_school
-    from likeforlike.datasets._loans import load_loans, make_loans
+    from ._adult import load_adult as load_adult
+    from ._availability import Availability as Availability
+    from ._availability import available as available
+    from ._communities import load_communities as load_communities
+    from ._dataset import DataProvenance as DataProvenance
+    from ._dataset import Dataset as Dataset
+    from ._drug import load_drug as load_drug
+    from ._from_table import OwnTable as OwnTable
+    from ._from_table import dataset_of_table as dataset_of_table
+    from ._inputs import Inputs as Inputs
+    from ._law_school import load_law_school as load_law_school
+    from ._loans import load_loans as load_loans
+    from ._loans import make_loans as make_loans
 
-__all__ = [
-    "Availability",
-    "DataProvenance",
-    "Dataset",
-    "Inputs",
-    "OwnTable",
-    "available",
-    "dataset_of_table",
-    "load_adult",
-    "load_communities",
-    "load_drug",
-    "load_law_school",
-    "load_loans",
-    "make_loans",
-]
-
-lazy_package(
-    __name__,
-    {
-        "_adult": ["load_adult"],
-        "_availability": ["Availability", "available"],
-        "_communities": ["load_communities"],
-        "_dataset": ["DataProvenance", "Dataset"],
-        "_drug": ["load_drug"],
-        "_from_table": ["OwnTable", "dataset_of_table"],
-        "_inputs": ["Inputs"],
-        "_law_school": ["load_law_school"],
-        "_loans": ["load_loans", "make_loans"],
-    },
-)
+attach(__name__)

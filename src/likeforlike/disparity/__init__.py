@@ -8,45 +8,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from likeforlike._lazy import lazy_package
+from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
-    from likeforlike.disparity._cdd_lp import Disparity, LevelTable, cdd_lp, dd, tv_overlap
-    from likeforlike.disparity._cdd_wass import LevelMetric, NestedDisparity, cdd_wass
-    from likeforlike.disparity._cells import Cells
-    from likeforlike.disparity._columns import Column
-    from likeforlike.disparity._contrasts import Comparison, Contrast, contrasts
-    from likeforlike.disparity._distances import Distance
-    from likeforlike.disparity._measures import Measure, level_weights
+    from ._cdd_lp import Disparity as Disparity
+    from ._cdd_lp import LevelTable as LevelTable
+    from ._cdd_lp import cdd_lp as cdd_lp
+    from ._cdd_lp import dd as dd
+    from ._cdd_lp import tv_overlap as tv_overlap
+    from ._cdd_wass import LevelMetric as LevelMetric
+    from ._cdd_wass import NestedDisparity as NestedDisparity
+    from ._cdd_wass import cdd_wass as cdd_wass
+    from ._cells import Cells as Cells
+    from ._columns import Column as Column
+    from ._contrasts import Comparison as Comparison
+    from ._contrasts import Contrast as Contrast
+    from ._contrasts import contrasts as contrasts
+    from ._distances import Distance as Distance
+    from ._measures import Measure as Measure
+    from ._measures import level_weights as level_weights
 
-__all__ = [
-    "Cells",
-    "Column",
-    "Comparison",
-    "Contrast",
-    "Disparity",
-    "Distance",
-    "LevelMetric",
-    "LevelTable",
-    "Measure",
-    "NestedDisparity",
-    "cdd_lp",
-    "cdd_wass",
-    "contrasts",
-    "dd",
-    "level_weights",
-    "tv_overlap",
-]
-
-lazy_package(
-    __name__,
-    {
-        "_cdd_lp": ["Disparity", "LevelTable", "cdd_lp", "dd", "tv_overlap"],
-        "_cdd_wass": ["LevelMetric", "NestedDisparity", "cdd_wass"],
-        "_cells": ["Cells"],
-        "_columns": ["Column"],
-        "_contrasts": ["Comparison", "Contrast", "contrasts"],
-        "_distances": ["Distance"],
-        "_measures": ["Measure", "level_weights"],
-    },
-)
+attach(__name__)

@@ -182,12 +182,18 @@ def as_cells(
 ) -> Cells:
     """Cells of the data arguments, which may be cells already."""
     if isinstance(scores, Cells):
-        if sensitive_features is not None or legitimate_features is not None or sample_weight is not None:
+        if (
+            sensitive_features is not None
+            or legitimate_features is not None
+            or sample_weight is not None
+        ):
             raise InputError("scores are Cells already, so groups, levels and weights are in them.")
         return scores
     if sensitive_features is None:
         raise InputError("groups is missing: give the sensitive feature of every row.")
-    cells = Cells.from_rows(scores, sensitive_features, legitimate_features, sample_weight=sample_weight)
+    cells = Cells.from_rows(
+        scores, sensitive_features, legitimate_features, sample_weight=sample_weight
+    )
     refuse_many_groups(cells.groups, "groups")
     return cells
 
@@ -342,7 +348,7 @@ def tv_overlap(
     Examples
     --------
     >>> import likeforlike as lfl
-    >>> float(lfl.tv_overlap([0, 1, 1, 1], ["f", "f", "m", "m"]))
+    >>> float(lfl.disparity.tv_overlap([0, 1, 1, 1], ["f", "f", "m", "m"]))
     0.125
     """
     if is_barycenter(comparison):

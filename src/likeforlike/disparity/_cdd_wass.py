@@ -155,8 +155,8 @@ def cdd_wass(
     ----------
     scores : (n,) finite numbers, or `Cells`, which hold groups, levels and weights already.
     sensitive_features : (n,) labels of the sensitive feature.
-    legitimate_features : (n,) labels of the legitimate features; `None` means one level. Numbers with more than
-        50 different values are cut at quantiles into max(4, n^(1/3)) windows, with a
+    legitimate_features : (n,) labels of the legitimate features; `None` means one level. Numbers
+        with more than 50 different values are cut at quantiles into max(4, n^(1/3)) windows, with a
         `BinnedLevelWarning`; whole numbers only if `level_metric` is "numeric".
     order : p from 1 to 32, of the inner and the outer distance.
     level_metric : d, `"discrete"` (every other level is equally far), `"ordinal"` (levels are
@@ -192,7 +192,9 @@ def cdd_wass(
     if is_barycenter(comparison):
         raise InputError("cdd_wass compares two groups at a time; comparison='barycenter' cannot.")
     if legitimate_features is not None and isinstance(level_metric, str):
-        legitimate_features = windowed_levels(legitimate_features, numeric=level_metric == "numeric")
+        legitimate_features = windowed_levels(
+            legitimate_features, numeric=level_metric == "numeric"
+        )
     cells = as_cells(scores, sensitive_features, legitimate_features, sample_weight)
     ground = level_ground(level_metric, cells.levels, float(order))
 

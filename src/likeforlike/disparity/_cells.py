@@ -127,7 +127,11 @@ class Cells:
         values = numbers(scores, "scores")
         group = encode(sensitive_features, "groups")
         same_length(values.size, group.codes.size, "groups")
-        level = _one_level(values.size) if legitimate_features is None else encode(legitimate_features, "levels")
+        level = (
+            _one_level(values.size)
+            if legitimate_features is None
+            else encode(legitimate_features, "levels")
+        )
         same_length(values.size, level.codes.size, "levels")
         clusters = None if cluster is None else encode(cluster, "cluster")
         return cls.from_codes(level, group, values, sample_weight=sample_weight, cluster=clusters)

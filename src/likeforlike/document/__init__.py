@@ -8,20 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from likeforlike._lazy import lazy_package
+from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
-    from likeforlike.document._schema import audit_schema
-    from likeforlike.document._training_types import DemonstrationDocument
-    from likeforlike.document._types import AuditDocument
+    from ._schema import audit_schema as audit_schema
+    from ._training_types import DemonstrationDocument as DemonstrationDocument
+    from ._types import AuditDocument as AuditDocument
 
-__all__ = ["AuditDocument", "DemonstrationDocument", "audit_schema"]
-
-lazy_package(
-    __name__,
-    {
-        "_schema": ["audit_schema"],
-        "_training_types": ["DemonstrationDocument"],
-        "_types": ["AuditDocument"],
-    },
-)
+attach(__name__)

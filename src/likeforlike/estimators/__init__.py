@@ -4,35 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from likeforlike._lazy import lazy_package
+from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
-    from likeforlike.estimators._estimators import FairClassifier, FairRegressor
-    from likeforlike.estimators._lightgbm import FairLGBMClassifier, FairLGBMRegressor
-    from likeforlike.estimators._saved_model import InputColumn, SavedModel, read_model
-    from likeforlike.estimators._scoring import disparity_scorer
-    from likeforlike.estimators._xgboost import FairXGBClassifier, FairXGBRegressor
+    from ._estimators import FairClassifier as FairClassifier
+    from ._estimators import FairRegressor as FairRegressor
+    from ._lightgbm import FairLGBMClassifier as FairLGBMClassifier
+    from ._lightgbm import FairLGBMRegressor as FairLGBMRegressor
+    from ._saved_model import InputColumn as InputColumn
+    from ._saved_model import SavedModel as SavedModel
+    from ._saved_model import read_model as read_model
+    from ._scoring import disparity_scorer as disparity_scorer
+    from ._xgboost import FairXGBClassifier as FairXGBClassifier
+    from ._xgboost import FairXGBRegressor as FairXGBRegressor
 
-__all__ = [
-    "FairClassifier",
-    "FairLGBMClassifier",
-    "FairLGBMRegressor",
-    "FairRegressor",
-    "FairXGBClassifier",
-    "FairXGBRegressor",
-    "InputColumn",
-    "SavedModel",
-    "disparity_scorer",
-    "read_model",
-]
-
-lazy_package(
-    __name__,
-    {
-        "_estimators": ["FairClassifier", "FairRegressor"],
-        "_lightgbm": ["FairLGBMClassifier", "FairLGBMRegressor"],
-        "_saved_model": ["InputColumn", "SavedModel", "read_model"],
-        "_scoring": ["disparity_scorer"],
-        "_xgboost": ["FairXGBClassifier", "FairXGBRegressor"],
-    },
-)
+attach(__name__)

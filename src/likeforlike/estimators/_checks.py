@@ -22,7 +22,7 @@ from likeforlike.disparity._columns import (
     same_length,
     weights,
 )
-from likeforlike.errors import InputError, UnpenalizedWarning
+from likeforlike.errors import InputError, MissingGroupsWarning
 from likeforlike.penalties import Layout, SoftGroups
 
 
@@ -37,7 +37,7 @@ def layout_of(
             warnings.warn(
                 "fit was called without sensitive_features, so the model is trained "
                 "as if there were no groups.",
-                UnpenalizedWarning,
+                MissingGroupsWarning,
                 stacklevel=5,
             )
         return None
@@ -56,7 +56,7 @@ def layout_of(
     warnings.warn(
         f"sensitive_features is missing in {missing:,} of {size:,} rows ({missing / size:.1%}); "
         "they train the model, but are not compared.",
-        UnpenalizedWarning,
+        MissingGroupsWarning,
         stacklevel=5,
     )
     # Rows without weight move neither the value of a penalty nor its gradient.

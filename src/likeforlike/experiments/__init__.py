@@ -4,86 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from likeforlike._lazy import lazy_package
+from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
-    from likeforlike.experiments._fairlearn import FairlearnAdversarial
-    from likeforlike.experiments._frontier import Frontier
-    from likeforlike.experiments._journal import Journal
-    from likeforlike.experiments._method_names import METHOD_NAMES, named_methods
-    from likeforlike.experiments._methods import (
-        DCFR,
-        Adversarial,
-        HardLabels,
-        LegitimateOnly,
-        Method,
-        Penalized,
-        Plain,
-        WithoutSensitive,
-    )
-    from likeforlike.experiments._repairing import PostProcessed, Repaired, RepairedPenalized
-    from likeforlike.experiments._run_metrics import MEASURED
-    from likeforlike.experiments._saving import fit_model
-    from likeforlike.experiments._split import Split, split
-    from likeforlike.experiments._sweep import Sweep, sweep
-    from likeforlike.experiments._task import Task
-    from likeforlike.experiments._tradeoff import Point, tradeoff
-    from likeforlike.experiments._unaware_methods import Decided, WithoutGroups
+    from ._fairlearn import FairlearnAdversarial as FairlearnAdversarial
+    from ._frontier import Frontier as Frontier
+    from ._journal import Journal as Journal
+    from ._method_names import METHOD_NAMES as METHOD_NAMES
+    from ._method_names import named_methods as named_methods
+    from ._methods import DCFR as DCFR
+    from ._methods import Adversarial as Adversarial
+    from ._methods import HardLabels as HardLabels
+    from ._methods import LegitimateOnly as LegitimateOnly
+    from ._methods import Method as Method
+    from ._methods import Penalized as Penalized
+    from ._methods import Plain as Plain
+    from ._methods import WithoutSensitive as WithoutSensitive
+    from ._repairing import PostProcessed as PostProcessed
+    from ._repairing import Repaired as Repaired
+    from ._repairing import RepairedPenalized as RepairedPenalized
+    from ._run_metrics import MEASURED as MEASURED
+    from ._saving import fit_model as fit_model
+    from ._split import Split as Split
+    from ._split import split as split
+    from ._sweep import Sweep as Sweep
+    from ._sweep import sweep as sweep
+    from ._task import Task as Task
+    from ._tradeoff import Point as Point
+    from ._tradeoff import tradeoff as tradeoff
+    from ._unaware_methods import Decided as Decided
+    from ._unaware_methods import WithoutGroups as WithoutGroups
 
-__all__ = [
-    "DCFR",
-    "MEASURED",
-    "METHOD_NAMES",
-    "Adversarial",
-    "Decided",
-    "FairlearnAdversarial",
-    "Frontier",
-    "HardLabels",
-    "Journal",
-    "LegitimateOnly",
-    "Method",
-    "Penalized",
-    "Plain",
-    "Point",
-    "PostProcessed",
-    "Repaired",
-    "RepairedPenalized",
-    "Split",
-    "Sweep",
-    "Task",
-    "WithoutGroups",
-    "WithoutSensitive",
-    "fit_model",
-    "named_methods",
-    "split",
-    "sweep",
-    "tradeoff",
-]
-
-lazy_package(
-    __name__,
-    {
-        "_fairlearn": ["FairlearnAdversarial"],
-        "_frontier": ["Frontier"],
-        "_journal": ["Journal"],
-        "_method_names": ["METHOD_NAMES", "named_methods"],
-        "_methods": [
-            "Adversarial",
-            "DCFR",
-            "HardLabels",
-            "LegitimateOnly",
-            "Method",
-            "Penalized",
-            "Plain",
-            "WithoutSensitive",
-        ],
-        "_repairing": ["PostProcessed", "Repaired", "RepairedPenalized"],
-        "_run_metrics": ["MEASURED"],
-        "_saving": ["fit_model"],
-        "_split": ["Split", "split"],
-        "_sweep": ["Sweep", "sweep"],
-        "_task": ["Task"],
-        "_tradeoff": ["Point", "tradeoff"],
-        "_unaware_methods": ["Decided", "WithoutGroups"],
-    },
-)
+attach(__name__)

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from likeforlike._arrays import FloatArray
-from likeforlike.baselines._adversary import check_two_groups
 from likeforlike.errors import InputError
 from likeforlike.experiments._methods import Method
 from likeforlike.experiments._split import Split
 from likeforlike.experiments._task import Task
+from likeforlike.experiments.rivals._adversary import check_two_groups
 from likeforlike.nn._data import Rows
 from likeforlike.penalties import Layout
 

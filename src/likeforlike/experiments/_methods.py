@@ -15,13 +15,17 @@ from typing import Literal
 import numpy as np
 
 from likeforlike._arrays import FloatArray
-from likeforlike.baselines._adversarial import AdversarialSettings, Criterion, train_adversarial
-from likeforlike.baselines._adversarial_training import Schedule
-from likeforlike.baselines._adversary import check_two_groups
-from likeforlike.baselines._dcfr import DCFRSettings, train_dcfr
 from likeforlike.errors import InputError
 from likeforlike.experiments._split import Split
 from likeforlike.experiments._task import Task, trained_networks
+from likeforlike.experiments.rivals._adversarial import (
+    AdversarialSettings,
+    Criterion,
+    train_adversarial,
+)
+from likeforlike.experiments.rivals._adversarial_training import Schedule
+from likeforlike.experiments.rivals._adversary import check_two_groups
+from likeforlike.experiments.rivals._dcfr import DCFRSettings, train_dcfr
 from likeforlike.nn._stacked import StackedMLP
 from likeforlike.nn._training import Trained, evaluate
 from likeforlike.penalties import Layout, Penalty, SmoothFairLeap, WassersteinPenalty
@@ -230,8 +234,8 @@ def as_network(method: Method) -> NetworkMethod:
     if not isinstance(inside, NetworkMethod) or not isinstance(method, NetworkMethod):
         raise InputError(
             f"{method.name!r} is more than a network, so it cannot be kept as one; leave it out, "
-            "or fit QuantileRepair, ConditionalBarycenter, UnawareRepair or Decisions yourself "
-            "(likeforlike.postprocess.write_repair keeps the last two)."
+            "or fit QuantileRepair, ConditionalBarycenter, UnawareRepair or FairDecisions yourself "
+            "(likeforlike.repair.write_repair keeps the last two)."
         )
     return method
 

@@ -10,14 +10,14 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray
 from likeforlike._extras import extra
-from likeforlike.baselines._repair import QuantileRepair
 from likeforlike.experiments._methods import Method, Penalized, refuse_numbers
 from likeforlike.experiments._split import Split
 from likeforlike.experiments._task import Task, network_scores, trained_networks
+from likeforlike.experiments.rivals._repair import QuantileRepair
 from likeforlike.nn._data import Rows
 from likeforlike.nn._training import Recipe, evaluate
 from likeforlike.penalties import Penalty
-from likeforlike.postprocess import ConditionalBarycenter
+from likeforlike.repair import ConditionalBarycenter
 
 with extra("train"):
     import torch

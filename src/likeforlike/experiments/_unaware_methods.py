@@ -15,7 +15,7 @@ from likeforlike.experiments._repairing import plain_scores
 from likeforlike.experiments._split import Split
 from likeforlike.experiments._task import Task
 from likeforlike.nn._data import Rows
-from likeforlike.postprocess import Decisions, UnawareRepair
+from likeforlike.repair import FairDecisions, UnawareRepair
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class WithoutGroups(Method):
 
 @dataclass(frozen=True)
 class Decided(Method):
-    """Networks without a penalty whose probabilities `Decisions` turns into decisions.
+    """Networks without a penalty whose probabilities `FairDecisions` turns into decisions.
 
     Performance is that of the decisions; the group is guessed from the inputs of the networks.
 
@@ -93,7 +93,7 @@ class Decided(Method):
         for split, (seen, other) in enumerate(zip(known, new, strict=True)):
             inputs, levels = _inputs(parts.test, split), _levels(parts.test, split)
             for k, amount in enumerate(self.strengths):
-                rule = Decisions(amount)
+                rule = FairDecisions(amount)
                 _fit(rule, seen, parts, split)
                 found[split, k] = rule.predict(other, inputs, legitimate_features=levels)
         return found, parts
@@ -106,7 +106,9 @@ class Decided(Method):
             refuse_numbers(self.name)
 
 
-def _fit(repair: UnawareRepair | Decisions, scores: FloatArray, parts: Split, split: int) -> None:
+def _fit(
+    repair: UnawareRepair | FairDecisions, scores: FloatArray, parts: Split, split: int
+) -> None:
     """Fit to the training rows of a split; what is left is measured on its test rows."""
     rows = parts.train
     groups = rows.layout.segments[split] % len(rows.layout.groups)

@@ -13,7 +13,7 @@ from typing import Any
 from likeforlike._arrays import is_one_of
 from likeforlike._extras import extra
 from likeforlike._text import are_values_hidden
-from likeforlike.errors import InputError, MissingExtra
+from likeforlike.errors import InputError, MissingDependencyError
 from likeforlike.files._columns import tell_apart
 from likeforlike.files._csv import (
     SAY_ENCODING,
@@ -110,7 +110,7 @@ def _read_excel(file: Path, options: CsvOptions, numbers: Sequence[str]) -> Text
     try:
         with extra("excel"):
             import fastexcel
-    except MissingExtra as missing:
+    except MissingDependencyError as missing:
         missing.args = (f"{missing} Or save {file} as CSV.",)
         raise
     book = fastexcel.read_excel(file)

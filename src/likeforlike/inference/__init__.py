@@ -7,59 +7,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from likeforlike._lazy import lazy_package
+from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
-    from likeforlike.inference._certificates import Certificate, certificate, effective_rows
-    from likeforlike.inference._contrast_family import adjust_contrasts
-    from likeforlike.inference._design_test import DesignTest, jackknife_test
-    from likeforlike.inference._distance import DistanceEstimate, estimate_distance
-    from likeforlike.inference._gap import Gap, signed_gap
-    from likeforlike.inference._gaps_by_level import LevelGaps, level_gaps
-    from likeforlike.inference._headline import HeadlineTest, headline_test
-    from likeforlike.inference._multiplicity import Adjustment, adjust
-    from likeforlike.inference._omnibus import OmnibusTest, omnibus_test
-    from likeforlike.inference._scored_levels import Clusters
-    from likeforlike.inference._simpson import Paradox, Simpson, compare_gaps
+    from ._certificates import Certificate as Certificate
+    from ._certificates import certificate as certificate
+    from ._certificates import effective_rows as effective_rows
+    from ._contrast_family import adjust_contrasts as adjust_contrasts
+    from ._design_test import DesignTest as DesignTest
+    from ._design_test import jackknife_test as jackknife_test
+    from ._distance import DistanceEstimate as DistanceEstimate
+    from ._distance import estimate_distance as estimate_distance
+    from ._gap import Gap as Gap
+    from ._gap import signed_gap as signed_gap
+    from ._gaps_by_level import LevelGaps as LevelGaps
+    from ._gaps_by_level import level_gaps as level_gaps
+    from ._headline import HeadlineTest as HeadlineTest
+    from ._headline import headline_test as headline_test
+    from ._multiplicity import Adjustment as Adjustment
+    from ._multiplicity import adjust as adjust
+    from ._omnibus import OmnibusTest as OmnibusTest
+    from ._omnibus import omnibus_test as omnibus_test
+    from ._scored_levels import Clusters as Clusters
+    from ._simpson import Paradox as Paradox
+    from ._simpson import Simpson as Simpson
+    from ._simpson import compare_gaps as compare_gaps
 
-__all__ = [
-    "Adjustment",
-    "Certificate",
-    "Clusters",
-    "DesignTest",
-    "DistanceEstimate",
-    "Gap",
-    "HeadlineTest",
-    "LevelGaps",
-    "OmnibusTest",
-    "Paradox",
-    "Simpson",
-    "adjust",
-    "adjust_contrasts",
-    "certificate",
-    "compare_gaps",
-    "effective_rows",
-    "estimate_distance",
-    "headline_test",
-    "jackknife_test",
-    "level_gaps",
-    "omnibus_test",
-    "signed_gap",
-]
-
-lazy_package(
-    __name__,
-    {
-        "_certificates": ["Certificate", "certificate", "effective_rows"],
-        "_contrast_family": ["adjust_contrasts"],
-        "_design_test": ["DesignTest", "jackknife_test"],
-        "_distance": ["DistanceEstimate", "estimate_distance"],
-        "_gap": ["Gap", "signed_gap"],
-        "_gaps_by_level": ["LevelGaps", "level_gaps"],
-        "_headline": ["HeadlineTest", "headline_test"],
-        "_multiplicity": ["Adjustment", "adjust"],
-        "_omnibus": ["OmnibusTest", "omnibus_test"],
-        "_scored_levels": ["Clusters"],
-        "_simpson": ["Paradox", "Simpson", "compare_gaps"],
-    },
-)
+attach(__name__)

@@ -56,7 +56,9 @@ def groups_test(
     exchanged = exchangeable(contrast)
     if exchanged is None:
         return None
-    return omnibus_test(exchanged, permutations=permutations, random_state=random_state, progress=progress)
+    return omnibus_test(
+        exchanged, permutations=permutations, random_state=random_state, progress=progress
+    )
 
 
 def exchangeable(contrast: Contrast) -> Contrast | Clusters | None:

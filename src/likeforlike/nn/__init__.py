@@ -6,27 +6,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from likeforlike._extras import extra
-from likeforlike._lazy import lazy_package
+from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
-    from likeforlike.nn._batches import CellBatchSampler
-    from likeforlike.nn._field_loss import SlopeFieldLoss
-    from likeforlike.nn._loss import PenaltyLoss
-    from likeforlike.nn._stacked import StackedMLP
-    from likeforlike.nn._training import Recipe
+    from ._batches import CellBatchSampler as CellBatchSampler
+    from ._field_loss import SlopeFieldLoss as SlopeFieldLoss
+    from ._loss import PenaltyLoss as PenaltyLoss
+    from ._stacked import StackedMLP as StackedMLP
+    from ._training import Recipe as Recipe
 
-__all__ = ["CellBatchSampler", "PenaltyLoss", "Recipe", "SlopeFieldLoss", "StackedMLP"]
 
 with extra("train"):  # asked for once, here, for all modules of this package
     import_module("torch")
 
-lazy_package(
-    __name__,
-    {
-        "_batches": ["CellBatchSampler"],
-        "_field_loss": ["SlopeFieldLoss"],
-        "_loss": ["PenaltyLoss"],
-        "_stacked": ["StackedMLP"],
-        "_training": ["Recipe"],
-    },
-)
+attach(__name__)

@@ -36,7 +36,8 @@ class SlopeFieldLoss(nn.Module):
     Parameters
     ----------
     penalty : any `Penalty`, such as `FairLeap()`.
-    sensitive_features, legitimate_features, sample_weight : (n,) each, of the training rows; `legitimate_features=None` is one level.
+    sensitive_features, legitimate_features, sample_weight : (n,) each, of the training rows;
+        `legitimate_features=None` is one level.
 
     Attributes
     ----------
@@ -86,7 +87,9 @@ class SlopeFieldLoss(nn.Module):
         if not isinstance(penalty, Penalty):
             raise InputError(f"penalty must be a penalty such as FairLeap(), not {penalty!r}.")
         layout = Layout.of_rows(
-            plain_column(sensitive_features), plain_column(legitimate_features), plain_column(sample_weight)
+            plain_column(sensitive_features),
+            plain_column(legitimate_features),
+            plain_column(sample_weight),
         )
         self.penalty = penalty
         self.value: float | None = None

@@ -109,11 +109,14 @@ class PenaltyLoss(nn.Module):
         Parameters
         ----------
         scores : (n,) or (n, c) floating-point tensor of any type, on any device.
-        sensitive_features, legitimate_features, sample_weight : (n,) each; tensors, arrays, lists or series.
+        sensitive_features, legitimate_features, sample_weight : (n,) each; tensors, arrays, lists
+            or series.
         """
         plain = plain_scores(scores)
         layout = Layout.of_rows(
-            plain_column(sensitive_features), plain_column(legitimate_features), plain_column(sample_weight)
+            plain_column(sensitive_features),
+            plain_column(legitimate_features),
+            plain_column(sample_weight),
         )
         if layout.size != len(scores):
             raise InputError(f"groups has {layout.size} row(s), but scores have {len(scores)}.")

@@ -8,48 +8,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from likeforlike._lazy import lazy_package
+from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
-    from likeforlike.paper._claims import paper_claims
-    from likeforlike.paper._dcfr_illustration import dcfr_chart, dcfr_illustration
-    from likeforlike.paper._evidence import Claim
-    from likeforlike.paper._hypervolumes import hypervolumes, volume_differences
-    from likeforlike.paper._pages import reproduction_pages
-    from likeforlike.paper._protocol import Profile, paper_methods
-    from likeforlike.paper._published import inconsistencies, published_rows
-    from likeforlike.paper._publishing import publish
-    from likeforlike.paper._reproduction import Reproduction, read_reproduction, reproduce
+    from ._claims import paper_claims as paper_claims
+    from ._dcfr_illustration import dcfr_chart as dcfr_chart
+    from ._dcfr_illustration import dcfr_illustration as dcfr_illustration
+    from ._evidence import Claim as Claim
+    from ._hypervolumes import hypervolumes as hypervolumes
+    from ._hypervolumes import volume_differences as volume_differences
+    from ._pages import reproduction_pages as reproduction_pages
+    from ._protocol import Profile as Profile
+    from ._protocol import paper_methods as paper_methods
+    from ._published import inconsistencies as inconsistencies
+    from ._published import published_rows as published_rows
+    from ._publishing import publish as publish
+    from ._reproduction import Reproduction as Reproduction
+    from ._reproduction import read_reproduction as read_reproduction
+    from ._reproduction import reproduce as reproduce
 
-__all__ = [
-    "Claim",
-    "Profile",
-    "Reproduction",
-    "dcfr_chart",
-    "dcfr_illustration",
-    "hypervolumes",
-    "inconsistencies",
-    "paper_claims",
-    "paper_methods",
-    "publish",
-    "published_rows",
-    "read_reproduction",
-    "reproduce",
-    "reproduction_pages",
-    "volume_differences",
-]
-
-lazy_package(
-    __name__,
-    {
-        "_claims": ["paper_claims"],
-        "_dcfr_illustration": ["dcfr_chart", "dcfr_illustration"],
-        "_evidence": ["Claim"],
-        "_hypervolumes": ["hypervolumes", "volume_differences"],
-        "_pages": ["reproduction_pages"],
-        "_protocol": ["Profile", "paper_methods"],
-        "_published": ["inconsistencies", "published_rows"],
-        "_publishing": ["publish"],
-        "_reproduction": ["Reproduction", "read_reproduction", "reproduce"],
-    },
-)
+attach(__name__)

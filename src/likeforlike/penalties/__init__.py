@@ -8,39 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from likeforlike._lazy import lazy_package
+from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
-    from likeforlike.penalties._fairbit import FairBiT
-    from likeforlike.penalties._fairleap import FairLeap
-    from likeforlike.penalties._layout import Layout
-    from likeforlike.penalties._penalty import Penalty
-    from likeforlike.penalties._slope_field import SlopeField
-    from likeforlike.penalties._smooth_fairleap import SmoothFairLeap
-    from likeforlike.penalties._soft_groups import SoftGroups
-    from likeforlike.penalties._wasserstein import WassersteinPenalty
+    from ._fairbit import FairBiT as FairBiT
+    from ._fairleap import FairLeap as FairLeap
+    from ._layout import Layout as Layout
+    from ._penalty import Penalty as Penalty
+    from ._slope_field import SlopeField as SlopeField
+    from ._smooth_fairleap import SmoothFairLeap as SmoothFairLeap
+    from ._soft_groups import SoftGroups as SoftGroups
+    from ._wasserstein import WassersteinPenalty as WassersteinPenalty
 
-__all__ = [
-    "FairBiT",
-    "FairLeap",
-    "Layout",
-    "Penalty",
-    "SlopeField",
-    "SmoothFairLeap",
-    "SoftGroups",
-    "WassersteinPenalty",
-]
-
-lazy_package(
-    __name__,
-    {
-        "_fairbit": ["FairBiT"],
-        "_fairleap": ["FairLeap"],
-        "_layout": ["Layout"],
-        "_penalty": ["Penalty"],
-        "_slope_field": ["SlopeField"],
-        "_smooth_fairleap": ["SmoothFairLeap"],
-        "_soft_groups": ["SoftGroups"],
-        "_wasserstein": ["WassersteinPenalty"],
-    },
-)
+attach(__name__)

@@ -73,7 +73,11 @@ class Layout:
         legitimate_features : (n,) labels of the legitimate features; `None` means one level.
         sample_weight : (n,) numbers >= 0.
         """
-        group = sensitive_features if isinstance(sensitive_features, SoftGroups) else encode(sensitive_features, "groups")
+        group = (
+            sensitive_features
+            if isinstance(sensitive_features, SoftGroups)
+            else encode(sensitive_features, "groups")
+        )
         level = None
         if legitimate_features is not None:
             level = encode(legitimate_features, "levels")

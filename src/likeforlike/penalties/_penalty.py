@@ -216,7 +216,9 @@ class Penalty(ABC):
         gradient : floats in the shape of the scores.
         """
         values = _score_array(scores, axes=(1, 2))
-        one, gradient = self.batch_value_and_grad(values[None], sensitive_features, legitimate_features, sample_weight)
+        one, gradient = self.batch_value_and_grad(
+            values[None], sensitive_features, legitimate_features, sample_weight
+        )
         return float(one[0]), gradient[0]
 
     def batch_value_and_grad(

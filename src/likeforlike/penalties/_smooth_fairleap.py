@@ -198,7 +198,12 @@ class SmoothFairLeap(Penalty):
         if not (isinstance(anchors, int | np.integer) and anchors >= 2):
             raise InputError(f"anchors must be a whole number of 2 or more, not {self.anchors!r}.")
 
-    def on(self, sensitive_features: Column, legitimate_features: Column, sample_weight: Column | None = None) -> Self:
+    def on(
+        self,
+        sensitive_features: Column,
+        legitimate_features: Column,
+        sample_weight: Column | None = None,
+    ) -> Self:
         """The same penalty with anchors learned from these rows, for batches of them or other rows.
 
         A batch is too small to know how groups are spread along the number. Estimators, sweeps and
@@ -218,7 +223,11 @@ class SmoothFairLeap(Penalty):
         >>> penalty.value_and_grad([0.5, 0.7], ["f", "m"], [80.0, 90.0])[0] > 0.0
         True
         """
-        layout = Layout.of_rows(sensitive_features, legitimate_features, sample_weight).in_copies().apart()
+        layout = (
+            Layout.of_rows(sensitive_features, legitimate_features, sample_weight)
+            .in_copies()
+            .apart()
+        )
         learned, placed = anchored(layout, int(self.anchors))
         check_anchored(placed)
         return replace(self, learned=learned)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from likeforlike.conventions import NOTES
+from likeforlike.classical import NOTES
 from likeforlike.document._convention_types import (
     CategoryPart,
     ConventionalPart,

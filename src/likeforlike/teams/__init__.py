@@ -8,50 +8,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from likeforlike._lazy import lazy_package
+from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
-    from likeforlike.teams import soft_groups as soft_groups
-    from likeforlike.teams._custodian import Custodian
-    from likeforlike.teams._documents import Noise, release_schema, request_schema
-    from likeforlike.teams._ledger import AlteredLedger, Ledger, OverBudget, Receipt
-    from likeforlike.teams._plan import AuditPlan, audit_plan
-    from likeforlike.teams._plan_audit import PlanAudit
-    from likeforlike.teams._randomize import randomize
-    from likeforlike.teams._releases import Release, ReleaseKind
-    from likeforlike.teams._requests import CountsRequest, Request, SumsRequest
+    from . import soft_groups as soft_groups
+    from ._custodian import Custodian as Custodian
+    from ._documents import Noise as Noise
+    from ._documents import release_schema as release_schema
+    from ._documents import request_schema as request_schema
+    from ._ledger import AlteredLedger as AlteredLedger
+    from ._ledger import Ledger as Ledger
+    from ._ledger import OverBudget as OverBudget
+    from ._ledger import Receipt as Receipt
+    from ._plan import AuditPlan as AuditPlan
+    from ._plan import audit_plan as audit_plan
+    from ._plan_audit import PlanAudit as PlanAudit
+    from ._randomize import randomize as randomize
+    from ._releases import Release as Release
+    from ._releases import ReleaseKind as ReleaseKind
+    from ._requests import CountsRequest as CountsRequest
+    from ._requests import Request as Request
+    from ._requests import SumsRequest as SumsRequest
 
-__all__ = [
-    "AlteredLedger",
-    "AuditPlan",
-    "CountsRequest",
-    "Custodian",
-    "Ledger",
-    "Noise",
-    "OverBudget",
-    "PlanAudit",
-    "Receipt",
-    "Release",
-    "ReleaseKind",
-    "Request",
-    "SumsRequest",
-    "audit_plan",
-    "randomize",
-    "release_schema",
-    "request_schema",
-]
-
-lazy_package(
-    __name__,
-    {
-        "_custodian": ["Custodian"],
-        "_ledger": ["AlteredLedger", "Ledger", "OverBudget", "Receipt"],
-        "_plan": ["AuditPlan", "audit_plan"],
-        "_plan_audit": ["PlanAudit"],
-        "_randomize": ["randomize"],
-        "_releases": ["Release", "ReleaseKind"],
-        "_requests": ["CountsRequest", "Request", "SumsRequest"],
-        "_documents": ["Noise", "release_schema", "request_schema"],
-    },
-    modules=["soft_groups"],
-)
+attach(__name__)

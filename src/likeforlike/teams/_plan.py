@@ -90,7 +90,8 @@ def audit_plan(
     Parameters
     ----------
     scores : (n,) finite numbers.
-    legitimate_features : (n,) labels of the legitimate features, or several columns; `None` means one level.
+    legitimate_features : (n,) labels of the legitimate features, or several columns; `None` means
+        one level.
     ids : (n,) by which the custodian knows the rows, each once.
     rows_per_bin : about so many rows make a bin.
     score, sensitive : what to call them in the report.

@@ -16,7 +16,7 @@ from likeforlike.auditing._contrast_audit import ContrastAudit, Distribution, Le
 from likeforlike.auditing._provenance import provenance
 from likeforlike.auditing._settings import Settings
 from likeforlike.auditing._tables import Roles, TableCells
-from likeforlike.conventions import Conventions
+from likeforlike.classical import Conventions
 from likeforlike.disparity._cdd_lp import Disparity, LevelTable
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes

@@ -12,7 +12,9 @@ from likeforlike.teams._accounting import answer_epsilon
 from likeforlike.teams._samplers import randomized
 
 
-def randomize(sensitive_features: Column, *, labels: Sequence[Hashable], epsilon: float) -> list[Hashable]:
+def randomize(
+    sensitive_features: Column, *, labels: Sequence[Hashable], epsilon: float
+) -> list[Hashable]:
     """Groups of which each is kept with probability e^ε / (e^ε + G - 1), else another one.
 
     ε-differentially private for every row, and exactly so: coins are whole numbers. It keeps no

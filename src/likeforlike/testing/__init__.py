@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from likeforlike._lazy import lazy_package
+from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
-    from likeforlike.testing._parity import assert_parity
+    from ._parity import assert_parity as assert_parity
 
-__all__ = ["assert_parity"]
-
-lazy_package(__name__, {"_parity": ["assert_parity"]})
+attach(__name__)

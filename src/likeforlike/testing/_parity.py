@@ -10,7 +10,7 @@ from likeforlike.auditing._gate import GateOf, Ruling
 from likeforlike.auditing._policy import Policy, audit_any
 from likeforlike.auditing._verdict_parts import verdict_part
 from likeforlike.document._verdict_words import verdict_meaning, verdict_origin, verdict_title
-from likeforlike.errors import InputError, UnsettledWarning
+from likeforlike.errors import InconclusiveWarning, InputError
 
 
 def assert_parity(
@@ -41,8 +41,8 @@ def assert_parity(
 
     Warns
     -----
-    UnsettledWarning : if it is "investigate". `-W error::likeforlike.UnsettledWarning` makes
-        a failure of it.
+    InconclusiveWarning : if it is "investigate". `-W error::likeforlike.errors.InconclusiveWarning`
+        makes a failure of it.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def assert_parity(
     if ruling.verdict == "fail":
         raise AssertionError(_told(ruling))
     if ruling.verdict == "investigate":
-        warnings.warn(_told(ruling), UnsettledWarning, stacklevel=2)
+        warnings.warn(_told(ruling), InconclusiveWarning, stacklevel=2)
     return audit
 
 

@@ -7,51 +7,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from likeforlike._lazy import lazy_package
+from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
-    from likeforlike.transport._atoms import Atoms
-    from likeforlike.transport._level_cost import (
-        choose_level_cost,
-        discrete_ground,
-        metric_ground,
-        safe_level_cost,
-    )
-    from likeforlike.transport._line import Plan, cost, cost_and_gradient, plan
-    from likeforlike.transport._nested import (
-        Nested,
-        least_level_transport,
-        nested_cost_and_gradient,
-        nested_transport,
-    )
+    from ._atoms import Atoms as Atoms
+    from ._level_cost import choose_level_cost as choose_level_cost
+    from ._level_cost import discrete_ground as discrete_ground
+    from ._level_cost import metric_ground as metric_ground
+    from ._level_cost import safe_level_cost as safe_level_cost
+    from ._line import Plan as Plan
+    from ._line import cost as cost
+    from ._line import cost_and_gradient as cost_and_gradient
+    from ._line import plan as plan
+    from ._nested import Nested as Nested
+    from ._nested import least_level_transport as least_level_transport
+    from ._nested import nested_cost_and_gradient as nested_cost_and_gradient
+    from ._nested import nested_transport as nested_transport
 
-__all__ = [
-    "Atoms",
-    "Nested",
-    "Plan",
-    "choose_level_cost",
-    "cost",
-    "cost_and_gradient",
-    "discrete_ground",
-    "least_level_transport",
-    "metric_ground",
-    "nested_cost_and_gradient",
-    "nested_transport",
-    "plan",
-    "safe_level_cost",
-]
-
-lazy_package(
-    __name__,
-    {
-        "_atoms": ["Atoms"],
-        "_level_cost": ["choose_level_cost", "discrete_ground", "metric_ground", "safe_level_cost"],
-        "_line": ["Plan", "cost", "cost_and_gradient", "plan"],
-        "_nested": [
-            "Nested",
-            "least_level_transport",
-            "nested_cost_and_gradient",
-            "nested_transport",
-        ],
-    },
-)
+attach(__name__)

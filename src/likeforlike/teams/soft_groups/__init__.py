@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from likeforlike._lazy import lazy_package
+from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
-    from likeforlike.teams.soft_groups._features import request
-    from likeforlike.teams.soft_groups._fit import fit, from_file
+    from ._features import request as request
+    from ._fit import fit as fit
+    from ._fit import from_file as from_file
 
-__all__ = ["fit", "from_file", "request"]
-
-lazy_package(__name__, {"_features": ["request"], "_fit": ["fit", "from_file"]})
+attach(__name__)

@@ -31,7 +31,8 @@ def request(X: Any, legitimate_features: Column | None, ids: Column) -> SumsRequ
     ----------
     X : (n, d) finite numbers, what the model may see; the better they tell A apart, the better the
         soft groups.
-    legitimate_features : (n,) labels of the legitimate features, or several columns; `None` means one level.
+    legitimate_features : (n,) labels of the legitimate features, or several columns; `None` means
+        one level.
     ids : (n,) by which the custodian knows the rows, each once.
 
     Examples

@@ -1,0 +1,208 @@
+"""All conventional figures of one contrast, from its cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.classical._cell_figures import (
+    CellFigures,
+    cell_figures,
+    is_decision,
+    is_plain,
+)
+from likeforlike.classical._mantel_haenszel import (
+    BreslowDay,
+    MantelHaenszel,
+    common_odds_ratio,
+    equal_odds_test,
+    mean_score_test,
+    positions,
+    tables_of,
+)
+from likeforlike.classical._van_elteren import VanElteren, van_elteren
+from likeforlike.classical._wachter import disparity_of
+from likeforlike.disparity._cells import Cells
+from likeforlike.inference._student import normal_quantile
+
+
+@dataclass(frozen=True, slots=True)
+class LevelConventions:
+    """Figures of two groups in one level, or of everybody.
+
+    Attributes
+    ----------
+    level : its label; "all" for everybody.
+    rows : of the group asked about and of the one it is set beside.
+    mean, median : of both; the mean of decisions is their rate.
+    gap : mean of the group minus that of the other.
+    ratio : mean of the group over that of the other; `None` for means below 0, or of 0 below.
+    ratio_interval : from the variance of its logarithm (Katz for rates); `None` where there is
+        none, and with weights or clusters.
+    smd : the gap over the standard deviation of both groups together; `None` if that is 0.
+
+    Examples
+    --------
+    >>> from likeforlike import Cells
+    >>> from likeforlike.classical import conventions
+    >>> cells = Cells.from_rows([0, 0, 1, 0, 1, 1], ["f", "f", "f", "m", "m", "m"])
+    >>> everybody = conventions(cells, "f", "m").overall
+    >>> round(everybody.gap, 3), everybody.ratio, everybody.median
+    (-0.333, 0.5, (0.0, 1.0))
+    """
+
+    level: Hashable
+    rows: tuple[int, int]
+    mean: tuple[float, float]
+    median: tuple[float, float]
+    gap: float
+    ratio: float | None
+    ratio_interval: tuple[float, float] | None
+    smd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Conventions:
+    """What people must hand in about two groups, beside the transport estimate.
+
+    Attributes
+    ----------
+    group, beside : labels of the group asked about and of the one it is set beside: gaps are the
+        first minus the second, ratios the first over the second.
+    decisions : whether all scores are 0 or 1, so that means are rates.
+    levels : figures of every level where both occur, in the order of the cells.
+    overall : the same of everybody, whatever their level.
+    mantel_haenszel, van_elteren : tests within levels; `None` with weights or clusters, which
+        they know nothing of.
+    breslow_day : whether one odds ratio will do; of decisions only.
+    wachter : Wachter's CDD; of decisions only.
+    confidence : of each interval by itself.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> from likeforlike.datasets import load_loans
+    >>> roles = {"score": "approved", "sensitive": "sex", "legitimate": "income"}
+    >>> found = lfl.audit(load_loans(1000).frame, **roles, permutations=0).conventions()[0]
+    >>> found.group, found.beside, round(found.overall.ratio, 3)
+    ('male', 'female', 1.0)
+    >>> round(found.mantel_haenszel.odds_ratio, 3), round(found.wachter, 3)
+    (2.442, -0.133)
+    """
+
+    group: Hashable
+    beside: Hashable
+    decisions: bool
+    levels: tuple[LevelConventions, ...]
+    overall: LevelConventions
+    mantel_haenszel: MantelHaenszel | None
+    breslow_day: BreslowDay | None
+    van_elteren: VanElteren | None
+    wachter: float | None
+    confidence: float
+
+
+def conventions(
+    cells: Cells, group: Hashable, reference: Hashable, *, confidence: float = 0.95
+) -> Conventions:
+    """Figures by convention of two groups.
+
+    Parameters
+    ----------
+    cells : sorted scores of the two groups, and perhaps of others.
+    group, reference : labels of the group asked about and of the one it is set beside.
+    confidence : of each interval by itself.
+
+    Examples
+    --------
+    >>> from likeforlike import Cells
+    >>> from likeforlike.classical import conventions
+    >>> cells = Cells.from_rows([20.0, 30.0, 25.0, 50.0], ["f", "f", "m", "m"])
+    >>> found = conventions(cells, "f", "m")
+    >>> round(found.overall.ratio, 3), found.decisions, found.wachter
+    (0.667, False, None)
+    """
+    asked, other = positions(cells, group, reference)
+    figures, pooled = cell_figures(cells), cell_figures(cells.pool_levels())
+    plain, decisions = is_plain(cells), is_decision(cells)
+    tables = tables_of(figures, asked, other) if decisions and plain else None
+    ratio, interval = (None, None) if tables is None else common_odds_ratio(tables, confidence)
+    met = np.flatnonzero((figures.rows[:, [asked, other]] > 0).all(axis=1))
+    kinds = (asked, other, decisions, plain, confidence)
+    return Conventions(
+        group=group,
+        beside=reference,
+        decisions=decisions,
+        levels=_entries(figures.at(met), cells, met, *kinds),
+        overall=_entries(pooled, cells.pool_levels(), np.zeros(1, np.int64), *kinds)[0],
+        mantel_haenszel=MantelHaenszel(ratio, interval, *mean_score_test(figures, asked, other))
+        if plain
+        else None,
+        breslow_day=None if tables is None else equal_odds_test(tables),
+        van_elteren=van_elteren(cells, group, reference) if plain else None,
+        wachter=disparity_of(figures, asked, other) if decisions else None,
+        confidence=confidence,
+    )
+
+
+def _entries(
+    figures: CellFigures,
+    cells: Cells,
+    places: IntArray,
+    asked: int,
+    other: int,
+    decisions: bool,
+    plain: bool,
+    confidence: float,
+) -> tuple[LevelConventions, ...]:
+    """Figures of every level in which both groups occur."""
+    both = [asked, other]
+    rows, mean, median = figures.rows[:, both], figures.mean[:, both], figures.median[:, both]
+    gap = mean[:, 0] - mean[:, 1]
+    _, deviation = figures.both(asked, other)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        smd = gap / deviation
+        ratio = np.where(
+            (mean >= 0.0).all(axis=1) & (mean[:, 1] > 0.0), mean[:, 0] / mean[:, 1], np.nan
+        )
+        error = _log_error(figures, both, decisions)
+        reach = np.exp(normal_quantile(0.5 + 0.5 * confidence) * error)
+        low, high = ratio / reach, ratio * reach
+    known = np.isfinite(low) & np.isfinite(high) & (ratio > 0.0) & plain
+    columns = (rows, mean, median, gap, ratio, low, high, known, smd)
+    return tuple(
+        LevelConventions(
+            level=cells.levels[place],
+            rows=(r[0], r[1]),
+            mean=(m[0], m[1]),
+            median=(d[0], d[1]),
+            gap=g,
+            ratio=_finite(q),
+            ratio_interval=(lo, hi) if k else None,
+            smd=_finite(s),
+        )
+        for place, r, m, d, g, q, lo, hi, k, s in zip(
+            places.tolist(), *(column.tolist() for column in columns), strict=True
+        )
+    )
+
+
+def _log_error(figures: CellFigures, both: list[int], decisions: bool) -> FloatArray:
+    """Standard error of the logarithm of the ratio of two means.
+
+    Σ s² / (n x̄²) over both groups; s² with n - 1 for scores, with n for rates, which is Katz's
+    (1 - p) / (n p).
+    """
+    rows = figures.rows[:, both].astype(np.float64)
+    free = rows if decisions else rows - 1.0
+    relative = figures.deviation[:, both] / figures.mean[:, both]
+    error: FloatArray = np.sqrt((relative**2 / free).sum(axis=1))
+    return error
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,147 @@
+"""The figures of New York City's Local Law 144 on automated tools for hiring.
+
+For every category of sex, of race, and of both together: how many were assessed, the rate at which
+they were selected (or, for scores, scored above the median of all), and the impact ratio, which is
+that rate over the highest rate of a category. Categories of less than 2% of all may be left out of
+the ratios, and are named. Those whose category is unknown are counted. Nothing here is conditional.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._text import crossed_name
+from likeforlike.classical._cell_figures import cell_figures, is_decision
+from likeforlike.disparity._cells import Cells
+from likeforlike.transport._atoms import sums_by
+
+SMALL = 0.02
+"""Categories with a smaller share of all may be left out of the ratios."""
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """One line of the summary.
+
+    Attributes
+    ----------
+    columns : the sensitive columns it is a value of; several if they are crossed.
+    category : its name; `None` for those whose category is unknown.
+    rows, share : how many were assessed, and their share of all.
+    rate : selected, or scored above the median of all; `None` if unknown.
+    ratio : the rate over the highest rate of a category that is not small; `None` for small and
+        unknown ones.
+    small : whether the share is below 2%.
+
+    Examples
+    --------
+    >>> from likeforlike import Cells
+    >>> from likeforlike.classical import local_law_144
+    >>> cells = Cells.from_rows([1, 0, 1, 1], ["f", "f", "m", "m"])
+    >>> [(each.category, each.rate, each.ratio) for each in local_law_144(cells, ["sex"])]
+    [('f', 0.5, 0.5), ('m', 1.0, 1.0)]
+    """
+
+    columns: tuple[str, ...]
+    category: str | None
+    rows: int
+    share: float
+    rate: float | None
+    ratio: float | None
+    small: bool
+
+
+def local_law_144(cells: Cells, columns: Sequence[str]) -> tuple[Category, ...]:
+    """The summary by every column alone and, if there are several, by all of them crossed.
+
+    Parameters
+    ----------
+    cells : decisions, or scores, of all who were assessed. With several columns the label of a
+        group is a tuple of its values, with `None` for one that is unknown.
+    columns : names of the sensitive columns.
+
+    References
+    ----------
+    Rules of the City of New York, title 6, § 5-301.
+
+    Examples
+    --------
+    >>> from likeforlike import Cells
+    >>> from likeforlike.classical import local_law_144
+    >>> cells = Cells.from_rows([0.1, 0.2, 0.3, 0.4], ["f", "f", "m", "m"])
+    >>> [each.rate for each in local_law_144(cells, ["sex"])]
+    [0.0, 1.0]
+    """
+    everybody = cells.pool_levels()
+    rows, mass = everybody.counts[0], cell_figures(everybody).mass[0]
+    chosen = _chosen(everybody)
+    several = len(columns) > 1
+    families: list[list[int]] = [[place] for place in range(len(columns))]
+    if several:
+        families.append(list(range(len(columns))))
+    found: list[Category] = []
+    for places in families:
+        named = tuple(columns[place] for place in places)
+        groups = [_category(group, places, named, several) for group in cells.groups]
+        found += _categories(groups, rows, mass, chosen, named)
+    return tuple(found)
+
+
+def _category(
+    group: Hashable, places: Sequence[int], columns: Sequence[str], several: bool
+) -> str | None:
+    values = [group[place] for place in places] if several and isinstance(group, tuple) else [group]
+    return None if None in values else crossed_name(values, columns)
+
+
+def _chosen(everybody: Cells) -> FloatArray:
+    """Weight of those selected, or scored above the median of all, of each group."""
+    atoms = everybody.atoms
+    above = atoms.values > (0.5 if is_decision(everybody) else _median(everybody))
+    segment = np.repeat(np.arange(len(everybody.groups)), np.diff(atoms.offsets))
+    return sums_by(segment[above], atoms.mass[above], len(everybody.groups))
+
+
+def _median(everybody: Cells) -> float:
+    together = everybody.regroup(dict.fromkeys(everybody.groups, "all"))
+    return float(cell_figures(together).median[0, 0])
+
+
+def _categories(
+    groups: Sequence[str | None],
+    rows: IntArray,
+    mass: FloatArray,
+    chosen: FloatArray,
+    columns: tuple[str, ...],
+) -> list[Category]:
+    """Lines of one column, or of columns crossed; the unknown come last."""
+    names = sorted({group for group in groups if group is not None})
+    held = {name: [g for g, group in enumerate(groups) if group == name] for name in names}
+    whole = int(rows.sum())
+    known = {name: int(rows[of].sum()) for name, of in held.items()}
+    rate = {name: float(chosen[of].sum() / mass[of].sum()) for name, of in held.items()}
+    large = [name for name in names if known[name] >= SMALL * whole]
+    highest = max((rate[name] for name in large), default=0.0)
+    found = [
+        Category(
+            columns,
+            name,
+            known[name],
+            known[name] / whole,
+            rate[name],
+            rate[name] / highest if name in large and highest > 0.0 else None,
+            name not in large,
+        )
+        for name in names
+    ]
+    unknown = int(sum(rows[g] for g, group in enumerate(groups) if group is None))
+    small = unknown < SMALL * whole
+    return (
+        [*found, Category(columns, None, unknown, unknown / whole, None, None, small)]
+        if unknown
+        else found
+    )

@@ -1,0 +1,270 @@
+"""Adversarial debiasing (Zhang et al., 2018), for parity and for parity among equals.
+
+An adversary guesses the group from the score of a model, and for parity among equals from the level
+as well. It descends the cost L_A of its guesses, while the model descends along
+
+    g = ∇L_P - proj(∇L_P on ∇L_A) - strength * ∇L_A,
+
+the gradient of its loss L_P without what would help the adversary, and then against the adversary.
+∇ is over all weights of a model, so there is one projection a model, not one a layer. Both take
+their steps at once, on the same batch.
+
+The adversary sees the raw outputs of the model: the log-odds of a binary classifier (of several
+classes, the log-probabilities up to a constant), the prediction of a regressor. They determine the
+score and are determined by it, so that nothing is hidden or added; unlike probabilities they do not
+flatten out towards 0 and 1. Zhang et al. sharpen the probability to σ((1 + |c|) log-odds), which a
+hidden layer on the log-odds can do as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+import numpy as np
+
+from likeforlike._arrays import FloatArray
+from likeforlike._extras import extra
+from likeforlike.estimators._checks import check_sizes
+from likeforlike.estimators._network_estimator import NetworkClassifier, NetworkRegressor
+from likeforlike.experiments.rivals._adversarial_training import Batch, Players, Schedule
+from likeforlike.experiments.rivals._adversary import Guess, Opponent, guess_losses
+from likeforlike.experiments.rivals._estimator import ContestEstimator, Task, check_choice
+from likeforlike.experiments.rivals._projection import debiased
+from likeforlike.nn._data import Rows
+from likeforlike.nn._objectives import Loss, losses
+from likeforlike.nn._training import Follow, Trained
+
+with extra("train"):
+    import torch
+    from torch import Tensor
+
+Criterion = Literal["conditional", "parity"]
+"""What is sought: parity among equals, or parity without regard to the level."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdversarialSettings:
+    """How adversarial debiasing is trained.
+
+    Attributes
+    ----------
+    loss : `"logistic"`, `"softmax"` or `"squared"`.
+    outputs : 1, or the number of classes for softmax.
+    hidden_layer_sizes, adversary_layer_sizes : of model and adversary.
+    criterion : `"conditional"` shows the adversary the level, `"parity"` does not.
+    weighted : guesses weigh P(A != a | l), or P(A != a) for `"parity"`; else all the same.
+    schedule : rates, epochs, batches.
+    """
+
+    loss: Loss = "squared"
+    outputs: int = 1
+    hidden_layer_sizes: tuple[int, ...] = (50, 20)
+    adversary_layer_sizes: tuple[int, ...] = (50,)
+    criterion: Criterion = "conditional"
+    weighted: bool = True
+    schedule: Schedule = field(default_factory=Schedule)
+
+    def opponent(self, rows: Rows) -> Opponent:
+        """The rules an adversary plays by."""
+        conditional = self.criterion == "conditional"
+        return Opponent(rows, conditional=conditional, weighted=self.weighted)
+
+    def sizes(self, inputs: int) -> tuple[int, ...]:
+        """Layers of a model with so many inputs."""
+        return (inputs, *self.hidden_layer_sizes, self.outputs)
+
+    def adversary_sizes(self, columns: int) -> tuple[int, ...]:
+        """Layers of an adversary that sees so many columns beside the outputs."""
+        return (self.outputs + columns, *self.adversary_layer_sizes, 1)
+
+
+class _Players(Players[AdversarialSettings]):
+    """Models, and adversaries that read their outputs."""
+
+    __slots__ = ()
+
+    @property
+    def guess(self) -> Guess:
+        return "log"
+
+    def losses(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
+        outputs = self.model.network(batch.inputs)
+        loss = losses(outputs, batch.targets, batch.weight, self.settings.loss)
+        if self.adversary is None or batch.view is None:
+            return loss, None
+        seen = batch.view.beside(_centered(outputs))
+        return loss, guess_losses(self.adversary.network(seen), batch.view, self.guess)
+
+    def learn(self, batch: Batch) -> None:
+        """One step of the models and of the adversaries, at once."""
+        loss, cost = self.losses(batch)
+        gradients = torch.autograd.grad(loss.sum(), self.model.weights, retain_graph=True)
+        if self.adversary is None or cost is None:
+            self.model.descend(gradients)
+            return
+        weights = [*self.model.weights, *self.adversary.weights]
+        directions = torch.autograd.grad(cost.sum(), weights)
+        mine, theirs = directions[: len(gradients)], directions[len(gradients) :]
+        self.model.descend(debiased(gradients, mine, batch.strengths))
+        self.adversary.descend(theirs)
+
+
+train_adversarial = _Players.play
+"""Train a stack of models, each against an adversary."""
+
+
+def _centered(outputs: Tensor) -> Tensor:
+    """What an adversary may see of raw outputs (m, b, c): softmax ignores a constant in a row."""
+    if outputs.shape[-1] == 1:
+        return outputs
+    return outputs - outputs.mean(dim=-1, keepdim=True)
+
+
+class _Adversarial(ContestEstimator):
+    """What classifier and regressor have in common."""
+
+    def __init__(
+        self,
+        *,
+        strength: float = 1.0,
+        criterion: Criterion = "conditional",
+        weighted: bool = True,
+        hidden_layer_sizes: tuple[int, ...] = (50, 20),
+        adversary_layer_sizes: tuple[int, ...] = (50,),
+        learning_rate: float | None = 1e-3,
+        max_epochs: int = 200,
+        patience: int = 50,
+        batch_size: int = 256,
+        validation_fraction: float = 0.2,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.strength = strength
+        self.criterion = criterion
+        self.weighted = weighted
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.adversary_layer_sizes = adversary_layer_sizes
+        self.learning_rate = learning_rate
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.batch_size = batch_size
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        check_choice("criterion", self.criterion, get_args(Criterion))
+        for name in ("hidden_layer_sizes", "adversary_layer_sizes"):
+            check_sizes(name, getattr(self, name))
+
+    def _train(self, task: Task, strengths: FloatArray, seed: int, follow: Follow) -> Trained:
+        settings = AdversarialSettings(
+            loss=task.loss,
+            outputs=task.outputs,
+            hidden_layer_sizes=tuple(self.hidden_layer_sizes),
+            adversary_layer_sizes=tuple(self.adversary_layer_sizes),
+            criterion=self.criterion,
+            weighted=self.weighted,
+            schedule=self._schedule("adam"),
+        )
+        return train_adversarial(
+            task.rows,
+            task.validation,
+            settings,
+            strengths=strengths,
+            seeds=np.array([seed]),
+            follow=follow,
+        )
+
+
+class AdversarialClassifier(_Adversarial, NetworkClassifier):
+    """Classifier whose scores do not tell an adversary the group, among equals or at all.
+
+    A multi-layer perceptron that descends the log loss, except along what would help an adversary
+    guess the group from its scores. Inputs are standardized inside. There must be two groups.
+
+    Parameters
+    ----------
+    strength : α of the authors, with which the model works against the adversary; 0 trains without
+        one. Any strength above 0, however small, brings the projection with it, so a small one
+        need not give almost the same as 0.
+    criterion : `"conditional"` shows the adversary the level, for parity among equals; `"parity"`
+        does not.
+    weighted : guesses weigh P(A != a | l), so that the adversary is at 1/2 if and only if the
+        criterion is met; `False` weighs all alike, as in Ghassemi et al. (2025), and then the
+        adversary also rewards scores that hide the level.
+    hidden_layer_sizes, adversary_layer_sizes : of model and adversary.
+    learning_rate : of Adam, without momentum, at the start; it falls linearly to 0.
+    max_epochs : how long model and adversary play; the last weights are kept.
+    patience : epochs without lower validation loss after which training without adversary stops.
+    batch_size : rows of a batch.
+    validation_fraction : share of rows held back, with their share of every cell; none below 100
+        rows.
+    random_state : seed.
+    verbose : show a progress bar on a terminal.
+
+    Attributes
+    ----------
+    classes_ : labels.
+    strength_ : the strength trained with; 0 without sensitive features.
+    disparity_ : what the audit's estimate says on the validation rows, with its interval; `None`
+        without sensitive features, or if groups do not meet there.
+    coverage_ : share of each group in levels where groups meet.
+    loss_curve_, n_iter_ : validation loss after every epoch, and how many there were.
+    n_features_in_, feature_names_in_ : of X.
+
+    Notes
+    -----
+    Adam divides every weight's gradient by its usual size, so the step that is taken is not exactly
+    orthogonal to the adversary's gradient, though the gradient given to Adam is (up to the last
+    term).
+
+    References
+    ----------
+    Zhang, Lemoine and Mitchell (2018), *Mitigating unwanted biases with adversarial learning*;
+    Ghassemi et al. (2025), who show the adversary the level.
+
+    Examples
+    --------
+    >>> from likeforlike.experiments.rivals import AdversarialClassifier
+    >>> from likeforlike.datasets import make_loans
+    >>> loans = make_loans(500, gap=0.15)
+    >>> model = AdversarialClassifier(max_epochs=3, random_state=0).fit(
+    ...     loans.inputs().matrix,
+    ...     loans.targets,
+    ...     sensitive_features=loans.groups,
+    ...     legitimate_features=loans.levels,
+    ... )
+    >>> model.predict_proba(loans.inputs().matrix).shape
+    (500, 2)
+    """
+
+
+class AdversarialRegressor(_Adversarial, NetworkRegressor):
+    """Regressor whose scores do not tell an adversary the group, among equals or at all.
+
+    As `AdversarialClassifier`, with the squared error of the standardized target as the loss, so
+    that a strength means the same in any unit of y.
+
+    Parameters
+    ----------
+    strength, criterion, weighted, hidden_layer_sizes, adversary_layer_sizes : as there.
+    learning_rate, max_epochs, patience, batch_size, validation_fraction : as there.
+    random_state, verbose : as there.
+
+    Examples
+    --------
+    >>> from likeforlike.experiments.rivals import AdversarialRegressor
+    >>> from likeforlike.datasets import make_loans
+    >>> loans = make_loans(500, gap=0.15)
+    >>> model = AdversarialRegressor(max_epochs=3, random_state=0).fit(
+    ...     loans.inputs().matrix,
+    ...     loans.frame["score"].to_numpy(),
+    ...     sensitive_features=loans.groups,
+    ...     legitimate_features=loans.levels,
+    ... )
+    >>> model.predict(loans.inputs().matrix).shape
+    (500,)
+    """

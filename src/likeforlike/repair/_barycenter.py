@@ -1,0 +1,481 @@
+"""Repair of finished scores: every group is moved to the barycenter of its level.
+
+With F_al and Q_al the distribution and quantile functions of the scores of group a in level l,
+
+    T(f, a, l) = Σ_{a'} P(a' | l) Q_{a'l}(F_al(f)),        repaired = (1 - t) f + t T(f, a, l).
+
+T sends the groups of a level to one law, their barycenter, and keeps the order inside each cell.
+No other way to reach parity in every level changes the scores less in mean square. On the way
+there every distance shrinks in proportion: W_p(t) = (1 - t) W_p(0) for every level and every p.
+
+Which of this is exact on the rows it was fitted on. A row has one score, and n rows have laws
+whose masses are multiples of 1/n, so cells of different size cannot in general have the same law.
+Each row goes to the mean of the barycenter's quantile function over the probability interval that
+the row holds (`transport.quantiles`); tied rows share the interval of their score by lot. Then
+
+- the mean gap of every two groups is (1 - t) times what it was, exactly;
+- cells of equal size with equal weights: every W_p is (1 - t) times what it was, exactly, tied or
+  not;
+- otherwise |W_p(t) - (1 - t) W_p(0)| <= t ρ, where ρ, what is left at t = 1, is at most
+  (R / 2) (w_a^{1/p} + w_b^{1/p}) for p = 1 and 2, with R the range of scores in the level and w
+  the share of the heaviest row in its cell, 1/n without weights. For scores without large jumps ρ
+  is of the order of R/n for p = 2 also;
+- the mean squared change is the predicted one, less t² times what separates the rows of a cell
+  from the barycenter in W_2², at most t² R² w / 4.
+
+All of this holds where rows support a full repair. Maps of few rows carry their noise into the
+scores and may do more harm than good, so they shrink towards a map that all levels share, and that
+towards none, as far as the disparity is not clear of its noise (`repair._shrunk_maps`).
+
+Levels that are numbers (`smooth=True`): scores are carried to the centers of windows along the
+number, repaired there and carried back (`repair._along_number`). What is exact, is so at the
+centers.
+
+References: Chzhen et al. (2020), *Fair regression with Wasserstein barycenters*; Le Gouic et al.
+(2020), *Projection to fairness in statistical learning*.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.disparity._cells import Cells
+from likeforlike.disparity._columns import Codes, Column, encode_columns, numbers, weights
+from likeforlike.errors import InputError, MissingDependencyError
+from likeforlike.repair._along_number import AlongNumber
+from likeforlike.repair._held_out import squared_disparity
+from likeforlike.repair._level_maps import (
+    LevelMaps,
+    MappedRows,
+    check_groups,
+    check_width,
+    known_groups,
+    level_maps,
+    mean_squared_change,
+    squared_distances,
+)
+from likeforlike.repair._shrunk_maps import ShrunkMaps, shrunk_maps
+from likeforlike.repair._trust import by_fold, deal, held_out, trusted_part
+from likeforlike.transport._scale import Scale, moderate
+
+try:
+    from likeforlike.estimators._sklearn import BaseEstimator
+except MissingDependencyError:  # scores are repaired without scikit-learn too
+    BaseEstimator = object  # type: ignore[assignment, misc]
+
+
+class Fallback(NamedTuple):
+    """A cell that is repaired with the map of another level.
+
+    Attributes
+    ----------
+    level, group : labels of the cell.
+    rows : how many rows it had in `fit`.
+    borrowed : the level whose map it takes; `None` is the map of all levels pooled.
+
+    Examples
+    --------
+    >>> from likeforlike.repair import ConditionalBarycenter
+    >>> repair = ConditionalBarycenter(min_cell=2).fit(
+    ...     [0.1, 0.3, 0.5, 0.9, 0.4],
+    ...     sensitive_features=["f", "f", "m", "m", "m"],
+    ...     legitimate_features=[1, 1, 1, 1, 2],
+    ... )
+    >>> repair.fallbacks_[-1]
+    Fallback(level=2, group='m', rows=1, borrowed=1)
+    """
+
+    level: Hashable
+    group: Hashable
+    rows: int
+    borrowed: Hashable | None
+
+
+class ConditionalBarycenter(BaseEstimator):
+    """Move the groups of every level to their barycenter, all the way or a part of it.
+
+    Repaired scores are (1 - t) f + t Σ_{a'} P(a' | l) Q_{a'l}(F_al(f)): distances between groups
+    inside levels shrink by the factor 1 - t, at the least cost in mean square there is. The head
+    of this module says what is exact. Groups and levels of the rows are needed when scores are
+    repaired, not only in `fit`; true outcomes are never needed.
+
+    Parameters
+    ----------
+    repair_level : how far to go, from 0 (scores stay as they are) to 1 (parity in every level). It
+        may be changed after `fit`.
+    min_cell : the rows a cell needs for a map of its own. A level has a map if at least two of
+        its groups have that many; other cells take the map of the nearest level that has one for
+        their group, if levels are numbers, or else of all levels pooled.
+    shrink : whether maps of few rows shrink towards one that all levels share, and that towards
+        none, as far as noise would outweigh what they repair: on a few hundred rows in ten levels a
+        full repair can do harm. With `False` all of it is done, whatever its noise.
+    cv : folds, at least 2, or `None`. Every fold is repaired by the maps of the others, and
+        as much of the repair is done as makes these rows better: a second check, which looks at the
+        whole procedure and is less sharp than the first.
+    smooth : whether levels are numbers, such as income, alone or with categories given as text:
+        scores are then carried along the number to the centers of windows, repaired there and
+        carried back, so that a repair takes nothing away that scores owe to the number.
+    random_state : seed of the lot that decides which of several rows with the same score, group
+        and level gets how much of what is due to that score. `None` draws anew every time.
+
+    Attributes
+    ----------
+    groups_, levels_ : labels found in `fit`; with `smooth`, levels are the centers of windows.
+    distances_ : (K,) floats, in each level the largest W_2 between two groups before the repair;
+        0 where there is one group only.
+    predicted_risk_ : the mean squared change of the scores at this `repair_level`,
+        t² Σ_l P(l) Σ_a P(a | l) W_2²(P_a^l, barycenter of l), which for two groups is
+        t² Σ_l P(l) π_l (1 - π_l) W_2²(P_0^l, P_1^l). Cells that fall back count with what the
+        map they borrow changes. With `smooth` it is what the rows in `fit` change by. If the
+        scores are the conditional expectation of the target, this is the squared risk that the
+        repair adds.
+    trust_ : what part of the way rows go by the maps of their levels; 1 where rows support it.
+    shared_ : what part they go by the map that all levels share, where `trust_` is less than 1.
+    coverage_ : share of each group that is repaired with the map of its own level.
+    fallbacks_ : the cells that are not, and whose map they take.
+
+    References
+    ----------
+    Chzhen et al. (2020), *Fair regression with Wasserstein barycenters*.
+
+    Examples
+    --------
+    >>> from likeforlike.repair import ConditionalBarycenter
+    >>> repair = ConditionalBarycenter(repair_level=0.5, min_cell=2, shrink=False)
+    >>> repair.fit_transform([0.1, 0.3, 0.5, 0.9], sensitive_features=["f", "f", "m", "m"])
+    array([0.2 , 0.45, 0.4 , 0.75])
+    >>> round(repair.predicted_risk_, 12)
+    0.01625
+    """
+
+    groups_: tuple[Hashable, ...]
+    levels_: tuple[Hashable, ...]
+    distances_: FloatArray
+    coverage_: dict[Hashable, float]
+    fallbacks_: tuple[Fallback, ...]
+    trust_: float
+    shared_: float
+    _along: AlongNumber | None
+
+    def __init__(
+        self,
+        repair_level: float = 1.0,
+        *,
+        min_cell: int = 20,
+        smooth: bool = False,
+        shrink: bool = True,
+        cv: int | None = None,
+        random_state: int | None = 0,
+    ) -> None:
+        self.repair_level = repair_level
+        self.min_cell = min_cell
+        self.smooth = smooth
+        self.shrink = shrink
+        self.cv = cv
+        self.random_state = random_state
+
+    def fit(
+        self,
+        scores: Column,
+        *,
+        sensitive_features: Column,
+        legitimate_features: Column | None = None,
+        sample_weight: Column | None = None,
+    ) -> Self:
+        """Learn the maps of all levels: one sort, and one sweep a level.
+
+        Parameters
+        ----------
+        scores : (n,) finite numbers.
+        sensitive_features : (n,) labels, or a table or 2-D array of several columns, whose
+            combinations are the groups.
+        legitimate_features : (n,) labels, or several columns, the levels; `None` means one level.
+        sample_weight : (n,) numbers >= 0; rows of weight 0 are left out.
+        """
+        self._check_settings()
+        values = numbers(scores, "scores")
+        group = encode_columns(sensitive_features, "sensitive_features", values.size)
+        level = None
+        if legitimate_features is not None:
+            level = encode_columns(legitimate_features, "legitimate_features", values.size)
+        self._along = None
+        compared, places = values, level
+        if self.smooth:
+            if level is None:
+                raise InputError("smooth=True needs legitimate_features with a number in them.")
+            self._along = _along(values, level, group, sample_weight)
+            compared, places = self._along.out(values, level, group.codes, self.random_state)[:2]
+        rows = _Rows.of(compared, group, places, sample_weight)
+        self._maps, self._scale = self._learned(rows)
+        maps = self._maps.maps
+        cells = maps.cells
+        squares = squared_distances(cells)
+        self._has_levels = level is not None
+        self.groups_, self.levels_ = cells.groups, cells.levels
+        self.distances_ = self._scale.size * np.sqrt(squares.max(axis=(1, 2)))
+        self.coverage_ = maps.coverage
+        self.fallbacks_ = _fallbacks(maps)
+        if self.cv is not None:
+            self._maps = self._maps.times(self._trusted(rows))
+        self.trust_, self.shared_ = self._maps.parts
+        self._full_risk = mean_squared_change(maps, squares)
+        if self._along is not None and level is not None:
+            change = self._scale.inward(self._mapped(values, group.codes, level, None))
+            change -= self._scale.inward(values)
+            self._full_risk = float(np.average(change**2, weights=sample_weight))
+        elif self.trust_ < 1.0:
+            known = MappedRows(self._scale.inward(rows.scores), rows.group.codes, *rows.level)
+            change = self._maps.carried(known, self.random_state) - known.scores
+            self._full_risk = float(np.average(change**2, weights=rows.mass))
+        return self
+
+    def _learned(self, rows: _Rows) -> tuple[ShrunkMaps, Scale]:
+        """Maps of rows, and the scale that their scores are on."""
+        cells, scale = Cells.from_codes(
+            rows.level, rows.group, rows.scores, sample_weight=rows.mass if rows.weighted else None
+        ).scaled()
+        check_groups(cells.groups, cells.counts.sum(axis=0), self.min_cell)
+        if not self.shrink:
+            return ShrunkMaps(level_maps(cells, self.min_cell)), scale
+        columns = scale.inward(rows.scores), rows.group, rows.level, rows.mass
+        return shrunk_maps(cells, *columns, self.min_cell), scale
+
+    def _trusted(self, rows: _Rows) -> float:
+        """The part of the repair that makes rows better which the maps were not fitted on."""
+        fold = deal(rows.group.codes, rows.level.codes, self.cv or 2, self.random_state)
+
+        def repaired(others: IntArray, inside: IntArray) -> FloatArray:
+            maps, scale = self._learned(rows.of_places(others))
+            held = rows.of_places(inside)
+            known = known_groups(held.group, maps.maps.cells.groups)
+            new = MappedRows(scale.inward(held.scores), known, *held.level, held.mass)
+            return scale.outward(maps.carried(new, self.random_state))
+
+        moved, apart = held_out(fold, repaired), by_fold(rows.level, fold)
+
+        def left(part: float) -> float:
+            reach = self.repair_level * part
+            partly = (1.0 - reach) * rows.scores + reach * moved
+            return squared_disparity(partly, rows.group, apart, rows.mass)
+
+        return trusted_part(left, left(0.0), self.repair_level)
+
+    @property
+    def predicted_risk_(self) -> float:
+        """Mean squared change of the scores at this `repair_level`; infinite beyond numbers."""
+        return self._scale.powered(self.repair_level**2 * self._full_risk, 2.0)
+
+    def transform(
+        self,
+        scores: Column,
+        *,
+        sensitive_features: Column,
+        legitimate_features: Column | None = None,
+        sample_weight: Column | None = None,
+    ) -> FloatArray:
+        """Repair scores, O(log n) a row.
+
+        Ranks and quantiles are those of the rows in `fit`. Scores between those seen are ranked
+        between them, scores beyond them like the lowest or the highest. Rows that share score,
+        group and level are repaired together: they divide the interval of that score among them,
+        which is how a score that is common (a decision, a rating) can reach parity at all. One
+        such row alone gets the mean of what they would get, so repair in batches.
+
+        Parameters
+        ----------
+        scores, sensitive_features, legitimate_features : as for `fit`, of any rows. A group
+            that was not there is refused; a level that was not there falls back, with a warning.
+        sample_weight : (n,) numbers >= 0, by which tied rows divide; `None` means evenly.
+
+        Returns
+        -------
+        (n,) floats.
+        """
+        if not hasattr(self, "_maps"):
+            raise InputError("this ConditionalBarycenter has no maps yet; call fit first.")
+        self._check_settings()
+        values = numbers(scores, "scores")
+        group = encode_columns(sensitive_features, "sensitive_features", values.size)
+        level = self._levels(legitimate_features, values.size)
+        mass = None
+        if sample_weight is not None:
+            mass = moderate(weights(sample_weight, "sample_weight", values.size))
+        moved = self._mapped(values, known_groups(group, self.groups_), Codes(*level), mass)
+        repaired: FloatArray = (1.0 - self.repair_level) * values + self.repair_level * moved
+        return repaired
+
+    def _mapped(
+        self, values: FloatArray, group: IntArray, level: Codes, mass: FloatArray | None
+    ) -> FloatArray:
+        """Where the maps send scores (n,), as far as rows support it."""
+        journey = None
+        if self._along is not None:
+            journey = self._along.out(values, level, group, self.random_state)
+        scores, places = (values, level) if journey is None else journey[:2]
+        rows = MappedRows(self._scale.inward(scores), group, *places, mass)
+        _warn_of_unseen(self._maps.maps, rows)
+        moved = self._scale.outward(self._maps.carried(rows, self.random_state))
+        # Beside a score this far from all that were fitted, where the maps send it is nothing.
+        far = np.isinf(moved)
+        moved[far] = (1.0 - sum(self._maps.parts)) * scores[far]
+        if self._along is None or journey is None:
+            return moved
+        return self._along.back(moved, journey)
+
+    def fit_transform(
+        self,
+        scores: Column,
+        *,
+        sensitive_features: Column,
+        legitimate_features: Column | None = None,
+        sample_weight: Column | None = None,
+    ) -> FloatArray:
+        """Learn the maps from these rows and repair them, shape (n,).
+
+        Parameters
+        ----------
+        scores, sensitive_features, legitimate_features, sample_weight : as for `fit`.
+        """
+        columns = {
+            "sensitive_features": sensitive_features,
+            "legitimate_features": legitimate_features,
+            "sample_weight": sample_weight,
+        }
+        return self.fit(scores, **columns).transform(scores, **columns)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002, FBT002
+        """Settings by name, as scikit-learn asks for them; `deep` or not is the same here."""
+        return {
+            "repair_level": self.repair_level,
+            "min_cell": self.min_cell,
+            "smooth": self.smooth,
+            "shrink": self.shrink,
+            "cv": self.cv,
+            "random_state": self.random_state,
+        }
+
+    def set_params(self, **params: Any) -> Self:  # noqa: ANN401
+        """Change settings by name."""
+        for name, value in params.items():
+            if name not in self.get_params():
+                raise InputError(f"there is no setting {name!r}; there are {[*self.get_params()]}.")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+        return f"ConditionalBarycenter({settings})"
+
+    def _check_settings(self) -> None:
+        t, min_cell, smooth, shrink, folds, seed = map(_plain, self.get_params().values())
+        if not (isinstance(t, int | float) and 0.0 <= t <= 1.0):
+            raise InputError(f"repair_level must be a number from 0 to 1, not {t!r}.")
+        if not (isinstance(min_cell, int) and min_cell >= 1):
+            raise InputError(f"min_cell must be a whole number of at least 1, not {min_cell!r}.")
+        for name, choice in (("smooth", smooth), ("shrink", shrink)):
+            if not isinstance(choice, bool):
+                raise InputError(f"{name} must be True or False, not {choice!r}.")
+        if folds is not None and not (isinstance(folds, int) and folds >= 2):
+            raise InputError(f"cv must be None or a number of at least 2, not {folds!r}.")
+        if not (seed is None or (isinstance(seed, int) and seed >= 0)):
+            raise InputError(f"random_state must be a whole number >= 0 or None, not {seed!r}.")
+
+    def _levels(self, features: Column | None, size: int) -> tuple[IntArray, tuple[Hashable, ...]]:
+        """Level of every row, and the labels of the levels."""
+        if (features is not None) != self._has_levels:
+            raise InputError(
+                "legitimate_features were given in fit, so transform needs them too."
+                if self._has_levels
+                else "legitimate_features were not given in fit, so there are no levels to look up."
+            )
+        if features is None:
+            return np.zeros(size, np.int64), self.levels_
+        found = encode_columns(features, "legitimate_features", size)
+        if self._along is None:
+            check_width(found.labels[0], self.levels_[0])
+        return found
+
+
+class _Rows(NamedTuple):
+    """Rows of `fit` that count: scores, groups, levels and weights > 0, and if any were given."""
+
+    scores: FloatArray
+    group: Codes
+    level: Codes
+    mass: FloatArray
+    weighted: bool
+
+    @classmethod
+    def of(
+        cls, scores: FloatArray, group: Codes, level: Codes | None, sample_weight: Column | None
+    ) -> _Rows:
+        place = Codes(np.zeros(scores.size, np.int64), ("all",)) if level is None else level
+        if sample_weight is None:
+            return cls(scores, group, place, np.ones(scores.size), weighted=False)
+        mass = moderate(weights(sample_weight, "sample_weight", scores.size))
+        return cls(scores, group, place, mass, weighted=True).of_places(np.flatnonzero(mass))
+
+    def of_places(self, rows: IntArray) -> _Rows:
+        """Some of the rows, with the labels that occur in them."""
+        group, level = (_occurring(one, rows) for one in (self.group, self.level))
+        return _Rows(self.scores[rows], group, level, self.mass[rows], self.weighted)
+
+
+def _occurring(column: Codes, rows: IntArray) -> Codes:
+    there, codes = np.unique(column.codes[rows], return_inverse=True)
+    return Codes(codes, tuple(column.labels[k] for k in there.tolist()))
+
+
+def _along(
+    scores: FloatArray, level: Codes, group: Codes, sample_weight: Column | None
+) -> AlongNumber:
+    """How scores are carried along the number, learned from the rows that count."""
+    if sample_weight is None:
+        return AlongNumber.of(scores, level, group, None)
+    mass = moderate(weights(sample_weight, "sample_weight", scores.size))
+    counted = np.flatnonzero(mass)
+    return AlongNumber.of(
+        scores[counted],
+        level._replace(codes=level.codes[counted]),
+        group._replace(codes=group.codes[counted]),
+        mass[counted],
+    )
+
+
+def _plain(setting: Any) -> Any:  # noqa: ANN401
+    """A number of numpy as one of Python's."""
+    return setting.item() if isinstance(setting, np.generic) else setting
+
+
+def _fallbacks(maps: LevelMaps) -> tuple[Fallback, ...]:
+    cells = maps.cells
+    source, borrowed = maps.sources(cells.levels), (*cells.levels, None)
+    return tuple(
+        Fallback(cells.levels[k], cells.groups[g], int(cells.counts[k, g]), borrowed[source[k, g]])
+        for k, g in np.argwhere(~maps.own).tolist()
+    )
+
+
+def _warn_of_unseen(maps: LevelMaps, rows: MappedRows) -> None:
+    """Warn if there are rows in cells that had none in `fit`."""
+    n_groups = len(maps.cells.groups)
+    here = np.bincount(rows.level * n_groups + rows.group, minlength=len(rows.labels) * n_groups)
+    at = maps.positions(rows.labels)
+    seen = (at >= 0)[:, None] & (maps.cells.counts[at] > 0)
+    unseen = np.argwhere((here.reshape(seen.shape) > 0) & ~seen)
+    if unseen.size:
+        first = ", ".join(
+            f"{maps.cells.groups[g]!r} in level {rows.labels[k]!r}" for k, g in unseen[:3].tolist()
+        )
+        more = f" and {len(unseen) - 3} more" if len(unseen) > 3 else ""
+        warnings.warn(
+            f"fit has not seen {first}{more}: these rows are repaired with the map of the nearest "
+            "level, or of all levels pooled where levels are not numbers.",
+            UserWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,217 @@
+"""Decisions that accept groups alike in every level without asking for the group at prediction.
+
+With q the probability that somebody should be accepted, accepting is worth
+
+    b = (c_n q - c_p (1 - q)) / max(c_p, c_n),
+
+where c_p is the cost of accepting somebody wrongly and c_n that of refusing somebody wrongly.
+Equal rates in level l at the least cost are had by accepting where b > λ_l w, with the tilt
+w = η_1 / p_1 - η_0 / p_0 of the chances η of the groups given the inputs: people who look like
+members of the group that is accepted less often need less. λ_l is found exactly, by sorting b / w.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.disparity._columns import Column
+from likeforlike.errors import InputError
+from likeforlike.repair._along_number import WindowSize
+from likeforlike.repair._cutoffs import cut_offs, gaps, largest_gap
+from likeforlike.repair._equal_laws import LevelRows
+from likeforlike.repair._guess import Inputs, Propensity
+from likeforlike.repair._slots import slot_rows
+from likeforlike.repair._unaware_rows import Sorted, UnawareEstimator
+
+
+class FairDecisions(UnawareEstimator):
+    """Accept groups alike in every level without asking for the group at prediction.
+
+    Whoever has a probability is accepted or not, at a stated cost of errors, so that the rates of
+    acceptance of the groups are equal in every level, or differ by no more than `max_disparity`, at
+    the least cost there is. A small distance between scores does not bound the gap of rates at a
+    cut- off, so decisions are repaired themselves. They are deterministic.
+
+    *In plain words.* It does not read the group at prediction, but it estimates the chance of each
+    group from the inputs and uses it: two people with the same probability and level get different
+    decisions if one looks more like a member of a group. "Without the group" is not blind. Whether
+    treatment by such a proxy is allowed is for a lawyer. Keep a record of the inputs and accuracy
+    of the guess, and of whose decision was changed (`report_`); use the guess for nothing else;
+    audit the decisions with the true groups.
+
+    Parameters
+    ----------
+    repair_level : how much of the gap is to go in every level, from 0 to 1.
+    max_disparity : instead of `repair_level`, the largest gap of rates that a level may keep, from
+        0 to 1.
+    cost : of accepting somebody wrongly, and of refusing somebody wrongly; (1, 1) accepts above a
+        probability of one half.
+    smooth : whether levels are numbers, alone or with categories given as text. Every window along
+        the number then has its cut-off, and guesses count as they differ from those of others with
+        the same number.
+    min_cell, propensity, folds, random_state : as for `UnawareRepair`.
+
+    Attributes
+    ----------
+    cut_offs_ : (S, J) floats, λ of every slot, the shared one last, against J groups.
+    gaps_ : (S,) floats, the largest gap of rates before, as the guess sees it.
+    groups_, levels_, propensity_, guess_, propensity_auc_, calibration_, parity_, moved_, report_,
+    trust_, coverage_, fallbacks_ : as for `UnawareRepair`; rates of acceptance are measured.
+
+    Notes
+    -----
+    With more than two groups all gaps of a level shrink in the same proportion. scikit-learn's
+    checks know `fit(X, y)` alone; `RepairedClassifier` puts a model and these decisions together.
+
+    References
+    ----------
+    Divol & Gaucher (2024), *Demographic parity in regression and classification within the
+    unawareness framework*.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.repair import FairDecisions
+    >>> loans = make_loans(3000, gap=0.2)
+    >>> X, score = loans.inputs(with_sensitive=True).matrix, loans.frame["score"]
+    >>> rule = FairDecisions().fit(
+    ...     score, X, sensitive_features=loans.groups, legitimate_features=loans.levels
+    ... )
+    >>> accepted = rule.predict(score, X, legitimate_features=loans.levels)
+    >>> plain = lfl.cdd_lp((score > 0.5).cast(int), loans.groups, loans.levels)
+    >>> lfl.cdd_lp(accepted, loans.groups, loans.levels).value < 0.5 * plain.value
+    True
+    """
+
+    def __init__(
+        self,
+        repair_level: float = 1.0,
+        *,
+        max_disparity: float | None = None,
+        cost: tuple[float, float] = (1.0, 1.0),
+        min_cell: int = 20,
+        smooth: bool = False,
+        propensity: Propensity = None,
+        cv: int = 5,
+        random_state: int | None = 0,
+    ) -> None:
+        self.repair_level = repair_level
+        self.max_disparity = max_disparity
+        self.cost = cost
+        self.min_cell = min_cell
+        self.smooth = smooth
+        self.propensity = propensity
+        self.cv = cv
+        self.random_state = random_state
+
+    # The gap of rates changes along a number even where that of scores does not.
+    _window_size = WindowSize(4.0, 250.0)
+
+    @property
+    def _asked(self) -> float:
+        return float(self.repair_level) if self.max_disparity is None else self._removed
+
+    def _benefit(self, probabilities: FloatArray) -> FloatArray:
+        wrongly_accepted, wrongly_refused = (float(one) for one in self.cost)
+        worth = wrongly_refused * probabilities - wrongly_accepted * (1.0 - probabilities)
+        benefit: FloatArray = worth / max(wrongly_accepted, wrongly_refused)
+        return benefit
+
+    def _before(self, scores: FloatArray) -> FloatArray:
+        return (self._benefit(scores) > 0.0).astype(np.float64)
+
+    def _checked_scores(self, scores: FloatArray) -> FloatArray:
+        outside = np.flatnonzero((scores < 0.0) | (scores > 1.0))
+        if outside.size:
+            raise InputError(
+                f"probabilities must lie between 0 and 1, but row {outside[0]} has "
+                f"{scores[outside[0]]:g}; there are {outside.size} such row(s)."
+            )
+        return scores
+
+    def _learn(self, rows: Sorted) -> None:
+        known = rows.rows
+        benefit = self._benefit(known.scores)
+        plain = (benefit, rows.chances, known.mass, known.level.codes, rows.rest)
+        benefits = slot_rows(rows.slots, *plain, natural=True)
+        self.gaps_ = largest_gap(gaps(benefits, benefits.scores > 0.0))
+        self._removed = 1.0 - float(self._kept(self.gaps_).mean())
+        self._rows = benefits
+
+    def _trust(self, known: Sorted) -> None:
+        super()._trust(known)
+        self.cut_offs_ = self._cut(self._rows, self.trust_)
+        del self._rows
+
+    def _outcome(self, rows: Sorted, trust: float) -> FloatArray:
+        known = rows.rows
+        benefit = self._benefit(known.scores)
+        plain = (benefit, rows.chances, known.mass, known.level.codes, rows.rest)
+        decided = np.empty(benefit.size)
+        for fold in range(self.cv):
+            slots, others = rows.without(fold)
+            cut = self._cut(slot_rows(slots, *plain, others, natural=True), trust)
+            inside = np.flatnonzero(~others)
+            place = slots.slot[known.level.codes[inside]]
+            tilts = slots.tilts(rows.chances[inside], place)
+            decided[inside] = benefit[inside] > (cut[place] * tilts).sum(axis=1)
+        return decided
+
+    def _kept(self, gap: FloatArray) -> FloatArray:
+        """What part of its gap each level keeps, (K,)."""
+        if self.max_disparity is None:
+            return np.full(gap.size, 1.0 - self.repair_level)
+        return np.minimum(1.0, self.max_disparity / np.maximum(gap, 1e-300))
+
+    def _cut(self, rows: LevelRows, trust: float) -> FloatArray:
+        kept = self._kept(largest_gap(gaps(rows, rows.scores > 0.0)))
+        return cut_offs(rows, 1.0 - trust * (1.0 - kept))
+
+    def predict(
+        self,
+        probabilities: Column,
+        inputs: Inputs,
+        *,
+        legitimate_features: Column | None = None,
+    ) -> IntArray:
+        """Decide, 1 or 0; nobody's group is needed.
+
+        Parameters
+        ----------
+        probabilities : (n,) numbers from 0 to 1.
+        inputs : (n, d) numbers as in `fit`.
+        legitimate_features : (n,) labels of the levels, or several columns, if there were any.
+
+        Returns
+        -------
+        (n,) integers.
+        """
+        values, chances, place, _ = self._new_rows(probabilities, inputs, legitimate_features)
+        bar = (self.cut_offs_[place] * self._slots.tilts(chances, place)).sum(axis=1)
+        accepted: IntArray = (self._benefit(values) > bar).astype(np.int64)
+        return accepted
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        limit: Any = self.max_disparity
+        if limit is not None and not (
+            isinstance(limit, int | float | np.number) and 0 <= limit <= 1
+        ):
+            raise InputError(f"max_disparity must be None or a number from 0 to 1, not {limit!r}.")
+        costs: Any = self.cost
+        if not (
+            isinstance(costs, tuple | list)
+            and len(costs) == 2
+            and all(
+                isinstance(one, int | float | np.number) and 0.0 <= one < np.inf for one in costs
+            )
+            and max(costs) > 0.0
+        ):
+            raise InputError(
+                "cost must be two numbers of 0 or more, not both 0: of accepting somebody wrongly, "
+                f"and of refusing somebody wrongly; not {costs!r}."
+            )

@@ -1,0 +1,258 @@
+"""Guessing the group: P(A = a | inputs, level) of every row, by a model that has not seen the row.
+
+Any scikit-learn classifier may guess. Rows are dealt into folds and guessed by a model of the other
+folds; new rows are guessed by a model of all of them. The level and the score are inputs as well:
+the first because chances are wanted among equals, the second because a repair sorts people by it,
+and chances have to be right at every score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+from narwhals.exceptions import NarwhalsError
+
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._extras import extra
+from likeforlike.disparity._columns import Column, numbers, refuse_masked
+from likeforlike.errors import InputError, MissingDependencyError
+
+with extra("train"):
+    from sklearn.base import clone
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.utils.validation import has_fit_parameter
+
+
+class Classifier(Protocol):
+    """What scikit-learn calls a classifier that knows chances."""
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]: ...
+
+    def fit(self, X: FloatArray, y: IntArray) -> Any: ...  # noqa: ANN401, N803
+
+    def predict_proba(self, X: FloatArray) -> npt.NDArray[Any]: ...  # noqa: N803
+
+
+Propensity: TypeAlias = Classifier | Literal["given"] | None
+"""Who guesses the group; `None` is the default classifier."""
+
+Inputs: TypeAlias = Column
+"""A table or an array of one or two dimensions."""
+
+GIVEN = "given"
+"""A propensity of this name means that inputs are the chances themselves."""
+
+# No chance is taken to be closer to 0 or 1 where a logarithm is needed.
+_LEAST = 1e-6
+
+
+class Features(NamedTuple):
+    """What a guess is made of.
+
+    Attributes
+    ----------
+    inputs : (n, d) floats.
+    level : (n,) or (n, c) floats, the level of every row as a number, or several.
+    scores : (n,) floats.
+    """
+
+    inputs: FloatArray
+    level: FloatArray
+    scores: FloatArray
+
+    @property
+    def matrix(self) -> FloatArray:
+        """All of them side by side, (n, d + 2) with one number a level."""
+        return np.column_stack([self.inputs, self.level, self.scores])
+
+
+class Guessed(NamedTuple):
+    """Chances of rows by models that have not seen them.
+
+    Attributes
+    ----------
+    chances : (n, G) floats; rows sum to 1.
+    fold : (n,) integers.
+    model : the classifier of all rows; `None` if chances were given.
+    """
+
+    chances: FloatArray
+    fold: IntArray
+    model: Classifier | None
+
+
+def input_matrix(inputs: Inputs, size: int) -> FloatArray:
+    """Inputs of `size` rows as numbers, (n, d): a table or an array of one or two dimensions."""
+    refuse_masked(inputs, "inputs")
+    try:
+        table = nw.from_native(inputs, eager_only=True, pass_through=True)
+    except NarwhalsError as error:
+        raise InputError(f"inputs cannot be read: {' '.join(str(error).split())}.") from error
+    if isinstance(table, nw.DataFrame):
+        matrix = _of_table(table)
+    else:
+        try:
+            matrix = np.asarray(inputs, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"inputs must hold numbers; encode text as the model does ({error})."
+            ) from error
+        matrix = matrix[:, None] if matrix.ndim == 1 else matrix
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise InputError(f"inputs must have rows and columns, but their shape is {matrix.shape}.")
+    if len(matrix) != size:
+        raise InputError(f"inputs has {len(matrix)} row(s), but scores have {size}.")
+    return matrix
+
+
+def _of_table(table: nw.DataFrame[Any]) -> FloatArray:
+    columns = []
+    for column in table.iter_columns():
+        if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
+            raise InputError(
+                f"column {column.name!r} of inputs is {column.dtype}, not a number; encode it as "
+                "the model does, or leave it out."
+            )
+        columns.append(np.asarray(column.to_numpy(), dtype=np.float64))
+    return np.column_stack(columns) if columns else np.empty((len(table), 0))
+
+
+def default_classifier(seed: int | None) -> Classifier:
+    """LightGBM if it is installed, or else scikit-learn's own trees; few leaves, many rows each."""
+    try:
+        with extra("boost"):
+            from lightgbm import LGBMClassifier
+    except MissingDependencyError:
+        trees: Classifier = HistGradientBoostingClassifier(
+            max_iter=80, max_leaf_nodes=15, min_samples_leaf=40, random_state=seed
+        )
+        return trees
+    boosted: Classifier = LGBMClassifier(
+        n_estimators=80,
+        num_leaves=15,
+        min_child_samples=40,
+        n_jobs=1,
+        random_state=seed,
+        deterministic=True,
+        force_row_wise=True,
+        verbose=-1,
+    )
+    return boosted
+
+
+def check_classifier(propensity: object) -> None:
+    """Raise unless this can guess a group."""
+    if propensity is None or (isinstance(propensity, str) and propensity == GIVEN):
+        return
+    if isinstance(propensity, type) or not (
+        hasattr(propensity, "fit") and hasattr(propensity, "predict_proba")
+    ):
+        raise InputError(
+            "propensity must be None, 'given' or a classifier with fit and predict_proba, not "
+            f"{propensity!r}."
+        )
+
+
+def guess(
+    features: Features,
+    group: IntArray,
+    n_groups: int,
+    fold: IntArray,
+    *,
+    propensity: Propensity,
+    mass: FloatArray | None,
+    seed: int | None,
+) -> Guessed:
+    """Guess the group of every row out of fold, and keep a model of all rows.
+
+    Parameters
+    ----------
+    features : of n rows.
+    group, fold : (n,) integers.
+    n_groups : G.
+    propensity : a classifier, `None` for the default, or `"given"`.
+    mass : (n,) floats, weights; `None` means evenly.
+    seed : of the default classifier.
+    """
+    if isinstance(propensity, str):
+        return Guessed(given_chances(features.inputs, n_groups), fold, None)
+    model = default_classifier(seed) if propensity is None else propensity
+    matrix = features.matrix
+    chances = np.empty((group.size, n_groups))
+    for k in range(int(fold.max()) + 1):
+        others, inside = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        fitted = _fitted(
+            model, matrix[others], group[others], None if mass is None else mass[others]
+        )
+        chances[inside] = chances_of(fitted, matrix[inside], n_groups)
+    return Guessed(chances, fold, _fitted(model, matrix, group, mass))
+
+
+def _fitted(
+    model: Classifier,
+    matrix: FloatArray,
+    group: IntArray,
+    mass: FloatArray | None,
+) -> Classifier:
+    fresh: Any = clone(model)
+    if mass is None:
+        fitted: Classifier = fresh.fit(matrix, group)
+        return fitted
+    if not has_fit_parameter(fresh, "sample_weight"):
+        raise InputError(
+            f"{type(fresh).__name__} takes no sample_weight; choose another propensity, or leave "
+            "the weights out."
+        )
+    weighted: Classifier = fresh.fit(matrix, group, sample_weight=mass)
+    return weighted
+
+
+def chances_of(model: Classifier, matrix: FloatArray, n_groups: int) -> FloatArray:
+    """Chances (n, G) of the groups by a fitted classifier."""
+    found: npt.NDArray[Any] = np.asarray(model.predict_proba(matrix), dtype=np.float64)
+    classes = np.asarray(model.classes_, dtype=np.int64)
+    chances = np.zeros((len(matrix), n_groups))
+    chances[:, classes] = found
+    return _checked(chances, f"the chances that {type(model).__name__} predicts")
+
+
+def given_chances(inputs: FloatArray, n_groups: int) -> FloatArray:
+    """Chances (n, G) that were given as inputs; one column means those of the second of two."""
+    if inputs.shape[1] == 1 and n_groups == 2:
+        inputs = np.column_stack([1.0 - inputs[:, 0], inputs[:, 0]])
+    if inputs.shape[1] != n_groups:
+        raise InputError(
+            f"inputs must hold the chances of {n_groups} groups, one column each, but have "
+            f"{inputs.shape[1]} column(s)."
+        )
+    return _checked(inputs, "inputs as chances")
+
+
+def _checked(chances: FloatArray, what: str) -> FloatArray:
+    wrong = ~((chances >= 0.0).all(axis=1) & (np.abs(chances.sum(axis=1) - 1.0) < 1e-6))
+    if wrong.any():
+        raise InputError(
+            f"{what} must be 0 or more and sum to 1, which they do not in row "
+            f"{int(np.flatnonzero(wrong)[0])}."
+        )
+    checked: FloatArray = chances / chances.sum(axis=1, keepdims=True)
+    return checked
+
+
+def level_numbers(labels: tuple[Hashable, ...], known: tuple[Hashable, ...]) -> FloatArray:
+    """Levels as numbers for a classifier, (number of labels,): their place, -1 for unknown ones."""
+    at = {label: float(k) for k, label in enumerate(known)}
+    return np.array([at.get(label, -1.0) for label in labels])
+
+
+def score_column(scores: Column, name: str) -> FloatArray:
+    """Scores as numbers (n,); of two columns that sum to 1, as predict_proba has them, the last."""
+    array = np.asarray(scores) if isinstance(scores, np.ndarray) else None
+    if array is not None and array.ndim == 2 and array.shape[1] == 1:
+        return numbers(array[:, 0], name)
+    return numbers(scores, name)

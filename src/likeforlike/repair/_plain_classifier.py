@@ -1,0 +1,295 @@
+"""Fitted classifiers as plain numbers: trees of LightGBM and scikit-learn, and logistic regression.
+
+They predict as what they were made of, without it, and can be written as JSON.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.errors import InputError
+from likeforlike.repair._guess import Classifier
+from likeforlike.transport._compiled import compiled
+
+
+@dataclass(frozen=True, slots=True)
+class PlainTrees:
+    """Sums of trees, one sum a class (one alone for two classes), through a logistic function.
+
+    Attributes
+    ----------
+    classes_ : (C,) integers.
+    base : (B,) floats, what each sum begins with; B is 1 for two classes, or else C.
+    roots, of : (T,) integers, first node of every tree, and the sum it belongs to.
+    feature : (N,) integers, what a node asks about; -1 for a leaf.
+    threshold : (N,) floats, not above which a row goes left; of a leaf, its value.
+    left, right : (N,) integers, where to go.
+    missing : (N,) integers, where rows without a value go: 0 left, 1 right, 2 as a zero does.
+    """
+
+    classes_: IntArray
+    base: FloatArray
+    roots: IntArray
+    of: IntArray
+    feature: IntArray
+    threshold: FloatArray
+    left: IntArray
+    right: IntArray
+    missing: IntArray
+
+    def __post_init__(self) -> None:
+        nodes = self.feature.size
+        for part in (self.threshold, self.left, self.right, self.missing):
+            _check(part.shape == (nodes,), "nodes must have parts of equal length")
+        _check(self.roots.shape == self.of.shape, "every tree must belong to a sum")
+        _check(_within(self.roots, nodes) and _within(self.of, self.base.size), "trees must exist")
+        inner = np.flatnonzero(self.feature >= 0)
+        # Children come after their parents, so that every walk ends.
+        ahead = (self.left[inner] > inner) & (self.right[inner] > inner)
+        _check(bool(ahead.all()), "nodes must come after their parents")
+        _check(
+            _within(self.left[inner], nodes) and _within(self.right[inner], nodes), "no such node"
+        )
+        _check(
+            bool(np.isfinite(self.threshold).all() and np.isfinite(self.base).all()), "not finite"
+        )
+        _check_classes(self.classes_, self.base.size)
+
+    def predict_proba(self, X: FloatArray) -> FloatArray:  # noqa: N803
+        """Chances (n, C) of rows (n, d)."""
+        _check(X.shape[1] > int(self.feature.max(initial=-1)), "inputs have too few columns")
+        sums = np.tile(self.base, (len(X), 1))
+        _add_trees(
+            np.ascontiguousarray(X),
+            self.roots,
+            self.of,
+            self.feature,
+            self.threshold,
+            self.left,
+            self.right,
+            self.missing,
+            sums,
+        )
+        return _chances(sums)
+
+    def fit(self, X: FloatArray, y: IntArray) -> PlainTrees:  # noqa: N803, ARG002
+        """Refuse: what was read from a file cannot learn."""
+        raise InputError("a classifier that was read from a file cannot be fitted again.")
+
+
+@dataclass(frozen=True, slots=True)
+class PlainLinear:
+    """Linear functions, one a class (one alone for two classes), through a logistic function.
+
+    Attributes
+    ----------
+    classes_ : (C,) integers.
+    coefficients, base : (B, d) and (B,) floats; B is 1 for two classes, or else C.
+    """
+
+    classes_: IntArray
+    coefficients: FloatArray
+    base: FloatArray
+
+    def __post_init__(self) -> None:
+        _check(
+            self.coefficients.ndim == 2 and len(self.coefficients) == self.base.size,
+            "coefficients must be a row for each number of base",
+        )
+        finite = np.isfinite(self.coefficients).all() and np.isfinite(self.base).all()
+        _check(bool(finite), "numbers must be finite")
+        _check_classes(self.classes_, self.base.size)
+
+    def predict_proba(self, X: FloatArray) -> FloatArray:  # noqa: N803
+        """Chances (n, C) of rows (n, d)."""
+        return _chances(X @ self.coefficients.T + self.base)
+
+    def fit(self, X: FloatArray, y: IntArray) -> PlainLinear:  # noqa: N803, ARG002
+        """Refuse: what was read from a file cannot learn."""
+        raise InputError("a classifier that was read from a file cannot be fitted again.")
+
+
+def _check(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise InputError(f"propensity: {otherwise}.")
+
+
+def _check_classes(classes: IntArray, sums: int) -> None:
+    wanted = 1 if classes.size == 2 else classes.size
+    _check(sums == wanted and bool((classes >= 0).all()), f"{wanted} sum(s) are needed")
+
+
+def _within(places: IntArray, size: int) -> bool:
+    return bool(((places >= 0) & (places < size)).all())
+
+
+def _chances(sums: FloatArray) -> FloatArray:
+    if sums.shape[1] == 1:
+        member = 0.5 * (1.0 + np.tanh(0.5 * sums[:, 0]))
+        return np.column_stack([1.0 - member, member])
+    odds = np.exp(sums - sums.max(axis=1, keepdims=True))
+    chances: FloatArray = odds / odds.sum(axis=1, keepdims=True)
+    return chances
+
+
+@compiled
+def _add_trees(
+    rows: FloatArray,
+    roots: IntArray,
+    of: IntArray,
+    feature: IntArray,
+    threshold: FloatArray,
+    left: IntArray,
+    right: IntArray,
+    missing: IntArray,
+    sums: FloatArray,
+) -> None:
+    for i in range(rows.shape[0]):
+        for tree in range(roots.size):
+            node = roots[tree]
+            while feature[node] >= 0:
+                value = rows[i, feature[node]]
+                goes_left = value <= threshold[node]
+                if value != value:  # noqa: PLR0124
+                    goes_left = missing[node] == 0 or (
+                        missing[node] == 2 and threshold[node] >= 0.0
+                    )
+                node = left[node] if goes_left else right[node]
+            sums[i, of[tree]] += threshold[node]
+
+
+def plain_classifier(model: Classifier) -> PlainTrees | PlainLinear:
+    """A fitted classifier as plain numbers.
+
+    It predicts what the classifier does, to rounding. Only LightGBM's, scikit-learn's
+    HistGradientBoostingClassifier and LogisticRegression can be written so.
+    """
+    if isinstance(model, PlainTrees | PlainLinear):
+        return model
+    name = type(model).__name__
+    if name == "LGBMClassifier":
+        return _of_lightgbm(model)
+    if name == "HistGradientBoostingClassifier":
+        return _of_scikit_learn(model)
+    if name == "LogisticRegression":
+        return _of_logistic(model)
+    raise InputError(
+        f"{name} cannot be written as plain numbers; LGBMClassifier, "
+        "HistGradientBoostingClassifier and LogisticRegression can. Or keep the classifier "
+        "yourself, and fit with propensity='given'."
+    )
+
+
+def _of_logistic(fitted: Classifier) -> PlainLinear:
+    model: Any = fitted
+    return PlainLinear(
+        np.asarray(model.classes_, np.int64),
+        np.asarray(model.coef_, np.float64),
+        np.asarray(model.intercept_, np.float64),
+    )
+
+
+def _of_lightgbm(fitted: Classifier) -> PlainTrees:
+    model: Any = fitted
+    document = model.booster_.dump_model()
+    sums = int(document["num_tree_per_iteration"])
+    nodes: list[tuple[int, float, int, int, int]] = []
+    roots = []
+    for tree in document["tree_info"]:
+        roots.append(len(nodes))
+        _add_node(tree["tree_structure"], nodes)
+    of = np.arange(len(roots)) % sums
+    return _of_nodes(np.asarray(model.classes_, np.int64), np.zeros(sums), roots, of, nodes)
+
+
+def _add_node(node: dict[str, Any], nodes: list[tuple[int, float, int, int, int]]) -> int:
+    """Append a node of LightGBM's document with all below it; where it is."""
+    at = len(nodes)
+    if "split_feature" not in node:
+        nodes.append((-1, float(node["leaf_value"]), 0, 0, 0))
+        return at
+    if node["decision_type"] != "<=" or node["missing_type"] == "Zero":
+        raise InputError("trees with categories, or with zeros for missing, cannot be written.")
+    nodes.append((0, 0.0, 0, 0, 0))
+    left = _add_node(node["left_child"], nodes)
+    right = _add_node(node["right_child"], nodes)
+    way = 2 if node["missing_type"] == "None" else int(not node["default_left"])
+    nodes[at] = (int(node["split_feature"]), float(node["threshold"]), left, right, way)
+    return at
+
+
+def _of_scikit_learn(fitted: Classifier) -> PlainTrees:
+    model: Any = fitted
+    nodes: list[tuple[int, float, int, int, int]] = []
+    roots, of = [], []
+    for iteration in model._predictors:
+        for sum_, tree in enumerate(iteration):
+            first = len(nodes)
+            roots.append(first)
+            of.append(sum_)
+            for node in tree.nodes:
+                if node["is_categorical"]:
+                    raise InputError("trees with categories cannot be written.")
+                if node["is_leaf"]:
+                    nodes.append((-1, float(node["value"]), 0, 0, 0))
+                    continue
+                # An infinite threshold splits off missing values.
+                bar = float(np.clip(node["num_threshold"], -1e300, 1e300))
+                left, right = first + int(node["left"]), first + int(node["right"])
+                way = int(not node["missing_go_to_left"])
+                nodes.append((int(node["feature_idx"]), bar, left, right, way))
+    base = np.asarray(model._baseline_prediction, np.float64).ravel()
+    classes = np.asarray(model.classes_, np.int64)
+    return _of_nodes(classes, base, roots, np.array(of, np.int64), nodes)
+
+
+def _of_nodes(
+    classes: IntArray,
+    base: FloatArray,
+    roots: list[int],
+    of: IntArray,
+    nodes: list[tuple[int, float, int, int, int]],
+) -> PlainTrees:
+    feature, threshold, left, right, missing = zip(*nodes, strict=True)
+    whole = [np.array(part, np.int64) for part in (feature, left, right, missing)]
+    return PlainTrees(
+        classes, base, np.array(roots, np.int64), of, whole[0], np.array(threshold), *whole[1:]
+    )
+
+
+def to_document(model: PlainTrees | PlainLinear) -> dict[str, Any]:
+    """A plain classifier as lists."""
+    parts = {name: part.tolist() for name, part in asdict(model).items()}
+    return {"kind": "trees" if isinstance(model, PlainTrees) else "linear", **parts}
+
+
+def from_document(document: dict[str, Any]) -> PlainTrees | PlainLinear:
+    """What `to_document` was made of."""
+    kinds: dict[str, type[PlainTrees | PlainLinear]] = {"trees": PlainTrees, "linear": PlainLinear}
+    if document.get("kind") not in kinds:
+        raise InputError(f"propensity must be of one of the kinds {[*kinds]}.")
+    made = kinds[document["kind"]]
+    floats = {"base", "threshold", "coefficients"}
+    arrays = {
+        field.name: number_array(document[field.name], field.name, whole=field.name not in floats)
+        for field in fields(made)
+    }
+    return made(**arrays)
+
+
+def number_array(part: object, name: str, *, whole: bool = False) -> npt.NDArray[Any]:
+    """Numbers of a document as an array; text, truth values and ragged lists are none."""
+    try:
+        array = np.array(part if isinstance(part, list) else None)
+    except ValueError as error:
+        raise InputError(f"{name} must hold numbers in lists of equal length.") from error
+    if array.size == 0:
+        return array.astype(np.int64 if whole else np.float64)
+    if array.dtype.kind not in ("iu" if whole else "fiu"):
+        raise InputError(f"{name} must hold {'whole ' if whole else ''}numbers in lists.")
+    return array.astype(np.int64 if whole else np.float64)

@@ -1,0 +1,55 @@
+"""The layers of the library, lowest first, and what each package in them knows.
+
+A package imports only from layers below its own, so those side by side do not know each other.
+`tests/test_imports.py` holds the imports to it, `docs/architecture.md` shows it as a picture.
+"""
+
+from __future__ import annotations
+
+__all__ = ["FOUNDATION", "LAYERS"]
+
+FOUNDATION = {
+    "_arrays": "types of arrays",
+    "_extras": "optional libraries",
+    "_forks": "forked processes",
+    "_lazy": "names imported on demand",
+    "_progress": "progress bars",
+    "_text": "values as text",
+    "errors": "errors and warnings",
+}
+"""Modules that everything stands on; they may know each other."""
+
+LAYERS: list[dict[str, str]] = [
+    FOUNDATION,
+    {
+        "transport": "optimal transport on the line",
+        "files": "files read and written",
+        "plots": "drawing with matplotlib",
+    },
+    {"smoothing": "curves along a number"},
+    {"disparity": "cells, contrasts, distances"},
+    {"inference": "tests, estimates, intervals", "penalties": "disparities with gradients"},
+    {"limits": "what a limit can promise"},
+    {
+        "nn": "penalties in torch",
+        "boosting": "penalties in trees",
+        "document": "an audit as plain values",
+        "classical": "figures people hand in",
+        "integrations": "audits in other programs",
+    },
+    {
+        "estimators": "scikit-learn models",
+        "datasets": "tables with roles",
+        "report": "the page",
+    },
+    {"repair": "repair of scores"},
+    {"auditing": "from a table to a finding"},
+    {
+        "experiments": "many models compared",
+        "teams": "A held by others",
+        "testing": "thresholds as assertions",
+    },
+    {"paper": "its experiments run again"},
+    {"cli": "the command line"},
+    {"__init__": "what `import likeforlike` offers", "__main__": "`python -m likeforlike`"},
+]
