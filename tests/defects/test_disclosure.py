@@ -339,8 +339,8 @@ def test_parts_of_people_are_those_of_a_plain_sum() -> None:
     n = 300
     columns = {
         "scores": rng.normal(size=n),
-        "groups": rng.choice(list("fm"), n),
-        "levels": rng.integers(0, 6, n),
+        "sensitive_features": rng.choice(list("fm"), n),
+        "legitimate_features": rng.integers(0, 6, n),
         "sample_weight": rng.random(n) + 0.1,
         "cluster": rng.integers(0, 60, n),
     }
@@ -349,7 +349,7 @@ def test_parts_of_people_are_those_of_a_plain_sum() -> None:
     for g, group in enumerate("fm"):
         parts = Counter[int]()
         for k in range(6):
-            own = (columns["groups"] == group) & (columns["levels"] == k)
+            own = (columns["sensitive_features"] == group) & (columns["legitimate_features"] == k)
             for i in np.flatnonzero(own):
                 weight = columns["sample_weight"][i] / columns["sample_weight"][own].sum()
                 parts[int(columns["cluster"][i])] += measure[k] * weight

@@ -55,7 +55,9 @@ def _of(call: Callable[..., lfl.Disparity], **settings: Any) -> Callable[[Rows],
 def _overall(name: Any) -> Callable[[Rows], lfl.Disparity]:
     def measured(given: Rows) -> lfl.Disparity:
         weights = given["sample_weight"]
-        return lfl.dd(given["scores"], given["groups"], sample_weight=weights, distance=name)
+        return lfl.dd(
+            given["scores"], given["sensitive_features"], sample_weight=weights, distance=name
+        )
 
     return measured
 

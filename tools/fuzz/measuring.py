@@ -74,7 +74,7 @@ def _dd(draw: Draw) -> None:
     found = draw.call(
         lfl.dd,
         given["scores"],
-        given["groups"],
+        given["sensitive_features"],
         sample_weight=given["sample_weight"],
         distance=settings.any_of(draw, "wasserstein", "ks", "tv", "mean"),
         order=settings.order(draw),
@@ -91,7 +91,7 @@ def _cdd_lp(draw: Draw) -> None:
         distance=settings.any_of(draw, "wasserstein", "ks", "tv", "mean"),
         order=settings.order(draw),
         p=settings.number(draw, 1, 2, math.inf, 400),
-        measure=settings.measure(draw, given["levels"]),
+        measure=settings.measure(draw, given["legitimate_features"]),
         comparison=settings.any_of(draw, *_COMPARISONS),
     )
     check_disparity(found)
@@ -154,7 +154,7 @@ def _length(column: Any) -> int:  # noqa: ANN401
 
 def _counts(draw: Draw) -> None:
     given = rows(draw, weighted=False)
-    size = _length(given["groups"])
+    size = _length(given["sensitive_features"])
     counts: Any = draw.numpy.integers(0, 9, size)
     if draw.happens(0.2):
         counts = draw.pick((counts * 10**15, counts.astype(np.uint64) * 2**60, counts / 2.0))
@@ -162,8 +162,8 @@ def _counts(draw: Draw) -> None:
         counts = hostile(draw, size)
     cells = draw.call(
         lfl.Cells.from_counts,
-        given["levels"],
-        given["groups"],
+        given["legitimate_features"],
+        given["sensitive_features"],
         given["scores"],
         counts,
         mass=weights(draw, size) if draw.happens(0.2) else None,
