@@ -1,32 +1,21 @@
 """The audit: one call from a table to a finding with its evidence.
 
 The signed gap and the distance among equals with their intervals, a test, the levels that matter,
-what everybody together would look like, who could be compared at all, and where every figure came
-from.
+what a comparison without levels would show, who could be compared at all, and where every figure
+came from.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from likeforlike.auditing._comparisons import Unexamined, family_names, family_of, other_pairs
-from likeforlike.auditing._contrast_audit import (
-    Between,
-    ContrastAudit,
-    LevelAudit,
-    PercentBase,
-    look_between,
-    percent_base,
-)
-from likeforlike.auditing._conventional import audit_conventions
-from likeforlike.auditing._disclosure import Disclosure
-from likeforlike.auditing._document_parts import audit_document, document_json
+from likeforlike.auditing._comparisons import family_names
+from likeforlike.auditing._contrast_audit import Examination
+from likeforlike.auditing._evidence import Evidence
 from likeforlike.auditing._frames import (
     Frame,
     cell_columns,
@@ -34,48 +23,55 @@ from likeforlike.auditing._frames import (
     level_columns,
     native_frame,
 )
-from likeforlike.auditing._gate import GateOf, Ruling, Threshold, Verdict, rule
-from likeforlike.auditing._group_rows import GroupRows
-from likeforlike.auditing._missing import LossTest, LostRows, loss_tests
 from likeforlike.auditing._pairs import Adverse, Pair, level_pairs
 from likeforlike.auditing._placebo import Placebo, placebo
 from likeforlike.auditing._plot import PlotKind, draw_contrast
-from likeforlike.auditing._provenance import Provenance
-from likeforlike.auditing._settings import Settings
-from likeforlike.auditing._smooth import Smooth, carried_along, unexamined_along
-from likeforlike.auditing._tables import Roles, TableCells
-from likeforlike.classical import Category, Conventions, local_law_144
-from likeforlike.disparity._cdd_lp import Disparity
-from likeforlike.disparity._cdd_wass import NestedDisparity
-from likeforlike.disparity._cells import Cells
-from likeforlike.document._types import AuditDocument, FindingPart
+from likeforlike.classical import Category
+from likeforlike.document._plain import json_text, plain
+from likeforlike.document._request import Roles, Settings, Threshold, ThresholdOf
+from likeforlike.document._results import (
+    AuditDocument,
+    ClassicalFigures,
+    ContrastAudit,
+    DataSummary,
+    Finding,
+    GroupRows,
+    LevelAudit,
+    LossTest,
+    LostRows,
+    NestedResult,
+    ObservedDisparity,
+    OmnibusResult,
+    Outcome,
+    OverallDisparity,
+    Provenance,
+    Smooth,
+    Unexamined,
+    Verdict,
+    read_document,
+)
 from likeforlike.errors import InputError
 from likeforlike.files._writing import write_whole
-from likeforlike.inference import HeadlineTest, OmnibusTest
 from likeforlike.plots._axes import axes_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# How often groups are dealt anew to see how many pairs chance alone gives.
+# Permutations that say how many pairs chance alone gives.
 _PAIR_PERMUTATIONS = 199
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Audit:
     """The result of `audit`. Figures without a contrast are those of the first one.
 
+    Nothing changes an audit: a verdict that is to be on its page is in a new one, made by
+    `with_threshold`. Two audits are equal if their documents are.
+
     Attributes
     ----------
-    contrasts : every two groups compared: those found to differ first, the largest gap first.
-    omnibus : one test over all groups; `None` with two groups, with several sensitive columns,
-        or without resampling.
-    unexamined : groups and pairs of groups that could not be compared.
-    roles, settings : what was asked.
-    table : rows, missing values, bins and engine of the data.
-    provenance : fingerprint of the data, versions, time.
-    verdicts : every verdict that was asked for, in order; the document lists them all.
-    groups : where the rows of every group are: compared, not compared, missing.
+    figures : what was found, without the figures by convention of `classical`.
+    evidence : all that was computed; `None` for an audit that was read from a file.
 
     Examples
     --------
@@ -88,27 +84,96 @@ class Audit:
     (0.2, 0.0)
     >>> audit.gate(0.05), audit.contrasts[0].paradox
     ('fail', 'masked')
+    >>> lfl.Audit.from_json(audit.to_json()) == audit
+    True
     """
 
-    contrasts: tuple[ContrastAudit, ...]
-    omnibus: OmnibusTest | None
-    unexamined: tuple[Unexamined, ...]
-    roles: Roles
-    settings: Settings
-    table: TableCells
-    provenance: Provenance
-    verdicts: list[Ruling] = field(default_factory=list)
-    groups: tuple[GroupRows, ...] = ()
+    figures: AuditDocument
+    evidence: Evidence | None = None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Audit):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash(self.provenance.fingerprint)
+
+    @classmethod
+    def from_json(cls, text: str) -> Audit:
+        """Read an audit back from its JSON; it has the same figures and the same page.
+
+        Verdicts, pairs and placebos need the data, so they can be had of the original only.
+
+        Parameters
+        ----------
+        text : as `to_json` gives it.
+        """
+        return cls(read_document(text))
+
+    @cached_property
+    def document(self) -> AuditDocument:
+        """Everything that is written to JSON."""
+        if self.evidence is None:
+            return self.figures
+        categories = self.evidence.local_law_144 if self.settings.preset == "ll144" else ()
+        classical = self.evidence.classical
+        return replace(self.figures, classical=classical, local_law_144=categories)
+
+    @property
+    def contrasts(self) -> tuple[ContrastAudit, ...]:
+        """Every two groups compared: those found to differ first, the largest gap first."""
+        return self.figures.contrasts
+
+    @property
+    def omnibus(self) -> OmnibusResult | None:
+        """One test over all groups; `None` with two groups, several columns, or untested."""
+        return self.figures.omnibus
+
+    @property
+    def unexamined(self) -> tuple[Unexamined, ...]:
+        """Groups and pairs of groups that could not be compared."""
+        return self.figures.unexamined
+
+    @property
+    def roles(self) -> Roles:
+        """Which column plays which part."""
+        return self.figures.roles
+
+    @property
+    def settings(self) -> Settings:
+        """What was asked."""
+        return self.figures.settings
+
+    @property
+    def data(self) -> DataSummary:
+        """Rows, missing values, bins and engine of the data."""
+        return self.figures.data
+
+    @property
+    def groups(self) -> tuple[GroupRows, ...]:
+        """Where the rows of every group are: compared, not compared, missing."""
+        return self.figures.data.groups
+
+    @property
+    def provenance(self) -> Provenance:
+        """Fingerprint of the data, versions, time."""
+        return self.figures.provenance
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdicts that were kept with `with_threshold` or by a policy, in order."""
+        return self.figures.verdicts
 
     @property
     def headline(self) -> str:
         """What was found, in one sentence."""
-        return self.finding["headline"]
+        return self.finding.headline
 
     @property
-    def finding(self) -> FindingPart:
+    def finding(self) -> Finding:
         """What was found in plain language: headline, sentences, cautions."""
-        return self.to_dict()["finding"]
+        return self.figures.finding
 
     @property
     def gap(self) -> float:
@@ -118,8 +183,7 @@ class Audit:
     @property
     def gap_interval(self) -> tuple[float, float] | None:
         """Confidence interval of the gap; `None` where the data give none."""
-        gap = self.contrasts[0].gap
-        return None if gap.method == "none" else gap.interval
+        return self.contrasts[0].gap.interval
 
     @property
     def estimate(self) -> float | None:
@@ -131,23 +195,26 @@ class Audit:
     def interval(self) -> tuple[float, float | None] | None:
         """Confidence interval of the estimate; the upper end is `None` where there is none."""
         distance = self.contrasts[0].estimate
-        if distance is None:
-            return None
-        low, high = distance.interval
-        return low, high if np.isfinite(high) else None
+        return None if distance is None else distance.interval
 
     @property
-    def unconditional(self) -> Disparity:
+    def detectable(self) -> float | None:
+        """A shift of every level that is detected in 80% of samples like this one."""
+        test = self.contrasts[0].test
+        return None if test is None else test.detectable
+
+    @property
+    def unconditional(self) -> OverallDisparity:
         """Plug-in W_1 between the groups, whatever their level."""
         return self.contrasts[0].unconditional
 
     @property
-    def conditional(self) -> Disparity:
+    def conditional(self) -> ObservedDisparity:
         """Plug-in Σ_l Q(l) W_1(l)."""
         return self.contrasts[0].conditional
 
     @property
-    def nested(self) -> NestedDisparity | None:
+    def nested(self) -> NestedResult | None:
         """The bi-causal distance and its split."""
         return self.contrasts[0].nested
 
@@ -160,7 +227,7 @@ class Audit:
     def null_mean(self) -> float | None:
         """What the conditional plug-in W_1 averages to at parity; `None` if unknown."""
         test = self.contrasts[0].test
-        return test.null_distance if isinstance(test, HeadlineTest) else None
+        return None if test is None else test.null_distance
 
     @property
     def levels(self) -> tuple[LevelAudit, ...]:
@@ -180,14 +247,14 @@ class Audit:
     @property
     def missing(self) -> tuple[LostRows, ...]:
         """Rows left out for missing values, by group."""
-        return self.table.lost
+        return self.figures.data.lost
 
     @property
     def loss_tests(self) -> tuple[LossTest, ...]:
         """Whether some groups lost more of their rows to missing values than others."""
-        return loss_tests(self.table.lost)
+        return self.figures.data.loss_tests
 
-    def gate(self, threshold: float | str, *, of: GateOf = "distance") -> Verdict:
+    def gate(self, threshold: float | str, *, of: ThresholdOf = "distance") -> Outcome:
         """Compare the interval of every contrast with a threshold, in units of the score or "5%".
 
         "pass": all intervals lie at or below it, every group could be compared, and at least
@@ -198,109 +265,38 @@ class Audit:
         """
         return self.verdict(threshold, of=of).verdict
 
-    def verdict(self, threshold: float | str, *, of: GateOf = "distance") -> Ruling:
+    def verdict(self, threshold: float | str, *, of: ThresholdOf = "distance") -> Verdict:
         """What `gate` says at a threshold, and why; `of` is "distance" or "gap".
 
         A percentage, as "5%", is 5 points of decisions and rates, and of other scores 5% of the
         mean of the reference group, or of the larger group without one; the reasons say how much.
-        What was asked stays with the audit: threshold, verdict and reasons are in its document, on
-        its page and in its JSON from then on.
         """
         return self.judge([Threshold(threshold, of)])  # type: ignore[arg-type]  # read there
 
-    def judge(self, thresholds: Sequence[Threshold], *, policy: str | None = None) -> Ruling:
-        """Hold every contrast against the threshold that is for it, and keep the verdict.
+    def judge(self, thresholds: Sequence[Threshold], *, policy: str | None = None) -> Verdict:
+        """Compare every contrast with the threshold that is for it.
 
         Parameters
         ----------
         thresholds : one for all contrasts, some for two groups each, or both.
         policy : name of the file they are from.
         """
-        hidden, contrasts, apart = self._disclosure(), self.contrasts, self.unexamined
-        between, never = self._between
-        if hidden is not None:
-            # A verdict and its reasons are shown to others, so they rest on what is.
-            contrasts, apart = hidden.ruled, hidden.not_shown
-            between, never = hidden.between(*self._between)
-        ruling = rule(
-            contrasts,
-            [*apart, *never],
-            thresholds,
-            self.roles.sensitive,
-            policy,
-            between=between,
-            min_coverage=self.settings.min_coverage,
-            base=self._percent_base,
-        )
-        if ruling not in self.verdicts:
-            self.verdicts.append(ruling)
-        return ruling
+        return self._evidence("a verdict").judge(thresholds, policy)
 
-    def _percent_base(self, contrast: ContrastAudit | Between) -> PercentBase:
-        """What a percentage of the scores of two groups is taken of."""
-        cells = self.table.cells
-        if self.roles.also_sensitive:
-            cells = family_of(cells, contrast.columns, self.roles.all_sensitive).cells
-        return percent_base(cells, contrast, self.settings)
+    def with_threshold(self, threshold: float | str, *, of: ThresholdOf = "distance") -> Audit:
+        """The same audit with the verdict at a threshold on its page and in its JSON."""
+        return self.with_verdict(self.verdict(threshold, of=of))
 
-    @cached_property
-    def _between(self) -> tuple[tuple[Between, ...], tuple[Unexamined, ...]]:
-        """Every two groups that were compared only with a third: what a verdict says of them."""
-        settings, table = self.settings, self.table
-        pairs, apart = other_pairs(table.cells, self.roles, settings.reference, settings.min_cell)
-        family = len(self.contrasts) + len(pairs)
-        found: list[Between] = []
-        for each in pairs:
-            carried, groups = None, each.contrast.groups
-            if table.lines is not None:
-                seed = settings.random_state
-                carried = carried_along(table.lines, self.roles, each.columns, groups, seed)
-                if (never := unexamined_along(carried, each.columns)) is not None:
-                    apart = (*apart, never)
-                    continue
-            between = look_between(each, table, settings, carried=carried, family=family)
-            found.append(between if self._found_beside(between) else between.without_lower_end())
-        return tuple(found), apart
+    def with_verdict(self, verdict: Verdict) -> Audit:
+        """The same audit with a verdict on its page and in its JSON, once."""
+        if verdict in self.verdicts:
+            return self
+        return replace(self, figures=replace(self.figures, verdicts=(*self.verdicts, verdict)))
 
-    def _found_beside(self, between: Between) -> bool:
-        """Whether one of two groups was found to differ from the one that both were compared with.
-
-        If the two differ, so does one of them from any third; nothing else was tested.
-        """
-        return any(
-            contrast.p_value is not None
-            and contrast.p_value <= 1.0 - self.settings.confidence
-            and contrast.columns == between.columns
-            and set(contrast.groups) & set(between.groups)
-            for contrast in self.contrasts
-        )
-
-    @cached_property
-    def _compared_cells(self) -> tuple[tuple[Cells, Cells], ...]:
-        """Where the two groups of each contrast are: with scores as compared, and as they are."""
-        found = []
-        for contrast in self.contrasts:
-            cells = self.table.cells
-            if self.table.lines is not None:
-                seed = self.settings.random_state
-                carried = carried_along(
-                    self.table.lines, self.roles, contrast.columns, contrast.groups, seed
-                )
-                found.append((carried.refined.cells, carried.everybody.cells))
-                continue
-            if self.roles.also_sensitive:
-                cells = family_of(cells, contrast.columns, self.roles.all_sensitive).cells
-            found.append((cells, cells))
-        return tuple(found)
-
-    def _disclosure(self) -> Disclosure | None:
-        """What may be shown, if it was asked to hide small cells."""
-        limit = self.settings.suppress_below
-        if limit is None:
-            return None
-        return Disclosure(
-            self.contrasts, self.unexamined, self.table, self.roles, limit, self._compared_cells
-        )
+    def _evidence(self, what: str) -> Evidence:
+        if self.evidence is None:
+            raise InputError(f"{what} needs the data, and this audit was read from a file.")
+        return self.evidence
 
     def placebo(self, repetitions: int = 100, *, permutations: int = 199) -> Placebo:
         """How often the test rejects with labels that cannot matter, on these very rows.
@@ -314,9 +310,10 @@ class Audit:
         repetitions : how many times labels are drawn.
         permutations : of each test.
         """
-        if self.table.lines is None:
+        evidence = self._evidence("a placebo")
+        first, lines = evidence.contrasts[0], evidence.table.lines
+        if lines is None:
             raise InputError("a placebo needs smooth; audit with smooth=[...] first.")
-        first, lines = self.contrasts[0], self.table.lines
         if self.roles.also_sensitive:
             every = self.roles.all_sensitive
             lines = lines.regrouped(family_names(lines.group.labels, first.columns, every)[0])
@@ -346,10 +343,11 @@ class Audit:
         contrast : which two groups, by their place in `contrasts`.
         adverse : which scores are adverse, "low" or "high".
         """
-        found = self._level(level, contrast)
-        cells, _ = self._compared_cells[contrast]
+        evidence = self._evidence("a list of pairs")
+        found = _find_level(evidence.contrasts, level, contrast)
+        cells, _ = evidence.compared_cells[contrast]
         names = {str(group): group for group in cells.groups}
-        low, high = (names[group] for group in self.contrasts[contrast].groups)
+        low, high = (names[group] for group in evidence.contrasts[contrast].groups)
         return level_pairs(
             cells,
             (low, high),
@@ -361,50 +359,21 @@ class Audit:
             seed=self.settings.random_state,
         )
 
-    def _level(self, level: Hashable | None, contrast: int) -> LevelAudit:
-        """A level of a contrast by its name or label."""
-        if not 0 <= contrast < len(self.contrasts):
-            raise InputError(f"contrast must be 0 to {len(self.contrasts) - 1}, not {contrast!r}.")
-        levels = self.contrasts[contrast].levels
-        chosen = [each for each in levels if level is None or level in (each.name, each.level)]
-        if not chosen:
-            raise InputError(
-                f"no level {level!r} holds both groups; the first levels are "
-                f"{[each.name for each in levels[:5]]}."
-            )
-        return chosen[0]
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values; the JSON is made of this."""
+        document: dict[str, Any] = plain(self.document)
+        return document
 
-    def to_dict(self) -> AuditDocument:
-        """Everything as plain values; the page and the JSON are made of this and nothing else."""
-        hidden = self._disclosure()
-        return audit_document(
-            self.contrasts,
-            self.omnibus,
-            self.unexamined,
-            self.roles,
-            self.settings,
-            self.table,
-            self.provenance,
-            self.verdicts,
-            groups=self.groups,
-            conventional=self.conventions() if hidden is None else (),
-            categories=self.local_law_144() if self.settings.preset == "ll144" else (),
-            hide=None if hidden is None else hidden.figures,
-        )
-
-    def conventions(self) -> tuple[Conventions, ...]:
+    def classical(self) -> tuple[ClassicalFigures, ...]:
         """Figures by convention of every contrast, in the same order.
 
         Rows, means or rates and medians by cell; gap, impact ratio and standardized mean difference
         by level and overall; Mantel-Haenszel, Breslow-Day, van Elteren and Wachter's CDD. What each
         says and where it misleads is in `likeforlike.classical.NOTES`. There are none where
-        people are compared along a number: conventions compare within levels.
+        people are compared along a number, since these figures compare within levels, and none
+        with `suppress_below`.
         """
-        return self._conventions if self.table.lines is None else ()
-
-    @cached_property
-    def _conventions(self) -> tuple[Conventions, ...]:
-        return audit_conventions(self.contrasts, self.roles, self.settings, self.table)
+        return self.document.classical
 
     def local_law_144(self) -> tuple[Category, ...]:
         """The summary that New York City's Local Law 144 asks for: rates and impact ratios.
@@ -412,34 +381,31 @@ class Audit:
         By every sensitive column and by all of them crossed, with those whose category is unknown,
         and those below 2%. It ignores levels.
         """
-        return local_law_144(self.table.cells, self.roles.all_sensitive)
+        if self.evidence is None:
+            return self.figures.local_law_144
+        return self.evidence.local_law_144
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """The document of `to_dict` as JSON; also written to `path`, whole or not at all."""
-        text = document_json(self.to_dict())
+        """The document as JSON; also written to `path`, whole or not at all."""
+        text = json_text(self.to_dict())
         if path is not None:
             write_whole(path, text)
         return text
 
-    def to_html(self, path: str | Path | None = None) -> str:
-        """One self-contained page; also written to `path`, whole or not at all."""
-        from likeforlike.report import page
-
-        text = page(self.to_dict())
-        if path is not None:
-            write_whole(path, text)
-        return text
-
-    def to_junit(self, path: str | Path | None = None) -> str:
-        """The verdicts that were asked for as JUnit XML; also written to `path`.
+    def save(self, path: str | Path) -> None:
+        """Write the JSON to a file, from which `likeforlike.load` reads the audit back.
 
         Parameters
         ----------
         path : of the file, which is written whole or not at all.
         """
-        from likeforlike.integrations import junit
+        self.to_json(path)
 
-        text = junit(self.to_dict())
+    def to_html(self, path: str | Path | None = None) -> str:
+        """One self-contained page; also written to `path`, whole or not at all."""
+        from likeforlike.report import page
+
+        text = page(self.document)
         if path is not None:
             write_whole(path, text)
         return text
@@ -463,21 +429,19 @@ class Audit:
         the axes, as scikit-learn's displays have them.
         """
         axes = axes_or_new(ax)
-        draw_contrast(axes, self.to_dict(), kind, level)
+        draw_contrast(axes, self.figures, kind, level)
         return axes
 
     def __repr__(self) -> str:
         """One line: what was audited, on how many rows, and what was found."""
         by = " and ".join(self.roles.all_sensitive)
-        shown = self.to_dict()
-        used, said = shown["data"]["used"], shown["finding"]["headline"]
-        return f"<Audit of {self.roles.score} by {by}, {used:,} rows: {said}>"
+        return f"<Audit of {self.roles.score} by {by}, {self.data.used:,} rows: {self.headline}>"
 
     def __str__(self) -> str:
         """What the terminal shows of an audit."""
         from likeforlike.report._terminal import text
 
-        return text(self.to_dict())
+        return text(self.document)
 
     def to_frame(self) -> Frame:
         """The levels of every contrast as a table, in the library of the data.
@@ -485,21 +449,38 @@ class Audit:
         One row for each contrast and level: rows, gap and its interval, distance, p-values. Of a
         file it is a polars table, of DuckDB an Arrow and of Spark a pandas one.
         """
-        return native_frame(level_columns(self.to_dict()["contrasts"]), self.table.engine)
+        return native_frame(level_columns(self.contrasts), self.data.engine)
 
     def cells_frame(self) -> Frame:
         """Rows, mean (or rate) and median of every cell, compared or not, as a table."""
+        evidence = self._evidence("a table of cells")
         if self.settings.suppress_below is not None:
             raise InputError(
                 "with suppress_below no figures of single cells are shown; to_frame() has levels."
             )
-        return native_frame(cell_columns(self.table, self.roles), self.table.engine)
+        return native_frame(cell_columns(evidence.table, self.roles), self.data.engine)
 
     def contrasts_frame(self) -> Frame:
         """Every two groups compared, in the order of `contrasts`, as a table."""
-        return native_frame(contrast_columns(self.to_dict()["contrasts"]), self.table.engine)
+        return native_frame(contrast_columns(self.contrasts), self.data.engine)
 
     def _repr_html_(self) -> str:
         from likeforlike.report import summary
 
-        return summary(self.to_dict())
+        return summary(self.figures)
+
+
+def _find_level(
+    contrasts: Sequence[Examination], level: Hashable | None, contrast: int
+) -> LevelAudit:
+    """A level of a contrast by its name or label."""
+    if not 0 <= contrast < len(contrasts):
+        raise InputError(f"contrast must be 0 to {len(contrasts) - 1}, not {contrast!r}.")
+    levels = contrasts[contrast].levels
+    chosen = [each for each in levels if level is None or level in (each.name, each.level)]
+    if not chosen:
+        raise InputError(
+            f"no level {level!r} holds both groups; the first levels are "
+            f"{[each.name for each in levels[:5]]}."
+        )
+    return chosen[0]

@@ -13,26 +13,23 @@ from likeforlike._text import values_hidden
 from likeforlike.auditing._audit import Audit
 from likeforlike.auditing._bins import Bins
 from likeforlike.auditing._column_names import column_names, sensitive_columns, texts
-from likeforlike.auditing._comparisons import (
-    Chosen,
-    Reference,
-    Unexamined,
-    chosen_contrasts,
-    refuse_unfit,
-)
-from likeforlike.auditing._contrast_audit import ContrastAudit, examine
+from likeforlike.auditing._comparisons import Chosen, Reference, chosen_contrasts, refuse_unfit
+from likeforlike.auditing._contrast_audit import Examination, examine
+from likeforlike.auditing._document_parts import audit_document
+from likeforlike.auditing._evidence import Evidence
 from likeforlike.auditing._group_rows import group_rows
 from likeforlike.auditing._provenance import check_salt, provenance, salted
-from likeforlike.auditing._settings import Preset, Settings
 from likeforlike.auditing._smooth import (
     carried_along,
     everybody_carried,
     refuse_apart,
     unexamined_along,
 )
-from likeforlike.auditing._tables import Roles, TableCells, read_cells
+from likeforlike.auditing._tables import TableCells, read_cells
 from likeforlike.disparity._contrasts import Contrast, contrasts
 from likeforlike.disparity._measures import Measure, check_measure
+from likeforlike.document._request import Preset, Roles, Settings
+from likeforlike.document._results import Unexamined
 from likeforlike.errors import InputError
 from likeforlike.files._csv import CsvOptions
 from likeforlike.files._engines import Engine
@@ -211,12 +208,12 @@ def audit_cells(
         looked_at = [
             _examined(each, table, roles, settings, len(chosen), progress) for each in chosen
         ]
-    examined = [each for each in looked_at if isinstance(each, ContrastAudit)]
+    examined = [each for each in looked_at if isinstance(each, Examination)]
     apart = [each for each in looked_at if isinstance(each, Unexamined)]
     if not examined:
         refuse_apart(apart[0])
     omnibus = None if roles.also_sensitive else _omnibus(table, settings, progress)
-    audited = Audit(
+    evidence = Evidence(
         contrasts=_ranked(examined, settings.confidence, omnibus, len(table.cells.groups)),
         omnibus=omnibus,
         unexamined=(*unexamined, *apart),
@@ -226,9 +223,9 @@ def audit_cells(
         provenance=provenance(salted(mark.result(), salt), salt),
         groups=group_rows(table, roles, chosen, examined),
     )
-    if (hidden := audited._disclosure()) is not None:
-        hidden.refuse_nothing()
-    return audited
+    if evidence.disclosure is not None:
+        evidence.disclosure.refuse_nothing()
+    return Audit(audit_document(evidence), evidence)
 
 
 def _refuse_together(settings: Settings) -> None:
@@ -247,7 +244,7 @@ def _examined(
     settings: Settings,
     family: int,
     progress: Callable[[int], None] | None,
-) -> ContrastAudit | Unexamined:
+) -> Examination | Unexamined:
     """Two groups as they are in the cells, or carried along a number unless they lie apart."""
     if table.lines is None:
         return examine(chosen, table, settings, family=family, progress=progress)
@@ -277,7 +274,7 @@ def _omnibus(
     )
 
 
-def without_lower_end(contrast: ContrastAudit) -> ContrastAudit:
+def without_lower_end(contrast: Examination) -> Examination:
     """A distance may be 0 where the test does not reject parity.
 
     The test is exact, and the lower end is not: of many small groups of skewed scores it says too
@@ -289,9 +286,7 @@ def without_lower_end(contrast: ContrastAudit) -> ContrastAudit:
     return replace(contrast, estimate=replace(estimate, interval=(0.0, estimate.interval[1])))
 
 
-def order_contrasts(
-    examined: Sequence[ContrastAudit], found: Sequence[bool]
-) -> list[ContrastAudit]:
+def order_contrasts(examined: Sequence[Examination], found: Sequence[bool]) -> list[Examination]:
     """Put contrasts that were found to differ first, those with the largest gap before others.
 
     By nothing that another seed would change, as long as it finds the same.
@@ -306,8 +301,8 @@ def order_contrasts(
 
 
 def _ranked(
-    examined: list[ContrastAudit], confidence: float, omnibus: OmnibusTest | None, groups: int
-) -> tuple[ContrastAudit, ...]:
+    examined: list[Examination], confidence: float, omnibus: OmnibusTest | None, groups: int
+) -> tuple[Examination, ...]:
     """Adjust p-values for several contrasts, and put those that differ most first."""
     tests = [contrast.test for contrast in examined if contrast.test is not None]
     found = [False] * len(examined)

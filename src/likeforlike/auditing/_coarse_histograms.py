@@ -11,7 +11,7 @@ import numpy as np
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.auditing._coarse import round_step
 from likeforlike.disparity._cells import Cells
-from likeforlike.document._types import DistributionPart
+from likeforlike.document._results import Distribution
 from likeforlike.transport._atoms import sums_by
 
 _FINE, _DECISION_BINS = 20, 24
@@ -19,7 +19,7 @@ _FINE, _DECISION_BINS = 20, 24
 
 def coarse_histograms(
     cells: Cells, levels: Sequence[tuple[Hashable, str]], groups: Sequence[int], limit: int
-) -> list[DistributionPart]:
+) -> list[Distribution]:
     """Scores of two groups in some levels, by label and name.
 
     Neighboring bins are put together until each has the limit of both groups; a level that would
@@ -41,8 +41,8 @@ def coarse_histograms(
             str(cells.groups[g]): _shares(each.mass, None if decisions else ends)
             for g, each in zip(groups, bars, strict=True)
         }
-        kept = (edges if decisions else edges[ends]).tolist()
-        shown.append(DistributionPart(level=name, edges=kept, shares=shares))
+        kept = tuple((edges if decisions else edges[ends]).tolist())
+        shown.append(Distribution(name, kept, shares))
     return shown
 
 
@@ -95,7 +95,7 @@ def _ends(people: Sequence[IntArray], limit: int) -> list[int]:
     return [*ends[:-1], people[0].size] if len(ends) > 1 else ends
 
 
-def _shares(mass: FloatArray, ends: Sequence[int] | None) -> list[float]:
+def _shares(mass: FloatArray, ends: Sequence[int] | None) -> tuple[float, ...]:
     """What part of the weight lies in each bin."""
     joined = mass if ends is None else np.add.reduceat(mass, ends[:-1])
-    return [round(share, 2) for share in (joined / joined.sum()).tolist()]
+    return tuple(round(share, 2) for share in (joined / joined.sum()).tolist())

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
 
 import numpy as np
 
 from likeforlike._text import crossed_name
 from likeforlike.auditing._missing import families
-from likeforlike.auditing._tables import Roles
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._contrasts import Contrast, contrasts
+from likeforlike.document._request import Roles
+from likeforlike.document._results import Unexamined
 from likeforlike.errors import InputError
 
 # Weights of one person add up to the same, to this relative precision.
@@ -23,35 +23,6 @@ _MANY_GROUPS = 20
 # Intervals, errors and shifts that a test detects are multiples of how far the scores reach, and
 # the largest number there is is about 1e308.
 _FARTHEST = 1e250
-
-
-@dataclass(frozen=True, slots=True)
-class Unexamined:
-    """Groups that could not be compared with each other.
-
-    Attributes
-    ----------
-    groups : their names; a single one if nobody could be compared with it.
-    rows : {group: rows}.
-    reason : why, as a sentence.
-    columns : the sensitive columns that the groups are values of.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> import likeforlike as lfl
-    >>> table = {"score": [0.1, 0.2, 0.3], "group": ["a", "b", "d"], "level": ["x", "x", "y"]}
-    >>> audit = lfl.audit(
-    ...     pl.DataFrame(table), score="score", sensitive="group", legitimate="level"
-    ... )
-    >>> audit.unexamined[0].groups, audit.unexamined[0].rows
-    (('d',), {'d': 1})
-    """
-
-    groups: tuple[str, ...]
-    rows: dict[str, int]
-    reason: str
-    columns: tuple[str, ...] = ()
 
 
 Reference = Hashable | Mapping[str, Hashable]

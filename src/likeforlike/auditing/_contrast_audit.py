@@ -12,14 +12,15 @@ import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray
 from likeforlike.auditing._coarse import noise_grid
-from likeforlike.auditing._settings import Settings
-from likeforlike.auditing._smooth import CarriedContrast, Smooth, describe
+from likeforlike.auditing._smooth import CarriedContrast, describe
 from likeforlike.auditing._tables import TableCells
 from likeforlike.disparity._cdd_lp import Disparity, contrast_disparity
 from likeforlike.disparity._cdd_wass import NestedDisparity, contrast_nested, level_ground
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._contrasts import Contrast
 from likeforlike.disparity._measures import Measure, level_weights
+from likeforlike.document._request import Settings
+from likeforlike.document._results import Distribution, LevelAudit, Smooth
 from likeforlike.errors import InputError
 from likeforlike.inference import (
     Adjustment,
@@ -50,71 +51,7 @@ _HISTOGRAM_BINS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Distribution:
-    """Scores of both groups in one level as histograms over the same bins.
-
-    Attributes
-    ----------
-    level : name of the level.
-    edges : (b + 1,) edges of the bins.
-    shares : {group: (b,) shares of its weight in each bin}.
-
-    Examples
-    --------
-    >>> from likeforlike.auditing import Distribution
-    >>> shown = Distribution("low", (0.0, 0.5, 1.0), {"f": (0.8, 0.2), "m": (0.6, 0.4)})
-    >>> len(shown.edges) == len(shown.shares["f"]) + 1
-    True
-    """
-
-    level: str
-    edges: tuple[float, ...]
-    shares: dict[str, tuple[float, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class LevelAudit:
-    """What was found in one level.
-
-    Attributes
-    ----------
-    level, name : its label, and how to call it in front of people.
-    rows : {group: rows}.
-    weight : Q(l).
-    distance : W_1 between the groups.
-    null_distance : what W_1 averages to at parity with cells of this size (`None` untested).
-    gap, gap_interval : mean of the second group minus that of the first; the interval is `None`
-        where the data give none.
-    contribution : share of Σ Q W_1² that comes from this level.
-    p_value, p_adjusted : of this level, before and after adjustment for many levels.
-    thin : whether a cell has fewer than `min_cell` rows.
-
-    Examples
-    --------
-    >>> import likeforlike as lfl
-    >>> from likeforlike.datasets import load_loans
-    >>> roles = {"score": "approved", "sensitive": "sex", "legitimate": "income"}
-    >>> level = lfl.audit(load_loans(1000).frame, **roles, permutations=0).levels[0]
-    >>> level.name, level.rows, round(level.gap, 3), level.thin
-    ('income high', {'female': 300, 'male': 50}, 0.2, False)
-    """
-
-    level: Hashable
-    name: str
-    rows: dict[str, int]
-    weight: float
-    distance: float
-    null_distance: float | None
-    gap: float
-    gap_interval: tuple[float, float] | None
-    contribution: float
-    p_value: float | None
-    p_adjusted: float | None
-    thin: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ContrastAudit:
+class Examination:
     """Two groups compared.
 
     Attributes
@@ -177,7 +114,7 @@ class Between(NamedTuple):
 
     Attributes
     ----------
-    groups, columns, coverage : as of a `ContrastAudit`.
+    groups, columns, coverage : as of a `Examination`.
     gap, estimate : with intervals that hold together with those of all other pairs; nothing was
         tested.
     """
@@ -236,9 +173,7 @@ class PercentBase(NamedTuple):
     group: str | None = None
 
 
-def percent_base(
-    cells: Cells, contrast: ContrastAudit | Between, settings: Settings
-) -> PercentBase:
+def percent_base(cells: Cells, contrast: Examination | Between, settings: Settings) -> PercentBase:
     """What a percentage is taken of: points of rates, else the mean of one group.
 
     The group is the reference, or the larger one, and its rows are those in levels where both
@@ -252,7 +187,7 @@ def percent_base(
     places = [[str(group) for group in cells.groups].index(name) for name in contrast.groups]
     both = (cells.counts[:, places] > 0).all(axis=1)
     rows = cells.counts[both][:, places].sum(axis=0)
-    reference = contrast.reference if isinstance(contrast, ContrastAudit) else None
+    reference = contrast.reference if isinstance(contrast, Examination) else None
     name = reference if reference in contrast.groups else contrast.groups[int(rows.argmax())]
     place = places[contrast.groups.index(name)]
     atoms = cells.atoms
@@ -283,7 +218,7 @@ def examine(
     carried: CarriedContrast | None = None,
     family: int = 1,
     progress: Callable[[int], None] | None = None,
-) -> ContrastAudit:
+) -> Examination:
     """Measure, test and describe one contrast; the intervals of a family hold together.
 
     Scores that were carried along a number are tested as they were carried for a test; everything
@@ -316,7 +251,7 @@ def examine(
     by_level = level_gaps_of_sample(sample, settings.confidence)
     levels = _level_audits(contrast, conditional, test, by_level, names, settings)
     low, high = (str(group) for group in contrast.groups)
-    return ContrastAudit(
+    return Examination(
         groups=(low, high),
         unconditional=contrast_disparity(
             (contrast if carried is None else carried.everybody).pool_levels()

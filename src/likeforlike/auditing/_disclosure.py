@@ -35,28 +35,31 @@ from likeforlike.auditing._coarse import (
 )
 from likeforlike.auditing._coarse_histograms import coarse_histograms
 from likeforlike.auditing._coarse_levels import coarse_levels, thin_shares
-from likeforlike.auditing._comparisons import Unexamined, family_of
-from likeforlike.auditing._contrast_audit import Between, ContrastAudit
-from likeforlike.auditing._missing import LostRows, families
+from likeforlike.auditing._comparisons import family_of
+from likeforlike.auditing._contrast_audit import Between, Examination
+from likeforlike.auditing._missing import families
 from likeforlike.auditing._small_cells import Crowd, People, people_of
-from likeforlike.auditing._tables import Roles, TableCells
+from likeforlike.auditing._tables import TableCells
 from likeforlike.disparity._cdd_lp import Disparity, contrast_disparity
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._contrasts import Contrast
-from likeforlike.document._group_types import LostPart
 from likeforlike.document._names import OTHER_GROUPS
-from likeforlike.document._types import (
-    AuditFigures,
-    ContrastPart,
-    DataPart,
-    DistributionPart,
-    EstimatePart,
-    GapPart,
-    LevelPart,
-    OmnibusPart,
-    SmoothPart,
-    TestPart,
-    UnexaminedPart,
+from likeforlike.document._request import Roles
+from likeforlike.document._results import (
+    AuditDocument,
+    ContrastAudit,
+    DataSummary,
+    Distribution,
+    EstimateResult,
+    GapResult,
+    LevelAudit,
+    LostRows,
+    ObservedDisparity,
+    OmnibusResult,
+    OverallDisparity,
+    ParityTest,
+    Smooth,
+    Unexamined,
 )
 from likeforlike.errors import InputError
 
@@ -78,7 +81,7 @@ class Disclosure:
     cells : of each contrast, with scores as they are compared, and as they are.
     """
 
-    contrasts: Sequence[ContrastAudit]
+    contrasts: Sequence[Examination]
     unexamined: Sequence[Unexamined]
     table: TableCells
     roles: Roles
@@ -90,10 +93,10 @@ class Disclosure:
         """Whether each contrast is shown."""
         return [_is_shown(self._crowd(each), each, self._cells_of(each)) for each in self.contrasts]
 
-    def _cells_of(self, contrast: ContrastAudit) -> Cells:
+    def _cells_of(self, contrast: Examination) -> Cells:
         return self.cells[self._place(contrast)][0]
 
-    def _place(self, contrast: ContrastAudit) -> int:
+    def _place(self, contrast: Examination) -> int:
         return next(k for k, each in enumerate(self.contrasts) if each is contrast)
 
     @cached_property
@@ -127,30 +130,22 @@ class Disclosure:
                 "groups (--bins), or keep the audit to yourself and leave suppress_below out."
             )
 
-    def figures(self, figures: AuditFigures) -> AuditFigures:
-        """The figures of an audit without what is about single people."""
-        pairs = zip(self.contrasts, figures["contrasts"], self.shown, strict=True)
-        omnibus = figures["omnibus"]
-        return {
-            "schema_version": figures["schema_version"],
-            "roles": figures["roles"],
-            "settings": figures["settings"],
-            "data": self._data(figures["data"]),
-            "contrasts": [self._contrast(each, part) for each, part, shown in pairs if shown],
-            "omnibus": None
+    def figures(self, document: AuditDocument) -> AuditDocument:
+        """The document of an audit without what is about single people."""
+        pairs = zip(self.contrasts, document.contrasts, self.shown, strict=True)
+        omnibus = document.omnibus
+        return replace(
+            document,
+            data=self._data(document.data),
+            contrasts=tuple(self._contrast(each, part) for each, part, shown in pairs if shown),
+            omnibus=None
             if omnibus is None
-            else OmnibusPart(p_value=coarse_p(omnibus["p_value"]), groups=omnibus["groups"]),
-            "unexamined": [self._unexamined(each) for each in self.not_shown],
-            # They were given on what is shown.
-            "verdicts": figures["verdicts"],
-            # Rates and medians of single cells are what must not be shown.
-            "conventions": [],
-            "local_law_144": [],
-            "provenance": figures["provenance"],
-        }
+            else OmnibusResult(coarse_p(omnibus.p_value), omnibus.groups),
+            unexamined=tuple(self._unexamined(each) for each in self.not_shown),
+        )
 
     @cached_property
-    def ruled(self) -> tuple[ContrastAudit, ...]:
+    def ruled(self) -> tuple[Examination, ...]:
         """Contrasts that are shown, with the intervals that are: what a verdict may rest on."""
         return tuple(
             _ruled(each, self._grid(each))
@@ -211,11 +206,11 @@ class Disclosure:
         names = map(str, cells.groups)
         return {name: n for name, n in zip(names, rows, strict=True) if name in groups}
 
-    def _crowd(self, contrast: ContrastAudit) -> Crowd:
+    def _crowd(self, contrast: Examination) -> Crowd:
         cells = self._cells_of(contrast)
         return Crowd(self._people[id(cells)], _positions(contrast, cells), self.limit)
 
-    def _grid(self, contrast: ContrastAudit) -> Grid:
+    def _grid(self, contrast: Examination) -> Grid:
         """What averages of a contrast are rounded to."""
         overall, among_equals = contrast.unconditional, contrast.conditional
         known = contrast.gap.method != "none"
@@ -229,28 +224,22 @@ class Disclosure:
 
     # The parts of the document -------------------------------------------------------------------
 
-    def _data(self, data: DataPart) -> DataPart:
-        return {
-            "rows": self._count(data["rows"]),
-            "used": self._count(data["used"]),
-            "missing": {column: self._count(rows) for column, rows in data["missing"].items()},
-            "lost": [self._lost(each) for each in self._lost_rows()],
+    def _data(self, data: DataSummary) -> DataSummary:
+        return replace(
+            data,
+            rows=self._count(data.rows),
+            used=self._count(data.used),
+            missing={column: self._count(rows) for column, rows in data.missing.items()},
+            lost=tuple(self._lost(each) for each in self._lost_rows()),
             # Exact figures of groups: with those of contrasts they would give rows away.
-            "loss_tests": [],
-            "groups": [],
-            "nulls": {
+            loss_tests=(),
+            groups=(),
+            nulls={
                 column: {word: self._count(times) for word, times in words.items()}
-                for column, words in data["nulls"].items()
+                for column, words in data.nulls.items()
             },
-            "values": data["values"],
-            "edges": data["edges"],
-            "calendar": data["calendar"],
-            "engine": data["engine"],
-            "resolution": data["resolution"],
-            "snapped": coarse_count(data["snapped"], self.limit),
-            "snapped_within": data["snapped_within"],
-            "notes": data["notes"],
-        }
+            snapped=coarse_count(data.snapped, self.limit),
+        )
 
     def _lost_rows(self) -> list[LostRows]:
         """Rows left out by group, with small groups put together."""
@@ -268,78 +257,54 @@ class Disclosure:
         small = (lost.columns, lost.group) in self._small_groups
         return small or lost.rows - lost.lost < self.limit
 
-    def _lost(self, lost: LostRows) -> LostPart:
-        return {
-            "group": lost.group,
-            "rows": self._count(lost.rows),
-            "lost": self._count(lost.lost),
-            "columns": list(lost.columns),
-        }
+    def _lost(self, lost: LostRows) -> LostRows:
+        return replace(lost, rows=self._count(lost.rows), lost=self._count(lost.lost))
 
-    def _unexamined(self, each: Unexamined) -> UnexaminedPart:
-        return {
-            "groups": list(each.groups),
-            "rows": {group: self._count(rows) for group, rows in each.rows.items()},
-            "reason": each.reason,
-            "columns": list(each.columns),
-        }
+    def _unexamined(self, each: Unexamined) -> Unexamined:
+        return replace(each, rows={group: self._count(n) for group, n in each.rows.items()})
 
-    def _contrast(self, contrast: ContrastAudit, part: ContrastPart) -> ContrastPart:
+    def _contrast(self, contrast: Examination, part: ContrastAudit) -> ContrastAudit:
         grid = self._grid(contrast)
         overall = self._overall(contrast)
-        everybody = overall.by_level.counts.sum(axis=0)
+        everybody = overall.by_level.counts.sum(axis=0).tolist()
         crowd = self._crowd(contrast)
         levels = coarse_levels(part, self._merged(crowd, contrast), grid, self.limit)
-        bounds, test = part["certificate"], part["test"]
-        compared = sum(part["rows"])
-        return {
-            "groups": part["groups"],
-            "columns": part["columns"],
-            "reference": part["reference"],
-            "rows": [self._count(rows) for rows in part["rows"]],
-            "unconditional": {
-                "value": grid.nearest(overall.value),
-                "gap": grid.nearest(overall.gap),
-                "rows": [self._count(rows) for rows in everybody.tolist()],
-            },
-            "conditional": {
-                "value": grid.nearest(part["conditional"]["value"]),
-                "gap": grid.nearest(part["conditional"]["gap"]),
-            },
-            "gap": _gap(part["gap"], grid),
-            "estimate": self._estimate(part["estimate"], grid, compared),
-            "p_value": None if part["p_value"] is None else coarse_p(part["p_value"]),
-            "p_extrapolated": part["p_extrapolated"],
-            "test": None if test is None else _test(test, grid),
-            "certificate": None
+        bounds, smooth = part.certificate, part.smooth
+        first, second = (self._count(rows) for rows in part.rows)
+        all_first, all_second = (self._count(rows) for rows in everybody)
+        return replace(
+            part,
+            rows=(first, second),
+            unconditional=OverallDisparity(
+                grid.nearest(overall.value), grid.nearest(overall.gap), (all_first, all_second)
+            ),
+            conditional=ObservedDisparity(
+                grid.nearest(part.conditional.value), grid.nearest(part.conditional.gap)
+            ),
+            gap=_gap(part.gap, grid),
+            estimate=self._estimate(part.estimate, grid, sum(part.rows)),
+            p_value=None if part.p_value is None else coarse_p(part.p_value),
+            test=None if part.test is None else _test(part.test, grid),
+            certificate=None
             if bounds is None
-            else {
-                "lower": grid.below(bounds["lower"]),
-                "upper": grid.above(bounds["upper"]),
-                "confidence": bounds["confidence"],
-            },
-            "paradox": part["paradox"],
-            "compared_gap": None
-            if part["compared_gap"] is None
-            else grid.nearest(part["compared_gap"]),
+            else replace(bounds, lower=grid.below(bounds.lower), upper=grid.above(bounds.upper)),
+            compared_gap=None if part.compared_gap is None else grid.nearest(part.compared_gap),
             # What changing level costs is known from the lowest and the highest score.
-            "nested": None,
-            "coverage": {
+            nested=None,
+            coverage={
                 group: self._share(share, rows)
-                for (group, share), rows in zip(
-                    part["coverage"].items(), everybody.tolist(), strict=True
-                )
+                for (group, share), rows in zip(part.coverage.items(), everybody, strict=True)
             },
-            "thin_share": thin_shares(levels, part, everybody.tolist(), self.limit),
-            "excluded": self._excluded(part),
-            "levels": levels,
-            "distributions": self._distributions(contrast, levels),
-            "smooth": None
-            if part["smooth"] is None
-            else _smooth(part["smooth"], [each["name"] for each in levels], grid),
-        }
+            thin_share=thin_shares(levels, part, everybody, self.limit),
+            excluded=self._excluded(part),
+            levels=tuple(levels),
+            distributions=tuple(self._distributions(contrast, levels)),
+            smooth=None
+            if smooth is None
+            else _smooth(smooth, [each.name for each in levels], grid),
+        )
 
-    def _overall(self, contrast: ContrastAudit) -> Disparity:
+    def _overall(self, contrast: Examination) -> Disparity:
         """Everybody; without those whom nobody equals, where they are so few that they show."""
         _, cells = self.cells[self._place(contrast)]
         groups = _positions(contrast, cells)
@@ -354,7 +319,7 @@ class Disclosure:
             return contrast.unconditional
         return contrast_disparity(pair.narrow().supported().pool_levels())
 
-    def _merged(self, crowd: Crowd, contrast: ContrastAudit) -> list[bool]:
+    def _merged(self, crowd: Crowd, contrast: Examination) -> list[bool]:
         """Whether each level of a contrast is shown together with others."""
         places, measure = _measured(contrast, self._cells_of(contrast))
         support = np.zeros(measure.size, np.bool_)
@@ -363,40 +328,35 @@ class Disclosure:
         return merged
 
     def _estimate(
-        self, estimate: EstimatePart | None, grid: Grid, rows: int
-    ) -> EstimatePart | None:
+        self, estimate: EstimateResult | None, grid: Grid, rows: int
+    ) -> EstimateResult | None:
         if estimate is None:
             return None
-        value, (low, high) = estimate["value"], estimate["interval"]
-        reason, squared = estimate["reason"], estimate["squared"]
-        return {
-            "value": None if value is None else grid.nearest(value),
-            "interval": [
-                None if low is None else grid.below(low),
-                None if high is None else grid.above(high),
-            ],
-            "confidence": estimate["confidence"],
-            "squared": None if squared is None else significant(squared),
-            "distance": estimate["distance"],
-            "replicated": self._share(estimate["replicated"], rows),
-            "reason": None if reason is None else _COUNTED.sub("Part of the measure", reason),
-            "rounding": significant(estimate["rounding"]),
-        }
+        (low, high), squared, reason = estimate.interval, estimate.squared, estimate.reason
+        return replace(
+            estimate,
+            value=None if estimate.value is None else grid.nearest(estimate.value),
+            interval=(grid.below(low), None if high is None else grid.above(high)),
+            squared=None if squared is None else significant(squared),
+            replicated=self._share(estimate.replicated, rows),
+            reason=None if reason is None else _COUNTED.sub("Part of the measure", reason),
+            rounding=significant(estimate.rounding),
+        )
 
-    def _excluded(self, part: ContrastPart) -> dict[str, dict[str, int]]:
-        """Rows of each group that nobody of the other equals, in all levels together."""
-        if not part["excluded"]:
+    def _excluded(self, part: ContrastAudit) -> dict[str, dict[str, int]]:
+        """Rows of each group without an equal in the other, in all levels together."""
+        if not part.excluded:
             return {}
         rows = {
-            group: self._count(sum(each[group] for each in part["excluded"].values()))
-            for group in part["groups"]
+            group: self._count(sum(each[group] for each in part.excluded.values()))
+            for group in part.groups
         }
         return {_ONE_GROUP: rows}
 
     def _distributions(
-        self, contrast: ContrastAudit, levels: Sequence[LevelPart]
-    ) -> list[DistributionPart]:
-        names = [each["name"] for each in levels[:_SHOWN_LEVELS]]
+        self, contrast: Examination, levels: Sequence[LevelAudit]
+    ) -> list[Distribution]:
+        names = [each.name for each in levels[:_SHOWN_LEVELS]]
         labels = [(each.level, each.name) for each in contrast.levels if each.name in names]
         cells = self._cells_of(contrast)
         return coarse_histograms(cells, labels, _positions(contrast, cells), self.limit)
@@ -412,37 +372,40 @@ def _small_groups(cells: Cells, limit: int) -> list[Hashable]:
     ]
 
 
-def _smooth(smooth: SmoothPart, shown: Sequence[str], grid: Grid) -> SmoothPart:
-    """How groups were compared along numbers, without the ends of windows: they are somebody's."""
-    binned, gap = smooth["confounding"], smooth["gap_confounding"]
-    second, explained, boosted = smooth["companion_p"], smooth["explained"], smooth["boosted"]
-    return {
-        **smooth,
-        "mixing": significant(smooth["mixing"]),
-        "shared": round(smooth["shared"], 2),
-        "confounding": None if binned is None else grid.nearest(binned),
-        "gap_confounding": None if gap is None else grid.nearest(gap),
-        "companion_p": None if second is None else coarse_p(second),
-        "jumps": [significant(jump) for jump in smooth["jumps"]],
-        "error": significant(smooth["error"]),
-        "windows": [
-            {**each, "low": None, "high": None, "center": significant(each["center"])}
-            for each in smooth["windows"]
-            if each["level"] in shown
-        ],
-        "explained": None if explained is None else [round(share, 2) for share in explained],
-        "boosted": None if boosted is None else [round(share, 2) for share in boosted],
-    }
+def _smooth(smooth: Smooth, shown: Sequence[str], grid: Grid) -> Smooth:
+    """How groups were compared along numbers, without the ends of windows: they are of one person."""
+    binned, gap = smooth.confounding, smooth.gap_confounding
+    return replace(
+        smooth,
+        mixing=significant(smooth.mixing),
+        shared=round(smooth.shared, 2),
+        confounding=None if binned is None else grid.nearest(binned),
+        gap_confounding=None if gap is None else grid.nearest(gap),
+        companion_p=None if smooth.companion_p is None else coarse_p(smooth.companion_p),
+        jumps=tuple(significant(jump) for jump in smooth.jumps),
+        error=significant(smooth.error),
+        windows=tuple(
+            replace(each, low=None, high=None, center=significant(each.center))
+            for each in smooth.windows
+            if each.level in shown
+        ),
+        explained=_round_pair(smooth.explained),
+        boosted=_round_pair(smooth.boosted),
+    )
 
 
-def _positions(contrast: ContrastAudit, cells: Cells) -> tuple[int, int]:
+def _round_pair(shares: tuple[float, float] | None) -> tuple[float, float] | None:
+    return None if shares is None else (round(shares[0], 2), round(shares[1], 2))
+
+
+def _positions(contrast: Examination, cells: Cells) -> tuple[int, int]:
     """Where the two groups are among those of the cells."""
     names = [str(group) for group in cells.groups]
     first, second = contrast.groups
     return names.index(first), names.index(second)
 
 
-def _measured(contrast: ContrastAudit, cells: Cells) -> tuple[IntArray, FloatArray]:
+def _measured(contrast: Examination, cells: Cells) -> tuple[IntArray, FloatArray]:
     """Where the levels of a contrast are in its cells, and how much each of their K counts."""
     position = {level: k for k, level in enumerate(cells.levels)}
     places = np.array([position[each.level] for each in contrast.levels])
@@ -451,7 +414,7 @@ def _measured(contrast: ContrastAudit, cells: Cells) -> tuple[IntArray, FloatArr
     return places, measure
 
 
-def _is_shown(crowd: Crowd, contrast: ContrastAudit, cells: Cells) -> bool:
+def _is_shown(crowd: Crowd, contrast: Examination, cells: Cells) -> bool:
     """Whether nobody counts for much, neither among equals nor among everybody."""
     _, measure = _measured(contrast, cells)
     pair = Contrast(cells, crowd.groups)
@@ -471,7 +434,7 @@ def _outward(grid: Grid, ends: tuple[float, float]) -> tuple[float, float]:
     )
 
 
-def _ruled(contrast: ContrastAudit, grid: Grid) -> ContrastAudit:
+def _ruled(contrast: Examination, grid: Grid) -> Examination:
     gap, distance = contrast.gap, contrast.estimate
     if distance is not None:
         distance = replace(distance, interval=_outward(grid, distance.interval))
@@ -480,27 +443,22 @@ def _ruled(contrast: ContrastAudit, grid: Grid) -> ContrastAudit:
     )
 
 
-def _gap(gap: GapPart, grid: Grid) -> GapPart:
-    ends, error = gap["interval"], gap["error"]
-    return {
-        "value": grid.nearest(gap["value"]),
-        "interval": None if ends is None else list(_outward(grid, (ends[0], ends[1]))),
-        "confidence": gap["confidence"],
-        "error": None if error is None else significant(error),
-        "method": gap["method"],
-        "reason": gap["reason"],
-    }
+def _gap(gap: GapResult, grid: Grid) -> GapResult:
+    return replace(
+        gap,
+        value=grid.nearest(gap.value),
+        interval=None if gap.interval is None else _outward(grid, gap.interval),
+        error=None if gap.error is None else significant(gap.error),
+    )
 
 
-def _test(test: TestPart, grid: Grid) -> TestPart:
-    chance, excess, detectable = test["null_distance"], test["excess"], test["detectable"]
-    return {
-        "p_value": coarse_p(test["p_value"]),
-        "method": test["method"],
-        "spoke": test["spoke"],
-        "components": {name: coarse_p(p) for name, p in test["components"].items()},
-        "null_distance": None if chance is None else significant(chance),
-        "excess": None if excess is None else grid.nearest(excess),
-        "detectable": None if detectable is None else significant(detectable),
-        "permutations": test["permutations"],
-    }
+def _test(test: ParityTest, grid: Grid) -> ParityTest:
+    chance, excess, detectable = test.null_distance, test.excess, test.detectable
+    return replace(
+        test,
+        p_value=coarse_p(test.p_value),
+        components={name: coarse_p(p) for name, p in test.components.items()},
+        null_distance=None if chance is None else significant(chance),
+        excess=None if excess is None else grid.nearest(excess),
+        detectable=None if detectable is None else significant(detectable),
+    )

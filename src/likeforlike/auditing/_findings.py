@@ -13,17 +13,18 @@ from likeforlike.auditing._smooth_findings import (
     smooth_cautions,
     smooth_sentences,
 )
-from likeforlike.document._group_types import LossTestPart, LostPart
 from likeforlike.document._names import OTHER_LEVELS
-from likeforlike.document._types import (
-    AuditFigures,
-    ContrastPart,
-    DataPart,
-    EstimatePart,
-    FindingPart,
-    GapPart,
-    RolesPart,
-    TestPart,
+from likeforlike.document._request import Roles
+from likeforlike.document._results import (
+    AuditDocument,
+    ContrastAudit,
+    DataSummary,
+    EstimateResult,
+    Finding,
+    GapResult,
+    LossTest,
+    LostRows,
+    ParityTest,
 )
 
 # A p-value up to this is called evidence.
@@ -42,63 +43,63 @@ _SPOKE = {
 }
 
 
-def finding(document: AuditFigures) -> FindingPart:
+def finding(document: AuditDocument) -> Finding:
     """Headline, sentences and cautions about an audit: one finding over all its contrasts."""
-    contrast = document["contrasts"][0]
-    return {
-        "headline": _headline(document),
-        "sentences": _sentences(document, contrast),
-        "cautions": [
+    contrast = document.contrasts[0]
+    return Finding(
+        headline=_headline(document),
+        sentences=tuple(_sentences(document, contrast)),
+        cautions=(
             *_who_was_not_compared(document, contrast),
             *_what_intervals_cannot_say(contrast),
             *_how_it_was_made(document),
             *_who_might_be_seen(document),
             *smooth_cautions(document, contrast),
-        ],
-    }
+        ),
+    )
 
 
-def _equals(document: AuditFigures) -> str:
+def _equals(document: AuditDocument) -> str:
     """Who is compared: equals, or those of them who could be, where these are few."""
-    roles, coverage = document["roles"], document["contrasts"][0]["coverage"]
-    if not roles["legitimate"]:
+    roles, coverage = document.roles, document.contrasts[0].coverage
+    if not roles.legitimate:
         return "Overall"
-    equal, least = f"people with equal {listed(roles['legitimate'])}", min(coverage.values())
-    if least >= document["settings"]["min_coverage"]:
+    equal, least = f"people with equal {listed(roles.legitimate)}", min(coverage.values())
+    if least >= document.settings.min_coverage:
         return f"Among {equal}"
     return f"Among the {100.0 * least:.2g}% who could be compared with {equal}"
 
 
-def is_evidence(contrast: ContrastPart) -> bool:
+def is_evidence(contrast: ContrastAudit) -> bool:
     """Whether the test or the interval of a contrast speaks against equal treatment.
 
     A gate that fails looks at the lower end of the interval, so the finding does too: the two never
     contradict each other.
     """
-    if contrast["p_value"] is None:
+    if contrast.p_value is None:
         return False
-    estimate = contrast["estimate"]
-    low = None if estimate is None else estimate["interval"][0]
-    return contrast["p_value"] <= _ENOUGH or (low is not None and low > 0.0)
+    estimate = contrast.estimate
+    low = None if estimate is None else estimate.interval[0]
+    return contrast.p_value <= _ENOUGH or (low is not None and low > 0.0)
 
 
-def _headline(document: AuditFigures) -> str:
-    roles, contrasts = document["roles"], document["contrasts"]
-    first, second = contrasts[0]["groups"]
-    where, score = _equals(document), roles["score"]
-    if contrasts[0]["p_value"] is None:
-        value = contrasts[0]["conditional"]["value"]
+def _headline(document: AuditDocument) -> str:
+    roles, contrasts = document.roles, document.contrasts
+    first, second = contrasts[0].groups
+    where, score = _equals(document), roles.score
+    if contrasts[0].p_value is None:
+        value = contrasts[0].conditional.value
         size = f"{figure(value)}{_unit(document)}"
         return f"{where}, the {score} of {first} and {second} is {size} apart (not tested)."
     clear = [contrast for contrast in contrasts if is_evidence(contrast)]
     if clear:
-        named = " and ".join(clear[0]["groups"])
+        named = " and ".join(clear[0].groups)
         others = len(clear) - 1
         more = f", and between {_counted(others, 'other pair')} of groups" if others else ""
         return f"{where}, {score} differs between {named}{more}."
-    omnibus = document["omnibus"]
-    if omnibus is not None and omnibus["p_value"] <= _ENOUGH:
-        return f"{where}, {score} differs among the {omnibus['groups']} groups; no pair stands out."
+    omnibus = document.omnibus
+    if omnibus is not None and omnibus.p_value <= _ENOUGH:
+        return f"{where}, {score} differs among the {omnibus.groups} groups; no pair stands out."
     if len(contrasts) > 1:
         pairs = _counted(len(contrasts), "pair")
         return f"{where}, no difference of {score} was detected in any of {pairs} of groups."
@@ -109,55 +110,55 @@ def _counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
-def _sentences(document: AuditFigures, contrast: ContrastPart) -> list[str]:
-    roles, test, distance = document["roles"], contrast["test"], contrast["estimate"]
+def _sentences(document: AuditDocument, contrast: ContrastAudit) -> list[str]:
+    roles, test, distance = document.roles, contrast.test, contrast.estimate
     unit = _unit(document)
-    sentences = [_gap_sentence(roles, contrast, contrast["gap"], unit)]
+    sentences = [_gap_sentence(roles, contrast, contrast.gap, unit)]
     if distance is not None:
         sentences.append(_distance_sentence(distance, unit))
     if test is not None:
         sentences.append(_evidence_sentence(document, contrast, test))
-    if test is not None and test["detectable"] is not None:
+    if test is not None and test.detectable is not None:
         sentences.append(
-            f"A shift of {figure(test['detectable'], 2)}{unit} in every level would have been "
+            f"A shift of {figure(test.detectable, 2)}{unit} in every level would have been "
             "detected in 80% of samples like this one."
         )
-    if contrast["smooth"] is not None:
-        sentences += smooth_sentences(document, contrast, contrast["smooth"])
-    if roles["legitimate"]:
+    if contrast.smooth is not None:
+        sentences += smooth_sentences(document, contrast, contrast.smooth)
+    if roles.legitimate:
         sentences.append(_overall(contrast, unit))
     return sentences
 
 
-def _unit(document: AuditFigures) -> str:
+def _unit(document: AuditDocument) -> str:
     """What stands behind a score: its unit, if somebody named one."""
-    unit = document["settings"]["unit"]
+    unit = document.settings.unit
     return f" {unit}" if unit else ""
 
 
-def _gap_sentence(roles: RolesPart, contrast: ContrastPart, gap: GapPart, unit: str) -> str:
-    (first, second), rows = contrast["groups"], contrast["rows"]
+def _gap_sentence(roles: Roles, contrast: ContrastAudit, gap: GapResult, unit: str) -> str:
+    (first, second), rows = contrast.groups, contrast.rows
     sample = (
         f"from {rows[0]:,} rows of {first} and {rows[1]:,} of {second} in "
         f"{_counted_levels(contrast)}"
     )
-    size = figure(abs(gap["value"]))
+    size = figure(abs(gap.value))
     if size == "0":
-        said = f"The mean {roles['score']} of {first} and {second} is the same"
+        said = f"The mean {roles.score} of {first} and {second} is the same"
     else:
-        higher, lower = (second, first) if gap["value"] > 0.0 else (first, second)
-        said = f"The mean {roles['score']} of {higher} is {size}{unit} higher than that of {lower}"
-    if gap["interval"] is None:
+        higher, lower = (second, first) if gap.value > 0.0 else (first, second)
+        said = f"The mean {roles.score} of {higher} is {size}{unit} higher than that of {lower}"
+    if gap.interval is None:
         return f"{said}, {sample}; the data give no interval for it."
-    low, high = gap["interval"]
-    if gap["value"] < 0.0:
+    low, high = gap.interval
+    if gap.value < 0.0:
         low, high = -high, -low
-    ends = f"{100 * gap['confidence']:.4g}% interval {figure(low)} to {figure(high)}{unit}"
+    ends = f"{100 * gap.confidence:.4g}% interval {figure(low)} to {figure(high)}{unit}"
     return f"{said} ({ends}), {sample}."
 
 
-def _counted_levels(contrast: ContrastPart) -> str:
-    names = [level["name"] for level in contrast["levels"]]
+def _counted_levels(contrast: ContrastAudit) -> str:
+    names = [level.name for level in contrast.levels]
     alone = [name for name in names if name != OTHER_LEVELS]
     if not alone:
         return "levels that are not shown one by one"
@@ -165,132 +166,132 @@ def _counted_levels(contrast: ContrastPart) -> str:
     return f"{_counted(len(alone), 'level')}{others}"
 
 
-def _distance_sentence(distance: EstimatePart, unit: str) -> str:
-    low, high = distance["interval"]
+def _distance_sentence(distance: EstimateResult, unit: str) -> str:
+    low, high = distance.interval
     least = figure(low or 0.0)
     ends = f"{least}{unit} or more, with no upper end"
     if high is not None:
         ends = f"{least} to {figure(high)}{unit}"
-    within = f"{100 * distance['confidence']:.4g}% interval"
-    if distance["value"] is None:
+    within = f"{100 * distance.confidence:.4g}% interval"
+    if distance.value is None:
         return (
             "How far apart the scores are, whatever the direction, cannot be estimated; the "
             f"{within} is {ends}."
         )
     return (
-        f"Whatever the direction, the scores are {figure(distance['value'])}{unit} apart ({within} "
+        f"Whatever the direction, the scores are {figure(distance.value)}{unit} apart ({within} "
         f"{ends}); differences of opposite sign do not cancel here."
     )
 
 
-def _evidence_sentence(document: AuditFigures, contrast: ContrastPart, test: TestPart) -> str:
-    chance, p_value, unit = test["null_distance"], contrast["p_value"], _unit(document)
+def _evidence_sentence(document: AuditDocument, contrast: ContrastAudit, test: ParityTest) -> str:
+    chance, p_value, unit = test.null_distance, contrast.p_value, _unit(document)
     beside = (
         ""
         if chance is None
-        else f"The observed average distance is {figure(contrast['conditional']['value'])}{unit}; "
+        else f"The observed average distance is {figure(contrast.conditional.value)}{unit}; "
         f"chance alone would give about {figure(chance, 2)}{unit}. "
     )
     # Not every pair need be shown, but all were tested.
-    several = contrast["gap"]["confidence"] > document["settings"]["confidence"]
+    several = contrast.gap.confidence > document.settings.confidence
     adjusted = ", adjusted for all pairs" if several else ""
-    spoke = _SPOKE.get(test["spoke"] or "")
+    spoke = _SPOKE.get(test.spoke or "")
     evidence = is_evidence(contrast)
     because = f"; clearest in {spoke}" if evidence and spoke is not None else ""
     verb = "is" if evidence else "is not"
-    known = f"{p_text(p_value or 0.0, test['permutations'])}{adjusted}{because}"
+    known = f"{p_text(p_value or 0.0, test.permutations)}{adjusted}{because}"
     return f"{beside}The difference {verb} more than chance explains ({known})."
 
 
-def _overall(contrast: ContrastPart, unit: str) -> str:
-    plain = _ignoring(contrast, contrast["unconditional"]["gap"], unit, "levels")
-    if contrast["paradox"] == "none":
+def _overall(contrast: ContrastAudit, unit: str) -> str:
+    plain = _ignoring(contrast, contrast.unconditional.gap, unit, "levels")
+    if contrast.paradox == "none":
         return plain
     # A paradox is about those who are compared, who may be fewer.
-    compared = contrast["compared_gap"]
-    if compared is not None and figure(compared) != figure(contrast["unconditional"]["gap"]):
+    compared = contrast.compared_gap
+    if compared is not None and figure(compared) != figure(contrast.unconditional.gap):
         inside = _ignoring(contrast, compared, unit, "levels among those who are compared")
         plain = f"{plain} {inside}"
-    does = "hides the difference" if contrast["paradox"] == "masked" else "points the wrong way"
+    does = "hides the difference" if contrast.paradox == "masked" else "points the wrong way"
     return f"{plain} A comparison of everybody {does} (Simpson's paradox)."
 
 
-def _ignoring(contrast: ContrastPart, gap: float, unit: str, what: str) -> str:
-    first, second = contrast["groups"]
+def _ignoring(contrast: ContrastAudit, gap: float, unit: str, what: str) -> str:
+    first, second = contrast.groups
     if figure(abs(gap)) == "0":
         return f"Ignoring {what}, the means do not differ."
     higher = second if gap > 0.0 else first
     return f"Ignoring {what}, the mean of {higher} is {figure(abs(gap))}{unit} higher."
 
 
-def _who_was_not_compared(document: AuditFigures, contrast: ContrastPart) -> list[str]:
+def _who_was_not_compared(document: AuditDocument, contrast: ContrastAudit) -> list[str]:
     cautions = [
-        f"{listed(each['groups'])} could not be compared: {each['reason']} "
-        f"({', '.join(f'{name}: {rows:,} rows' for name, rows in each['rows'].items())})"
-        for each in document["unexamined"]
+        f"{listed(each.groups)} could not be compared: {each.reason} "
+        f"({', '.join(f'{name}: {rows:,} rows' for name, rows in each.rows.items())})"
+        for each in document.unexamined
     ]
     cautions += [
         f"{1 - share:.1%} of {group} could not be compared: they lack a value, or their levels "
         "hold nobody of the other group."
-        for group, share in contrast["coverage"].items()
+        for group, share in contrast.coverage.items()
         if share < 0.9995
     ]
     cautions += [
         f"{share:.1%} of {group} are in levels with fewer than "
-        f"{document['settings']['min_cell']} rows of a group{_or_hidden(contrast)}; such levels "
+        f"{document.settings.min_cell} rows of a group{_or_hidden(contrast)}; such levels "
         "say little on their own."
-        for group, share in contrast["thin_share"].items()
+        for group, share in contrast.thin_share.items()
         if share > 0.0005
     ]
-    return cautions + _lost_sentences(document["data"], document["roles"])
+    return cautions + _lost_sentences(document.data, document.roles)
 
 
-def _or_hidden(contrast: ContrastPart) -> str:
-    hidden = any(level["name"] == OTHER_LEVELS for level in contrast["levels"])
+def _or_hidden(contrast: ContrastAudit) -> str:
+    hidden = any(level.name == OTHER_LEVELS for level in contrast.levels)
     return ", or in levels that are shown together" if hidden else ""
 
 
-def _lost_sentences(data: DataPart, roles: RolesPart) -> list[str]:
+def _lost_sentences(data: DataSummary, roles: Roles) -> list[str]:
     """Rows that lack a value. Several sensitive columns need not all be known."""
-    several = roles["also_sensitive"]
-    optional = [roles["sensitive"], *several] if several else []
+    several = roles.also_sensitive
+    optional = [roles.sensitive, *several] if several else []
     unknown = [
-        f"{part['lost']:,} of {data['rows']:,} rows have no known {part['columns'][0]}, and are in "
+        f"{part.lost:,} of {data.rows:,} rows have no known {part.columns[0]}, and are in "
         "no group of it."
-        for part in data["lost"]
-        if part["group"] is None and part["columns"][0] in optional and len(part["columns"]) == 1
+        for part in data.lost
+        if part.group is None and part.columns[0] in optional and len(part.columns) == 1
     ]
-    dropped = data["rows"] - data["used"]
+    dropped = data.rows - data.used
     if not dropped:
         return unknown
     lacking = ", ".join(
         f"{name}: {count:,}"
-        for name, count in data["missing"].items()
+        for name, count in data.missing.items()
         if count and name not in optional
     )
     by_group = ", ".join(
         _lost_words(part)
-        for part in data["lost"]
-        if part["lost"] and len(part["columns"]) == 1 and not (several and part["group"] is None)
+        for part in data.lost
+        if part.lost and len(part.columns) == 1 and not (several and part.group is None)
     )
-    counted = f"{dropped:,} of {data['rows']:,} rows were left out for missing values ({lacking})."
-    words = [f"Read as missing values: {null_words(data['nulls'])}."] if data["nulls"] else []
+    counted = f"{dropped:,} of {data.rows:,} rows were left out for missing values ({lacking})."
+    words = [f"Read as missing values: {null_words(data.nulls)}."] if data.nulls else []
     uneven = [
-        f"{_lost_shares(data, test)} ({p_text(test['p_value'])}): those who are compared may "
+        f"{_lost_shares(data, test)} ({p_text(test.p_value)}): those who are compared may "
         "not stand for the others."
-        for test in data["loss_tests"]
-        if test["p_value"] <= _ENOUGH and len(test["columns"]) == 1
+        for test in data.loss_tests
+        if test.p_value <= _ENOUGH and len(test.columns) == 1
     ]
     whole = f"{counted} By group: {by_group}." if by_group else counted
     return [whole, *uneven, *unknown, *words]
 
 
-def _lost_shares(data: DataPart, test: LossTestPart) -> str:
+def _lost_shares(data: DataSummary, test: LossTest) -> str:
     """Who lost the largest and who the smallest share of rows."""
     shares = {
-        part["group"]: part["lost"] / part["rows"]
-        for part in data["lost"]
-        if part["columns"] == test["columns"] and part["group"] is not None
+        part.group: part.lost / part.rows
+        for part in data.lost
+        if part.columns == test.columns and part.group is not None
     }
     most, least = max(shares, key=lambda g: shares[g]), min(shares, key=lambda g: shares[g])
     return (
@@ -299,48 +300,48 @@ def _lost_shares(data: DataPart, test: LossTestPart) -> str:
     )
 
 
-def _lost_words(part: LostPart) -> str:
-    if part["group"] is None:
-        return f"{part['lost']:,} of unknown group"
-    return f"{part['lost']:,} of {part['rows']:,} {part['group']}"
+def _lost_words(part: LostRows) -> str:
+    if part.group is None:
+        return f"{part.lost:,} of unknown group"
+    return f"{part.lost:,} of {part.rows:,} {part.group}"
 
 
-def _what_intervals_cannot_say(contrast: ContrastPart) -> list[str]:
-    distance = contrast["estimate"]
-    reasons = [contrast["gap"]["reason"], None if distance is None else distance["reason"]]
+def _what_intervals_cannot_say(contrast: ContrastAudit) -> list[str]:
+    distance = contrast.estimate
+    reasons = [contrast.gap.reason, None if distance is None else distance.reason]
     return list(dict.fromkeys(reason for reason in reasons if reason is not None))
 
 
-def _how_it_was_made(document: AuditFigures) -> list[str]:
-    data = document["data"]
-    cautions = data["notes"] + [
+def _how_it_was_made(document: AuditDocument) -> list[str]:
+    data = document.data
+    cautions = [*data.notes] + [
         f"{column} has {values:,} different values, and only people with exactly the same "
         f"{column} are compared; {coarser_words(document, column)}."
-        for column, values in data["values"].items()
+        for column, values in data.values.items()
         if values > _MANY_VALUES
     ]
-    cut = [*data["edges"], *(c for c, part in data["calendar"].items() if part != "day")]
+    cut = [*data.edges, *(c for c, part in data.calendar.items() if part != "day")]
     if cut:
         cautions.append(
             f"{listed(cut)} was cut into bins; people in one bin are not quite "
             "equal, and a test inside bins can mistake that for unequal treatment."
         )
-    if data["resolution"]:
+    if data.resolution:
         cautions.append(
-            f"Scores were rounded to bins of width {figure(data['resolution'], 6)}; both ends of "
+            f"Scores were rounded to bins of width {figure(data.resolution, 6)}; both ends of "
             "every interval of a distance allow for it."
         )
-    if data["snapped"]:
+    if data.snapped:
         cautions.append(
-            f"Scores that differ by less than {data['snapped_within']:.0e} of their range were "
-            f"taken as equal ({_counted(data['snapped'], 'value')})."
+            f"Scores that differ by less than {data.snapped_within:.0e} of their range were "
+            f"taken as equal ({_counted(data.snapped, 'value')})."
         )
     return cautions
 
 
-def _who_might_be_seen(document: AuditFigures) -> list[str]:
+def _who_might_be_seen(document: AuditDocument) -> list[str]:
     """What was done for single people, or what should be before others read this."""
-    limit = document["settings"]["suppress_below"]
+    limit = document.settings.suppress_below
     if limit is not None:
         done = (
             f"Nothing is shown about fewer than {limit} people: smaller levels are put together, "
@@ -350,8 +351,8 @@ def _who_might_be_seen(document: AuditFigures) -> list[str]:
         return [done]
     small = any(
         rows < _FEW_PEOPLE
-        for contrast in document["contrasts"]
-        for counted in (*(level["rows"] for level in contrast["levels"]), *_alone(contrast))
+        for contrast in document.contrasts
+        for counted in (*(level.rows for level in contrast.levels), *_alone(contrast))
         for rows in counted.values()
     )
     advice = (
@@ -362,9 +363,9 @@ def _who_might_be_seen(document: AuditFigures) -> list[str]:
     return [advice] if small else []
 
 
-def _alone(contrast: ContrastPart) -> list[dict[str, int]]:
+def _alone(contrast: ContrastAudit) -> list[dict[str, int]]:
     """Rows in levels that hold one group only; nobody is not few."""
     return [
         {group: rows for group, rows in counted.items() if rows}
-        for counted in contrast["excluded"].values()
+        for counted in contrast.excluded.values()
     ]

@@ -9,9 +9,10 @@ from typing import Any, Literal
 import narwhals as nw
 
 from likeforlike._text import crossed_name
-from likeforlike.auditing._tables import Roles, TableCells
+from likeforlike.auditing._tables import TableCells
 from likeforlike.classical._cell_figures import cell_figures
-from likeforlike.document._types import ContrastPart
+from likeforlike.document._request import Roles
+from likeforlike.document._results import ContrastAudit
 
 Columns = dict[str, list[Any]]
 Frame = Any
@@ -37,52 +38,52 @@ def native_frame(columns: Mapping[str, Sequence[Any]], engine: str) -> Frame:
     return native
 
 
-def level_columns(contrasts: Sequence[ContrastPart]) -> Columns:
+def level_columns(contrasts: Sequence[ContrastAudit]) -> Columns:
     """One row for each contrast and level."""
-    lines = [(contrast, level) for contrast in contrasts for level in contrast["levels"]]
-    ends = [level["gap_interval"] or (None, None) for _, level in lines]
+    lines = [(contrast, level) for contrast in contrasts for level in contrast.levels]
+    ends = [level.gap_interval or (None, None) for _, level in lines]
     return {
         "columns": [_crossed(contrast) for contrast, _ in lines],
-        "first": [contrast["groups"][0] for contrast, _ in lines],
-        "second": [contrast["groups"][1] for contrast, _ in lines],
-        "level": [level["name"] for _, level in lines],
-        "rows_first": [level["rows"][contrast["groups"][0]] for contrast, level in lines],
-        "rows_second": [level["rows"][contrast["groups"][1]] for contrast, level in lines],
-        "weight": [level["weight"] for _, level in lines],
-        "gap": [level["gap"] for _, level in lines],
+        "first": [contrast.groups[0] for contrast, _ in lines],
+        "second": [contrast.groups[1] for contrast, _ in lines],
+        "level": [level.name for _, level in lines],
+        "rows_first": [level.rows[contrast.groups[0]] for contrast, level in lines],
+        "rows_second": [level.rows[contrast.groups[1]] for contrast, level in lines],
+        "weight": [level.weight for _, level in lines],
+        "gap": [level.gap for _, level in lines],
         "gap_low": _floats(low for low, _ in ends),
         "gap_high": _floats(high for _, high in ends),
-        "distance": [level["distance"] for _, level in lines],
-        "null_distance": _floats(level["null_distance"] for _, level in lines),
-        "contribution": [level["contribution"] for _, level in lines],
-        "p_value": _floats(level["p_value"] for _, level in lines),
-        "p_adjusted": _floats(level["p_adjusted"] for _, level in lines),
-        "thin": [level["thin"] for _, level in lines],
+        "distance": [level.distance for _, level in lines],
+        "null_distance": _floats(level.null_distance for _, level in lines),
+        "contribution": [level.contribution for _, level in lines],
+        "p_value": _floats(level.p_value for _, level in lines),
+        "p_adjusted": _floats(level.p_adjusted for _, level in lines),
+        "thin": [level.thin for _, level in lines],
     }
 
 
-def contrast_columns(contrasts: Sequence[ContrastPart]) -> Columns:
+def contrast_columns(contrasts: Sequence[ContrastAudit]) -> Columns:
     """One row for each contrast."""
-    gaps = [contrast["gap"]["interval"] or (None, None) for contrast in contrasts]
-    distances = [contrast["estimate"] for contrast in contrasts]
-    ends = [(None, None) if each is None else each["interval"] for each in distances]
+    gaps = [contrast.gap.interval or (None, None) for contrast in contrasts]
+    distances = [contrast.estimate for contrast in contrasts]
+    ends = [(None, None) if each is None else each.interval for each in distances]
     return {
         "columns": [_crossed(contrast) for contrast in contrasts],
-        "first": [contrast["groups"][0] for contrast in contrasts],
-        "second": [contrast["groups"][1] for contrast in contrasts],
-        "rows_first": [contrast["rows"][0] for contrast in contrasts],
-        "rows_second": [contrast["rows"][1] for contrast in contrasts],
-        "gap": [contrast["gap"]["value"] for contrast in contrasts],
+        "first": [contrast.groups[0] for contrast in contrasts],
+        "second": [contrast.groups[1] for contrast in contrasts],
+        "rows_first": [contrast.rows[0] for contrast in contrasts],
+        "rows_second": [contrast.rows[1] for contrast in contrasts],
+        "gap": [contrast.gap.value for contrast in contrasts],
         "gap_low": _floats(low for low, _ in gaps),
         "gap_high": _floats(high for _, high in gaps),
-        "distance": _floats(None if each is None else each["value"] for each in distances),
+        "distance": _floats(None if each is None else each.value for each in distances),
         "distance_low": _floats(low for low, _ in ends),
         "distance_high": _floats(high for _, high in ends),
-        "p_value": _floats(contrast["p_value"] for contrast in contrasts),
-        "unconditional_gap": [contrast["unconditional"]["gap"] for contrast in contrasts],
-        "coverage_first": [c["coverage"][c["groups"][0]] for c in contrasts],
-        "coverage_second": [c["coverage"][c["groups"][1]] for c in contrasts],
-        "paradox": [contrast["paradox"] for contrast in contrasts],
+        "p_value": _floats(contrast.p_value for contrast in contrasts),
+        "unconditional_gap": [contrast.unconditional.gap for contrast in contrasts],
+        "coverage_first": [c.coverage[c.groups[0]] for c in contrasts],
+        "coverage_second": [c.coverage[c.groups[1]] for c in contrasts],
+        "paradox": [contrast.paradox for contrast in contrasts],
     }
 
 
@@ -106,8 +107,8 @@ def _group(group: Hashable, roles: Roles) -> str:
     return crossed_name(values, roles.all_sensitive)
 
 
-def _crossed(contrast: ContrastPart) -> str:
-    return " × ".join(contrast["columns"])
+def _crossed(contrast: ContrastAudit) -> str:
+    return " × ".join(contrast.columns)
 
 
 def _floats(values: Iterable[float | None]) -> list[float | None]:

@@ -3,54 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
 from likeforlike._text import crossed_name
 from likeforlike.auditing._comparisons import Chosen
-from likeforlike.auditing._contrast_audit import ContrastAudit
+from likeforlike.auditing._contrast_audit import Examination
 from likeforlike.auditing._missing import families
-from likeforlike.auditing._tables import Roles, TableCells
-
-
-@dataclass(frozen=True, slots=True)
-class GroupRows:
-    """Where the rows of one group are; those of all groups of a column add up to the table.
-
-    Attributes
-    ----------
-    columns : the sensitive columns that the group is a value of; several if they are crossed.
-    group : its name, or `None` for rows whose own group is not known.
-    rows : all of them.
-    compared : those in a comparison: their group is compared with another that is in their level.
-    missing : those that lack a value.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> import likeforlike as lfl
-    >>> table = {"score": [0.1, 0.2, None, 0.3], "sex": ["f", "m", "m", None]}
-    >>> audit = lfl.audit(pl.DataFrame(table), score="score", sensitive="sex", permutations=0)
-    >>> [(each.group, each.compared, each.not_compared, each.missing) for each in audit.groups]
-    [('f', 1, 0, 0), ('m', 1, 0, 1), (None, 0, 0, 1)]
-    """
-
-    columns: tuple[str, ...]
-    group: str | None
-    rows: int
-    compared: int
-    missing: int
-
-    @property
-    def not_compared(self) -> int:
-        """Rows whose group, or whose level, could not be compared."""
-        return self.rows - self.compared - self.missing
+from likeforlike.auditing._tables import TableCells
+from likeforlike.document._request import Roles
+from likeforlike.document._results import GroupRows
 
 
 def group_rows(
     table: TableCells,
     roles: Roles,
     chosen: Sequence[Chosen],
-    examined: Sequence[ContrastAudit] = (),
+    examined: Sequence[Examination] = (),
 ) -> tuple[GroupRows, ...]:
     """The rows of every group, column after column, those of crossed columns last.
 
@@ -68,7 +35,7 @@ def group_rows(
     )
 
 
-def _compared_along(examined: Sequence[ContrastAudit], columns: tuple[str, ...]) -> dict[str, int]:
+def _compared_along(examined: Sequence[Examination], columns: tuple[str, ...]) -> dict[str, int]:
     """Rows of every group in the comparison that most of them are in."""
     compared: dict[str, int] = {}
     for contrast in examined:
@@ -95,9 +62,15 @@ def _rows_in(
     for name in sorted(used | lost):
         gone = lost.get(name, 0)
         rows = gone + used.get(name, 0)
-        found.append(GroupRows(columns, name, rows, compared.get(name, 0), gone))
+        found.append(_count_rows(columns, name, rows, compared.get(name, 0), gone))
     unknown = sum(each.rows for each in own if each.group is None)
-    return [*found, GroupRows(columns, None, unknown, 0, unknown)] if unknown else found
+    return [*found, _count_rows(columns, None, unknown, 0, unknown)] if unknown else found
+
+
+def _count_rows(
+    columns: tuple[str, ...], group: str | None, rows: int, compared: int, missing: int
+) -> GroupRows:
+    return GroupRows(columns, group, rows, compared, rows - compared - missing, missing)
 
 
 def _used(columns: tuple[str, ...], table: TableCells, roles: Roles) -> dict[str, int]:

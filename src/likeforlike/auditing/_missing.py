@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -13,65 +12,11 @@ import narwhals as nw
 import numpy as np
 
 from likeforlike._text import crossed_name
+from likeforlike.document._results import LossTest, LostRows
 from likeforlike.files._columns import column_key, keyed
 from likeforlike.inference._chi_square import homogeneity
 
 _ROWS, _LOST = "likeforlike rows", "likeforlike lost"
-
-
-@dataclass(frozen=True, slots=True)
-class LostRows:
-    """Rows of one group that were left out because a value is missing.
-
-    Attributes
-    ----------
-    group : its name, or `None` for rows whose own group is not known.
-    rows, lost : all of them, and those left out.
-    columns : the sensitive columns that the group is a value of.
-
-    Examples
-    --------
-    >>> from likeforlike.auditing import LostRows
-    >>> LostRows("f", rows=200, lost=50).share
-    0.25
-    """
-
-    group: str | None
-    rows: int
-    lost: int
-    columns: tuple[str, ...] = ()
-
-    @property
-    def share(self) -> float:
-        """The share of the group that was left out."""
-        return self.lost / self.rows
-
-
-@dataclass(frozen=True, slots=True)
-class LossTest:
-    """Whether some groups lost more of their rows than others: Pearson's χ².
-
-    Attributes
-    ----------
-    columns : the sensitive columns of the groups.
-    statistic, degrees : χ² and its degrees of freedom, the groups less one.
-    p_value : of equal shares; rows whose group is not known do not count.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> import likeforlike as lfl
-    >>> table = {"score": [None, 0.5] * 20 + [0.5] * 40, "sex": ["f"] * 40 + ["m"] * 40}
-    >>> roles = {"score": "score", "sensitive": "sex"}
-    >>> test = lfl.audit(pl.DataFrame(table), **roles, permutations=0).loss_tests[0]
-    >>> test.columns, round(test.statistic, 2), test.p_value < 0.001
-    (('sex',), 26.67, True)
-    """
-
-    columns: tuple[str, ...]
-    statistic: float
-    degrees: int
-    p_value: float
 
 
 def families(sensitive: Sequence[str]) -> list[tuple[str, ...]]:

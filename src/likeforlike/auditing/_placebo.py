@@ -9,11 +9,11 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.auditing._lines import Lines
-from likeforlike.auditing._settings import Settings
 from likeforlike.auditing._smooth import Along, along_numbers
 from likeforlike.disparity._columns import Codes
 from likeforlike.disparity._contrasts import Contrast
 from likeforlike.disparity._measures import level_weights
+from likeforlike.document._request import Settings
 from likeforlike.errors import InputError
 from likeforlike.inference._contrast_test import contrast_test
 from likeforlike.smoothing._carried import Carried

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, get_args
 
 from likeforlike.document._heights import bar_heights
-from likeforlike.document._types import AuditDocument, ContrastPart, LevelPart
+from likeforlike.document._results import AuditDocument, ContrastAudit, LevelAudit
 from likeforlike.errors import InputError
 from likeforlike.plots._levels import LevelFigures, draw_distances, draw_gaps, draw_histograms
 
@@ -20,33 +20,31 @@ def draw_contrast(ax: Axes, document: AuditDocument, kind: PlotKind, level: str 
     """Draw the first contrast of an audit."""
     if kind not in get_args(PlotKind):
         raise InputError(f"kind must be one of {get_args(PlotKind)}, not {kind!r}.")
-    contrast, score = document["contrasts"][0], document["roles"]["score"]
-    first, second = contrast["groups"]
-    ax.set_title(document["finding"]["headline"], loc="left", wrap=True)
+    contrast, score = document.contrasts[0], document.roles.score
+    first, second = contrast.groups
+    ax.set_title(document.finding.headline, loc="left", wrap=True)
     if kind == "gaps":
         label = f"mean {score} of {second} minus that of {first}"
-        draw_gaps(ax, [_gap(part) for part in contrast["levels"]], label=label)
+        draw_gaps(ax, [_gap(part) for part in contrast.levels], label=label)
     elif kind == "levels":
         label = f"distance between the {score} of {first} and {second}"
-        draw_distances(ax, [_distance(part) for part in contrast["levels"]], label=label)
+        draw_distances(ax, [_distance(part) for part in contrast.levels], label=label)
     else:
         _draw_scores(ax, contrast, level, score)
 
 
-def _gap(part: LevelPart) -> LevelFigures:
-    ends = part["gap_interval"]
+def _gap(part: LevelAudit) -> LevelFigures:
+    ends = part.gap_interval
     interval = None if ends is None else (ends[0], ends[1])
-    return LevelFigures(part["name"], part["gap"], interval, thin=part["thin"])
+    return LevelFigures(part.name, part.gap, interval, thin=part.thin)
 
 
-def _distance(part: LevelPart) -> LevelFigures:
-    return LevelFigures(
-        part["name"], part["distance"], chance=part["null_distance"], thin=part["thin"]
-    )
+def _distance(part: LevelAudit) -> LevelFigures:
+    return LevelFigures(part.name, part.distance, chance=part.null_distance, thin=part.thin)
 
 
-def _draw_scores(ax: Axes, contrast: ContrastPart, level: str | None, score: str) -> None:
-    known = {part["level"]: part for part in contrast["distributions"]}
+def _draw_scores(ax: Axes, contrast: ContrastAudit, level: str | None, score: str) -> None:
+    known = {part.level: part for part in contrast.distributions}
     if not known:
         raise InputError(
             'kind="distributions" has no level to draw: with suppress_below, every bar would '
@@ -55,6 +53,6 @@ def _draw_scores(ax: Axes, contrast: ContrastPart, level: str | None, score: str
     name = next(iter(known)) if level is None else level
     if name not in known:
         raise InputError(f"level must be one of {list(known)}, not {level!r}.")
-    edges, shares = known[name]["edges"], known[name]["shares"]
+    edges, shares = known[name].edges, known[name].shares
     heights = {group: bar_heights(edges, each) for group, each in shares.items()}
     draw_histograms(ax, edges, heights, label=f"{score}, {name}")

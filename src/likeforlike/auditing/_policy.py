@@ -17,8 +17,9 @@ from typing import Any, cast
 
 from likeforlike.auditing._audit import Audit
 from likeforlike.auditing._audit_table import audit
-from likeforlike.auditing._gate import GateOf, Ruling, Threshold
-from likeforlike.auditing._summary import Summary, cut_by_calendar
+from likeforlike.auditing._summary import Summary
+from likeforlike.document._request import Threshold, ThresholdOf
+from likeforlike.document._results import Verdict
 from likeforlike.errors import InputError
 
 _LONGEST = 1_000_000
@@ -99,14 +100,12 @@ class Policy:
         """
         self.refuse(more)
         audited = audit_any(data, **{**self.arguments, **more})
-        if self.thresholds:
-            self.judge(audited)
-        return audited
+        return audited.with_verdict(self.judge(audited)) if self.thresholds else audited
 
-    def judge(self, audited: Audit) -> Ruling:
+    def judge(self, audited: Audit) -> Verdict:
         """The verdict on an audit that was made by the roles and settings of this policy.
 
-        The verdict stays with the audit. An audit of other roles or settings is refused.
+        An audit of other roles or settings is refused.
 
         Parameters
         ----------
@@ -199,7 +198,7 @@ def _threshold(entries: Mapping[str, object], *, for_groups: bool = False) -> Th
         raise InputError("one of [[thresholds]] has no threshold.")
     return Threshold(
         cast("float", entries["threshold"]),  # it is checked there
-        cast("GateOf", entries.get("of", "distance")),
+        cast("ThresholdOf", entries.get("of", "distance")),
         _groups(entries.get("groups")) if for_groups else None,
         _text(entries.get("set_by"), "set_by"),
         _day(entries.get("set_on")),
@@ -232,12 +231,12 @@ def _day(value: object) -> str | None:
 def _as_audited(audited: Audit, name: str, wanted: object) -> object:
     """What an audit has in the place of an argument; what is wanted where it does not say."""
     if name == "resolution":
-        return audited.table.cells.resolution
+        return audited.data.resolution
     if name == "sensitive":
         return audited.roles.all_sensitive
     if name == "bins" and isinstance(wanted, Mapping):
-        table = audited.table
-        edges = {**table.edges, **cut_by_calendar(table)}
+        calendar = {column: cut for column, cut in audited.data.calendar.items() if cut != "day"}
+        edges = {**audited.data.edges, **calendar}
         # How many quantiles were asked for is not kept, only where they cut.
         return {
             column: cut if isinstance(cut := wanted.get(column), int) else edges[column]

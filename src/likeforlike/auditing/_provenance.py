@@ -5,42 +5,14 @@ from __future__ import annotations
 import hmac
 import platform
 import secrets
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
 
+from likeforlike.document._results import Provenance
 from likeforlike.errors import InputError
 
 _SHORTEST_SALT = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Provenance:
-    """Where figures come from.
-
-    Attributes
-    ----------
-    fingerprint : SHA-256 of the sorted scores, levels and groups that were measured. Neither the
-        order of the rows nor the engine that held them changes it.
-    versions : of likeforlike, Python and the libraries that compute.
-    created : when, in coordinated universal time.
-    salt : what the fingerprint was salted with, so that nobody else can try out which data have it;
-        `None` if it was not. It is not part of the document.
-
-    Examples
-    --------
-    >>> import likeforlike as lfl
-    >>> from likeforlike.datasets import load_loans
-    >>> audit = lfl.audit(load_loans(1000).frame, score="approved", sensitive="sex")
-    >>> len(audit.provenance.fingerprint), audit.provenance.created[-6:]
-    (64, '+00:00')
-    """
-
-    fingerprint: str
-    versions: dict[str, str]
-    created: str
-    salt: str | None = field(default=None, repr=False)
 
 
 def salted(fingerprint: str, salt: str | None) -> str:

@@ -13,7 +13,8 @@ import narwhals as nw
 from likeforlike._forks import refuse_polars_after_fork
 from likeforlike.auditing._bins import days
 from likeforlike.auditing._loose_columns import read_loose_columns
-from likeforlike.auditing._missing import LostRows, lost_rows, unknown_as_null
+from likeforlike.auditing._missing import lost_rows, unknown_as_null
+from likeforlike.document._results import LostRows
 from likeforlike.errors import InputError
 from likeforlike.files._columns import (
     column_key,

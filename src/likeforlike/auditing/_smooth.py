@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, NoReturn
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.auditing._comparisons import Unexamined, family_names
+from likeforlike.auditing._comparisons import family_names
 from likeforlike.auditing._features import (
     Predicted,
     boosted_shares,
@@ -21,10 +21,16 @@ from likeforlike.auditing._features import (
     propensity_scores,
 )
 from likeforlike.auditing._lines import BINS, Lines, levels_along
-from likeforlike.auditing._tables import Roles
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes, unnamed
 from likeforlike.disparity._contrasts import Contrast, contrasts
+from likeforlike.document._request import Roles
+from likeforlike.document._results import (
+    Smooth,
+    SmoothUnit,
+    Unexamined,
+    Window,
+)
 from likeforlike.errors import InputError
 from likeforlike.smoothing._carried import Carried
 from likeforlike.smoothing._carry import ScaleCarry, ValueCarry
@@ -33,116 +39,10 @@ from likeforlike.smoothing._comparison import Comparison, compare_along
 from likeforlike.smoothing._jumps import jumps
 from likeforlike.smoothing._overlap import Overlap
 from likeforlike.smoothing._propensity import propensity
-from likeforlike.smoothing._smoother import Coordinate
 from likeforlike.smoothing._windows import windows
 from likeforlike.transport._scale import Scale, scale_of
 
-SmoothMethod = Literal["carry", "propensity"]
-"""Along what scores were carried: a number, or the estimated chance of belonging to a group."""
-
-
 _TARGETS: tuple[Literal["group", "score"], ...] = ("group", "score")
-
-SmoothUnit = Literal["rows", "numbers", "units"]
-"""What is compared along a number: rows, rows with the very same number, or numbers as one each."""
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """A point of the curve of the gap along a number.
-
-    Attributes
-    ----------
-    level : name of the window among the levels.
-    category : the other legitimate features there; empty without any.
-    low, high : lowest and highest number in the window.
-    center : the number that scores were carried to.
-
-    Examples
-    --------
-    >>> from likeforlike.auditing import Window
-    >>> Window("income up to 20,000", "", 8_000.0, 20_000.0, 15_400.0).center
-    15400.0
-    """
-
-    level: str
-    category: str
-    low: float
-    high: float
-    center: float
-
-
-@dataclass(frozen=True, slots=True)
-class Smooth:
-    """How two groups were compared along numbers, and what bins would have made of it.
-
-    Attributes
-    ----------
-    columns : the numbers.
-    method : "carry" along one number; "propensity" along the estimated chance of belonging to the
-        second group, which stands for several numbers and categories. That and the score are
-        predicted from them; if both predictions are right, the disparity is one among people who
-        are equal in all of them.
-    windows : how many there are.
-    units : what was compared, in the category with most rows. "rows" where groups mix along the
-        number. Where rows with nearly the same number are of one group, either "numbers", each a
-        level of its own, or "units": rows with the same number, or of one cluster, count as one,
-        and those of nearly equal numbers are compared.
-    mixing : how often neighbors along the number are of different groups there, compared with
-        random order: about 1 where groups mix, 0 where they lie apart.
-    shared : share of the rows that have exactly the number of a row of the other group.
-    bandwidth, coordinate : how the mean score was smoothed in the category with most rows: the
-        half-width of the kernel as a part of the whole scale, and along what, the "rank" of the
-        number, the "number" itself, or "none".
-    confounding : distance with ten bins minus distance carried: what the width of bins would have
-        added; `None` if either is unknown. Along several numbers they are bins of the estimated
-        chance.
-    gap_confounding : the same for the signed gap.
-    companion_p : p-value of the generalized covariance measure, a second test that is hardly upset
-        by jumps, and blind to differences that change sign along the number.
-    jumps : numbers at which the mean score, or the share of a group, seems to jump.
-    error : what bins of the engine may add to a distance, about; 0 for rows.
-    curve : the windows, in the order of the number.
-    explained : share of the variation of the group, and of the score, that several numbers and
-        categories explain of rows left out; `None` along one number.
-    boosted, boosted_rows : the same of boosted trees on the same folds, and on how many rows, at
-        most 20,000; `None` along one number, without scikit-learn, or if nothing was tested.
-    misfit : what boosted trees predict better beyond chance: "group", "score", or both.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import polars as pl
-    >>> import likeforlike as lfl
-    >>> rng = np.random.default_rng(0)
-    >>> income = rng.lognormal(10.0, 0.5, 2000)
-    >>> sex = np.where(rng.random(2000) < income / (income + 22_000.0), "m", "f")
-    >>> score = np.log(income) / 20.0 + 0.02 * rng.normal(size=2000)
-    >>> table = pl.DataFrame({"score": score, "sex": sex, "income": income})
-    >>> roles = {"score": "score", "sensitive": "sex", "legitimate": "income"}
-    >>> found = lfl.audit(table, **roles, smooth="income")
-    >>> found.smooth.windows, found.smooth.method, found.p_value > 0.05
-    (13, 'carry', True)
-    """
-
-    columns: tuple[str, ...]
-    method: SmoothMethod
-    windows: int
-    units: SmoothUnit
-    mixing: float
-    shared: float
-    bandwidth: float
-    coordinate: Coordinate
-    confounding: float | None
-    gap_confounding: float | None
-    companion_p: float | None
-    jumps: tuple[float, ...]
-    error: float
-    curve: tuple[Window, ...]
-    explained: tuple[float, float] | None = None
-    boosted: tuple[float, float] | None = None
-    boosted_rows: int = 0
-    misfit: tuple[Literal["group", "score"], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +224,6 @@ def describe(
     return Smooth(
         columns=along.lines.columns,
         method="carry" if along.lines.along_one else "propensity",
-        windows=compared.windows.center.size,
         units=_units(overlap, largest),
         mixing=float(overlap.mixing[largest]),
         shared=float(rows @ overlap.shared / rows.sum()),
@@ -335,7 +234,8 @@ def describe(
         companion_p=companion(along, seed) if tested else None,
         jumps=jump_numbers(along),
         error=_engine_error(along),
-        curve=_curve(along),
+        bins=BINS,
+        windows=_curve(along),
         explained=None
         if along.predicted is None
         else explained_shares(along.lines, along.predicted),

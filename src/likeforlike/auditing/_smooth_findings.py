@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from likeforlike._text import figure, p_text
-from likeforlike.document._types import AuditFigures, ContrastPart, SmoothPart
+from likeforlike.document._results import AuditDocument, ContrastAudit, Smooth
 
 # Below so many rows, tests along a number are known to be less exact.
 _FEW_ROWS = 1000
@@ -19,16 +19,16 @@ def listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def coarser_words(document: AuditFigures, column: str) -> str:
+def coarser_words(document: AuditDocument, column: str) -> str:
     """What would compare more people along a column of numbers, of what this audit may ask for."""
-    settings, roles = document["settings"], document["roles"]
+    settings, roles = document.settings, document.roles
     bins = f"bins={{{column!r}: 10}} (--bins {column}=10)"
     refused = (
-        roles["also_sensitive"]
-        or settings["suppress_below"] is not None
-        or settings["score_range"] is not None
-        or settings["measure"] == "given"
-        or (document["data"]["resolution"] and settings["smooth"])
+        roles.also_sensitive
+        or settings.suppress_below is not None
+        or settings.score_range is not None
+        or settings.measure_name == "given"
+        or (document.data.resolution and settings.smooth)
     )
     if refused:
         return f"{bins} would compare those in one bin"
@@ -36,21 +36,19 @@ def coarser_words(document: AuditFigures, column: str) -> str:
     return f"{along} would compare people who are nearly equal, and {bins} those in one bin"
 
 
-def smooth_sentences(
-    document: AuditFigures, contrast: ContrastPart, smooth: SmoothPart
-) -> list[str]:
+def smooth_sentences(document: AuditDocument, contrast: ContrastAudit, smooth: Smooth) -> list[str]:
     """How the groups were compared along numbers, and what bins would have made of it."""
-    columns, windows = listed(smooth["columns"]), len(smooth["windows"])
-    if smooth["method"] == "carry":
+    columns, windows = listed(smooth.columns), len(smooth.windows)
+    if smooth.method == "carry":
         how = (
             f"Scores were carried along {columns} to the centers of {windows:,} windows, so that "
             "the width of a window adds nothing to the difference."
         )
     else:
         how = (
-            f"{columns} were replaced by the estimated share of {contrast['groups'][1]} among "
+            f"{columns} were replaced by the estimated share of {contrast.groups[1]} among "
             f"people like each person, in {windows:,} windows of it; scores enter without what "
-            f"{listed(document['roles']['legitimate'])} explain."
+            f"{listed(document.roles.legitimate)} explain."
         )
     return [
         how,
@@ -61,46 +59,46 @@ def smooth_sentences(
     ]
 
 
-def _fit(contrast: ContrastPart, smooth: SmoothPart) -> list[str]:
+def _fit(contrast: ContrastAudit, smooth: Smooth) -> list[str]:
     """How well group and score are predicted from several numbers, of rows left out."""
-    if smooth["explained"] is None:
+    if smooth.explained is None:
         return []
-    group, score = smooth["explained"]
+    group, score = smooth.explained
     told = (
         f"Of rows left out, these predictions explain {group:.0%} of the variation of "
-        f"{contrast['groups'][1]}, and {score:.0%} of that of the score"
+        f"{contrast.groups[1]}, and {score:.0%} of that of the score"
     )
-    if smooth["boosted"] is None:
+    if smooth.boosted is None:
         return [f"{told}."]
-    rows = f"{smooth['boosted_rows']:,} rows"
-    trees = "boosted trees {:.0%} and {:.0%}".format(*smooth["boosted"])
+    rows = f"{smooth.boosted_rows:,} rows"
+    trees = "boosted trees {:.0%} and {:.0%}".format(*smooth.boosted)
     return [f"{told}; {trees}, tried on {rows}."]
 
 
-def _misfit(contrast: ContrastPart, smooth: SmoothPart) -> list[str]:
+def _misfit(contrast: ContrastAudit, smooth: Smooth) -> list[str]:
     """A warning where boosted trees predict better than what the comparison rests on."""
-    if not smooth["misfit"]:
+    if not smooth.misfit:
         return []
-    names = {"group": f"the share of {contrast['groups'][1]}", "score": "the score"}
+    names = {"group": f"the share of {contrast.groups[1]}", "score": "the score"}
     told = (
-        f"Boosted trees predict {listed([names[name] for name in smooth['misfit']])} better than "
+        f"Boosted trees predict {listed([names[name] for name in smooth.misfit])} better than "
         "the predictions that were used, beyond chance: a difference may come from what these "
         "miss. Compare along one number, inside bins of the others."
     )
     return [told]
 
 
-def _units(document: AuditFigures, smooth: SmoothPart) -> list[str]:
+def _units(document: AuditDocument, smooth: Smooth) -> list[str]:
     """What was compared, where rows with nearly the same number are of one group."""
-    along = listed(smooth["columns"])
-    if smooth["units"] == "rows":
+    along = listed(smooth.columns)
+    if smooth.units == "rows":
         return []
-    if smooth["units"] == "numbers":
+    if smooth.units == "numbers":
         return [f"Rows with exactly the same {along} were compared, each {along} by itself."]
-    share = smooth["shared"]
+    share = smooth.shared
     alone = f"Nobody has exactly the {along} of somebody of the other group (0% of rows)."
     some = f"Only {share:.0%} of the rows have exactly the {along} of a row of the other group."
-    one = f"with the same {along}" if document["roles"]["cluster"] is None else "of one cluster"
+    one = f"with the same {along}" if document.roles.cluster is None else "of one cluster"
     told = (
         f"{some if share > 0.0 else alone} Rows with nearly equal {along} were compared; rows "
         f"{one} count as one."
@@ -108,65 +106,65 @@ def _units(document: AuditFigures, smooth: SmoothPart) -> list[str]:
     return [told]
 
 
-def _bins(contrast: ContrastPart, smooth: SmoothPart) -> list[str]:
+def _bins(contrast: ContrastAudit, smooth: Smooth) -> list[str]:
     """What bins would have shown, unless the gap of bins is that of places, not of widths."""
-    if smooth["units"] != "rows" or smooth["gap_confounding"] is None:
+    if smooth.units != "rows" or smooth.gap_confounding is None:
         return []
-    gap = contrast["gap"]["value"]
-    binned = gap + smooth["gap_confounding"]
-    share = f" of the estimated share of {contrast['groups'][1]}"
+    gap = contrast.gap.value
+    binned = gap + smooth.gap_confounding
+    share = f" of the estimated share of {contrast.groups[1]}"
     told = (
-        f"{smooth['bins']} bins{'' if smooth['method'] == 'carry' else share} would have shown a "
+        f"{smooth.bins} bins{'' if smooth.method == 'carry' else share} would have shown a "
         f"gap of {figure(binned)}"
     )
     told += f" instead of {figure(gap)}"
-    distance = contrast["estimate"]
-    if smooth["confounding"] is None or distance is None or distance["value"] is None:
+    distance = contrast.estimate
+    if smooth.confounding is None or distance is None or distance.value is None:
         return [f"{told}."]
-    far = distance["value"] + smooth["confounding"]
-    return [f"{told}, and a distance of {figure(far)} instead of {figure(distance['value'])}."]
+    far = distance.value + smooth.confounding
+    return [f"{told}, and a distance of {figure(far)} instead of {figure(distance.value)}."]
 
 
-def _companion(smooth: SmoothPart) -> list[str]:
-    if smooth["companion_p"] is None:
+def _companion(smooth: Smooth) -> list[str]:
+    if smooth.companion_p is None:
         return []
     told = (
         "A second test, which jumps hardly upset and which does not see differences that change "
-        f"sign along {listed(smooth['columns'])}, gives {p_text(smooth['companion_p'])}."
+        f"sign along {listed(smooth.columns)}, gives {p_text(smooth.companion_p)}."
     )
     return [told]
 
 
-def smooth_cautions(document: AuditFigures, contrast: ContrastPart) -> list[str]:
+def smooth_cautions(document: AuditDocument, contrast: ContrastAudit) -> list[str]:
     """What to keep in mind about a comparison along numbers."""
-    smooth = contrast["smooth"]
+    smooth = contrast.smooth
     if smooth is None:
         return []
-    columns, rows = listed(smooth["columns"]), sum(contrast["rows"])
-    equal_in = listed(document["roles"]["legitimate"])
-    lacking = len(smooth["windows"]) - len(contrast["levels"])
-    places = listed([figure(jump, 4) for jump in smooth["jumps"][:_SHOWN_JUMPS]] or [""])
-    one = smooth["method"] == "carry"
-    where = columns if one else f"the estimated share of {contrast['groups'][1]}"
+    columns, rows = listed(smooth.columns), sum(contrast.rows)
+    equal_in = listed(document.roles.legitimate)
+    lacking = len(smooth.windows) - len(contrast.levels)
+    places = listed([figure(jump, 4) for jump in smooth.jumps[:_SHOWN_JUMPS]] or [""])
+    one = smooth.method == "carry"
+    where = columns if one else f"the estimated share of {contrast.groups[1]}"
     said = {
         f"The mean score or the share of a group seems to jump along {where}, near {places}. "
         "Curves are cut where scores jump beyond doubt, and follow no other jump, so the test may "
         "reject too often; the second test is hardly upset. If the jump is a rule, compare inside "
-        f"bins that end there instead: bins={{{columns!r}: [...]}}.": bool(smooth["jumps"]) and one,
+        f"bins that end there instead: bins={{{columns!r}: [...]}}.": bool(smooth.jumps) and one,
         f"The mean score or the share of a group seems to jump along {where}, near {places}. "
         "Curves follow no jump, so the test may reject too often; the second test is hardly "
-        "upset.": bool(smooth["jumps"]) and not one,
+        "upset.": bool(smooth.jumps) and not one,
         f"With {rows:,} rows, curves along {columns} are rough; from 1,000 on tests along numbers "
         "are known to hold.": rows < _FEW_ROWS,
-        f"{lacking:,} of {len(smooth['windows']):,} windows lack a group and say nothing.": bool(
+        f"{lacking:,} of {len(smooth.windows):,} windows lack a group and say nothing.": bool(
             lacking
         ),
-        f"People with the same estimated share of {contrast['groups'][1]} are compared. If both "
+        f"People with the same estimated share of {contrast.groups[1]} are compared. If both "
         "predictions, of that share and of the score, are right, a difference is one among people "
         f"who are equal in {equal_in}; where differences among them cancel, theirs is "
-        "larger.": smooth["method"] == "propensity",
+        "larger.": smooth.method == "propensity",
         f"Rounding of scores and of {columns} in the engine may have moved a distance by about "
-        f"{figure(smooth['error'], 2)}.": smooth["error"] > 0.0,
+        f"{figure(smooth.error, 2)}.": smooth.error > 0.0,
         "No test of equal treatment along numbers holds for every law: this one needs scores that "
         f"change gradually with {columns}. audit.placebo() tries it on these rows.": True,
     }
@@ -174,12 +172,12 @@ def smooth_cautions(document: AuditFigures, contrast: ContrastPart) -> list[str]
     return [*cautions, *_misfit(contrast, smooth), *_disagreement(contrast, smooth)]
 
 
-def _disagreement(contrast: ContrastPart, smooth: SmoothPart) -> list[str]:
-    test, second = contrast["test"], smooth["companion_p"]
-    if test is None or second is None or not test["p_value"] <= _ENOUGH < second:
+def _disagreement(contrast: ContrastAudit, smooth: Smooth) -> list[str]:
+    test, second = contrast.test, smooth.companion_p
+    if test is None or second is None or not test.p_value <= _ENOUGH < second:
         return []
     told = (
         "The two tests disagree: the difference may change sign along "
-        f"{listed(smooth['columns'])}, or the curve may have missed a jump."
+        f"{listed(smooth.columns)}, or the curve may have missed a jump."
     )
     return [told]

@@ -17,11 +17,12 @@ from likeforlike.auditing._audit import Audit
 from likeforlike.auditing._audit_table import audit_cells
 from likeforlike.auditing._bins import Bins, Calendar
 from likeforlike.auditing._column_names import column_names, sensitive_columns, texts
-from likeforlike.auditing._missing import LostRows, families
-from likeforlike.auditing._settings import Settings
+from likeforlike.auditing._missing import families
 from likeforlike.auditing._summary_tables import check_table, merged_table, retold
-from likeforlike.auditing._tables import Roles, TableCells, read_cells
+from likeforlike.auditing._tables import TableCells, read_cells
 from likeforlike.disparity._cells import Cells
+from likeforlike.document._request import Roles, Settings
+from likeforlike.document._results import LostRows
 from likeforlike.errors import InputError
 from likeforlike.files._csv import CsvOptions
 from likeforlike.files._engines import Engine

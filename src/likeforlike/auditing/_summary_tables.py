@@ -10,9 +10,8 @@ from decimal import Decimal
 import numpy as np
 
 from likeforlike._text import crossed_name
-from likeforlike.auditing._missing import LostRows, families
+from likeforlike.auditing._missing import families
 from likeforlike.auditing._tables import (
-    Roles,
     TableCells,
     check_groups,
     check_levels,
@@ -23,6 +22,8 @@ from likeforlike.auditing._tables import (
 )
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes, encode_labels
+from likeforlike.document._request import Roles
+from likeforlike.document._results import LostRows
 
 Labels = tuple[Hashable, ...]
 Convert = Callable[[Hashable], Hashable]

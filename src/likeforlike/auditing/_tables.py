@@ -32,7 +32,6 @@ from likeforlike.auditing._bins import (
     inner_edges,
 )
 from likeforlike.auditing._lines import Lines, check_smooth, raw_cells
-from likeforlike.auditing._missing import LostRows
 from likeforlike.auditing._number_cells import cell_number, number_cells
 from likeforlike.auditing._reading import ReadColumns, read_columns
 from likeforlike.auditing._resolution import added_parts, bin_middles, read_sums, with_parts
@@ -40,6 +39,8 @@ from likeforlike.auditing._text_columns import read_text_columns
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes, combined, encode, numbers, weights
 from likeforlike.disparity._float_noise import denoised, float_noise, without_float_noise
+from likeforlike.document._request import Roles
+from likeforlike.document._results import LostRows
 from likeforlike.errors import InputError
 from likeforlike.files._columns import column_key
 from likeforlike.files._csv import CsvOptions, TextTable
@@ -49,44 +50,6 @@ from likeforlike.files._files import open_file, readable
 _BIN, _COUNT, _WIDTH = "likeforlike bin", "likeforlike count", "likeforlike width"
 # A column with more values than this may be an identifier.
 _MANY = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Roles:
-    """Which column plays which part.
-
-    Attributes
-    ----------
-    score, sensitive : one column each.
-    legitimate : columns whose combinations are the levels; none means one level.
-    weight : column of sample weights, or `None`.
-    cluster : column that says which rows belong together (a person with several rows), or `None`.
-    also_sensitive : further sensitive columns; each is examined alone, and all of them crossed.
-
-    Examples
-    --------
-    >>> from likeforlike.auditing import Roles
-    >>> Roles("approved", "sex", ("income",)).columns
-    ('approved', 'sex', 'income')
-    """
-
-    score: str
-    sensitive: str
-    legitimate: tuple[str, ...] = ()
-    weight: str | None = None
-    cluster: str | None = None
-    also_sensitive: tuple[str, ...] = ()
-
-    @property
-    def all_sensitive(self) -> tuple[str, ...]:
-        """The sensitive columns, in the order they were named."""
-        return (self.sensitive, *self.also_sensitive)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """All columns named, each once."""
-        named = (self.score, *self.all_sensitive, *self.legitimate, self.weight, self.cluster)
-        return tuple(dict.fromkeys(column for column in named if column is not None))
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,7 +235,7 @@ def audit_command(
                 asked,
                 {"confidence": confidence, "permutations": permutations, "seed": seed},
             )
-    document = audited.to_dict()
+    document = audited.document
     deliver_pairs(audited, pairs)
     deliver(document, report, json)
     deliver_verdict(document, junit)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from likeforlike.cli._shared import deliver, resampling_bar, tell_delivered
-from likeforlike.errors import InputError
-from likeforlike.report._terminal import Terminal, level_table, summary_text
+from likeforlike.errors import MissingDependencyError
+from likeforlike.report._terminal import Terminal, show
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from likeforlike.document._training_types import TrainingFigures, TrainingPart
+    from likeforlike._arrays import FloatArray
 
 _DATASET_COLUMNS: tuple[tuple[str, Literal["left", "right"]], ...] = (
     ("name", "left"),
@@ -29,64 +29,79 @@ def demo_command(
     report: Annotated[Path, typer.Option(help="Where the page goes.")] = Path("loans.html"),
     json: Annotated[str | None, typer.Option(help="Write JSON here; - prints it.")] = None,
 ) -> None:
-    """Audit the embedded loan data, then train networks with and without a penalty.
+    """Audit the embedded loan data, then train models without and with a limit on the disparity.
 
-    Training needs the extra `train`; without it there is the audit alone.
+    Training needs the extra `train`; without it the audit stands alone.
     """
-    from likeforlike.cli import _demonstration as demonstration
+    import likeforlike as lfl
+    from likeforlike.datasets import load_loans
     from likeforlike.files._writing import check_writable
 
     for path in (report, None if json == "-" else json):
         check_writable(path)
     terminal = Terminal(stderr=json == "-")
     with resampling_bar(999) as advance:
-        document = demonstration.audit_loans(advance).to_dict()
-    terminal.print(summary_text(document["finding"]))
-    terminal.print(level_table(document))
-    whole = demonstration.demonstration_document(document, _training(terminal))
-    deliver(whole, report, json)
-    tell_delivered(whole, report, json, terminal)
-
-
-def _training(terminal: Terminal) -> TrainingPart | None:
-    """Train, compare and say what came of it; where that is not possible, say what to install."""
-    from likeforlike._progress import epochs_bar
-    from likeforlike.cli import _demonstration as demonstration
-
+        audit = lfl.audit(
+            load_loans(2000).frame,
+            score="approved",
+            sensitive="sex",
+            legitimate="income",
+            progress=advance,
+        )
+    document = audit.document
+    show(document, terminal)
     try:
-        demonstration.check_extras()
-    except InputError as error:
-        terminal.print(f"Nothing was trained: {error}", soft_wrap=True)
-        return None
-    with epochs_bar(demonstration.EPOCHS, wanted=True) as tick:
-        scored = demonstration.train_models(tick=tick)
-    # One audit for each network, and one for the repair.
-    audits = len(scored.strengths) + 1
-    with resampling_bar(demonstration.PERMUTATIONS, audits) as advance:
-        training = demonstration.compare_models(scored, progress=advance)
-    terminal.print(_network_table(training))
-    terminal.print(summary_text(training["finding"]))
-    return training
+        terminal.print(_training_table())
+    except MissingDependencyError as error:
+        terminal.print(f"No model was trained: {error}", soft_wrap=True)
+    deliver(document, report, json)
+    tell_delivered(document, report, json, terminal)
 
 
-def _network_table(training: TrainingFigures) -> Table:
+def _training_table() -> Table:
+    """Train on loans drawn with a gap, and audit the scores of rows held out."""
+    import numpy as np
     from rich.table import Table
 
-    from likeforlike.report._training import network_rows
+    import likeforlike as lfl
+    from likeforlike._text import figure, p_text
+    from likeforlike.datasets import make_loans
 
-    data = training["data"]
+    loans = make_loans(10_000, gap=0.15)
+    X, y, sex, income = loans.inputs().matrix, loans.targets, loans.groups, loans.levels
+    train = np.arange(len(y)) % 3 > 0
     table = Table(
-        title=f"What training can do about it: {data['rows']:,} loans drawn with a disparity of "
-        f"{data['gap']:g},\n{data['held_out']:,} of them held out for these figures",
+        title="What training can do about it: 10,000 loans drawn with a gap of 0.15 at every "
+        f"income,\n{(~train).sum():,} of them held out for these figures",
         title_justify="left",
     )
-    table.add_column("network")
-    for heading in ("AUC", "estimate", "interval", "p"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("")
-    for row in network_rows(training):
-        table.add_row(*row[:5], row[-1])
+    for heading in ("model", "AUC", "gap among equals", "interval", "p"):
+        table.add_column(heading, justify="left" if heading == "model" else "right")
+    for name, limit in (("no penalty", {"strength": 0.0}), ("limit 0.05", {"max_disparity": 0.05})):
+        model = lfl.FairClassifier(max_epochs=60, learning_rate=0.003, random_state=0)
+        model.set_params(**limit).fit(
+            X[train], y[train], sensitive_features=sex[train], legitimate_features=income[train]
+        )
+        scores = model.predict_proba(X[~train])[:, 1]
+        held_out = loans.frame.filter(~train).with_columns(score=scores)
+        audit = lfl.audit(held_out, score="score", sensitive="sex", legitimate="income")
+        low, high = audit.gap_interval or (float("nan"), float("nan"))
+        p_value = p_text(audit.p_value or 0.0, audit.settings.permutations).removeprefix("p ")
+        table.add_row(
+            name,
+            figure(_auc(scores, y[~train])),
+            figure(audit.gap),
+            f"{figure(low)} to {figure(high)}",
+            p_value.removeprefix("= "),
+        )
     return table
+
+
+def _auc(scores: FloatArray, y: FloatArray) -> float:
+    """Area under the ROC curve, ties counted half: the rank-sum statistic."""
+    from likeforlike.experiments._run_metrics import predictive_performance
+
+    return predictive_performance(scores, y, "logistic")
 
 
 def datasets_command() -> None:

@@ -12,8 +12,9 @@ import typer
 from likeforlike.errors import InputError
 
 if TYPE_CHECKING:
-    from likeforlike.auditing import Audit, GateOf, Policy, Ruling, Summary
-    from likeforlike.document._types import AuditDocument
+    from likeforlike.auditing import Audit, Policy, Summary
+    from likeforlike.document._request import ThresholdOf
+    from likeforlike.document._results import AuditDocument, Verdict
     from likeforlike.report._terminal import Terminal
 
 # How files of summaries are called.
@@ -76,7 +77,7 @@ def judged_audit(
     policy: Policy | None,
     asked: Mapping[str, object],
     progress: Callable[[int], None] | None,
-) -> tuple[Audit, Ruling | None]:
+) -> tuple[Audit, Verdict | None]:
     """Audit by a policy or by options, and say what the thresholds of either say."""
     from likeforlike.auditing import Policy
 
@@ -88,8 +89,9 @@ def judged_audit(
     # Without a policy everything is said by options: that of a policy that says nothing.
     audited = (policy or Policy("none", {}, ())).audit(source, **arguments, progress=progress)
     if gate:
-        audited.verdict(
-            cast("float | str", gate["threshold"]), of=cast("GateOf", gate.get("of", "distance"))
+        audited = audited.with_threshold(
+            cast("float | str", gate["threshold"]),
+            of=cast("ThresholdOf", gate.get("of", "distance")),
         )
     return audited, audited.verdicts[-1] if audited.verdicts else None
 

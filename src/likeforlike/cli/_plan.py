@@ -13,7 +13,9 @@ from likeforlike.report._terminal import Terminal
 if TYPE_CHECKING:
     import typer
 
-    from likeforlike.auditing import GateOf, Ruling
+    from likeforlike.auditing import Audit
+    from likeforlike.document._request import ThresholdOf
+    from likeforlike.document._results import Verdict
     from likeforlike.files._csv import CsvOptions
     from likeforlike.teams import AuditPlan, PlanAudit
 
@@ -91,13 +93,14 @@ def _read(planned: Planned, release: Path, figures: _Figures) -> PlanAudit:
 
 def judged_plan(
     planned: Planned, release: Path, asked: Mapping[str, object], figures: _Figures
-) -> tuple[PlanAudit, Ruling | None]:
+) -> tuple[Audit, Verdict | None]:
     """The audit that a release makes of a plan, and what a threshold says of it."""
     audited = _read(planned, release, figures)
     if "threshold" not in asked:
         return audited, None
-    of = cast("GateOf", asked.get("of", "distance"))
-    return audited, audited.verdict(cast("float | str", asked["threshold"]), of=of)
+    of = cast("ThresholdOf", asked.get("of", "distance"))
+    verdict = audited.verdict(cast("float | str", asked["threshold"]), of=of)
+    return audited.with_verdict(verdict), verdict
 
 
 def refuse_others(context: typer.Context) -> None:

@@ -15,7 +15,7 @@ from likeforlike.errors import InputError
 from likeforlike.report._terminal import Terminal
 
 if TYPE_CHECKING:
-    from likeforlike.document._training_types import Document
+    from likeforlike.document._results import AuditDocument
 
 TableFile = Annotated[
     Path,
@@ -130,26 +130,26 @@ def unread_output() -> Iterator[None]:
         leave_output()
 
 
-def deliver(document: Document, report: Path | None, json: str | None) -> None:
+def deliver(document: AuditDocument, report: Path | None, json: str | None) -> None:
     """Write the page and the JSON of a document into the files that were asked for."""
-    from likeforlike.auditing._document_parts import document_json
+    from likeforlike.document._plain import json_text, plain
     from likeforlike.files._writing import write_whole
     from likeforlike.report import page
 
     if report is not None:
         write_whole(report, page(document))
     if json is not None and json != "-":
-        write_whole(json, document_json(document))
+        write_whole(json, json_text(plain(document)))
 
 
 def tell_delivered(
-    document: Document, report: Path | None, json: str | None, terminal: Terminal
+    document: AuditDocument, report: Path | None, json: str | None, terminal: Terminal
 ) -> None:
     """Print the JSON if that was asked for, and name the files that were written."""
-    from likeforlike.auditing._document_parts import document_json
+    from likeforlike.document._plain import json_text, plain
 
     if json == "-":
-        sys.stdout.write(document_json(document))
+        sys.stdout.write(json_text(plain(document)))
         sys.stdout.flush()
     for path in (report, None if json == "-" else json):
         if path is not None:

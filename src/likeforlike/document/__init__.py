@@ -1,7 +1,7 @@
-"""The document: an audit as plain values, the third narrow waist.
+"""The document: what an audit found, each result declared once.
 
-The page, the JSON, the finding and the terminal are made of it and nothing else. Its JSON schema is
-made of the types here.
+The finding, the page, the terminal, frames and JSON are made of it and of nothing else, and its
+JSON schema is made of the types here.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
+    from ._results import AuditDocument as AuditDocument
     from ._schema import audit_schema as audit_schema
-    from ._training_types import DemonstrationDocument as DemonstrationDocument
-    from ._types import AuditDocument as AuditDocument
 
 attach(__name__)

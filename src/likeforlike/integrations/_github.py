@@ -11,7 +11,7 @@ import re
 
 from likeforlike._text import figure, visible
 from likeforlike.document._names import named_groups
-from likeforlike.document._types import AuditDocument, ContrastPart, VerdictPart
+from likeforlike.document._results import AuditDocument, ContrastAudit, Verdict
 from likeforlike.document._verdict_words import verdict_meaning, verdict_origin, verdict_title
 
 _MARK = re.compile(r"([\\`*_{}\[\]()#+\-.!|~@:])")
@@ -37,14 +37,14 @@ def github_summary(document: AuditDocument) -> str:
     ### Overall, no difference of approved between female and male was detected\.
     """
     named = named_groups(document)
-    lines = [f"### {_plain(named['finding']['headline'])}", ""]
-    for part in named["verdicts"]:
+    lines = [f"### {_plain(named.finding.headline)}", ""]
+    for part in named.verdicts:
         lines += [*_verdict(part), ""]
-    lines += [f"- {_plain(sentence)}" for sentence in named["finding"]["sentences"]]
-    lines += [f"- ⚠️ {_plain(caution)}" for caution in named["finding"]["cautions"]]
+    lines += [f"- {_plain(sentence)}" for sentence in named.finding.sentences]
+    lines += [f"- ⚠️ {_plain(caution)}" for caution in named.finding.cautions]
     lines += ["", "| groups | rows | gap | interval |", "|---|---|---|---|"]
-    lines += [_row(contrast) for contrast in named["contrasts"][:_SHOWN_CONTRASTS]]
-    hidden = len(named["contrasts"]) - _SHOWN_CONTRASTS
+    lines += [_row(contrast) for contrast in named.contrasts[:_SHOWN_CONTRASTS]]
+    hidden = len(named.contrasts) - _SHOWN_CONTRASTS
     lines += ["", f"and {hidden:,} more contrasts"] if hidden > 0 else []
     return "\n".join(lines) + "\n"
 
@@ -68,25 +68,25 @@ def github_annotations(document: AuditDocument) -> list[str]:
     'notice title=approved by sex%3A pass'
     """
     named = named_groups(document)
-    about = f"{named['roles']['score']} by {named['roles']['sensitive']}"
+    about = f"{named.roles.score} by {named.roles.sensitive}"
     return [
-        f"::{_COMMAND[part['verdict']]} title={_property(about + ': ' + part['verdict'])}::"
-        + _data(" ".join([f"{verdict_title(part)}.", *part["reasons"]]))
-        for part in named["verdicts"]
+        f"::{_COMMAND[part.verdict]} title={_property(about + ': ' + part.verdict)}::"
+        + _data(" ".join([f"{verdict_title(part)}.", *part.reasons]))
+        for part in named.verdicts
     ]
 
 
-def _verdict(part: VerdictPart) -> list[str]:
-    title = f"{_SIGN[part['verdict']]} **{_plain(verdict_title(part))}** ({verdict_meaning(part)})"
-    return [title, "", *(f"- {_plain(each)}" for each in [*part["reasons"], *verdict_origin(part)])]
+def _verdict(part: Verdict) -> list[str]:
+    title = f"{_SIGN[part.verdict]} **{_plain(verdict_title(part))}** ({verdict_meaning(part)})"
+    return [title, "", *(f"- {_plain(each)}" for each in [*part.reasons, *verdict_origin(part)])]
 
 
-def _row(contrast: ContrastPart) -> str:
-    gap = contrast["gap"]
-    ends = "none" if gap["interval"] is None else " to ".join(map(figure, gap["interval"]))
-    rows = " and ".join(f"{rows:,}" for rows in contrast["rows"])
-    names = _plain(" and ".join(contrast["groups"]))
-    return f"| {names} | {rows} | {figure(gap['value'])} | {ends} |"
+def _row(contrast: ContrastAudit) -> str:
+    gap = contrast.gap
+    ends = "none" if gap.interval is None else " to ".join(map(figure, gap.interval))
+    rows = " and ".join(f"{rows:,}" for rows in contrast.rows)
+    names = _plain(" and ".join(contrast.groups))
+    return f"| {names} | {rows} | {figure(gap.value)} | {ends} |"
 
 
 def _plain(text: str) -> str:

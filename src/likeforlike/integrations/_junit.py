@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 from likeforlike._text import visible
 from likeforlike.document._names import named_groups
-from likeforlike.document._types import AuditDocument, JudgmentPart, VerdictPart
+from likeforlike.document._results import AuditDocument, Judgment, Verdict
 from likeforlike.document._verdict_words import verdict_meaning, verdict_origin, verdict_title
 from likeforlike.errors import InputError
 
@@ -42,12 +42,12 @@ def junit(document: AuditDocument) -> str:
     >>> 'tests="1" failures="0"' in junit(audit.to_dict())
     True
     """
-    if not document["verdicts"]:
+    if not document.verdicts:
         raise InputError(
             "a JUnit file needs a verdict; give a threshold (--threshold), or a policy with one."
         )
     named = named_groups(document)
-    suites = [_suite(named, part) for part in named["verdicts"]]
+    suites = [_suite(named, part) for part in named.verdicts]
     root = ET.Element("testsuites", name="likeforlike")
     for total in ("tests", "failures", "errors"):
         root.set(total, str(sum(int(suite.get(total, "0")) for suite in suites)))
@@ -56,47 +56,45 @@ def junit(document: AuditDocument) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, "unicode")}\n'
 
 
-def _suite(document: AuditDocument, part: VerdictPart) -> ET.Element:
-    roles, made = document["roles"], document["provenance"]
-    counted = [judged["verdict"] for judged in part["judgments"]]
+def _suite(document: AuditDocument, part: Verdict) -> ET.Element:
+    roles, made = document.roles, document.provenance
+    counted = [judged.verdict for judged in part.judgments]
     suite = ET.Element(
         "testsuite",
-        name=_text(f"{roles['score']} by {roles['sensitive']}: {verdict_title(part)}"),
+        name=_text(f"{roles.score} by {roles.sensitive}: {verdict_title(part)}"),
         tests=str(len(counted)),
         failures=str(counted.count("fail")),
         errors="0",
         skipped=str(counted.count("investigate")),
-        timestamp=made["created"].partition("+")[0],
+        timestamp=made.created.partition("+")[0],
     )
     properties = ET.SubElement(suite, "properties")
     for name, value in (
-        ("verdict", part["verdict"]),
+        ("verdict", part.verdict),
         ("meaning", verdict_meaning(part)),
         ("thresholds", "; ".join([verdict_title(part), *verdict_origin(part)])),
-        ("headline", document["finding"]["headline"]),
-        ("rows", f"{document['data']['used']} used of {document['data']['rows']}"),
-        ("fingerprint", made["fingerprint"]),
-        *((f"version of {name}", value) for name, value in made["versions"].items()),
+        ("headline", document.finding.headline),
+        ("rows", f"{document.data.used} used of {document.data.rows}"),
+        ("fingerprint", made.fingerprint),
+        *((f"version of {name}", value) for name, value in made.versions.items()),
     ):
         ET.SubElement(properties, "property", name=_text(name), value=_text(value))
-    suite.extend(_case(document, judged) for judged in part["judgments"])
+    suite.extend(_case(document, judged) for judged in part.judgments)
     return suite
 
 
-def _case(document: AuditDocument, judged: JudgmentPart) -> ET.Element:
+def _case(document: AuditDocument, judged: Judgment) -> ET.Element:
     case = ET.Element(
         "testcase",
-        name=_text(" and ".join(judged["groups"])),
-        classname=_text(f"likeforlike.{document['roles']['score']}"),
+        name=_text(" and ".join(judged.groups)),
+        classname=_text(f"likeforlike.{document.roles.score}"),
     )
-    element = _ELEMENT.get(judged["verdict"])
+    element = _ELEMENT.get(judged.verdict)
     if element is not None:
-        outcome = ET.SubElement(
-            case, element, type=judged["verdict"], message=_text(judged["reason"])
-        )
-        outcome.text = _text(document["finding"]["headline"])
+        outcome = ET.SubElement(case, element, type=judged.verdict, message=_text(judged.reason))
+        outcome.text = _text(document.finding.headline)
     else:
-        ET.SubElement(case, "system-out").text = _text(judged["reason"])
+        ET.SubElement(case, "system-out").text = _text(judged.reason)
     return case
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from likeforlike.document._types import AuditFigures
+from likeforlike.document._results import AuditDocument
 from likeforlike.report import _svg as svg
 from likeforlike.report._axes import axis_across, upright
 from likeforlike.report._format import number, open_interval
@@ -33,7 +33,7 @@ class _Bar:
         return [self.value, *(end for end in self.bounds or () if end is not None)]
 
 
-def comparison_chart(document: AuditFigures) -> Markup:
+def comparison_chart(document: AuditDocument) -> Markup:
     """Conditional against unconditional disparity, what chance alone gives, and the estimate."""
     bars = _bars(document)
     longest = max(end for bar in bars for end in bar.ends)
@@ -49,21 +49,21 @@ def comparison_chart(document: AuditFigures) -> Markup:
     )
 
 
-def _bars(document: AuditFigures) -> list[_Bar]:
-    contrast = document["contrasts"][0]
-    equals = bool(document["roles"]["legitimate"])
+def _bars(document: AuditDocument) -> list[_Bar]:
+    contrast = document.contrasts[0]
+    equals = bool(document.roles.legitimate)
     everybody = "Everybody, whatever their level" if equals else "Everybody, as observed"
-    bars = [_Bar(everybody, contrast["unconditional"]["value"], "c soft")]
+    bars = [_Bar(everybody, contrast.unconditional.value, "c soft")]
     if equals:
-        bars.append(_Bar("Among equals, as observed", contrast["conditional"]["value"], "e soft"))
-    test = contrast["test"]
-    if test is not None and test["null_distance"] is not None:
-        chance = test["null_distance"]
+        bars.append(_Bar("Among equals, as observed", contrast.conditional.value, "e soft"))
+    test = contrast.test
+    if test is not None and test.null_distance is not None:
+        chance = test.null_distance
         bars.append(_Bar("Expected by chance at equal treatment", chance, "c hatched"))
-    distance = contrast["estimate"]
-    if distance is not None and distance["value"] is not None:
-        low, high = distance["interval"]
-        bars.append(_Bar("Estimate, without chance", distance["value"], "e", (low or 0.0, high)))
+    distance = contrast.estimate
+    if distance is not None and distance.value is not None:
+        low, high = distance.interval
+        bars.append(_Bar("Estimate, without chance", distance.value, "e", (low or 0.0, high)))
     return bars
 
 

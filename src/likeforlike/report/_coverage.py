@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from likeforlike.document._types import ContrastPart
+from likeforlike.document._results import ContrastAudit
 from likeforlike.report import _svg as svg
 from likeforlike.report._format import count, percent, shortened
 
 _WIDTH, _ROW = 440.0, 74.0
 
 
-def coverage_chart(contrast: ContrastPart) -> Markup:
+def coverage_chart(contrast: ContrastAudit) -> Markup:
     """Shares of each group that were compared, sit in thin levels, or could not be compared."""
     sentences, rows = [], []
-    for k, group in enumerate(contrast["groups"]):
-        covered, thin = contrast["coverage"][group], contrast["thin_share"][group]
+    for k, group in enumerate(contrast.groups):
+        covered, thin = contrast.coverage[group], contrast.thin_share[group]
         parts = (covered - thin, thin, 1.0 - covered)
         words = _words(parts)
         sentences.append(f"{shortened(group, 60)}: {words}, of {_total(contrast, k)} rows")
@@ -28,8 +28,8 @@ def coverage_chart(contrast: ContrastPart) -> Markup:
     return svg.chart("coverage", "Coverage of each group", "; ".join(sentences) + ".", size, *rows)
 
 
-def _total(contrast: ContrastPart, k: int) -> str:
-    return count(contrast["unconditional"]["rows"][k])
+def _total(contrast: ContrastAudit, k: int) -> str:
+    return count(contrast.unconditional.rows[k])
 
 
 def _words(parts: tuple[float, float, float]) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from likeforlike.document._types import AuditFigures, LevelPart, SmoothPart, WindowPart
+from likeforlike.document._results import AuditDocument, LevelAudit, Smooth, Window
 from likeforlike.report import _svg as svg
 from likeforlike.report._axes import Frame, axis_across, axis_up, height_labels
 from likeforlike.report._format import confidence, interval, number, shortened, tick
@@ -30,22 +30,22 @@ class Curve(NamedTuple):
 
 
 class _Point(NamedTuple):
-    window: WindowPart
-    level: LevelPart
+    window: Window
+    level: LevelAudit
 
 
-def gap_curves(document: AuditFigures) -> list[Curve]:
+def gap_curves(document: AuditDocument) -> list[Curve]:
     """The gap along the number of the first contrast; empty if nothing was smoothed."""
-    contrast = document["contrasts"][0]
-    smooth = contrast["smooth"]
+    contrast = document.contrasts[0]
+    smooth = contrast.smooth
     if smooth is None:
         return []
-    levels = {level["name"]: level for level in contrast["levels"]}
+    levels = {level.name: level for level in contrast.levels}
     runs: dict[str, list[list[_Point]]] = {}
-    for window in smooth["windows"]:
-        own = runs.setdefault(window["category"], [[]])
-        if window["level"] in levels:
-            own[-1].append(_Point(window, levels[window["level"]]))
+    for window in smooth.windows:
+        own = runs.setdefault(window.category, [[]])
+        if window.level in levels:
+            own[-1].append(_Point(window, levels[window.level]))
         elif own[-1]:
             # Windows without one of the groups break the curve.
             own.append([])
@@ -63,29 +63,29 @@ def gap_curves(document: AuditFigures) -> list[Curve]:
 
 
 def _rows(runs: Sequence[Sequence[_Point]]) -> int:
-    return sum(sum(point.level["rows"].values()) for run in runs for point in run)
+    return sum(sum(point.level.rows.values()) for run in runs for point in run)
 
 
 def _heights(points: Sequence[_Point]) -> tuple[float, float]:
     """Hold every gap, 0, and the bands of windows that are not thin."""
-    bounds = [0.0, *(point.level["gap"] for point in points)]
-    solid = [point for point in points if not point.level["thin"]] or points
+    bounds = [0.0, *(point.level.gap for point in points)]
+    solid = [point for point in points if not point.level.thin] or points
     for point in solid:
-        bounds += point.level["gap_interval"] or ()
+        bounds += point.level.gap_interval or ()
     low, high = min(bounds), max(bounds)
     room = _ROOM * (high - low) or 1.0
     return low - room, high + room
 
 
 def _chart(
-    document: AuditFigures,
-    smooth: SmoothPart,
+    document: AuditDocument,
+    smooth: Smooth,
     runs: Sequence[Sequence[_Point]],
     frame: Frame,
     heights: tuple[float, float],
 ) -> Markup:
     points = [point for run in runs for point in run]
-    centers = [point.window["center"] for point in points]
+    centers = [point.window.center for point in points]
     low, high = min(centers), max(centers)
     room = 0.02 * (high - low) or 1.0
     across = Scale(low - room, high + room, frame.left, frame.right)
@@ -103,16 +103,16 @@ def _chart(
     )
 
 
-def _name(document: AuditFigures, smooth: SmoothPart) -> str:
-    if smooth["method"] == "carry":
-        return smooth["columns"][0]
-    return f"the estimated share of {document['contrasts'][0]['groups'][1]}"
+def _name(document: AuditDocument, smooth: Smooth) -> str:
+    if smooth.method == "carry":
+        return smooth.columns[0]
+    return f"the estimated share of {document.contrasts[0].groups[1]}"
 
 
 def _run(run: Sequence[_Point], across: Scale, up: Scale) -> list[Markup]:
     """Band, curve and points of neighboring windows."""
-    places = [(across(p.window["center"]), up.clipped(p.level["gap"])) for p in run]
-    band = [(across(p.window["center"]), p.level["gap_interval"]) for p in run]
+    places = [(across(p.window.center), up.clipped(p.level.gap)) for p in run]
+    band = [(across(p.window.center), p.level.gap_interval) for p in run]
     known = [(x, ends) for x, ends in band if ends is not None]
     upper = [(x, up.clipped(ends[1])) for x, ends in known]
     lower = [(x, up.clipped(ends[0])) for x, ends in known]
@@ -124,15 +124,15 @@ def _run(run: Sequence[_Point], across: Scale, up: Scale) -> list[Markup]:
     if len(places) > 1:
         pieces.append(svg.path(places, class_="e outline"))
     for point, (x, y) in zip(run, places, strict=True):
-        look = "hollow" if point.level["thin"] else "full"
+        look = "hollow" if point.level.thin else "full"
         pieces.append(svg.circle(x, y, 4.0, class_=f"e {look}"))
     return pieces
 
 
 def _axes(
-    document: AuditFigures, smooth: SmoothPart, frame: Frame, across: Scale, up: Scale
+    document: AuditDocument, smooth: Smooth, frame: Frame, across: Scale, up: Scale
 ) -> Markup:
-    first, second = document["contrasts"][0]["groups"]
+    first, second = document.contrasts[0].groups
     values = ticks(across.low, across.high, 7 if frame.kind == "wide" else 4)
     whole, room = [(frame.top, frame.bottom)], (0.0, frame.width)
     marks = axis_across(values, across, whole, below=frame.bottom + 18.0, room=room)
@@ -154,13 +154,13 @@ def _axes(
 
 def _told(points: Sequence[_Point]) -> str:
     return "; ".join(
-        f"at {tick(p.window['center'])} a gap of {number(p.level['gap'])}"
-        + ("" if p.level["gap_interval"] is None else f", {interval(p.level['gap_interval'])}")
+        f"at {tick(p.window.center)} a gap of {number(p.level.gap)}"
+        + ("" if p.level.gap_interval is None else f", {interval(p.level.gap_interval)}")
         for p in points
     )
 
 
-def band_words(document: AuditFigures) -> str:
+def band_words(document: AuditDocument) -> str:
     """What the band is, as a caption says it."""
-    share = confidence(document["settings"]["confidence"])
+    share = confidence(document.settings.confidence)
     return f"Band: {share} interval of the gap in each window by itself. Hollow points are thin."

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from markupsafe import Markup
 
 from likeforlike._text import counted, p_text, visible
-from likeforlike.document._types import ContrastPart
+from likeforlike.document._results import ContrastAudit
 
 NONE = "–"
 """What stands in place of a figure that was not computed."""
@@ -53,10 +53,10 @@ def p_equals(value: float | None) -> str:
     return f"p {told}" if told.startswith("<") else f"p = {told}"
 
 
-def contrast_p(contrast: ContrastPart) -> str:
+def contrast_p(contrast: ContrastAudit) -> str:
     """The p-value of two groups, and no more than their permutations could have counted."""
-    test = contrast["test"]
-    return p_value(contrast["p_value"], None if test is None else test["permutations"])
+    test = contrast.test
+    return p_value(contrast.p_value, None if test is None else test.permutations)
 
 
 def decimals(values: Iterable[float]) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from markupsafe import Markup
 
 from likeforlike._text import counted
-from likeforlike.document._types import AuditFigures, LevelPart
+from likeforlike.document._results import AuditDocument, LevelAudit
 from likeforlike.report import _svg as svg
 from likeforlike.report._axes import axis_across, upright
 from likeforlike.report._format import (
@@ -69,18 +69,18 @@ NARROW = Layout("narrow", 340.0, 62.0, 17.0, 32.0, 40, 18, 10, (4.0, 336.0), bar
 _BARS_AT, _BAR = 286.0, 34.0
 
 
-def gap_chart(document: AuditFigures, layout: Layout = WIDE, *, more: bool = False) -> Markup:
+def gap_chart(document: AuditDocument, layout: Layout = WIDE, *, more: bool = False) -> Markup:
     """Gap by level with intervals, of the levels that are seen at once or of those folded."""
-    contrast = document["contrasts"][0]
-    drawn = contrast["levels"][:DRAWN]
+    contrast = document.contrasts[0]
+    drawn = contrast.levels[:DRAWN]
     levels = drawn[SHOWN:] if more else drawn[:SHOWN]
-    if any(len(wrapped(level["name"], layout.letters)) > 1 for level in levels):
+    if any(len(wrapped(level.name, layout.letters)) > 1 for level in levels):
         layout = _roomier(layout)
     scale = _scale(drawn, layout)
     height = _HEAD + layout.row * len(levels) + _FOOT
-    biggest = max((rows for level in levels for rows in level["rows"].values()), default=1)
+    biggest = max((rows for level in levels for rows in level.rows.values()), default=1)
     rows = [
-        _row(level, contrast["groups"], layout, scale, _HEAD + layout.row * k, biggest)
+        _row(level, contrast.groups, layout, scale, _HEAD + layout.row * k, biggest)
         for k, level in enumerate(levels)
     ]
     return svg.chart(
@@ -101,15 +101,15 @@ def _roomier(layout: Layout) -> Layout:
     return replace(layout, row=layout.row + 14.0, middle=layout.middle + 14.0)
 
 
-def _scale(levels: Sequence[LevelPart], layout: Layout) -> Scale:
+def _scale(levels: Sequence[LevelAudit], layout: Layout) -> Scale:
     """Hold every gap and the intervals of levels that are not thin, with room on both sides of 0.
 
     The interval of a cell of two rows would leave no room for the others; it is cut at the edge.
     """
-    bounds = [0.0, *(level["gap"] for level in levels)]
-    solid = [level for level in levels if not level["thin"]] or levels
+    bounds = [0.0, *(level.gap for level in levels)]
+    solid = [level for level in levels if not level.thin] or levels
     for level in solid:
-        bounds += level["gap_interval"] or ()
+        bounds += level.gap_interval or ()
     low, high = min(bounds), max(bounds)
     widest = max(high, -low) or 1.0
     low, high = min(low, -0.3 * widest), max(high, 0.3 * widest)
@@ -129,8 +129,8 @@ def _axis(scale: Scale, layout: Layout, rows: int) -> Markup:
     return svg.group(*marks, upright(scale(0.0), stretches, class_="zero"))
 
 
-def _head(document: AuditFigures, layout: Layout) -> Markup:
-    first, second = document["contrasts"][0]["groups"]
+def _head(document: AuditDocument, layout: Layout) -> Markup:
+    first, second = document.contrasts[0].groups
     left, right = layout.plot
     apart = len(first) + len(second) > layout.together
     here, there = (shortened(group, layout.direction) for group in (first, second))
@@ -139,7 +139,7 @@ def _head(document: AuditFigures, layout: Layout) -> Markup:
         svg.text(right, 28.0, f"{there} scores higher →", class_="b word end"),
     ]
     if layout.bars:
-        share = f"{confidence(document['settings']['confidence'])}"
+        share = f"{confidence(document.settings.confidence)}"
         pieces += [
             svg.text(0.0, 28.0, "level", class_="small"),
             svg.text(_BARS_AT, 12.0, "rows of", class_="small mid"),
@@ -151,7 +151,7 @@ def _head(document: AuditFigures, layout: Layout) -> Markup:
 
 
 def _row(
-    level: LevelPart,
+    level: LevelAudit,
     groups: Sequence[str],
     layout: Layout,
     scale: Scale,
@@ -164,7 +164,7 @@ def _row(
         *_name(level, layout, words),
         *_mark(level, scale, middle),
     ]
-    if level["thin"]:
+    if level.thin:
         place = _BARS_AT - 84.0 if layout.bars else layout.width
         pieces.append(svg.text(place, words, "thin", class_="thin-word end"))
     figure = _figure(level, scale)
@@ -174,7 +174,7 @@ def _row(
             *_sizes(level, groups, middle, biggest),
         ]
     else:
-        rows = " · ".join(f"{count(level['rows'][g])} {shortened(g, 6)}" for g in groups)
+        rows = " · ".join(f"{count(level.rows[g])} {shortened(g, 6)}" for g in groups)
         pieces += [
             svg.text(0.0, middle + 21.0, figure, class_="small"),
             svg.text(layout.width, middle + 21.0, rows, class_="small end"),
@@ -182,29 +182,29 @@ def _row(
     return svg.group(*pieces)
 
 
-def _name(level: LevelPart, layout: Layout, y: float) -> list[Markup]:
-    lines = wrapped(level["name"], layout.letters - (5 if level["thin"] else 0))
+def _name(level: LevelAudit, layout: Layout, y: float) -> list[Markup]:
+    lines = wrapped(level.name, layout.letters - (5 if level.thin else 0))
     top = y - 7.0 * (len(lines) - 1) if layout.bars else y
-    full = level["name"] if lines[-1].endswith("…") else None
+    full = level.name if lines[-1].endswith("…") else None
     return [
         svg.text(0.0, top + 14.0 * k, line, class_="name", full=full)
         for k, line in enumerate(lines)
     ]
 
 
-def _figure(level: LevelPart, scale: Scale) -> str:
+def _figure(level: LevelAudit, scale: Scale) -> str:
     places = decimals((scale.low, scale.high))
-    gap = fixed(level["gap"], places)
-    if level["gap_interval"] is None:
+    gap = fixed(level.gap, places)
+    if level.gap_interval is None:
         return gap
-    return f"{gap}  [{', '.join(fixed(bound, places) for bound in level['gap_interval'])}]"
+    return f"{gap}  [{', '.join(fixed(bound, places) for bound in level.gap_interval)}]"
 
 
-def _sizes(level: LevelPart, groups: Sequence[str], middle: float, biggest: int) -> list[Markup]:
+def _sizes(level: LevelAudit, groups: Sequence[str], middle: float, biggest: int) -> list[Markup]:
     """Rows of both groups, as numbers and as bars that grow away from the middle."""
     pieces = []
     for group, side, color in zip(groups, (-1.0, 1.0), ("a", "b"), strict=True):
-        rows = level["rows"][group]
+        rows = level.rows[group]
         long = _BAR * rows / biggest
         edge = _BARS_AT + side
         start = edge - long if side < 0.0 else edge
@@ -215,14 +215,14 @@ def _sizes(level: LevelPart, groups: Sequence[str], middle: float, biggest: int)
     return pieces
 
 
-def _mark(level: LevelPart, scale: Scale, y: float) -> list[Markup]:
+def _mark(level: LevelAudit, scale: Scale, y: float) -> list[Markup]:
     """The interval as a line, dashed if thin; the gap as a diamond on evidence, else a circle."""
-    gap, bounds = level["gap"], level["gap_interval"]
+    gap, bounds = level.gap, level.gap_interval
     color = "b" if gap > 0.0 else "a" if gap < 0.0 else "c"
     pieces = []
     if bounds is not None:
         low, high = (scale.clipped(bound) for bound in bounds)
-        dashed = " dashed" if level["thin"] else ""
+        dashed = " dashed" if level.thin else ""
         pieces.append(svg.line(low, y, high, y, class_=f"{color} span{dashed}"))
         for bound, side in zip(bounds, (1.0, -1.0), strict=True):
             if not scale.holds(bound):
@@ -234,8 +234,8 @@ def _mark(level: LevelPart, scale: Scale, y: float) -> list[Markup]:
     return [*pieces, svg.circle(scale(gap), y, 4.5, class_=f"{color} hollow")]
 
 
-def _is_marked(level: LevelPart) -> bool:
-    return level["p_adjusted"] is not None and level["p_adjusted"] <= _EVIDENCE
+def _is_marked(level: LevelAudit) -> bool:
+    return level.p_adjusted is not None and level.p_adjusted <= _EVIDENCE
 
 
 def key(kind: str) -> Markup:
@@ -248,21 +248,21 @@ def key(kind: str) -> Markup:
     return svg.element("svg", marks[kind], class_="key", viewBox="0 0 28 16", aria_hidden="true")
 
 
-def _told(document: AuditFigures, levels: Sequence[LevelPart]) -> str:
-    first, second = document["contrasts"][0]["groups"]
+def _told(document: AuditDocument, levels: Sequence[LevelAudit]) -> str:
+    first, second = document.contrasts[0].groups
     rows = "; ".join(_told_level(level, (first, second)) for level in levels)
-    share = confidence(document["settings"]["confidence"])
+    share = confidence(document.settings.confidence)
     return (
-        f"Mean {document['roles']['score']} of {second} minus that of {first}, with a {share} "
+        f"Mean {document.roles.score} of {second} minus that of {first}, with a {share} "
         f"interval, in {counted(len(levels), 'level')}. {rows}."
     )
 
 
-def _told_level(level: LevelPart, groups: Sequence[str]) -> str:
-    parts = [f"{shortened(level['name'], 80)}: gap {number(level['gap'])}"]
-    if level["gap_interval"] is not None:
-        parts.append(f"interval {interval(level['gap_interval'])}")
-    parts += [f"{count(level['rows'][group])} rows of {shortened(group, 40)}" for group in groups]
-    if level["p_adjusted"] is not None:
-        parts.append(f"adjusted p {p_value(level['p_adjusted'])}")
-    return ", ".join([*parts, "thin"] if level["thin"] else parts)
+def _told_level(level: LevelAudit, groups: Sequence[str]) -> str:
+    parts = [f"{shortened(level.name, 80)}: gap {number(level.gap)}"]
+    if level.gap_interval is not None:
+        parts.append(f"interval {interval(level.gap_interval)}")
+    parts += [f"{count(level.rows[group])} rows of {shortened(group, 40)}" for group in groups]
+    if level.p_adjusted is not None:
+        parts.append(f"adjusted p {p_value(level.p_adjusted)}")
+    return ", ".join([*parts, "thin"] if level.thin else parts)

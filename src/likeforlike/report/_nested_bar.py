@@ -6,7 +6,7 @@ from typing import Literal
 
 from markupsafe import Markup
 
-from likeforlike.document._types import NestedPart
+from likeforlike.document._results import NestedResult
 from likeforlike.report import _svg as svg
 from likeforlike.report._format import number, percent
 
@@ -18,17 +18,17 @@ _PARTS: tuple[tuple[Literal["diagonal", "off_diagonal", "level_transport"], str,
 )
 
 
-def split_chart(nested: NestedPart) -> Markup:
+def split_chart(nested: NestedResult) -> Markup:
     """The split of the bi-causal distance."""
-    whole = nested["value"] or 1.0
+    whole = nested.value or 1.0
     pieces, figures, left = [], [], 1.0
     for k, (part, words, look) in enumerate(_PARTS):
-        share = nested[part] / whole
+        share = getattr(nested, part) / whole
         wide = share * (_WIDTH - 2.0)
         if wide > 0.0:
             pieces.append(svg.rect(left, 2.0, wide, 30.0, class_=look))
         left += wide
-        figure = f"{number(nested[part])} ({percent(share)})"
+        figure = f"{number(getattr(nested, part))} ({percent(share)})"
         figures.append(f"{words}: {figure}")
         line = 58.0 + 24.0 * k
         pieces.append(svg.rect(1.0, line - 11.0, 18.0, 12.0, class_=look))

@@ -8,8 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from likeforlike.document._names import named_groups
-from likeforlike.document._training_types import Document, TrainingPart
-from likeforlike.document._types import VerdictPart
+from likeforlike.document._results import AuditDocument, Verdict
 from likeforlike.document._verdict_words import verdict_meaning, verdict_origin, verdict_title
 from likeforlike.report import _format as formats
 from likeforlike.report._comparison import comparison_chart
@@ -33,10 +32,9 @@ from likeforlike.report._tables import (
     level_rows,
     settings_rows,
 )
-from likeforlike.report._training import training_section
 
 
-def page(document: Document) -> str:
+def page(document: AuditDocument) -> str:
     """One self-contained page of HTML that says what was found and shows the evidence.
 
     It needs no network and no script, prints well, and follows its reader's light or dark mode.
@@ -44,8 +42,7 @@ def page(document: Document) -> str:
 
     Parameters
     ----------
-    document : as made by `Audit.to_dict`, or read back from its JSON. The page of a demonstration
-        has a section about training.
+    document : `Audit.document`.
 
     Returns
     -------
@@ -58,13 +55,12 @@ def page(document: Document) -> str:
     >>> from likeforlike.report import page
     >>> loans = load_loans().frame
     >>> audit = lfl.audit(loans, score="approved", sensitive="sex", legitimate="income")
-    >>> page(audit.to_dict()).startswith("<!doctype html>")
+    >>> page(audit.document).startswith("<!doctype html>")
     True
     """
     document = named_groups(document)
-    contrast = document["contrasts"][0]
-    nested = contrast["nested"] if document["roles"]["legitimate"] else None
-    training = _training(document)
+    contrast = document.contrasts[0]
+    nested = contrast.nested if document.roles.legitimate else None
     return (
         _templates()
         .get_template("page.html.j2")
@@ -83,26 +79,25 @@ def page(document: Document) -> str:
             nested=nested,
             split=None if nested is None else split_chart(nested),
             level_rows=level_rows(contrast),
-            contrast_rows=contrast_rows(document) if len(document["contrasts"]) > 1 else [],
+            contrast_rows=contrast_rows(document) if len(document.contrasts) > 1 else [],
             conventions=convention_lines(document),
             level_conventions=level_convention_rows(document, TABLED),
             contrast_conventions=contrast_convention_rows(document),
             categories=category_rows(document),
             group_rows=group_rows(document),
             settings=settings_rows(document),
-            training=None if training is None else training_section(training),
         )
     )
 
 
-def summary(document: Document) -> str:
+def summary(document: AuditDocument) -> str:
     """A short fragment of HTML for notebooks: the finding and the gap of each level.
 
     Its styles hold inside it only, so it can stand on any page, next to others of its kind.
 
     Parameters
     ----------
-    document : as made by `Audit.to_dict`.
+    document : `Audit.document`.
 
     Returns
     -------
@@ -115,7 +110,7 @@ def summary(document: Document) -> str:
     >>> from likeforlike.report import summary
     >>> loans = load_loans(1000).frame
     >>> audit = lfl.audit(loans, score="approved", sensitive="sex", legitimate="income")
-    >>> "approved differs between female and male" in summary(audit.to_dict())
+    >>> "approved differs between female and male" in summary(audit.document)
     True
     """
     document = named_groups(document)
@@ -123,41 +118,37 @@ def summary(document: Document) -> str:
     return template.render(**_finding(document), wide_gaps=gap_chart(document, WIDE))
 
 
-def _finding(document: Document) -> dict[str, object]:
+def _finding(document: AuditDocument) -> dict[str, object]:
     """What both templates speak of."""
-    contrast = document["contrasts"][0]
+    contrast = document.contrasts[0]
     return {
         "document": document,
-        "roles": document["roles"],
-        "finding": document["finding"],
+        "roles": document.roles,
+        "finding": document.finding,
         "contrast": contrast,
-        "first": contrast["groups"][0],
-        "second": contrast["groups"][1],
-        "equals": bool(document["roles"]["legitimate"]),
-        "shown": min(SHOWN, len(contrast["levels"])),
-        "drawn": min(DRAWN, len(contrast["levels"])),
-        "levels": len(contrast["levels"]),
-        "verdicts": [_verdict(part) for part in document["verdicts"]],
+        "first": contrast.groups[0],
+        "second": contrast.groups[1],
+        "equals": bool(document.roles.legitimate),
+        "shown": min(SHOWN, len(contrast.levels)),
+        "drawn": min(DRAWN, len(contrast.levels)),
+        "levels": len(contrast.levels),
+        "verdicts": [_verdict(part) for part in document.verdicts],
     }
 
 
-def _verdict(part: VerdictPart) -> dict[str, object]:
+def _verdict(part: Verdict) -> dict[str, object]:
     return {
         "title": verdict_title(part),
         "meaning": verdict_meaning(part),
-        "sentences": [*part["reasons"], *verdict_origin(part)],
+        "sentences": [*part.reasons, *verdict_origin(part)],
     }
 
 
-def _further_gaps(document: Document) -> list[Markup]:
+def _further_gaps(document: AuditDocument) -> list[Markup]:
     """The charts of levels that are folded, if there are any."""
-    if len(document["contrasts"][0]["levels"]) <= SHOWN:
+    if len(document.contrasts[0].levels) <= SHOWN:
         return []
     return [gap_chart(document, layout, more=True) for layout in (WIDE, NARROW)]
-
-
-def _training(document: Document) -> TrainingPart | None:
-    return document["training"] if document["schema"] == "likeforlike.demonstration" else None
 
 
 @cache

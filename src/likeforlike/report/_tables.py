@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from likeforlike._text import date_words, figure, null_words
-from likeforlike.document._group_types import LostPart
-from likeforlike.document._types import AuditFigures, ContrastPart
+from likeforlike.document._plain import plain
+from likeforlike.document._results import AuditDocument, ContrastAudit, LostRows
 from likeforlike.report._format import (
     contrast_p,
     count,
@@ -31,83 +31,83 @@ EXCLUDED = 50
 _TOLD_PARADOX = {"none": "", "masked": "hidden overall", "reversed": "reversed overall"}
 
 
-def level_rows(contrast: ContrastPart) -> list[Row]:
+def level_rows(contrast: ContrastAudit) -> list[Row]:
     """The levels that contribute most, one row of texts each."""
     return [
         [
-            level["name"],
-            *(count(level["rows"][group]) for group in contrast["groups"]),
-            number(level["weight"]),
-            number(level["distance"]),
-            number(level["null_distance"]),
-            number(level["gap"]),
-            interval(level["gap_interval"]),
-            percent(level["contribution"]),
-            p_value(level["p_value"]),
-            p_value(level["p_adjusted"]),
-            "thin" if level["thin"] else "",
+            level.name,
+            *(count(level.rows[group]) for group in contrast.groups),
+            number(level.weight),
+            number(level.distance),
+            number(level.null_distance),
+            number(level.gap),
+            interval(level.gap_interval),
+            percent(level.contribution),
+            p_value(level.p_value),
+            p_value(level.p_adjusted),
+            "thin" if level.thin else "",
         ]
-        for level in contrast["levels"][:TABLED]
+        for level in contrast.levels[:TABLED]
     ]
 
 
-def excluded_rows(contrast: ContrastPart) -> list[tuple[str, str]]:
+def excluded_rows(contrast: ContrastAudit) -> list[tuple[str, str]]:
     """Levels that lack a group, and the rows they hold."""
     return [
         (name, ", ".join(f"{count(n)} {group}" for group, n in rows.items() if n) or "few")
-        for name, rows in islice(contrast["excluded"].items(), EXCLUDED)
+        for name, rows in islice(contrast.excluded.items(), EXCLUDED)
     ]
 
 
-def contrast_rows(document: AuditFigures) -> list[Row]:
+def contrast_rows(document: AuditDocument) -> list[Row]:
     """Every two groups compared, one row of texts each."""
-    return [_contrast_row(contrast) for contrast in document["contrasts"]]
+    return [_contrast_row(contrast) for contrast in document.contrasts]
 
 
-def _contrast_row(contrast: ContrastPart) -> Row:
-    distance, gap = contrast["estimate"], contrast["gap"]
+def _contrast_row(contrast: ContrastAudit) -> Row:
+    distance, gap = contrast.estimate, contrast.gap
     return [
-        " and ".join(contrast["groups"]),
-        number(gap["value"]),
-        interval(gap["interval"]),
+        " and ".join(contrast.groups),
+        number(gap.value),
+        interval(gap.interval),
         contrast_p(contrast),
-        number(None if distance is None else distance["value"]),
-        "" if distance is None else open_interval(distance["interval"]),
-        number(contrast["conditional"]["value"]),
-        number(contrast["unconditional"]["value"]),
-        " and ".join(count(rows) for rows in contrast["rows"]),
-        " and ".join(percent(contrast["coverage"][group]) for group in contrast["groups"]),
-        _TOLD_PARADOX[contrast["paradox"]],
+        number(None if distance is None else distance.value),
+        "" if distance is None else open_interval(distance.interval),
+        number(contrast.conditional.value),
+        number(contrast.unconditional.value),
+        " and ".join(count(rows) for rows in contrast.rows),
+        " and ".join(percent(contrast.coverage[group]) for group in contrast.groups),
+        _TOLD_PARADOX[contrast.paradox],
     ]
 
 
-def settings_rows(document: AuditFigures) -> list[tuple[str, str]]:
+def settings_rows(document: AuditDocument) -> list[tuple[str, str]]:
     """What was asked, of which data, by which versions, when."""
-    roles, data, made = document["roles"], document["data"], document["provenance"]
-    resolution = data["resolution"]
+    roles, data, made = document.roles, document.data, document.provenance
+    resolution = data.resolution
     return [
-        ("Score", roles["score"]),
+        ("Score", roles.score),
         (
-            "Sensitive columns" if roles["also_sensitive"] else "Sensitive column",
-            listed([roles["sensitive"], *roles["also_sensitive"]]),
+            "Sensitive columns" if roles.also_sensitive else "Sensitive column",
+            listed([roles.sensitive, *roles.also_sensitive]),
         ),
-        ("Legitimate columns", listed(roles["legitimate"])),
-        ("Weight column", roles["weight"] or "none"),
-        ("Cluster column", roles["cluster"] or "none"),
-        *((_setting(name), _told(value)) for name, value in document["settings"].items()),
-        ("Rows", f"{count(data['used'])} used of {count(data['rows'])}"),
-        ("Missing values", _missing(data["missing"])),
-        *(("Rows left out", _lost(data["lost"])) for _ in data["lost"][:1]),
-        *((("Read as missing", null_words(data["nulls"])),) if data["nulls"] else ()),
+        ("Legitimate columns", listed(roles.legitimate)),
+        ("Weight column", roles.weight or "none"),
+        ("Cluster column", roles.cluster or "none"),
+        *((_setting(name), _told(value)) for name, value in plain(document.settings).items()),
+        ("Rows", f"{count(data.used)} used of {count(data.rows)}"),
+        ("Missing values", _missing(data.missing)),
+        *(("Rows left out", _lost(data.lost)) for _ in data.lost[:1]),
+        *((("Read as missing", null_words(data.nulls)),) if data.nulls else ()),
         *(
-            (f"Edges of {name}", _edges(edges, dates=data["calendar"].get(name) == "day"))
-            for name, edges in data["edges"].items()
+            (f"Edges of {name}", _edges(edges, dates=data.calendar.get(name) == "day"))
+            for name, edges in data.edges.items()
         ),
-        ("Engine", data["engine"]),
+        ("Engine", data.engine),
         ("Resolution of scores", number(resolution) if resolution else "exact"),
-        ("Fingerprint of the data", made["fingerprint"]),
-        ("Versions", ", ".join(f"{name} {value}" for name, value in made["versions"].items())),
-        ("Created", made["created"].replace("T", " ").replace("+00:00", " UTC")),
+        ("Fingerprint of the data", made.fingerprint),
+        ("Versions", ", ".join(f"{name} {value}" for name, value in made.versions.items())),
+        ("Created", made.created.replace("T", " ").replace("+00:00", " UTC")),
     ]
 
 
@@ -147,17 +147,17 @@ def _missing(missing: Mapping[str, int]) -> str:
     return ", ".join(f"{shortened(name, 60)}: {count(n)}" for name, n in missing.items())
 
 
-def _lost(lost: Sequence[LostPart]) -> str:
+def _lost(lost: Sequence[LostRows]) -> str:
     return ", ".join(
-        f"{_lost_name(part)}: {count(part['lost'])} of {count(part['rows'])}" for part in lost
+        f"{_lost_name(part)}: {count(part.lost)} of {count(part.rows)}" for part in lost
     )
 
 
-def _lost_name(part: LostPart) -> str:
+def _lost_name(part: LostRows) -> str:
     """The group, or the column of which it is not known."""
-    name = part["group"]
-    return shortened(f"{' × '.join(part['columns'])} unknown" if name is None else name, 60)
+    name = part.group
+    return shortened(f"{' × '.join(part.columns)} unknown" if name is None else name, 60)
 
 
-def _edges(edges: list[float], *, dates: bool) -> str:
+def _edges(edges: Sequence[float], *, dates: bool) -> str:
     return ", ".join(date_words(edges) if dates else [figure(edge, 12) for edge in edges])

@@ -18,13 +18,7 @@ from rich.text import Text
 from likeforlike._text import figure, p_text, visible
 
 if TYPE_CHECKING:
-    from likeforlike.document._training_types import Document
-    from likeforlike.document._types import (
-        AuditFigures,
-        ContrastPart,
-        FindingPart,
-        VerdictPart,
-    )
+    from likeforlike.document._results import AuditDocument, ContrastAudit, Finding, Verdict
 
 _SHOWN_LEVELS = 12
 _SHOWN_CONTRASTS = 8
@@ -54,7 +48,7 @@ class Terminal(Console):
         return super().render_str(visible(text, keep="\n"), **settings)
 
 
-def text(document: Document) -> str:
+def text(document: AuditDocument) -> str:
     """What a terminal shows of an audit, as plain text."""
     written = StringIO()
     terminal = Terminal(file=written, width=_PRINTED)
@@ -62,29 +56,29 @@ def text(document: Document) -> str:
     return "\n".join(line.rstrip() for line in written.getvalue().splitlines())
 
 
-def show(document: Document, terminal: Terminal) -> None:
+def show(document: AuditDocument, terminal: Terminal) -> None:
     """Print an audit: the finding, its levels, and the summary of a preset."""
-    terminal.print(summary_text(document["finding"], document))
+    terminal.print(summary_text(document.finding, document))
     terminal.print(level_table(document))
-    if document["local_law_144"]:
+    if document.local_law_144:
         terminal.print(category_table(document))
 
 
 def summary_text(
-    finding: FindingPart,
-    document: AuditFigures | None = None,
+    finding: Finding,
+    document: AuditDocument | None = None,
 ) -> Text:
     """The finding, the other contrasts, cautions, and what gates said and why."""
-    lines = [Text(visible(finding["headline"]), "bold")]
-    lines += [Text(visible(sentence)) for sentence in finding["sentences"]]
+    lines = [Text(visible(finding.headline), "bold")]
+    lines += [Text(visible(sentence)) for sentence in finding.sentences]
     lines += [] if document is None else [Text(visible(line)) for line in _others(document)]
-    lines += [Text(f"! {visible(caution)}", "yellow") for caution in finding["cautions"]]
-    for part in [] if document is None else document["verdicts"]:
+    lines += [Text(f"! {visible(caution)}", "yellow") for caution in finding.cautions]
+    for part in [] if document is None else document.verdicts:
         lines += _verdict_lines(part)
     return Text("\n").join(lines)
 
 
-def _verdict_lines(part: VerdictPart) -> list[Text]:
+def _verdict_lines(part: Verdict) -> list[Text]:
     from likeforlike.document._verdict_words import (
         verdict_meaning,
         verdict_origin,
@@ -93,19 +87,19 @@ def _verdict_lines(part: VerdictPart) -> list[Text]:
 
     title = Text(visible(verdict_title(part)), "bold")
     title.append(f" ({verdict_meaning(part)}).", "not bold")
-    said = [*part["reasons"][:_SHOWN_REASONS], *verdict_origin(part)]
+    said = [*part.reasons[:_SHOWN_REASONS], *verdict_origin(part)]
     return [title, *(Text(visible(f"  {sentence}")) for sentence in said)]
 
 
-def _others(document: AuditFigures) -> list[str]:
+def _others(document: AuditDocument) -> list[str]:
     """All contrasts but the first, a line each, and how many are left out."""
     from likeforlike.document._names import named_groups
 
-    others = named_groups(document)["contrasts"][1:]
-    unit = f" {document['settings']['unit']}" if document["settings"]["unit"] else ""
+    others = named_groups(document).contrasts[1:]
+    unit = f" {document.settings.unit}" if document.settings.unit else ""
     lines = [
-        f"  {' and '.join(contrast['groups'])}: gap {figure(contrast['gap']['value'])}{unit}"
-        + ("" if contrast["p_value"] is None else f" ({_p_of(contrast)})")
+        f"  {' and '.join(contrast.groups)}: gap {figure(contrast.gap.value)}{unit}"
+        + ("" if contrast.p_value is None else f" ({_p_of(contrast)})")
         for contrast in others[:_SHOWN_CONTRASTS]
     ]
     hidden = len(others) - len(lines)
@@ -113,20 +107,20 @@ def _others(document: AuditFigures) -> list[str]:
     return [*heading, *lines, *([f"  and {hidden:,} more"] if hidden > 0 else [])]
 
 
-def _p_of(contrast: ContrastPart) -> str:
-    test = contrast["test"]
-    return p_text(contrast["p_value"] or 0.0, None if test is None else test["permutations"])
+def _p_of(contrast: ContrastAudit) -> str:
+    test = contrast.test
+    return p_text(contrast.p_value or 0.0, None if test is None else test.permutations)
 
 
-def level_table(document: AuditFigures) -> Table:
+def level_table(document: AuditDocument) -> Table:
     """The levels that contribute most, with their sizes."""
     from likeforlike.document._names import named_groups
 
-    contrast = named_groups(document)["contrasts"][0]
-    first, second = (visible(group) for group in contrast["groups"])
-    levels = contrast["levels"]
+    contrast = named_groups(document).contrasts[0]
+    first, second = (visible(group) for group in contrast.groups)
+    levels = contrast.levels
     hidden = len(levels) - _SHOWN_LEVELS
-    unit = document["settings"]["unit"]
+    unit = document.settings.unit
     table = Table(
         title=f"Levels by contribution; a positive gap means that {second} scores higher"
         + (f"; in {visible(unit)}" if unit else ""),
@@ -134,19 +128,19 @@ def level_table(document: AuditFigures) -> Table:
         title_justify="left",
     )
     table.add_column("level", overflow="fold")
-    for group, rows in ((first, contrast["rows"][0]), (second, contrast["rows"][1])):
+    for group, rows in ((first, contrast.rows[0]), (second, contrast.rows[1])):
         wide = max(4, len(f"{rows:,}"), min(len(group), _GROUP_WIDTH))
         table.add_column(f"{group}\nrows", justify="right", overflow="fold", width=wide)
     for heading in ("distance", "by\nchance", "gap", "p,\nadj."):
         table.add_column(heading, justify="right", no_wrap=True)
     for level in levels[:_SHOWN_LEVELS]:
         table.add_row(
-            visible(level["name"]) + (" (thin)" if level["thin"] else ""),
-            *(f"{rows:,}" for rows in level["rows"].values()),
-            figure(level["distance"]),
-            _number(level["null_distance"]),
-            f"{'+' if level['gap'] > 0.0 else ''}{figure(level['gap'])}",
-            _number(level["p_adjusted"]),
+            visible(level.name) + (" (thin)" if level.thin else ""),
+            *(f"{rows:,}" for rows in level.rows.values()),
+            figure(level.distance),
+            _number(level.null_distance),
+            f"{'+' if level.gap > 0.0 else ''}{figure(level.gap)}",
+            _number(level.p_adjusted),
         )
     return table
 
@@ -155,9 +149,9 @@ def _number(value: float | None) -> str:
     return "" if value is None else figure(value)
 
 
-def category_table(document: AuditFigures) -> Table:
+def category_table(document: AuditDocument) -> Table:
     """The summary of New York City's Local Law 144."""
-    decided = all(part["decisions"] for part in document["conventions"])
+    decided = all(part.decisions for part in document.classical)
     table = Table(
         title="Local Law 144: impact ratio over the highest rate; categories below 2% have none",
         title_justify="left",
@@ -165,13 +159,13 @@ def category_table(document: AuditFigures) -> Table:
     table.add_column("category", overflow="fold")
     for heading in ("rows", "share", "selected" if decided else "above median", "impact\nratio"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for part in document["local_law_144"]:
-        by = " × ".join(part["columns"])
+    for part in document.local_law_144:
+        by = " × ".join(part.columns)
         table.add_row(
-            f"{visible(by)}: {visible(part['category'] or 'unknown')}",
-            f"{part['rows']:,}",
-            f"{part['share']:.1%}",
-            "" if part["rate"] is None else f"{part['rate']:.1%}",
-            "" if part["ratio"] is None else f"{part['ratio']:.2f}",
+            f"{visible(by)}: {visible(part.category or 'unknown')}",
+            f"{part.rows:,}",
+            f"{part.share:.1%}",
+            "" if part.rate is None else f"{part.rate:.1%}",
+            "" if part.ratio is None else f"{part.ratio:.2f}",
         )
     return table

@@ -11,15 +11,16 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._text import figure
 from likeforlike.auditing._audit import Audit
 from likeforlike.auditing._audit_table import order_contrasts, without_lower_end
-from likeforlike.auditing._comparisons import Unexamined
-from likeforlike.auditing._contrast_audit import ContrastAudit, Distribution, LevelAudit
+from likeforlike.auditing._contrast_audit import Examination
+from likeforlike.auditing._document_parts import audit_document
+from likeforlike.auditing._evidence import Evidence
 from likeforlike.auditing._provenance import provenance
-from likeforlike.auditing._settings import Settings
-from likeforlike.auditing._tables import Roles, TableCells
-from likeforlike.classical import Conventions
+from likeforlike.auditing._tables import TableCells
 from likeforlike.disparity._cdd_lp import Disparity, LevelTable
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes
+from likeforlike.document._request import Roles, Settings
+from likeforlike.document._results import Distribution, LevelAudit, Unexamined
 from likeforlike.errors import InputError
 from likeforlike.inference import HeadlineTest, adjust
 from likeforlike.inference._intervals import check_confidence, simultaneous_confidence
@@ -37,7 +38,7 @@ _HISTOGRAM_BINS = 24
 _FEWEST_DEALS = 19
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PlanAudit(Audit):
     """What noisy counts say about scores: an audit in whose intervals the custodian's noise is.
 
@@ -46,8 +47,7 @@ class PlanAudit(Audit):
 
     Attributes
     ----------
-    contrasts, omnibus, unexamined, roles, settings, table, provenance, verdicts, groups : as of
-        `Audit`.
+    figures, evidence : as of `Audit`.
     epsilon : what the release may tell about one person.
     noise : its law.
     errors : {pair of groups: standard errors of the gap, from sampling and from noise}.
@@ -72,10 +72,6 @@ class PlanAudit(Audit):
     epsilon: float
     noise: Noise
     errors: dict[tuple[str, str], tuple[float, float]]
-
-    def conventions(self) -> tuple[Conventions, ...]:
-        """None: conventional figures know nothing of the custodian's noise."""
-        return ()
 
 
 def examine_pairs(
@@ -111,7 +107,7 @@ def examine_pairs(
         contrast.groups: (said.sampling, said.noise)
         for contrast, (_, said, _) in zip(examined, found, strict=True)
     }
-    return PlanAudit(
+    evidence = Evidence(
         contrasts=tuple(order_contrasts(examined, clear)),
         omnibus=None,
         unexamined=tuple(_apart(plan, release, pair) for pair in pairs if isinstance(pair, tuple)),
@@ -121,6 +117,11 @@ def examine_pairs(
         ),
         table=_table(plan, release),
         provenance=provenance(plan.request.digest),
+        conventional=False,
+    )
+    return PlanAudit(
+        audit_document(evidence),
+        evidence,
         epsilon=release.epsilon,
         noise=release.noise,
         errors=errors,
@@ -148,12 +149,12 @@ def _examined(
     test: NoisyTest,
     p_value: float,
     permutations: int,
-) -> ContrastAudit:
+) -> Examination:
     reason = _noise_words(release, said)
     first, second = (release.groups[g] for g in pair.pair)
     conditional = _disparity(plan, pair, said.observed, (first, second))
     ranking = np.argsort(-pair.measure * said.observed**2, kind="stable")
-    return ContrastAudit(
+    return Examination(
         groups=(first, second),
         unconditional=_overall(plan, pair, (first, second)),
         conditional=conditional,

@@ -6,9 +6,9 @@ import warnings
 from pathlib import Path
 
 from likeforlike.auditing._audit import Audit
-from likeforlike.auditing._gate import GateOf, Ruling
 from likeforlike.auditing._policy import Policy, audit_any
-from likeforlike.auditing._verdict_parts import verdict_part
+from likeforlike.document._request import ThresholdOf
+from likeforlike.document._results import Verdict
 from likeforlike.document._verdict_words import verdict_meaning, verdict_origin, verdict_title
 from likeforlike.errors import InconclusiveWarning, InputError
 
@@ -17,7 +17,7 @@ def assert_parity(
     data: object,
     threshold: float | str | None = None,
     *,
-    of: GateOf | None = None,
+    of: ThresholdOf | None = None,
     policy: str | Path | Policy | None = None,
     **arguments: object,
 ) -> Audit:
@@ -68,10 +68,10 @@ def assert_parity(
 def _judged(
     data: object,
     threshold: float | str | None,
-    of: GateOf | None,
+    of: ThresholdOf | None,
     policy: str | Path | Policy | None,
     arguments: dict[str, object],
-) -> tuple[Audit, Ruling]:
+) -> tuple[Audit, Verdict]:
     rules = Policy.read(policy) if isinstance(policy, str | Path) else policy
     if (threshold is None) == (rules is None):
         raise InputError("give a threshold or a policy, and not both.")
@@ -90,7 +90,6 @@ def _judged(
     return audit, audit.verdict(0.0 if threshold is None else threshold, of=of or "distance")
 
 
-def _told(ruling: Ruling) -> str:
-    part = verdict_part(ruling)
-    head = f"{verdict_title(part)} ({verdict_meaning(part)})."
-    return "\n  ".join([head, *part["reasons"], *verdict_origin(part)])
+def _told(ruling: Verdict) -> str:
+    head = f"{verdict_title(ruling)} ({verdict_meaning(ruling)})."
+    return "\n  ".join([head, *ruling.reasons, *verdict_origin(ruling)])

@@ -1,25 +1,89 @@
-"""What was asked of an audit, beside the data and the roles of its columns."""
+"""What was asked of an audit: the roles of columns, the settings, and thresholds."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import index
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from likeforlike._arrays import is_one_of, real
-from likeforlike.disparity._measures import Measure
+from likeforlike.disparity._measures import Measure, MeasureName
+from likeforlike.document._plain import (
+    Amount,
+    Count,
+    Interval,
+    Limits,
+    Pair,
+    Probability,
+    Scalar,
+    entry,
+    plain_scalar,
+)
 from likeforlike.errors import InputError
 from likeforlike.inference import Adjustment
 
-# More would take for ever, and say no more.
+# More would take forever, and say no more.
 _MOST_PERMUTATIONS = 10_000_000
+
 Preset = Literal["ll144"]
-"""Figures that somebody asks for beside the audit: the summary of New York's Local Law 144."""
+"""Figures in addition to the audit: the summary of New York City's Local Law 144."""
+
+ThresholdOf = Literal["distance", "gap"]
+"""What a threshold is for: the distance among equals, or the size of the gap."""
 
 # The lowest and the highest seed that streams of random numbers take.
 _SEEDS = (-(2**63), 2**63 - 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Which column plays which part.
+
+    Attributes
+    ----------
+    score, sensitive : one column each.
+    legitimate : columns whose combinations are the levels; none means one level.
+    weight : column of sample weights, or `None`.
+    cluster : column that says which rows belong together (a person with several rows), or `None`.
+    also_sensitive : further sensitive columns; each is examined alone, and all of them crossed.
+
+    Examples
+    --------
+    >>> from likeforlike.document import Roles
+    >>> Roles("approved", "sex", ("income",)).columns
+    ('approved', 'sex', 'income')
+    """
+
+    score: str
+    sensitive: str
+    legitimate: tuple[str, ...] = ()
+    weight: str | None = None
+    cluster: str | None = None
+    also_sensitive: tuple[str, ...] = ()
+
+    @property
+    def all_sensitive(self) -> tuple[str, ...]:
+        """The sensitive columns, in the order they were named."""
+        return (self.sensitive, *self.also_sensitive)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns named, each once."""
+        named = (self.score, *self.all_sensitive, *self.legitimate, self.weight, self.cluster)
+        return tuple(dict.fromkeys(column for column in named if column is not None))
+
+
+def _plain_measure(measure: Measure) -> str:
+    return measure if isinstance(measure, str) else "given"
+
+
+def _plain_reference(reference: object) -> Scalar | dict[str, Scalar] | None:
+    if isinstance(reference, Mapping):
+        return {column: plain_scalar(group) for column, group in reference.items()}
+    return None if reference is None else plain_scalar(reference)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,25 +110,34 @@ class Settings:
 
     Examples
     --------
-    >>> from likeforlike.auditing import Settings
+    >>> from likeforlike.document import Settings
     >>> Settings(permutations=99).confidence
     0.95
     """
 
-    measure: Measure = "marginal"
+    measure: Measure = field(
+        default="marginal", metadata=entry(_plain_measure, MeasureName | Literal["given"])
+    )
     min_cell: int = 20
-    permutations: int = 999
-    confidence: float = 0.95
+    permutations: Count = 999
+    confidence: Probability = 0.95
     adjustment: Adjustment = "step-down"
-    reference: Hashable | Mapping[str, Hashable] | None = None
+    reference: Hashable | Mapping[str, Hashable] | None = field(
+        default=None, metadata=entry(_plain_reference, Scalar | dict[str, Scalar] | None)
+    )
     random_state: int = 0
-    score_range: tuple[float, float] | None = None
-    suppress_below: int | None = None
+    score_range: Interval | None = None
+    suppress_below: Annotated[int, Limits(2)] | None = None
     unit: str | None = None
     preset: Preset | None = None
     smooth: tuple[str, ...] = ()
-    windows: int | None = None
-    min_coverage: float = 0.5
+    windows: Count | None = None
+    min_coverage: Probability = 0.5
+
+    @property
+    def measure_name(self) -> str:
+        """The measure by its name; "given" for weights of the user's own."""
+        return _plain_measure(self.measure)
 
     def __post_init__(self) -> None:
         # Numbers of numpy are taken for what they are; JSON would not know them.
@@ -98,7 +171,7 @@ class Settings:
 
     def _check_smooth(self) -> None:
         """Refuse what has no meaning where scores were carried to windows."""
-        if not isinstance(self.measure, str):
+        if self.measure_name == "given":
             raise InputError(
                 "measure cannot give weights to levels that smooth makes; name one, such as "
                 "'marginal', or cut the numbers into bins."
@@ -138,3 +211,53 @@ def _range(ends: tuple[float, float]) -> tuple[float, float]:
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise InputError(f"score_range must be a lower and a higher number, not {ends!r}.")
     return low, high
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """The largest disparity that is allowed, for whom, and who said so.
+
+    Attributes
+    ----------
+    value : in units of the score, or text such as "5%". Of decisions and rates that is 5 points, of
+        other scores 5% of the mean of the reference group, or of the larger group without one.
+    of : what may not be larger, "distance" or "gap".
+    groups : the two groups it is for; `None` for all that have none of their own.
+    set_by, set_on : who set it, and on which day; `None` if nobody said.
+    percent : whether the value is a percentage; text says so itself.
+
+    Examples
+    --------
+    >>> from likeforlike.document import Threshold
+    >>> Threshold(0.05, groups=("female", "male"), set_by="credit committee").of
+    'distance'
+    >>> Threshold("5%").value, Threshold("5%").percent
+    (5.0, True)
+    """
+
+    value: Amount
+    of: ThresholdOf = "distance"
+    groups: Pair | None = None
+    set_by: str | None = None
+    set_on: str | None = None
+    percent: bool = False
+
+    def __post_init__(self) -> None:
+        given: object = self.value
+        if isinstance(given, str):
+            object.__setattr__(self, "value", _percentage(given))
+            object.__setattr__(self, "percent", True)
+        if isinstance(self.value, bool) or not 0.0 <= real(self.value) < math.inf:
+            raise InputError(f"threshold must be a finite number of 0 or more, not {self.value!r}.")
+        if not is_one_of(self.of, get_args(ThresholdOf)):
+            raise InputError(f"of must be one of {get_args(ThresholdOf)}, not {self.of!r}.")
+        object.__setattr__(self, "value", real(self.value))
+
+
+def _percentage(text: str) -> float:
+    found = re.fullmatch(r"\s*([0-9]+(?:[.,][0-9]+)?)\s*%\s*", text)
+    if found is None:
+        raise InputError(
+            f"threshold must be a number such as 0.05, or a percentage such as '5%', not {text!r}."
+        )
+    return float(found[1].replace(",", "."))

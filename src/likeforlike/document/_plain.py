@@ -1,0 +1,167 @@
+"""Plain values: what a result is in JSON, and back.
+
+One rule for every frozen dataclass: fields in order become entries, tuples become lists, numbers
+that JSON lacks become null. What deviates is declared at the field, as `plain=`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import types
+from collections.abc import Callable, Hashable, Mapping
+from functools import cache
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from likeforlike._text import json_visible
+from likeforlike.errors import InputError
+
+
+class Limits(NamedTuple):
+    """Bounds of a number, or of the length of a list, for the schema."""
+
+    least: int
+    most: int | None = None
+
+
+Count = Annotated[int, Limits(0)]
+Amount = Annotated[float, Limits(0)]
+Probability = Annotated[float, Limits(0, 1)]
+Pair = Annotated[tuple[str, str], Limits(2, 2)]
+Counts = Annotated[tuple[Count, Count], Limits(2, 2)]
+Interval = Annotated[tuple[float, float], Limits(2, 2)]
+OpenInterval = Annotated[tuple[float, float | None], Limits(2, 2)]
+Scalar = str | bool | int | float
+Label = Scalar | list[Scalar]
+
+_PLAIN, _KIND = "plain", "kind"
+PRIVATE: Mapping[str, object] = {_PLAIN: None}
+"""Metadata of a field that is not written to JSON."""
+
+
+def entry(plain: Callable[[Any], object], kind: object) -> Mapping[str, object]:
+    """Metadata of a field that is written to JSON by a rule of its own.
+
+    Parameters
+    ----------
+    plain : the rule.
+    kind : type of what it gives, for the schema.
+    """
+    return {_PLAIN: plain, _KIND: kind}
+
+
+@cache
+def entries(kind: Any) -> dict[str, Callable[[Any], object]]:  # noqa: ANN401
+    """The fields of a dataclass that are written to JSON, and how."""
+    return {
+        field.name: field.metadata.get(_PLAIN, plain)
+        for field in dataclasses.fields(kind)
+        if field.metadata.get(_PLAIN, plain) is not None
+    }
+
+
+def kinds(kind: type) -> dict[str, Any]:
+    """The types of these entries, as the schema has them."""
+    hints = get_type_hints(kind, include_extras=True)
+    own = {field.name: field.metadata.get(_KIND) for field in dataclasses.fields(kind)}
+    return {name: hints[name] if own[name] is None else own[name] for name in entries(kind)}
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401
+    """A result as dictionaries, lists, text, finite numbers, truth values and None."""
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, tuple | list):
+        return [plain(each) for each in value]
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if dataclasses.is_dataclass(value):
+        return {name: rule(getattr(value, name)) for name, rule in entries(value.__class__).items()}
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    raise TypeError(f"{type(value).__name__} has no place in a document.")
+
+
+def plain_label(label: Hashable) -> Label:
+    """The label of a level; that of several columns is a list."""
+    if isinstance(label, tuple | list):
+        return [plain_scalar(part) for part in label]
+    return plain_scalar(label)
+
+
+def plain_scalar(value: Hashable) -> Scalar:
+    """A value of a column as JSON can hold it; dates, decimals and infinities become text."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value if isinstance(value, str | bool | int | float) else str(value)
+
+
+def restore(kind: Any, value: Any) -> Any:  # noqa: ANN401
+    """A result of this type from the plain values that `plain` made of it."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return restore(inner[0], value)
+    if origin in (Union, types.UnionType):
+        if value is None and type(None) in inner:
+            return None
+        others = [each for each in inner if each is not type(None)]
+        nested = [each for each in others if _is_nested(each)]
+        if len(others) > 1 and not isinstance(value, list | Mapping):
+            return value
+        return restore(nested[0] if nested else others[0], value)
+    if origin is tuple:
+        parts = _list(value)
+        every = inner[:1] * len(parts) if inner[-1] is Ellipsis else inner
+        return tuple(restore(each, part) for each, part in zip(every, parts, strict=True))
+    if origin in (dict, Mapping):
+        if not isinstance(value, Mapping):
+            raise InputError(f"an object is expected where there is {value!r}.")
+        return {key: restore(inner[1], part) for key, part in value.items()}
+    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
+        return _restore_fields(kind, value)
+    if kind is float and isinstance(value, int):
+        return float(value)
+    if (kind in (str, bool, int, float) and not isinstance(value, kind)) or (
+        origin is Literal and value not in inner
+    ):
+        raise InputError(f"{value!r} is not what stands there in a document.")
+    return _hashable(value)
+
+
+def _restore_fields(kind: type, value: Any) -> Any:  # noqa: ANN401
+    if not isinstance(value, Mapping):
+        raise InputError(f"{kind.__name__} must be an object, not {value!r}.")
+    names = entries(kind)
+    if lacking := names.keys() - value.keys():
+        raise InputError(f"{kind.__name__} has no entry {min(lacking)!r}.")
+    hints = get_type_hints(kind)
+    return kind(**{name: restore(hints[name], value[name]) for name in names})
+
+
+def _is_nested(kind: Any) -> bool:  # noqa: ANN401
+    if get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
+    return get_origin(kind) in (tuple, dict, Mapping) or dataclasses.is_dataclass(kind)
+
+
+def _list(value: Any) -> list[Any]:  # noqa: ANN401
+    if not isinstance(value, list | tuple):
+        raise InputError(f"a list is expected where there is {value!r}.")
+    return list(value)
+
+
+def _hashable(value: Any) -> Any:  # noqa: ANN401
+    return tuple(_hashable(each) for each in value) if isinstance(value, list) else value
+
+
+def json_text(document: Mapping[str, Any]) -> str:
+    """Plain values as they are written to files: strict JSON, one entry per line."""
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    return json_visible(text) + "\n"
