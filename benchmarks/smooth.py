@@ -89,7 +89,7 @@ def _rows(sizes: _Sizes) -> Measured:
         clock=time.process_time,
     )
     assert run.ours.smooth is not None
-    note = f"{run.ours.smooth.windows} windows"
+    note = f"{len(run.ours.smooth.windows)} windows"
     return Measured(run.ours_seconds, run.peer_seconds, note=note)
 
 

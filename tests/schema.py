@@ -16,13 +16,12 @@ from jsonschema_rs import Draft202012Validator
 
 from likeforlike.auditing._audit import Audit
 from likeforlike.document._schema import audit_schema
-from likeforlike.document._training_types import DemonstrationDocument
-from likeforlike.document._types import AuditDocument
 from likeforlike.teams import release_schema, request_schema
+
+Document = dict[str, Any]
 
 SCHEMAS = {
     "audit": audit_schema,
-    "demonstration": audit_schema,
     "request": request_schema,
     "release": release_schema,
 }
@@ -50,18 +49,10 @@ def check_file(path: Path) -> dict[str, Any]:
     return document
 
 
-def read_audit(text: str) -> AuditDocument:
+def read_audit(text: str) -> Document:
     """The document of an audit from its JSON."""
-    document: AuditDocument = json.loads(text)
+    document: Document = json.loads(text)
     assert document["schema"] == "likeforlike.audit"
-    check(document)
-    return document
-
-
-def read_demonstration(text: str) -> DemonstrationDocument:
-    """The document of the demonstration from its JSON."""
-    document: DemonstrationDocument = json.loads(text)
-    assert document["schema"] == "likeforlike.demonstration"
     check(document)
     return document
 
@@ -72,7 +63,7 @@ def checked_audits() -> Iterator[None]:
     made = Audit.to_dict
 
     @wraps(made)
-    def to_dict(self: Audit) -> AuditDocument:
+    def to_dict(self: Audit) -> Document:
         document = made(self)
         check(document)
         return document

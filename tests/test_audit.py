@@ -12,7 +12,7 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike.datasets import load_loans, make_loans
-from likeforlike.document._types import SCHEMA_VERSION
+from likeforlike.document._results import SCHEMA_VERSION
 from tests.schema import read_audit
 
 

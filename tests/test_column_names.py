@@ -268,7 +268,7 @@ def test_columns_with_one_name_and_the_same_values_are_one(tmp_path: Path) -> No
         assert audited(table, ROLES) == wanted, kind
         found = lfl.audit(table, score="score", sensitive="sex", permutations=0)
         said = "2 columns are called score and hold the same values; one of them was used."
-        assert said in found.finding["cautions"], kind
+        assert said in found.finding.cautions, kind
         assert found.to_dict()["data"]["notes"] == [said]
     done = call("audit", tmp_path / "twice.csv", "--score", "score", "--sensitive", "sex")
     assert "2 columns are called score" in " ".join(done.stdout.split())

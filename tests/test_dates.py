@@ -11,8 +11,10 @@ import polars as pl
 import pytest
 
 import likeforlike as lfl
-from likeforlike.auditing import Roles, Summary, read_cells, summarize
+from likeforlike.auditing import Summary, summarize
 from likeforlike.auditing._bins import Calendar
+from likeforlike.auditing._tables import read_cells
+from likeforlike.document._request import Roles
 from likeforlike.errors import BinnedLevelWarning, InputError
 from tests.command import call
 
@@ -120,11 +122,11 @@ def test_audit_along_dates_names_windows_by_dates() -> None:
 def test_bins_of_dates_are_reported() -> None:
     with pytest.warns(BinnedLevelWarning, match="cut into months"):
         found = lfl.audit(made(), **NAMED, bins={"day": "month"}, permutations=39)
-    assert any("day was cut into bins" in caution for caution in found.finding["cautions"])
+    assert any("day was cut into bins" in caution for caution in found.finding.cautions)
     cut = lfl.audit(made(), **NAMED, bins={"day": 3}, permutations=39)
     assert ">2024-" in cut.to_html()
     plain = lfl.audit(made(), **NAMED, permutations=39)
-    assert any("day has" in caution for caution in plain.finding["cautions"])
+    assert any("day has" in caution for caution in plain.finding.cautions)
 
 
 def test_summaries_of_months_merge(tmp_path: Path) -> None:

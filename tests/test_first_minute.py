@@ -150,4 +150,4 @@ def test_conventions_stand_in_the_document_in_the_order_of_contrasts(found: lfl.
         assert [each["name"] for each in part["levels"]] == [
             each["name"] for each in contrast["levels"]
         ]
-    assert found.conventions() is found.conventions()
+    assert found.classical() is found.classical()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -31,12 +30,11 @@ def made() -> Audit:
 
 @pytest.fixture
 def audit(made: Audit) -> Audit:
-    """The same without verdicts."""
-    return replace(made, verdicts=[])
+    return made
 
 
 def test_what_was_asked_is_kept_in_order_and_once(audit: Audit) -> None:
-    assert audit.to_dict()["verdicts"] == []
+    before = audit.to_json()
     asked = [
         audit.gate(0.9),
         audit.verdict(0.1).verdict,
@@ -44,15 +42,19 @@ def test_what_was_asked_is_kept_in_order_and_once(audit: Audit) -> None:
         audit.gate(0.9, of="gap"),
     ]
     assert asked == ["pass", "fail", "pass", "pass"]
+    assert audit.to_json() == before
+    asking = audit.with_threshold(0.9).with_threshold(0.1).with_threshold(0.9)
     kept = [
         (part["verdict"], part["thresholds"][0]["value"], part["thresholds"][0]["of"])
-        for part in audit.to_dict()["verdicts"]
+        for part in asking.with_threshold(0.9, of="gap").to_dict()["verdicts"]
     ]
+    assert audit.verdicts == ()
     assert kept == [("pass", 0.9, "distance"), ("fail", 0.1, "distance"), ("pass", 0.9, "gap")]
 
 
 def test_the_json_and_the_page_say_it(audit: Audit) -> None:
-    audit.judge([Threshold(0.1, set_by="<b>board</b>", set_on="2026-01-31")], policy="rules.toml")
+    thresholds = [Threshold(0.1, set_by="<b>board</b>", set_on="2026-01-31")]
+    audit = audit.with_verdict(audit.judge(thresholds, policy="rules.toml"))
     document = json.loads(audit.to_json())
     check(document)
     [part] = document["verdicts"]
@@ -85,7 +87,7 @@ def test_two_groups_can_have_a_threshold_of_their_own(audit: Audit) -> None:
     wide = [Threshold(0.1), Threshold(0.5, groups=("b", "a")), Threshold(0.5, groups=("d", "b"))]
     ruling = audit.judge(wide)
     assert ruling.verdict == "pass"
-    assert {j.groups: j.threshold.value for j in ruling.judgments if j.threshold} == {
+    assert {j.groups: j.threshold for j in ruling.judgments if j.threshold} == {
         ("a", "b"): 0.5,
         ("b", "d"): 0.5,
         ("a", "d"): 0.1,
@@ -110,7 +112,7 @@ def test_a_threshold_for_groups_that_are_not_there_is_not_met(audit: Audit) -> N
 def test_groups_without_words_are_named_by_their_column(audit: Audit) -> None:
     table = pl.DataFrame({"f": [0.1, 0.2, 0.3, 0.4] * 30, "sex": [0, 0, 1, 1] * 30})
     numbered = lfl.audit(table, score="f", sensitive="sex", permutations=19)
-    numbered.gate(0.0)
+    numbered = numbered.with_threshold(0.0)
     assert numbered.verdicts[0].judgments[0].groups == ("0", "1")
     assert "sex 0 and sex 1" in numbered.to_html()
 
@@ -123,4 +125,4 @@ def test_a_threshold_that_is_none_is_refused_and_not_kept(audit: Audit, value: o
         audit.gate(value)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="of must be one of"):
         audit.gate(0.1, of="ratio")  # type: ignore[arg-type]
-    assert audit.verdicts == []
+    assert audit.verdicts == ()

@@ -14,7 +14,7 @@ from scipy.stats import wasserstein_distance
 
 import likeforlike as lfl
 from likeforlike import Audit
-from likeforlike.auditing import Pair
+from likeforlike.auditing._pairs import Pair
 from likeforlike.errors import InputError
 from likeforlike.inference._pair_chance import pairs_by_chance
 from likeforlike.transport import plan

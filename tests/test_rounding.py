@@ -13,10 +13,12 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike import Cells
-from likeforlike.auditing import Roles, Summary, read_cells, summarize
+from likeforlike.auditing import Summary, summarize
+from likeforlike.auditing._tables import read_cells
 from likeforlike.disparity import Contrast, contrasts
 from likeforlike.disparity._measures import level_weights
 from likeforlike.disparity._rounding import distance_bounds, inside_bins
+from likeforlike.document._request import Roles
 from likeforlike.inference import certificate, estimate_distance, level_gaps, signed_gap
 from likeforlike.transport._pairs import pair_costs
 
@@ -179,7 +181,7 @@ def test_gate_does_not_pass_what_rounding_hides(resolution: float) -> None:
         assert estimate is not None
         assert 0.0 < estimate["rounding"] <= 1.125 * resolution
         told = f"rounded to bins of width {resolution:g}; both ends of every interval"
-        assert any(told in caution for caution in audit.finding["cautions"])
+        assert any(told in caution for caution in audit.finding.cautions)
 
 
 def test_duckdb_adds_up_the_same_sums() -> None:

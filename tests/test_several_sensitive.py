@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 import likeforlike as lfl
-from likeforlike.auditing import GroupRows
+from likeforlike.document._results import GroupRows
 from likeforlike.inference import HeadlineTest
 from likeforlike.inference._chi_square import chi_square_tail, homogeneity
 from tests.command import call
@@ -56,7 +56,8 @@ def test_each_column_alone_and_both_crossed_are_one_family(found: lfl.Audit) -> 
         (("sex", "race"), frozenset({"m × a", "f × b"})),
         (("sex", "race"), frozenset({"m × a", "m × b"})),
     }
-    tests = (each.test for each in found.contrasts)
+    assert found.evidence is not None
+    tests = (each.test for each in found.evidence.contrasts)
     tails = [test.tail_p_value for test in tests if isinstance(test, HeadlineTest)]
     assert [each.p_value for each in found.contrasts] == pytest.approx(
         lfl.inference.adjust(np.array(tails), "holm").tolist()
@@ -256,7 +257,7 @@ def test_groups_that_lose_more_rows_are_named_with_a_test() -> None:
     assert tests["sex",].statistic == pytest.approx(theirs.statistic, rel=1e-12)
     assert tests["sex",].p_value == pytest.approx(theirs.pvalue, rel=1e-9)
     assert tests["race",].p_value > 0.001
-    cautions = " ".join(found.finding["cautions"])
+    cautions = " ".join(found.finding.cautions)
     assert "Missing values are not spread evenly: f lost 3" in cautions
     contrast = next(each for each in found.contrasts if each.columns == ("sex",))
     lost = counts[0, 0] / counts[0].sum()

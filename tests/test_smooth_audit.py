@@ -90,7 +90,7 @@ def test_everybody_is_compared_with_scores_as_they_are(parity: Audit) -> None:
 
 def test_windows_are_levels_in_the_order_of_the_number(parity: Audit) -> None:
     assert parity.smooth is not None
-    curve = parity.smooth.curve
+    curve = len(parity.smooth.windows)
     income = people(3000)["income"].to_numpy()
     assert curve[0].low == income.min()
     assert curve[-1].high == income.max()
@@ -104,7 +104,7 @@ def test_windows_are_levels_in_the_order_of_the_number(parity: Audit) -> None:
 def test_windows_may_be_asked_for() -> None:
     found = lfl.audit(people(1000), **ROLES, smooth=["income"], windows=5, permutations=0)
     assert found.smooth is not None
-    assert found.smooth.windows == 5
+    assert len(found.smooth.windows) == 5
     assert found.smooth.companion_p is None
     assert found.smooth.confounding is None
     assert found.settings.windows == 5
@@ -130,7 +130,10 @@ def test_a_category_is_a_world_of_its_own() -> None:
         table, **{**ROLES, "legitimate": ["income", "region"]}, smooth="income", permutations=0
     )
     assert both.smooth is not None
-    assert {window.category for window in both.smooth.curve} == {"region north", "region south"}
+    assert {window.category for window in len(both.smooth.windows)} == {
+        "region north",
+        "region south",
+    }
     north = lfl.audit(
         table.filter(pl.col("region") == "north"), **ROLES, smooth="income", permutations=0
     )
@@ -168,7 +171,7 @@ def test_several_numbers_are_compared_by_the_share_they_predict() -> None:
     assert found.smooth.columns == ("income", "years")
     assert found.p_value == pytest.approx(1 / 200)
     assert found.gap == pytest.approx(0.02, abs=0.004)
-    cautions = " ".join(found.finding["cautions"])
+    cautions = " ".join(found.finding.cautions)
     assert "If both predictions, of that share and of the score, are right" in cautions
     parity = lfl.audit(people(3000), **roles, smooth=["income", "years"], **QUICK)
     assert parity.p_value is not None
@@ -217,7 +220,7 @@ def test_engines_carry_counts(resolution: float) -> None:
     assert counted.smooth is not None
     assert resolution <= counted.smooth.error < 2.0 * resolution + 0.01
     assert abs(counted.gap - exact.gap) <= counted.smooth.error
-    assert any("Rounding of scores and of income" in c for c in counted.finding["cautions"])
+    assert any("Rounding of scores and of income" in c for c in counted.finding.cautions)
     assert len(counted.placebo(3, permutations=19).p_values) == 3
 
 
@@ -261,7 +264,7 @@ def test_a_jump_is_warned_of() -> None:
     found = lfl.audit(table, **ROLES, smooth="income", permutations=0)
     assert found.smooth is not None
     assert found.smooth.jumps[0] == pytest.approx(22_000.0, rel=0.03)
-    assert any("seems to jump along income" in c for c in found.finding["cautions"])
+    assert any("seems to jump along income" in c for c in found.finding.cautions)
     asked = lfl.audit(table, **ROLES, smooth="income", windows=9, permutations=0).smooth
     assert asked is not None
     assert asked.windows == 9
@@ -271,13 +274,13 @@ def test_a_jump_is_warned_of() -> None:
 
 
 def test_the_finding_says_what_was_done(shifted: Audit) -> None:
-    said = " ".join(shifted.finding["sentences"])
+    said = " ".join(shifted.finding.sentences)
     assert "carried along income to the centers of 14 windows" in said
     assert "10 bins would have shown a gap of" in said
     assert "A second test" in said
-    assert any("holds for every law" in caution for caution in shifted.finding["cautions"])
+    assert any("holds for every law" in caution for caution in shifted.finding.cautions)
     few = lfl.audit(people(300), **ROLES, smooth="income", permutations=0)
-    assert any("With 300 rows" in caution for caution in few.finding["cautions"])
+    assert any("With 300 rows" in caution for caution in few.finding.cautions)
 
 
 def test_the_page_shows_the_gap_along_the_number(shifted: Audit, parity: Audit) -> None:
@@ -343,7 +346,7 @@ def test_few_rows_cannot_be_compared_by_a_predicted_share() -> None:
 def test_numbers_with_many_values_get_a_hint() -> None:
     table = people(400).with_columns((pl.col("income") / 200).round(0) * 200)
     found = lfl.audit(table, **ROLES, permutations=0)
-    hint = next(c for c in found.finding["cautions"] if "different values" in c)
+    hint = next(c for c in found.finding.cautions if "different values" in c)
     assert "smooth=['income'] (--smooth income)" in hint
     assert "bins={'income': 10} (--bins income=10)" in hint
     with pytest.raises(lfl.errors.InputError, match=r"smooth=\['income'\]"):

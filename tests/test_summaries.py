@@ -13,7 +13,8 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike import Audit, Cells
-from likeforlike.auditing import Part, Policy, Summary, summarize
+from likeforlike.auditing import Policy, Summary, summarize
+from likeforlike.auditing._summary import Part
 from likeforlike.errors import InputError
 from likeforlike.files._engines import Engine
 from tests.command import call

@@ -14,9 +14,9 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike.auditing._tables import Roles, read_cells
-from likeforlike.document._types import AuditDocument
 from tests.needs import cases
 from tests.real import TABLES
+from tests.schema import Document
 
 Engines = dict[str, Callable[[pl.DataFrame], Any]]
 
@@ -45,7 +45,7 @@ def engines(tmp_path: Path) -> Engines:
     }
 
 
-def results(found: lfl.Audit) -> AuditDocument:
+def results(found: lfl.Audit) -> Document:
     """All figures of an audit; the engine and the time of day are allowed to differ."""
     document = found.to_dict()
     document["data"]["engine"] = document["provenance"]["created"] = "any"
@@ -121,7 +121,7 @@ def test_counts_stay_within_their_certificate(name: str) -> None:
         exact = lfl.audit(table.frame, **table.arguments, permutations=0)
         for width in (0.3, 0.01):
             binned = lfl.audit(table.frame, **table.arguments, permutations=0, resolution=width)
-            assert binned.conditional.resolution == width
+            assert binned.data.resolution == width
             assert abs(binned.conditional.value - exact.conditional.value) <= width
             assert abs(binned.unconditional.value - exact.unconditional.value) <= width
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import dataclasses
 import inspect
 import json
 import re
@@ -28,10 +29,9 @@ from typing import (
     is_typeddict,
 )
 
-from likeforlike.document._kinds import Limits
+from likeforlike.document import AuditDocument
+from likeforlike.document._plain import Limits, kinds
 from likeforlike.document._schema import SCHEMA_FILE
-from likeforlike.document._training_types import DemonstrationDocument
-from likeforlike.document._types import AuditDocument
 from likeforlike.teams._documents import (
     RELEASE_FILE,
     REQUEST_FILE,
@@ -59,8 +59,8 @@ class Published(NamedTuple):
 AUDIT = Published(
     _PACKAGE / "document" / SCHEMA_FILE,
     "Document of likeforlike",
-    "What an audit or the demonstration writes as JSON.",
-    (AuditDocument, DemonstrationDocument),
+    "What an audit writes as JSON.",
+    (AuditDocument,),
 )
 REQUEST = Published(
     _PACKAGE / "teams" / REQUEST_FILE,
@@ -81,7 +81,7 @@ _LIMITS = {
     "number": ("minimum", "maximum"),
     "array": ("minItems", "maxItems"),
 }
-_ENTRY = re.compile(r"^(\w+) : (.+(?:\n    .+)*)", re.M)
+_ENTRY = re.compile(r"^((?:\w+, )*\w+) : (.+(?:\n    .+)*)", re.M)
 
 Schema = dict[str, Any]
 
@@ -93,7 +93,7 @@ def schema_text(published: Published = AUDIT) -> str:
     --------
     >>> import json
     >>> from tools.schema import schema_text
-    >>> json.loads(schema_text())["$defs"]["OverallPart"]["required"]
+    >>> json.loads(schema_text())["$defs"]["OverallDisparity"]["required"]
     ['value', 'gap', 'rows']
     """
     definitions: dict[str, Schema] = {}
@@ -111,7 +111,7 @@ def schema_text(published: Published = AUDIT) -> str:
 
 def _of(kind: Any, definitions: dict[str, Schema]) -> Schema:  # noqa: ANN401
     """The schema of a type; dictionaries with names of their own go to the definitions."""
-    if is_typeddict(kind):
+    if is_typeddict(kind) or dataclasses.is_dataclass(kind):
         if kind.__name__ not in definitions:
             definitions[kind.__name__] = {}
             definitions[kind.__name__] = _object(kind, definitions)
@@ -128,13 +128,19 @@ def _made_of(origin: Any, inner: tuple[Any, ...], definitions: dict[str, Schema]
     """The schema of a type that holds others."""
     if origin is Literal:
         return {"const": inner[0]} if len(inner) == 1 else {"enum": list(inner)}
-    if origin is list:
-        return {"type": "array", "items": _of(inner[0], definitions)}
+    if origin in (list, tuple):
+        return {"type": "array", "items": _items(inner, definitions)}
     if origin is dict:
         return {"type": "object", "additionalProperties": _of(inner[1], definitions)}
     if origin in (Union, types.UnionType):
         return _any_of([_of(part, definitions) for part in inner])
     raise TypeError(f"{origin} has no place in a JSON schema.")
+
+
+def _items(inner: tuple[Any, ...], definitions: dict[str, Schema]) -> Schema:
+    """What a list holds: one kind, or several of which each place has one."""
+    every = [_of(part, definitions) for part in dict.fromkeys(inner) if part is not Ellipsis]
+    return every[0] if len(every) == 1 else _any_of(every)
 
 
 def _limited(schema: Schema, limits: Limits) -> Schema:
@@ -146,7 +152,10 @@ def _limited(schema: Schema, limits: Limits) -> Schema:
 def _any_of(parts: list[Schema]) -> Schema:
     """Types that say nothing more are listed together, and so are values."""
     if all(part.keys() == {"type"} for part in parts):
-        return {"type": [part["type"] for part in parts]}
+        named = [
+            [part["type"]] if isinstance(part["type"], str) else part["type"] for part in parts
+        ]
+        return {"type": list(dict.fromkeys(name for names in named for name in names))}
     if all(part.keys() <= {"const", "enum"} for part in parts):
         return {"enum": [value for part in parts for value in _values(part)]}
     return {"anyOf": parts}
@@ -161,7 +170,7 @@ def _object(kind: Any, definitions: dict[str, Schema]) -> Schema:  # noqa: ANN40
     told = _entries(kind)
     properties = {
         name: {**_of(entry, definitions), "description": told[name]}
-        for name, entry in get_type_hints(kind, include_extras=True).items()
+        for name, entry in _hints(kind).items()
     }
     # Constants first: they tell kinds of documents apart before anything else is looked at.
     properties = dict(sorted(properties.items(), key=lambda entry: "const" not in entry[1]))
@@ -173,6 +182,12 @@ def _object(kind: Any, definitions: dict[str, Schema]) -> Schema:  # noqa: ANN40
         "required": list(properties),
         "additionalProperties": False,
     }
+
+
+def _hints(kind: Any) -> dict[str, Any]:  # noqa: ANN401
+    return (
+        kinds(kind) if dataclasses.is_dataclass(kind) else get_type_hints(kind, include_extras=True)
+    )
 
 
 def _words(name: str) -> str:
@@ -190,8 +205,10 @@ def _entries(kind: Any) -> dict[str, str]:  # noqa: ANN401
     told: dict[str, str] = {}
     for base in _bases(kind.__module__).get(kind.__name__, []):
         made_from = getattr(sys.modules[kind.__module__], base)
-        told |= _entries(made_from) if is_typeddict(made_from) else {}
-    return told | {name: _flat(text) for name, text in _ENTRY.findall(inspect.getdoc(kind) or "")}
+        documented = is_typeddict(made_from) or dataclasses.is_dataclass(made_from)
+        told |= _entries(made_from) if documented else {}
+    own = _ENTRY.findall(inspect.getdoc(kind) or "")
+    return told | {name: _flat(text) for names, text in own for name in names.split(", ")}
 
 
 @cache

@@ -14,7 +14,7 @@ from statsmodels.stats.weightstats import DescrStatsW
 
 import likeforlike as lfl
 from likeforlike import Cells
-from likeforlike.auditing import Roles, read_cells
+from likeforlike.auditing._tables import read_cells
 from likeforlike.classical import (
     NOTES,
     breslow_day,
@@ -25,6 +25,7 @@ from likeforlike.classical import (
     wachter_cdd,
 )
 from likeforlike.classical._cell_figures import cell_figures
+from likeforlike.document._request import Roles
 from tests.classical.tables import DECISIONS, SCORES, TABLES, Rows
 
 CLOSE = 1e-10

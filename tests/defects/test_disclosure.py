@@ -171,13 +171,13 @@ def test_edges_of_histograms_are_nobodys_score(audit: lfl.Audit) -> None:
 
 
 def test_the_document_says_what_was_done_and_advises_it_where_it_was_not(audit: lfl.Audit) -> None:
-    assert any("fewer than 10 people" in each for each in audit.finding["cautions"])
+    assert any("fewer than 10 people" in each for each in audit.finding.cautions)
     whole = lfl.audit(salaries(), **ROLES, permutations=0)
-    advice = [each for each in whole.finding["cautions"] if "suppress_below=10" in each]
+    advice = [each for each in whole.finding.cautions if "suppress_below=10" in each]
     assert len(advice) == 1
     assert "--suppress-below 10" in whole.to_html()
     large = salaries().filter(pl.col("job").is_in(["clerk", "nurse", "guard"]))
-    assert "suppress" not in " ".join(lfl.audit(large, **ROLES, permutations=0).finding["cautions"])
+    assert "suppress" not in " ".join(lfl.audit(large, **ROLES, permutations=0).finding.cautions)
 
 
 def test_statistics_are_those_of_the_exact_levels(audit: lfl.Audit) -> None:

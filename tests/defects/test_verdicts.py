@@ -55,7 +55,7 @@ def test_single_rows_count_against_a_pass_and_are_told(rng: np.random.Generator)
     reason = audit.contrasts[0].estimate.reason  # type: ignore[union-attr]
     assert reason is not None
     assert "single row" in reason
-    assert reason in audit.finding["cautions"]
+    assert reason in audit.finding.cautions
 
 
 def test_atoms_hide_nothing(rng: np.random.Generator) -> None:
@@ -84,7 +84,7 @@ def test_equal_scores_that_are_no_decisions_set_no_upper_end() -> None:
     audit = audited({"s": [7.5] * 10, "g": ["a", "b"] * 5})
     assert audit.interval == (0.0, None)
     assert audit.gate(100.0) == "investigate"
-    assert any("equal" in caution for caution in audit.finding["cautions"])
+    assert any("equal" in caution for caution in audit.finding.cautions)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -138,7 +138,7 @@ def test_a_group_that_shares_no_level_is_named_and_rules_out_a_pass(
     assert [each.groups for each in audit.unexamined] == [("D",)]
     assert audit.unexamined[0].rows == {"D": 500}
     assert audit.gate(0.5) == "investigate"
-    assert any("D could not be compared" in caution for caution in audit.finding["cautions"])
+    assert any("D could not be compared" in caution for caution in audit.finding.cautions)
     document = audit.to_dict()
     assert document["unexamined"][0]["groups"] == ["D"]
     page = audit.to_html()
@@ -290,7 +290,7 @@ def test_missing_values_are_told_by_group_and_lower_coverage(rng: np.random.Gene
     lost = {each.group: (each.rows, each.lost) for each in audit.missing}
     assert lost == {"f": (198, 90), "m": (198, 0), None: (4, 4)}
     assert audit.coverage == {"f": pytest.approx(108 / 198), "m": 1.0}
-    told = " ".join(audit.finding["cautions"])
+    told = " ".join(audit.finding.cautions)
     assert "90 of 198 f" in told
     assert "4 of unknown group" in told
 

@@ -256,7 +256,7 @@ def test_simpsons_sentence_is_about_those_who_are_compared() -> None:
     assert contrast.paradox == "reversed"
     assert contrast.compared_gap is not None
     assert contrast.compared_gap > 0.0 > found.unconditional.gap
-    assert "among those who are compared, the mean of a 1 is" in found.finding["sentences"][-1]
+    assert "among those who are compared, the mean of a 1 is" in found.finding.sentences[-1]
 
 
 def test_nothing_is_printed_that_was_not_counted() -> None:

@@ -10,13 +10,11 @@ import polars as pl
 import pytest
 
 import likeforlike as lfl
-from likeforlike.cli._demonstration import compare_models, demonstration_document, train_models
 from likeforlike.datasets import load_loans, make_loans
-from likeforlike.document._training_types import DemonstrationDocument, Document, TrainingPart
-from likeforlike.document._types import AuditDocument
+from likeforlike.document._results import AuditDocument, as_document
 from likeforlike.errors import BinnedLevelWarning
 from likeforlike.report import page
-from tests.schema import check
+from tests.schema import Document
 
 SCRIPT = "<script>alert(1)</script>"
 QUOTES = "\"quoted' & <b onclick=alert(2)>bold</b>"
@@ -25,24 +23,14 @@ HOSTILE_SCORE = "<img src=x onerror=alert(3)>"
 
 
 def fresh(name: str) -> Document:
-    """A document that a test may change."""
-    return fresh_demonstration() if name == "demonstration" else fresh_audit(name)
-
-
-def fresh_audit(name: str) -> AuditDocument:
-    document: AuditDocument = json.loads(as_json(name))
+    """Plain values of a document, which a test may change."""
+    document: Document = json.loads(as_json(name))
     return document
 
 
-def fresh_demonstration() -> DemonstrationDocument:
-    document: DemonstrationDocument = json.loads(as_json("demonstration"))
-    return document
-
-
-def training_of(document: DemonstrationDocument) -> TrainingPart:
-    training = document["training"]
-    assert training is not None
-    return training
+def typed(name: str) -> AuditDocument:
+    """A document as the report reads it."""
+    return as_document(fresh(name))
 
 
 @cache
@@ -56,18 +44,18 @@ def page_of(name: str) -> str:
     return page(fresh(name))
 
 
-def decisions() -> AuditDocument:
+def decisions() -> Document:
     loans = load_loans(1000).frame
     return lfl.audit(loans, score="approved", sensitive="sex", legitimate="income").to_dict()
 
 
-def scores() -> AuditDocument:
+def scores() -> Document:
     frame = make_loans(8000, levels=8, gap=[0.1, 0.12, 0.05, 0, -0.08, 0.02, 0.1, 0.14]).frame
     roles: dict[str, Any] = {"score": "score", "sensitive": "sex", "legitimate": "income"}
     return lfl.audit(frame, **roles, permutations=99).to_dict()
 
 
-def of_record() -> AuditDocument:
+def of_record() -> Document:
     """Two sensitive columns with five contrasts, forty levels with names of some length."""
     rng = np.random.default_rng(5)
     n = 6000
@@ -91,7 +79,7 @@ def of_record() -> AuditDocument:
     ).to_dict()
 
 
-def three_groups() -> AuditDocument:
+def three_groups() -> Document:
     """Missing values, a column in bins, and names that are no single word."""
     frame = make_loans(6000, levels=6).frame
     rng = np.random.default_rng(1)
@@ -112,7 +100,7 @@ def three_groups() -> AuditDocument:
         ).to_dict()
 
 
-def many_levels() -> AuditDocument:
+def many_levels() -> Document:
     """5,000 levels, most of them thin, some with one group only."""
     rng = np.random.default_rng(2)
     frame = pl.DataFrame(
@@ -126,18 +114,18 @@ def many_levels() -> AuditDocument:
     return lfl.audit(frame, **roles, permutations=19).to_dict()
 
 
-def no_legitimate() -> AuditDocument:
+def no_legitimate() -> Document:
     frame = make_loans(500).frame
     return lfl.audit(frame, score="score", sensitive="sex", permutations=19).to_dict()
 
 
-def untested() -> AuditDocument:
+def untested() -> Document:
     frame = make_loans(500).frame
     roles: dict[str, Any] = {"score": "score", "sensitive": "sex", "legitimate": "income"}
     return lfl.audit(frame, **roles, permutations=0).to_dict()
 
 
-def hostile() -> AuditDocument:
+def hostile() -> Document:
     """Names that are markup or far too long, a level of two rows, a level of one group."""
     rng = np.random.default_rng(3)
     frame = pl.DataFrame(
@@ -163,14 +151,6 @@ def hostile() -> AuditDocument:
     ).to_dict()
 
 
-def demonstration() -> DemonstrationDocument:
-    """An audit with a section about training: few rows, few strengths, few epochs."""
-    scored = train_models(2000, strengths=(0.0, 1.0, 30.0), epochs=12)
-    document = demonstration_document(decisions(), compare_models(scored, permutations=19))
-    check(document)
-    return document
-
-
 MADE: tuple[Callable[[], Document], ...] = (
     decisions,
     scores,
@@ -179,6 +159,5 @@ MADE: tuple[Callable[[], Document], ...] = (
     no_legitimate,
     untested,
     hostile,
-    demonstration,
 )
 DOCUMENTS = {made.__name__: made for made in MADE}

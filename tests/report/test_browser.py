@@ -11,6 +11,8 @@ from tests.report.documents import DOCUMENTS, fresh, of_record, page_of
 from tests.window import Scheme, Window
 
 NAMES = list(DOCUMENTS)
+# Between the margins of A4, at the 96 dots to the inch of CSS.
+PAPER = 688
 WIDTHS = (360, 700, 1200)
 
 
@@ -87,56 +89,6 @@ def test_every_chart_is_there_with_its_name(window: Window, tmp_path: Path, widt
             assert box["width"] > 200
             assert box["height"] > 60
             assert chart.locator("rect, path, circle, line").count() > 2
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_two_audits_stand_side_by_side_or_one_below_the_other(
-    window: Window, tmp_path: Path, width: int
-) -> None:
-    path = saved(tmp_path, page_of("demonstration"))
-    page = window.open(path, width=width)
-    left, right = (
-        chart.bounding_box() for chart in page.get_by_role("img", name="Gap by level:").all()
-    )
-    assert left is not None
-    assert right is not None
-    assert left["width"] == pytest.approx(right["width"])
-    assert left["width"] > 300
-    if width > 760:
-        assert right["y"] == pytest.approx(left["y"])
-        assert right["x"] >= left["x"] + left["width"]
-    else:
-        assert right["x"] == pytest.approx(left["x"])
-        assert right["y"] >= left["y"] + left["height"]
-
-
-# Between the margins of A4, at the 96 dots to the inch of CSS.
-PAPER = 688
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(
-    ("media", "width"), [*(("screen", width) for width in WIDTHS), ("print", PAPER)]
-)
-def test_the_trade_off_is_there_once_and_can_be_seen(
-    window: Window, tmp_path: Path, media: Literal["screen", "print"], width: int, scheme: Scheme
-) -> None:
-    path = saved(tmp_path, page_of("demonstration"))
-    page = window.open(path, width=width, scheme=scheme)
-    page.emulate_media(media=media)
-    chart = page.get_by_role("img", name="Disparity against AUC")
-    assert chart.count() == 1
-    box = chart.bounding_box()
-    assert box is not None
-    assert box["width"] > 300
-    assert box["height"] > 200
-    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    for drawn in ("path.steps", "line.limit", "line.span", "line.base"):
-        stroke = chart.locator(drawn).first.evaluate("e => getComputedStyle(e).stroke")
-        assert stroke.startswith("rgb(")
-        assert stroke != paper
-    assert page.evaluate(WORDS_OUTSIDE) == []
-    assert page.evaluate(WORDS_OVER_WORDS) == []
 
 
 def test_the_table_of_many_levels_opens(window: Window, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
+from likeforlike.document._results import as_document
 from likeforlike.report._comparison import comparison_chart
 from likeforlike.report._coverage import coverage_chart
 from likeforlike.report._distributions import distribution_charts
@@ -15,7 +16,7 @@ from likeforlike.report._gaps import NARROW, WIDE, Layout, gap_chart
 from likeforlike.report._nested_bar import split_chart
 from likeforlike.report._scale import Scale, ticks
 from likeforlike.report._svg import element
-from tests.report.documents import fresh
+from tests.report.documents import fresh, typed
 
 LAYOUTS = pytest.mark.parametrize("layout", [WIDE, NARROW], ids=["wide", "narrow"])
 
@@ -36,7 +37,7 @@ def zero(chart: str) -> float:
 @LAYOUTS
 def test_marks_lie_in_the_order_of_the_gaps_on_their_side_of_zero(layout: Layout) -> None:
     document = fresh("scores")
-    chart = gap_chart(document, layout)
+    chart = gap_chart(as_document(document), layout)
     gaps = [level["gap"] for level in document["contrasts"][0]["levels"]]
     drawn = places(chart)
     assert len(drawn) == len(gaps)
@@ -53,7 +54,7 @@ def test_evidence_changes_the_shape(layout: Layout) -> None:
     levels = document["contrasts"][0]["levels"]
     for k, level in enumerate(levels):
         level["p_adjusted"] = 0.05 if k < 3 else 0.051
-    chart = gap_chart(document, layout)
+    chart = gap_chart(as_document(document), layout)
     assert chart.count(" full") == 3
     assert chart.count("<circle") == 5
 
@@ -61,9 +62,9 @@ def test_evidence_changes_the_shape(layout: Layout) -> None:
 @LAYOUTS
 def test_thin_levels_are_dashed_and_named(layout: Layout) -> None:
     document = fresh("scores")
-    assert "dashed" not in gap_chart(document, layout)
+    assert "dashed" not in gap_chart(as_document(document), layout)
     document["contrasts"][0]["levels"][2]["thin"] = True
-    chart = gap_chart(document, layout)
+    chart = gap_chart(as_document(document), layout)
     assert chart.count("dashed") == 1
     assert chart.count(">thin<") == 1
 
@@ -71,17 +72,17 @@ def test_thin_levels_are_dashed_and_named(layout: Layout) -> None:
 @LAYOUTS
 def test_the_interval_of_a_thin_level_does_not_squeeze_the_others(layout: Layout) -> None:
     document = fresh("scores")
-    before = places(gap_chart(document, layout))
+    before = places(gap_chart(as_document(document), layout))
     level = document["contrasts"][0]["levels"][-1]
     level["thin"], level["gap_interval"] = True, [-1e6, 1e6]
-    chart = gap_chart(document, layout)
+    chart = gap_chart(as_document(document), layout)
     assert places(chart) == before
     assert chart.count("span open") == 2
 
 
 @LAYOUTS
 def test_directions_are_named(layout: Layout) -> None:
-    chart = gap_chart(fresh("scores"), layout)
+    chart = gap_chart(typed("scores"), layout)
     assert "← female scores higher" in chart
     assert "male scores higher →" in chart
 
@@ -91,7 +92,7 @@ def test_equal_scores_can_be_drawn(layout: Layout) -> None:
     document = fresh("scores")
     for level in document["contrasts"][0]["levels"]:
         level["gap"], level["gap_interval"] = 0.0, [0.0, 0.0]
-    chart = gap_chart(document, layout)
+    chart = gap_chart(as_document(document), layout)
     assert set(places(chart)) == {zero(chart)}
 
 
@@ -112,7 +113,7 @@ def test_bars_of_the_comparison_are_as_long_as_their_figures() -> None:
         contrast["conditional"]["value"],
         test["null_distance"],
     ]
-    drawn = bar_widths(comparison_chart(document))
+    drawn = bar_widths(comparison_chart(as_document(document)))
     assert len(drawn) == 3
     for value, width in zip(values, drawn, strict=True):
         assert value is not None
@@ -123,19 +124,20 @@ def test_all_zero_can_be_compared() -> None:
     document = fresh("untested")
     contrast = document["contrasts"][0]
     contrast["unconditional"]["value"] = contrast["conditional"]["value"] = 0.0
-    assert bar_widths(comparison_chart(document)) == [0.0, 0.0]
+    assert bar_widths(comparison_chart(as_document(document))) == [0.0, 0.0]
 
 
 def test_coverage_is_cut_into_three() -> None:
-    contrast = fresh("scores")["contrasts"][0]
+    document = fresh("scores")
+    contrast = document["contrasts"][0]
     contrast["coverage"]["female"], contrast["thin_share"]["female"] = 0.9, 0.2
-    chart = coverage_chart(contrast)
+    chart = coverage_chart(as_document(document).contrasts[0])
     assert "female: 70.0% compared · 20.0% in thin levels · 10.0% not compared" in chart
     assert bar_widths(chart)[:3] == pytest.approx([306.6, 87.6, 43.8])
 
 
 def test_the_split_adds_up() -> None:
-    nested = fresh("scores")["contrasts"][0]["nested"]
+    nested = typed("scores").contrasts[0].nested
     assert nested is not None
     chart = split_chart(nested)
     parts = [width for width in bar_widths(chart) if width != 18.0]
@@ -143,11 +145,11 @@ def test_the_split_adds_up() -> None:
 
 
 def test_decisions_are_columns_and_scores_are_histograms() -> None:
-    (_, columns), *_ = distribution_charts(fresh("decisions")["contrasts"][0])
+    (_, columns), *_ = distribution_charts(typed("decisions").contrasts[0])
     assert columns.count("<rect") == 4
     for share in ("40.0%", "20.0%", "60.0%", "80.0%"):
         assert f">{share}<" in columns
-    (_, histogram), *_ = distribution_charts(fresh("scores")["contrasts"][0])
+    (_, histogram), *_ = distribution_charts(typed("scores").contrasts[0])
     assert "a area" in histogram
     assert "b outline" in histogram
     assert "<rect" not in histogram

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from likeforlike.document._training_types import Document
 from likeforlike.inference import Paradox
 from likeforlike.report import page, summary
 from tests.report.documents import DOCUMENTS, HOSTILE_SCORE, QUOTES, fresh
+from tests.schema import Document
 
 NAMES = list(DOCUMENTS)
 VOID = {"meta", "br", "img", "link", "input", "hr"}

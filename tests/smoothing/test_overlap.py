@@ -145,7 +145,7 @@ def test_section_of_the_page_is_that_of_kept_results() -> None:
 
 def test_units_mixing_and_sentence_are_told() -> None:
     found = audited(places(0))
-    told = " ".join(found.finding["sentences"])
+    told = " ".join(found.finding.sentences)
     assert (smooth(found).units, smooth(found).shared) == ("units", 0.0)
     assert smooth(found).mixing > 0.5
     assert "Nobody has exactly the z of somebody of the other group (0% of rows)" in told
@@ -162,14 +162,14 @@ def test_numbers_are_levels_where_groups_share_them() -> None:
     assert smooth(found).units == "numbers"
     assert smooth(found).windows == 150
     assert smooth(found).curve[0].low == smooth(found).curve[0].high
-    assert "Rows with exactly the same z were compared" in " ".join(found.finding["sentences"])
+    assert "Rows with exactly the same z were compared" in " ".join(found.finding.sentences)
 
 
 def test_rows_are_compared_where_groups_mix() -> None:
     found = audited(plain(0, 1000))
     assert smooth(found).units == "rows"
     assert smooth(found).mixing == pytest.approx(1.0, abs=0.15)
-    assert "bins would have shown" in " ".join(found.finding["sentences"])
+    assert "bins would have shown" in " ".join(found.finding.sentences)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -298,11 +298,11 @@ def test_no_caution_asks_for_what_is_refused() -> None:
         legitimate="z",
         permutations=0,
     )
-    advice = [caution for caution in two.finding["cautions"] if "different values" in caution]
+    advice = [caution for caution in two.finding.cautions if "different values" in caution]
     assert advice
     assert all("smooth" not in caution for caution in advice)
     one = audited({**table, "z": np.round(table["z"], 1)}, smooth=None, legitimate="z")
-    assert any("smooth=['z']" in caution for caution in one.finding["cautions"])
+    assert any("smooth=['z']" in caution for caution in one.finding.cautions)
 
 
 # Mixing ------------------------------------------------------------------------------------------
@@ -462,8 +462,8 @@ def test_fit_of_predictions_is_told_and_condition_named() -> None:
     assert 0.7 < score < 0.9
     assert smooth(found).boosted[1] == pytest.approx(score, abs=0.1)
     assert (smooth(found).boosted_rows, smooth(found).misfit) == (1500, ())
-    assert "these predictions explain" in " ".join(found.finding["sentences"])
-    cautions = " ".join(found.finding["cautions"])
+    assert "these predictions explain" in " ".join(found.finding.sentences)
+    cautions = " ".join(found.finding.cautions)
     assert "If both predictions, of that share and of the score, are right" in cautions
     assert "at least what is told" not in cautions
 
@@ -471,7 +471,7 @@ def test_fit_of_predictions_is_told_and_condition_named() -> None:
 def test_better_predictions_of_trees_are_warned_of() -> None:
     found = audited(several(1, 4000, 1.5), smooth=["z", "y", "x"])
     assert smooth(found).misfit == ("group", "score")
-    assert any(each.startswith("Boosted trees predict") for each in found.finding["cautions"])
+    assert any(each.startswith("Boosted trees predict") for each in found.finding.cautions)
 
 
 def test_audit_does_without_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:

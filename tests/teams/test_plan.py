@@ -219,7 +219,7 @@ def test_noise_is_stated_with_every_interval(found: PlanAudit) -> None:
         assert words in (contrast["gap"]["reason"] or "")
         assert contrast["estimate"] is not None
         assert words in (contrast["estimate"]["reason"] or "")
-    assert sum(words in caution for caution in found.finding["cautions"]) == 1
+    assert sum(words in caution for caution in found.finding.cautions) == 1
     assert "epsilon = 0.5" in found.to_html()
     assert "epsilon = 0.5" in found._repr_html_()
     sampling, noise = found.errors["0", "1"]

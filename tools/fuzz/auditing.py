@@ -15,7 +15,8 @@ import polars as pl
 import pyarrow as pa
 
 import likeforlike as lfl
-from likeforlike.auditing import Roles, read_cells
+from likeforlike.auditing._tables import read_cells
+from likeforlike.document._request import Roles
 from tools.fuzz import settings
 from tools.fuzz.columns import hostile, labels, plain_scores, weights
 from tools.fuzz.draw import Draw

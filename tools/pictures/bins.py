@@ -127,7 +127,7 @@ def _curve(axes: Axes, smooth: Audit) -> list[Markup]:
     """Band and curve."""
     assert smooth.smooth is not None
     levels = {level.name: level for level in smooth.levels}
-    shown = [(w.center, levels[w.level]) for w in smooth.smooth.curve if w.level in levels]
+    shown = [(w.center, levels[w.level]) for w in smooth.smooth.windows if w.level in levels]
     ends = [(x, level.gap_interval) for x, level in shown if level.gap_interval is not None]
     upper = [(axes.across(x), axes.up.clipped(high)) for x, (_, high) in ends]
     lower = [(axes.across(x), axes.up.clipped(low)) for x, (low, _) in ends]

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from likeforlike.auditing._comparisons import family_names
 from likeforlike.auditing._contrast_audit import Examination
@@ -26,8 +26,9 @@ from likeforlike.auditing._frames import (
 from likeforlike.auditing._pairs import Adverse, Pair, level_pairs
 from likeforlike.auditing._placebo import Placebo, placebo
 from likeforlike.auditing._plot import PlotKind, draw_contrast
+from likeforlike.auditing._tables import TableCells
 from likeforlike.classical import Category
-from likeforlike.document._plain import json_text, plain
+from likeforlike.document._plain import PlainValues, json_text, plain
 from likeforlike.document._request import Roles, Settings, Threshold, ThresholdOf
 from likeforlike.document._results import (
     AuditDocument,
@@ -154,6 +155,11 @@ class Audit:
     def groups(self) -> tuple[GroupRows, ...]:
         """Where the rows of every group are: compared, not compared, missing."""
         return self.figures.data.groups
+
+    @property
+    def table(self) -> TableCells:
+        """The cells of the data; an audit that was read from a file has none."""
+        return self._evidence("the table").table
 
     @property
     def provenance(self) -> Provenance:
@@ -359,9 +365,9 @@ class Audit:
             seed=self.settings.random_state,
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> PlainValues:
         """Everything as plain values; the JSON is made of this."""
-        document: dict[str, Any] = plain(self.document)
+        document: PlainValues = plain(self.document)
         return document
 
     def classical(self) -> tuple[ClassicalFigures, ...]:

@@ -47,7 +47,7 @@ class Part:
 
     Examples
     --------
-    >>> from likeforlike.auditing import Part
+    >>> from likeforlike.auditing._summary import Part
     >>> Part("monday", "ab12").name
     'monday'
     """

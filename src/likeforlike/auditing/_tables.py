@@ -83,7 +83,8 @@ class TableCells:
     Examples
     --------
     >>> from likeforlike.datasets import load_loans
-    >>> from likeforlike.auditing import Roles, read_cells
+    >>> from likeforlike.document._request import Roles
+    >>> from likeforlike.auditing._tables import read_cells
     >>> table = read_cells(load_loans(1000).frame, Roles("approved", "sex", ("income",)))
     >>> table.used, table.engine, table.level_names
     (1000, 'polars', ('income high', 'income low', 'income medium'))
@@ -156,7 +157,8 @@ def read_cells(
     Examples
     --------
     >>> import polars as pl
-    >>> from likeforlike.auditing import Roles, read_cells
+    >>> from likeforlike.document._request import Roles
+    >>> from likeforlike.auditing._tables import read_cells
     >>> table = pl.DataFrame({"f": [0.1, None, 0.3], "sex": ["f", "m", "m"]})
     >>> read = read_cells(table, Roles("f", "sex"))
     >>> read.used, read.missing

@@ -87,7 +87,7 @@ class Conventions:
     >>> import likeforlike as lfl
     >>> from likeforlike.datasets import load_loans
     >>> roles = {"score": "approved", "sensitive": "sex", "legitimate": "income"}
-    >>> found = lfl.audit(load_loans(1000).frame, **roles, permutations=0).conventions()[0]
+    >>> found = lfl.audit(load_loans(1000).frame, **roles, permutations=0).classical()[0]
     >>> found.group, found.beside, round(found.overall.ratio, 3)
     ('male', 'female', 1.0)
     >>> round(found.mantel_haenszel.odds_ratio, 3), round(found.wachter, 3)

@@ -64,6 +64,7 @@ def _training_table() -> Table:
     from rich.table import Table
 
     import likeforlike as lfl
+    from likeforlike import FairClassifier
     from likeforlike._text import figure, p_text
     from likeforlike.datasets import make_loans
 
@@ -78,7 +79,7 @@ def _training_table() -> Table:
     for heading in ("model", "AUC", "gap among equals", "interval", "p"):
         table.add_column(heading, justify="left" if heading == "model" else "right")
     for name, limit in (("no penalty", {"strength": 0.0}), ("limit 0.05", {"max_disparity": 0.05})):
-        model = lfl.FairClassifier(max_epochs=60, learning_rate=0.003, random_state=0)
+        model = FairClassifier(max_epochs=60, learning_rate=0.003, random_state=0, verbose=True)
         model.set_params(**limit).fit(
             X[train], y[train], sensitive_features=sex[train], legitimate_features=income[train]
         )

@@ -37,6 +37,9 @@ OpenInterval = Annotated[tuple[float, float | None], Limits(2, 2)]
 Scalar = str | bool | int | float
 Label = Scalar | list[Scalar]
 
+PlainValues = dict[str, Any]
+"""What JSON holds: dictionaries, lists, text, finite numbers, truth values and None."""
+
 _PLAIN, _KIND = "plain", "kind"
 PRIVATE: Mapping[str, object] = {_PLAIN: None}
 """Metadata of a field that is not written to JSON."""
@@ -161,7 +164,7 @@ def _hashable(value: Any) -> Any:  # noqa: ANN401
     return tuple(_hashable(each) for each in value) if isinstance(value, list) else value
 
 
-def json_text(document: Mapping[str, Any]) -> str:
+def json_text(document: Mapping[str, object]) -> str:
     """Plain values as they are written to files: strict JSON, one entry per line."""
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
     return json_visible(text) + "\n"

@@ -7,7 +7,7 @@ them. What a docstring below says of an entry is what the schema says of it.
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal
 
@@ -54,7 +54,7 @@ class LostRows:
 
     Examples
     --------
-    >>> from likeforlike.auditing import LostRows
+    >>> from likeforlike.document._results import LostRows
     >>> LostRows("f", rows=200, lost=50).share
     0.25
     """
@@ -164,12 +164,12 @@ class Distribution:
     Attributes
     ----------
     level : name of the level.
-    edges : (b + 1,) edges of the bins.
-    shares : {group: (b,) shares of its weight in each bin}.
+    edges : of the bins, one more than there are bins.
+    shares : of the weight of each group in every bin.
 
     Examples
     --------
-    >>> from likeforlike.auditing import Distribution
+    >>> from likeforlike.document._results import Distribution
     >>> shown = Distribution("low", (0.0, 0.5, 1.0), {"f": (0.8, 0.2), "m": (0.6, 0.4)})
     >>> len(shown.edges) == len(shown.shares["f"]) + 1
     True
@@ -234,7 +234,7 @@ class Window:
 
     Examples
     --------
-    >>> from likeforlike.auditing import Window
+    >>> from likeforlike.document._results import Window
     >>> Window("income up to 20,000", "", 8_000.0, 20_000.0, 15_400.0).center
     15400.0
     """
@@ -772,7 +772,14 @@ def read_document(text: str) -> AuditDocument:
         values = json.loads(text)
     except ValueError as error:
         raise InputError(f"this is not JSON: {error}.") from error
-    if not isinstance(values, dict) or values.get("schema") != "likeforlike.audit":
+    return as_document(values)
+
+
+def as_document(values: object) -> AuditDocument:
+    """The document in plain values, as JSON gives them; a document stays as it is."""
+    if isinstance(values, AuditDocument):
+        return values
+    if not isinstance(values, Mapping) or values.get("schema") != "likeforlike.audit":
         raise InputError("this JSON is not the document of an audit.")
     if values.get("schema_version") != SCHEMA_VERSION:
         raise InputError(

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Mapping
 
 from likeforlike._text import figure, visible
 from likeforlike.document._names import named_groups
-from likeforlike.document._results import AuditDocument, ContrastAudit, Verdict
+from likeforlike.document._results import AuditDocument, ContrastAudit, Verdict, as_document
 from likeforlike.document._verdict_words import verdict_meaning, verdict_origin, verdict_title
 
 _MARK = re.compile(r"([\\`*_{}\[\]()#+\-.!|~@:])")
@@ -20,12 +21,12 @@ _SIGN = {"pass": "✅", "fail": "❌", "investigate": "⚠️"}
 _SHOWN_CONTRASTS = 20
 
 
-def github_summary(document: AuditDocument) -> str:
+def github_summary(document: AuditDocument | Mapping[str, object]) -> str:
     r"""The finding, verdicts and contrasts as Markdown.
 
     Parameters
     ----------
-    document : as made by `Audit.to_dict`.
+    document : `Audit.document` or its plain values.
 
     Examples
     --------
@@ -33,10 +34,10 @@ def github_summary(document: AuditDocument) -> str:
     >>> from likeforlike.datasets import load_loans
     >>> from likeforlike.integrations import github_summary
     >>> audit = lfl.audit(load_loans(1000).frame, score="approved", sensitive="sex")
-    >>> print(github_summary(audit.to_dict()).splitlines()[0])
+    >>> print(github_summary(audit.document).splitlines()[0])
     ### Overall, no difference of approved between female and male was detected\.
     """
-    named = named_groups(document)
+    named = named_groups(as_document(document))
     lines = [f"### {_plain(named.finding.headline)}", ""]
     for part in named.verdicts:
         lines += [*_verdict(part), ""]
@@ -49,12 +50,12 @@ def github_summary(document: AuditDocument) -> str:
     return "\n".join(lines) + "\n"
 
 
-def github_annotations(document: AuditDocument) -> list[str]:
+def github_annotations(document: AuditDocument | Mapping[str, object]) -> list[str]:
     """A command of GitHub's runner for every verdict: an error, a warning or a notice.
 
     Parameters
     ----------
-    document : as made by `Audit.to_dict`.
+    document : `Audit.document` or its plain values.
 
     Examples
     --------
@@ -62,12 +63,10 @@ def github_annotations(document: AuditDocument) -> list[str]:
     >>> from likeforlike.datasets import load_loans
     >>> from likeforlike.integrations import github_annotations
     >>> audit = lfl.audit(load_loans(1000).frame, score="approved", sensitive="sex")
-    >>> audit.gate(0.9)
-    'pass'
-    >>> github_annotations(audit.to_dict())[0].split("::")[1]
+    >>> github_annotations(audit.with_threshold(0.9).document)[0].split("::")[1]
     'notice title=approved by sex%3A pass'
     """
-    named = named_groups(document)
+    named = named_groups(as_document(document))
     about = f"{named.roles.score} by {named.roles.sensitive}"
     return [
         f"::{_COMMAND[part.verdict]} title={_property(about + ': ' + part.verdict)}::"

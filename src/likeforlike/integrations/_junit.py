@@ -7,11 +7,12 @@ neither passed nor failed: JUnit calls that skipped, and the message says what i
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from xml.etree import ElementTree as ET
 
 from likeforlike._text import visible
 from likeforlike.document._names import named_groups
-from likeforlike.document._results import AuditDocument, Judgment, Verdict
+from likeforlike.document._results import AuditDocument, Judgment, Verdict, as_document
 from likeforlike.document._verdict_words import verdict_meaning, verdict_origin, verdict_title
 from likeforlike.errors import InputError
 
@@ -20,12 +21,12 @@ _NO_XML = re.compile("[\ufffe\uffff]")
 _ELEMENT = {"fail": "failure", "investigate": "skipped"}
 
 
-def junit(document: AuditDocument) -> str:
+def junit(document: AuditDocument | Mapping[str, object]) -> str:
     """The verdicts of an audit as JUnit XML, as Jenkins' schema has it.
 
     Parameters
     ----------
-    document : as made by `Audit.to_dict`, with at least one verdict.
+    document : `Audit.document` or its plain values, with at least one verdict.
 
     Returns
     -------
@@ -37,11 +38,10 @@ def junit(document: AuditDocument) -> str:
     >>> from likeforlike.datasets import load_loans
     >>> from likeforlike.integrations import junit
     >>> audit = lfl.audit(load_loans(1000).frame, score="approved", sensitive="sex")
-    >>> audit.gate(0.9)
-    'pass'
-    >>> 'tests="1" failures="0"' in junit(audit.to_dict())
+    >>> 'tests="1" failures="0"' in junit(audit.with_threshold(0.9).document)
     True
     """
+    document = as_document(document)
     if not document.verdicts:
         raise InputError(
             "a JUnit file needs a verdict; give a threshold (--threshold), or a policy with one."

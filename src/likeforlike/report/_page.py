@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from likeforlike.document._names import named_groups
-from likeforlike.document._results import AuditDocument, Verdict
+from likeforlike.document._results import AuditDocument, Verdict, as_document
 from likeforlike.document._verdict_words import verdict_meaning, verdict_origin, verdict_title
 from likeforlike.report import _format as formats
 from likeforlike.report._comparison import comparison_chart
@@ -34,7 +35,7 @@ from likeforlike.report._tables import (
 )
 
 
-def page(document: AuditDocument) -> str:
+def page(document: AuditDocument | Mapping[str, object]) -> str:
     """One self-contained page of HTML that says what was found and shows the evidence.
 
     It needs no network and no script, prints well, and follows its reader's light or dark mode.
@@ -42,7 +43,7 @@ def page(document: AuditDocument) -> str:
 
     Parameters
     ----------
-    document : `Audit.document`.
+    document : `Audit.document`, or its plain values, as `Audit.to_dict` or a JSON file has them.
 
     Returns
     -------
@@ -58,7 +59,7 @@ def page(document: AuditDocument) -> str:
     >>> page(audit.document).startswith("<!doctype html>")
     True
     """
-    document = named_groups(document)
+    document = named_groups(as_document(document))
     contrast = document.contrasts[0]
     nested = contrast.nested if document.roles.legitimate else None
     return (
@@ -90,14 +91,14 @@ def page(document: AuditDocument) -> str:
     )
 
 
-def summary(document: AuditDocument) -> str:
+def summary(document: AuditDocument | Mapping[str, object]) -> str:
     """A short fragment of HTML for notebooks: the finding and the gap of each level.
 
     Its styles hold inside it only, so it can stand on any page, next to others of its kind.
 
     Parameters
     ----------
-    document : `Audit.document`.
+    document : `Audit.document`, or its plain values, as `Audit.to_dict` or a JSON file has them.
 
     Returns
     -------
@@ -113,7 +114,7 @@ def summary(document: AuditDocument) -> str:
     >>> "approved differs between female and male" in summary(audit.document)
     True
     """
-    document = named_groups(document)
+    document = named_groups(as_document(document))
     template = _templates().get_template("summary.html.j2")
     return template.render(**_finding(document), wide_gaps=gap_chart(document, WIDE))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import resources
 from typing import Annotated, Literal, TypedDict
 
-from likeforlike.document._kinds import Amount, Count, Limits
+from likeforlike.document._plain import Amount, Count, Limits
 from likeforlike.teams._ledger import Receipt
 
 REQUEST_FILE, RELEASE_FILE = "likeforlike.request.schema.json", "likeforlike.release.schema.json"

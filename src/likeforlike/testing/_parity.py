@@ -86,8 +86,10 @@ def _judged(
     if rules is not None:
         if of is not None:
             raise InputError(f"of is set by the policy {rules.name}; leave it out.")
-        return audit, rules.judge(audit)
-    return audit, audit.verdict(0.0 if threshold is None else threshold, of=of or "distance")
+        ruling = rules.judge(audit)
+    else:
+        ruling = audit.verdict(0.0 if threshold is None else threshold, of=of or "distance")
+    return audit.with_verdict(ruling), ruling
 
 
 def _told(ruling: Verdict) -> str:
