@@ -135,7 +135,7 @@ class Unexamined:
     Attributes
     ----------
     groups : their names; a single one if nobody could be compared with it.
-    rows : {group: rows}.
+    rows : of each group.
     reason : why, as a sentence.
     columns : the sensitive columns that the groups are values of.
 
@@ -187,7 +187,7 @@ class LevelAudit:
     Attributes
     ----------
     level, name : its label, and how to call it in front of people.
-    rows : {group: rows}.
+    rows : of each group.
     weight : Q(l).
     distance : W_1 between the groups.
     null_distance : what W_1 averages to at parity with cells of this size (`None` untested).
@@ -253,8 +253,8 @@ class Smooth:
     Attributes
     ----------
     columns : the numbers.
-    method : "carry" along one number; "propensity" along the estimated chance of belonging to the
-        second group, which stands for several numbers and categories. That and the score are
+    method : along one number, "carry"; along the estimated chance of belonging to the second group,
+        "propensity", which stands for several numbers and categories. That and the score are
         predicted from them; if both predictions are right, the disparity is one among people who
         are equal in all of them.
     units : what was compared, in the category with most rows. "rows" where groups mix along the
@@ -382,7 +382,7 @@ class Verdict:
 
     Attributes
     ----------
-    verdict : "pass", "fail" or "investigate".
+    verdict : of all groups together.
     reasons : one sentence for every contrast that decided it, or could not be examined.
     judgments : every contrast by itself.
     thresholds : what was asked.
