@@ -81,7 +81,8 @@ class TestNumbers:
         with pytest.raises(InputError, match=r"can be read in two ways.*--decimal"):
             lfl.audit(table, **ASKED)
         point, comma = (
-            lfl.audit(table, **ASKED, decimal=mark).unconditional.gap for mark in (".", ",")
+            lfl.audit(table, **ASKED, csv={"decimal": mark}).unconditional.gap
+            for mark in (".", ",")
         )
         if len(texts) > 1:
             assert point != comma
@@ -181,9 +182,9 @@ class TestExcel:
         file = tmp_path / "pay.xlsx"
         _table(PAY).write_excel(file, worksheet="staff")
         assert lfl.audit(file, **ASKED).gap == EXPECTED.gap
-        assert lfl.audit(file, **ASKED, sheet="staff").gap == EXPECTED.gap
+        assert lfl.audit(file, **ASKED, csv={"sheet": "staff"}).gap == EXPECTED.gap
         with pytest.raises(InputError, match=r"no sheet 'stafff'; did you mean 'staff'"):
-            lfl.audit(file, **ASKED, sheet="stafff")
+            lfl.audit(file, **ASKED, csv={"sheet": "stafff"})
         _table(WRITTEN["points and a comma"]).write_excel(file)
         done = run(
             *("audit", file, "--score", "pay", "--sensitive", "sex", "--legitimate", "grade"),

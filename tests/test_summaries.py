@@ -254,7 +254,7 @@ def test_the_command_line_audits_summaries(whole: Audit, tmp_path: Path) -> None
         summarize(ALL[k::2], **ROLES, resolution=0.05).write(tmp_path / f"{k}.cells")
     (tmp_path / "rules.toml").write_text("permutations = 49\nthreshold = 0.5\n")
     called = call(
-        *("audit", "0.cells", "1.cells", "--policy", "rules.toml", "--json", "out.json"),
+        *("audit-summaries", "0.cells", "1.cells", "--policy", "rules.toml", "--json", "out.json"),
         cwd=tmp_path,
     )
     assert called.returncode == 0, called.stderr
@@ -268,13 +268,12 @@ def test_the_command_line_audits_summaries(whole: Audit, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("0.cells", "rows.csv"), "several files can be audited together if all are summaries"),
-        (("rows.csv", "rows.csv"), "several files can be audited together if all are summaries"),
-        (("0.cells", "--engine", "duckdb"), "engine cannot be said of a summary"),
-        (("0.cells", "--score", "day"), "score is 'score' in the summary, not 'day'"),
-        (("none.cells",), "none.cells does not exist"),
-        (("cells.cells",), "holds cells, but no summary of a table"),
-        (("rows.csv", "--sensitive", "sex"), "--score must name a column"),
+        (("audit-summaries", "0.cells", "rows.csv"), "rows.csv cannot be read"),
+        (("audit", "0.cells"), "likeforlike audit-summaries 0.cells audits it"),
+        (("audit-summaries", "0.cells", "--engine", "duckdb"), "No such option: --engine"),
+        (("audit-summaries", "none.cells"), "none.cells does not exist"),
+        (("audit-summaries", "cells.cells"), "holds cells, but no summary of a table"),
+        (("audit", "rows.csv", "--sensitive", "sex"), "--score must name a column"),
     ],
 )
 def test_wrong_files_are_one_line(
@@ -283,7 +282,7 @@ def test_wrong_files_are_one_line(
     summarize(PART, **ROLES).write(tmp_path / "0.cells")
     PART.write_csv(tmp_path / "rows.csv")
     Cells.from_rows([0.1, 0.2], ["f", "m"]).write(tmp_path / "cells.cells")
-    called = call("audit", *arguments, cwd=tmp_path)
+    called = call(*arguments, cwd=tmp_path)
     assert called.returncode == 2
     assert complaint in called.stderr
 
@@ -346,7 +345,7 @@ def test_several_sensitive_columns_on_the_command_line(tmp_path: Path) -> None:
         assert made.returncode == 0, made.stderr
     cells = [f"{k}.cells" for k in range(len(crossed_parts()))]
     asked = ("--permutations", 19, "--reference", "age=20", "--json", "out.json")
-    done = call("audit", *cells, *asked, cwd=tmp_path)
+    done = call("audit-summaries", *cells, *asked, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "out.json").read_text())
     pl.concat(crossed_parts()).write_csv(tmp_path / "all.csv")

@@ -59,7 +59,7 @@ class Line(NamedTuple):
 # What the README describes without a line of its own, or in Python.
 _MORE = (
     Line(f"likeforlike summarize loans.csv {_ROLES} --out loans.cells"),
-    Line("likeforlike audit loans.cells --json loans.json --threshold 0.05"),
+    Line("likeforlike audit-summaries loans.cells --json loans.json --threshold 0.05"),
     Line("likeforlike datasets"),
     Line(f"likeforlike audit loans.csv {_ROLES} --engine duckdb", "duckdb"),
     Line(f"likeforlike audit loans.csv {_ROLES} --engine spark", "spark"),

@@ -241,10 +241,11 @@ def test_lines_with_too_many_values_are_refused(engine: str, name: str, tmp_path
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"separator": ";;"}, "separator must be a single character"),
-        ({"separator": '"'}, "separator must be a single character"),
-        ({"encoding": "klingon"}, "encoding must be one that Python knows"),
-        ({"null_values": [9]}, "null_values must be texts"),
+        ({"csv": {"separator": ";;"}}, "separator must be a single character"),
+        ({"csv": {"separator": '"'}}, "separator must be a single character"),
+        ({"csv": {"encoding": "klingon"}}, "encoding must be one that Python knows"),
+        ({"csv": {"null_values": [9]}}, "null_values must be texts"),
+        ({"csv": {"seperator": ";"}}, "did you mean 'separator'"),
         ({"engine": "pandas"}, "engine must be one of"),
     ],
 )
@@ -267,7 +268,7 @@ def test_options_of_a_csv_file_are_refused_elsewhere(
     frame.write_parquet(path)
     for data in (frame, path):
         with pytest.raises(lfl.errors.InputError, match="say how a CSV file is read"):
-            lfl.audit(data, score="score", sensitive="sex", **options)
+            lfl.audit(data, score="score", sensitive="sex", csv=options)
     with pytest.raises(lfl.errors.InputError, match="engine says who opens a file"):
         lfl.audit(frame, score="score", sensitive="sex", engine="duckdb")
 

@@ -29,7 +29,7 @@ class Teams(NamedTuple):
     seen: list[Called]
 
 
-PLAN = ["audit", "scores.csv", "--score", "score", "--legitimate", "level", "--id", "id"]
+PLAN = ["scores.csv", "--score", "score", "--legitimate", "level", "--id", "id"]
 BARE = ["custodian", "init", "people.csv", "--id", "id", "--sensitive", "rock"]
 INIT = [*BARE, "--group", "basalt", "--group", "quartz"]
 ANSWER = ["custodian", "answer", "request.json", "--ledger", "a.ledger", "--epsilon", "0.5"]
@@ -54,7 +54,7 @@ def teams(tmp_path_factory: pytest.TempPathFactory) -> Teams:
     pl.DataFrame({"id": ids, "level": level, "score": score}).write_csv(modelers / "scores.csv")
     held = pl.DataFrame({"id": ids, "rock": [GROUPS[g] for g in group]})
     held.sample(fraction=1.0, shuffle=True, seed=1).write_csv(custodian / "people.csv")
-    seen = [command([*PLAN, "--plan", "request.json"], modelers)]
+    seen = [command(["audit-plan", *PLAN, "--out", "request.json"], modelers)]
     opened = command([*INIT, "--ledger", "a.ledger", "--epsilon", "1"], custodian)
     assert opened.returncode == 0, opened.stderr
     shutil.copy(modelers / "request.json", custodian)
@@ -62,7 +62,16 @@ def teams(tmp_path_factory: pytest.TempPathFactory) -> Teams:
     assert answered.returncode == 0, answered.stderr
     assert "left 0.5" in answered.stdout
     shutil.copy(custodian / "release.json", modelers)
-    read = [*PLAN, "--release", "release.json", "--sensitive", "rock", "--permutations", "99"]
+    read = [
+        "audit-release",
+        PLAN[0],
+        "release.json",
+        *PLAN[1:],
+        "--sensitive",
+        "rock",
+        "--permutations",
+        "99",
+    ]
     seen.append(command([*read, "--report", "page.html", "--json", "audit.json"], modelers))
     assert [each.returncode for each in seen] == [0, 0], seen
     return Teams(modelers, custodian, seen)
@@ -202,12 +211,12 @@ def test_a_table_that_was_changed_is_refused(teams: Teams, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([*PLAN[:-2], "--plan", "r.json"], "--id must name"),
-        ([*PLAN, "--plan", "r.txt"], "must end in"),
-        ([*PLAN, "--plan", "r.json", "--weight", "level"], "--weight is not for"),
-        ([*PLAN, "--release", "none.json"], "cannot be read"),
-        ([*PLAN[:-1], "nobody", "--plan", "r.json"], "no column 'nobody'"),
-        (PLAN, "--sensitive must name"),
+        (["audit-plan", *PLAN[:-2], "--out", "r.json"], "--id must name"),
+        (["audit-plan", *PLAN, "--out", "r.txt"], "must end in"),
+        (["audit-plan", *PLAN, "--out", "r.json", "--weight", "level"], "No such option: --weight"),
+        (["audit-release", PLAN[0], "none.json", *PLAN[1:]], "cannot be read"),
+        (["audit-plan", *PLAN[:-1], "nobody", "--out", "r.json"], "no column 'nobody'"),
+        (["audit", *PLAN[:-2]], "--sensitive must name"),
     ],
 )
 def test_what_is_missing_is_said(teams: Teams, arguments: list[str], words: str) -> None:
@@ -219,7 +228,7 @@ def test_what_is_missing_is_said(teams: Teams, arguments: list[str], words: str)
 
 def test_rows_without_a_value_are_refused(tmp_path: Path) -> None:
     (tmp_path / "scores.csv").write_text("id,level,score\n1,a,0.5\n2,NA,0.4\n3,a,x\n")
-    said = command([*PLAN, "--plan", "r.json"], tmp_path)
+    said = command(["audit-plan", *PLAN, "--out", "r.json"], tmp_path)
     assert "'score' must hold numbers, but 1 of its values are none: 'x'" in said.stderr
     (tmp_path / "people.csv").write_text("id,rock\n1,a\n1,b\n")
     said = command([*INIT, "--ledger", "l", "--epsilon", "1"], tmp_path)

@@ -391,7 +391,6 @@ def _audit(shell: Shell) -> None:
         ("--smooth", name("score")),
         ("--smooth", "nobody"),
         ("--id", name("id")),
-        ("--release", "nothing.json"),
     ]
     words += _mix(shell, right, wrong, in_options)
     if draw.happens(0.03):
@@ -435,7 +434,7 @@ def _summarize(shell: Shell) -> None:
     if draw.happens(0.15):
         path = shell.folder / outs[0]
         path.write_bytes(_damaged(draw, path.read_bytes()))
-    words = ["audit", *outs, *shell.option("--permutations", "9")]
+    words = ["audit-summaries", *outs, *shell.option("--permutations", "9")]
     if draw.happens(0.1):
         words.insert(1, draw.pick((outs[0], "none.cells", "t0.csv")))
     good = [
@@ -526,7 +525,7 @@ def _teams(shell: Shell) -> None:
         strict=False,
     ).write_parquet(people)
     groups = sorted({str(each) for each in columns.get("sex", ["f"])})[:4]
-    planned = ["audit", *scores, *shell.option("--score", name("score"))]
+    planned = [*scores, *shell.option("--score", name("score"))]
     planned += [*shell.option("--id", name("id")), *shell.option("--legitimate", name("level"))]
     ledger = shell.option("--ledger", "a.ledger")
     opened = ["custodian", "init", people.name, *ledger, *shell.option("--id", name("id"))]
@@ -534,7 +533,7 @@ def _teams(shell: Shell) -> None:
     for group in groups:
         opened += shell.option("--group", group)
     steps: dict[str, list[str]] = {
-        "plan": [*planned, *shell.option("--plan", "request.json")],
+        "plan": ["audit-plan", *planned, *shell.option("--out", "request.json")],
         "init": [*opened, *shell.option("--epsilon", draw.pick(("2", "8", "1.5")))],
         "answer": [
             "custodian",
@@ -546,7 +545,7 @@ def _teams(shell: Shell) -> None:
             "--out",
             "r.json",
         ],
-        "release": [*planned, "--permutations", "9", *shell.option("--release", "r.json")],
+        "release": ["audit-release", planned[0], "r.json", *planned[1:], "--permutations", "9"],
         "status": ["custodian", "status", *ledger],
         "randomize": [
             "custodian",
@@ -586,7 +585,7 @@ def _mix_of_teams(shell: Shell, step: str, faults: int, in_file: int) -> list[st
     outs = [("--out", path) for path in _PATHS_WRONG]
     ledgers = [("--ledger", path) for path in (*_PATHS_WRONG, "none.ledger", "people.parquet")]
     plans = [
-        ("--plan", "no/such/request.json"),
+        ("--out", "no/such/request.json"),
         ("--score", "nobody"),
         ("--id", "nobody"),
         ("--legitimate", "nobody"),
@@ -618,7 +617,6 @@ def _mix_of_teams(shell: Shell, step: str, faults: int, in_file: int) -> list[st
         "answer": [*numbers, *ledgers, *outs, ("--table", "none.csv"), ("--table", "a.ledger")],
         "release": [
             *plans,
-            ("--release", "request.json"),
             ("--threshold", "nan"),
             ("--junit", "j.xml"),
         ],

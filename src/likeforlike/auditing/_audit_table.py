@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from likeforlike._text import values_hidden
 from likeforlike.auditing._audit import Audit
 from likeforlike.auditing._bins import Bins
-from likeforlike.auditing._column_names import column_names, sensitive_columns, texts
+from likeforlike.auditing._column_names import column_names, sensitive_columns
 from likeforlike.auditing._comparisons import Chosen, Reference, chosen_contrasts, refuse_unfit
 from likeforlike.auditing._contrast_audit import Examination, examine
 from likeforlike.auditing._document_parts import audit_document
@@ -31,9 +31,8 @@ from likeforlike.disparity._measures import Measure, check_measure
 from likeforlike.document._request import Preset, Roles, Settings
 from likeforlike.document._results import Unexamined
 from likeforlike.errors import InputError
-from likeforlike.files._csv import CsvOptions
+from likeforlike.files._csv import csv_options
 from likeforlike.files._engines import Engine
-from likeforlike.files._number_texts import Decimal
 from likeforlike.inference import Adjustment, DesignTest, HeadlineTest, OmnibusTest, adjust
 from likeforlike.inference._contrast_test import groups_test
 
@@ -65,12 +64,7 @@ def audit(
     random_state: int = 0,
     progress: Callable[[int], None] | None = None,
     engine: Engine = "auto",
-    separator: str | None = None,
-    encoding: str | None = None,
-    null_values: str | Sequence[str] = (),
-    usual_nulls: bool = True,
-    decimal: Decimal | None = None,
-    sheet: str | None = None,
+    csv: Mapping[str, object] | None = None,
 ) -> Audit:
     """Audit the scores in a table for conditional demographic parity.
 
@@ -120,14 +114,13 @@ def audit(
     random_state : seed; the same seed gives the same audit on any engine and machine.
     progress : called with the number of replicates done since the last call.
     engine : who opens a file, `"polars"`, `"duckdb"` or `"spark"`; `"auto"` is polars.
-    separator : of a CSV file; `None` takes the one that splits its header into the columns named.
-    encoding : of a CSV file, such as `"latin-1"`; `None` is UTF-8, or what its first bytes say.
-    null_values : what stands for a missing value in a CSV file, beside nothing and the usual
-        words: NA, N/A, ?, null, None, NaN and the others that pandas knows.
-    usual_nulls : `False` takes those words for values.
-    decimal : the decimal mark of numbers in text, `"."` or `","`; `None` takes the one that fits
-        all numbers of a column, and asks where both do.
-    sheet : of an Excel file that has several.
+    csv : how a file is read where that is not found out: {"separator": ";"}, by default the one
+        that splits the header into the columns named; "encoding", such as "latin-1", by default UTF-8 or
+        what the first bytes say; "null_values", texts that stand for a missing value in addition to
+        nothing and the usual words (NA, N/A, ?, null, None, NaN and the others that pandas knows);
+        "usual_nulls": False, which takes those words for values; "decimal", the decimal mark of
+        numbers in text, by default the one that fits all numbers of a column; "sheet" of an Excel
+        file that has several.
 
     Notes
     -----
@@ -171,7 +164,7 @@ def audit(
         smooth=along,
         windows=windows,
     )
-    options = CsvOptions(separator, encoding, texts(null_values), usual_nulls, decimal, sheet)
+    options = csv_options(csv)
     with values_hidden(hidden=suppress_below is not None):
         table = read_cells(
             data,

@@ -16,7 +16,7 @@ from typing import Any, cast, get_args
 from likeforlike.auditing._audit import Audit
 from likeforlike.auditing._audit_table import audit_cells
 from likeforlike.auditing._bins import Bins, Calendar
-from likeforlike.auditing._column_names import column_names, sensitive_columns, texts
+from likeforlike.auditing._column_names import column_names, sensitive_columns
 from likeforlike.auditing._missing import families
 from likeforlike.auditing._summary_tables import check_table, merged_table, retold
 from likeforlike.auditing._tables import TableCells, read_cells
@@ -24,9 +24,8 @@ from likeforlike.disparity._cells import Cells
 from likeforlike.document._request import Roles, Settings
 from likeforlike.document._results import LostRows
 from likeforlike.errors import InputError
-from likeforlike.files._csv import CsvOptions
+from likeforlike.files._csv import csv_options
 from likeforlike.files._engines import Engine
-from likeforlike.files._number_texts import Decimal
 
 # Lines that are read before they are merged.
 _WAITING_LINES = 1_000_000
@@ -190,12 +189,7 @@ def summarize(
     weight: str | None = None,
     cluster: str | None = None,
     engine: Engine = "auto",
-    separator: str | None = None,
-    encoding: str | None = None,
-    null_values: str | Sequence[str] = (),
-    usual_nulls: bool = True,
-    decimal: Decimal | None = None,
-    sheet: str | None = None,
+    csv: Mapping[str, object] | None = None,
 ) -> Summary:
     """Summarize a table for an audit, where its rows are.
 
@@ -209,7 +203,7 @@ def summarize(
     resolution : width of the bins of scores. Without it every score that occurs is kept.
     dataset : name of the data set; summaries of another one do not merge with this.
     part : what these rows are called, such as "monday", so that none is merged twice.
-    engine, separator, encoding, null_values, usual_nulls, decimal, sheet : as for `audit`.
+    engine, csv : as for `audit`.
 
     Examples
     --------
@@ -226,7 +220,7 @@ def summarize(
     first, *others = sensitive_columns(sensitive)
     levels = column_names(legitimate, "legitimate")
     roles = Roles(score, first, levels, weight, cluster, tuple(others))
-    options = CsvOptions(separator, encoding, texts(null_values), usual_nulls, decimal, sheet)
+    options = csv_options(csv)
     # A part may hold one group only, or everybody in a level of their own.
     table = read_cells(
         data, roles, bins=bins, resolution=resolution, engine=engine, options=options, part=True

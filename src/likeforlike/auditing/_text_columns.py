@@ -182,8 +182,8 @@ def _read_numbers(
     plain, in_memory = ReadTexts({}), frame.implementation.is_polars()
     if decimal == "," and not in_memory and not is_typed:
         raise InputError(
-            f"decimal=',' is read by engine 'polars', not by {frame.implementation}; leave out "
-            "engine, or write decimals with a point."
+            "csv={'decimal': ','} is read by engine 'polars', not by "
+            f"{frame.implementation}; leave out engine, or write decimals with a point."
         )
     if decimal != "," or is_typed:
         value = nw.col(_number_key(column))

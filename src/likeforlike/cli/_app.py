@@ -16,7 +16,12 @@ import typer
 from typer.core import TyperGroup
 
 from likeforlike import __version__
-from likeforlike.cli._audit import audit_command
+from likeforlike.cli._audit import (
+    audit_command,
+    audit_plan_command,
+    audit_release_command,
+    audit_summaries_command,
+)
 from likeforlike.cli._custodian import custodian_app
 from likeforlike.cli._demo import datasets_command, demo_command
 from likeforlike.cli._experiments import reproduce_command, sweep_command
@@ -59,7 +64,7 @@ class Commands(TyperGroup):
 def exit_codes(*, debug: bool = False) -> Iterator[None]:
     """One clear line and an exit code instead of a traceback.
 
-    2 is wrong input, 130 an interrupt, 70 all that nobody expected. 1 is a verdict, so no error
+    2 is wrong input, 130 an interrupt, 70 an internal error. 1 is a verdict, so no error
     may end with it.
     """
     try:
@@ -116,7 +121,8 @@ def common_options(
 ) -> None:
     """Audit conditional fairness: whether groups get the same scores among equals.
 
-    Exit codes: 0 done or pass, 1 fail, 3 investigate, 2 bad input, 70 unexpected, 130 interrupted.
+    Exit codes: 0 done or pass, 1 fail, 3 investigate, 2 bad input, 70 internal
+    error, 130 interrupted.
     """
     if version:
         typer.echo(f"likeforlike {__version__}")
@@ -124,7 +130,10 @@ def common_options(
 
 
 app.command("audit")(audit_command)
+app.command("audit-summaries")(audit_summaries_command)
 app.command("summarize")(summarize_command)
+app.command("audit-plan")(audit_plan_command)
+app.command("audit-release")(audit_release_command)
 app.command("sweep")(sweep_command)
 app.command("reproduce")(reproduce_command)
 app.command("demo")(demo_command)

@@ -69,7 +69,7 @@ def _training_table() -> Table:
     from likeforlike.datasets import make_loans
 
     loans = make_loans(10_000, gap=0.15)
-    X, y, sex, income = loans.inputs().matrix, loans.targets, loans.groups, loans.levels
+    inputs, y, sex, income = loans.inputs().matrix, loans.targets, loans.groups, loans.levels
     train = np.arange(len(y)) % 3 > 0
     table = Table(
         title="What training can do about it: 10,000 loans drawn with a gap of 0.15 at every "
@@ -81,9 +81,12 @@ def _training_table() -> Table:
     for name, limit in (("no penalty", {"strength": 0.0}), ("limit 0.05", {"max_disparity": 0.05})):
         model = FairClassifier(max_epochs=60, learning_rate=0.003, random_state=0, verbose=True)
         model.set_params(**limit).fit(
-            X[train], y[train], sensitive_features=sex[train], legitimate_features=income[train]
+            inputs[train],
+            y[train],
+            sensitive_features=sex[train],
+            legitimate_features=income[train],
         )
-        scores = model.predict_proba(X[~train])[:, 1]
+        scores = model.predict_proba(inputs[~train])[:, 1]
         held_out = loans.frame.filter(~train).with_columns(score=scores)
         audit = lfl.audit(held_out, score="score", sensitive="sex", legitimate="income")
         low, high = audit.gap_interval or (float("nan"), float("nan"))

@@ -1,9 +1,15 @@
-"""Options about tables that are text on the command line: who reads them, where they are cut."""
+"""The options of the commands that audit: each declared once, in a panel by its use.
+
+A command names the options it takes; `takes_options` makes its signature of them, which is what
+typer reads. Options that are text on the command line are read here, too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar
 
 import typer
 
@@ -13,7 +19,12 @@ from likeforlike.files._engines import ENGINES, Engine
 if TYPE_CHECKING:
     from likeforlike.auditing._bins import Calendar, Cut
 
+Command = TypeVar("Command", bound=Callable[..., None])
+Panel = Literal["Columns", "Who is equal", "Evidence", "Verdict", "Output", "Privacy", "Files"]
+
 _CALENDAR: tuple[Calendar, ...] = ("month", "quarter", "year")
+CSV_OPTIONS = ("separator", "encoding", "null_value", "no_usual_nulls", "decimal", "sheet")
+"""How a file is read; together they are the argument `csv` of an audit."""
 
 
 def one_of(names: Sequence[str]) -> str:
@@ -21,24 +32,224 @@ def one_of(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-LegitimateOption = Annotated[
-    list[str] | None, typer.Option(help="Column that makes people equal; may be repeated.")
-]
-WeightOption = Annotated[str | None, typer.Option(help="Column of sample weights.")]
-ClusterOption = Annotated[
-    str | None, typer.Option(help="Column that says which rows belong together.")
-]
-ResolutionOption = Annotated[
-    float | None, typer.Option(help="Round scores to bins of this width, in the engine.")
-]
-BinsOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="COLUMN=N: cut a legitimate column at N-quantiles; COLUMN=20,30: cut it there; "
-        "COLUMN=month, quarter or year: cut dates by the calendar."
+class Declared(NamedTuple):
+    """An option: its panel, type, default and help, and its name where it is another."""
+
+    panel: Panel
+    kind: Any
+    default: object
+    help: str
+    flag: str | None = None
+    metavar: str | None = None
+
+
+OPTIONS: Mapping[str, Declared] = {
+    "score": Declared("Columns", str | None, None, "Column of scores or decisions."),
+    "sensitive": Declared(
+        "Columns", list[str] | None, None, "Column whose values are the groups; may be repeated."
     ),
-]
-EngineOption = Annotated[str, typer.Option(help=f"{one_of(ENGINES)}.")]
+    "legitimate": Declared(
+        "Columns", list[str] | None, None, "Column that makes people equal; may be repeated."
+    ),
+    "weight": Declared("Columns", str | None, None, "Column of sample weights."),
+    "cluster": Declared(
+        "Columns", str | None, None, "Column that says which rows belong together."
+    ),
+    "id": Declared("Columns", str | None, None, "Column by which a custodian knows the rows."),
+    "bins": Declared(
+        "Who is equal",
+        list[str] | None,
+        None,
+        "COLUMN=N: cut a legitimate column at N-quantiles; COLUMN=20,30: cut it there; "
+        "COLUMN=month, quarter or year: cut dates by the calendar.",
+    ),
+    "smooth": Declared(
+        "Who is equal",
+        list[str] | None,
+        None,
+        "Column of numbers, legitimate too, to compare along without bins; may be repeated.",
+    ),
+    "windows": Declared(
+        "Who is equal", int | None, None, "Windows along --smooth, at most; by default n^(1/3)."
+    ),
+    "measure": Declared(
+        "Who is equal",
+        str,
+        "marginal",
+        "How much each level counts: marginal, average, uniform or overlap.",
+    ),
+    "reference": Declared(
+        "Who is equal",
+        list[str] | None,
+        None,
+        "Compare all groups with this one only; of several columns, COLUMN=GROUP.",
+    ),
+    "min_cell": Declared("Who is equal", int, 20, "Mark levels with fewer rows of a group."),
+    "permutations": Declared("Evidence", int, 999, "Permutations of the test."),
+    "confidence": Declared("Evidence", float, 0.95, "Of intervals and bounds."),
+    "adjustment": Declared(
+        "Evidence", str, "step-down", "Of p-values of many levels: step-down, holm or bh."
+    ),
+    "score_range": Declared(
+        "Evidence", str | None, None, "LOW,HIGH: the scores there can be; gives a certificate."
+    ),
+    "resolution": Declared(
+        "Evidence", float | None, None, "Round scores to bins of this width, in the engine."
+    ),
+    "seed": Declared("Evidence", int, 0, "Seed of the permutations."),
+    "threshold": Declared(
+        "Verdict",
+        str | None,
+        None,
+        "Largest disparity allowed, in units of the score, or as 5%: points of decisions and "
+        "rates, else of the mean of the larger group or the reference; sets the exit code.",
+        metavar="NUMBER|PERCENT",
+    ),
+    "of": Declared("Verdict", str, "distance", "What the threshold is for: distance or gap."),
+    "min_coverage": Declared(
+        "Verdict", float, 0.5, "Share of each group that must be compared for a pass."
+    ),
+    "policy": Declared(
+        "Verdict",
+        Path | None,
+        None,
+        "TOML file with roles, settings and thresholds, and who set them.",
+    ),
+    "report": Declared("Output", Path | None, None, "Write an HTML page here."),
+    "json": Declared("Output", str | None, None, "Write JSON here; - prints it."),
+    "junit": Declared(
+        "Output", Path | None, None, "Write the verdict here, as JUnit XML for build servers."
+    ),
+    "pairs": Declared(
+        "Output",
+        Path | None,
+        None,
+        "Write people with low scores and their comparators here, as CSV.",
+    ),
+    "unit": Declared("Output", str | None, None, "Of the scores, such as EUR."),
+    "preset": Declared(
+        "Output", str | None, None, "ll144: add the summary of New York City's Local Law 144."
+    ),
+    "suppress_below": Declared(
+        "Privacy", int | None, None, "Show nothing about fewer people than this; 10 is usual."
+    ),
+    "salt_file": Declared(
+        "Privacy",
+        Path | None,
+        None,
+        "File with the salt of the fingerprint, readable by its owner only; made if it is missing. "
+        "Keep it private.",
+    ),
+    "engine": Declared("Files", str, "auto", f"{one_of(ENGINES)}."),
+    "separator": Declared(
+        "Files", str | None, None, "Between the values of a CSV file; by default what fits it."
+    ),
+    "encoding": Declared(
+        "Files", str | None, None, "Of a CSV file, such as latin-1; UTF-8 by default."
+    ),
+    "null_value": Declared(
+        "Files",
+        list[str] | None,
+        None,
+        "What stands for a missing value in a CSV file, in addition to nothing, NA, N/A, ?, null, "
+        "None and NaN; may be repeated.",
+    ),
+    "no_usual_nulls": Declared(
+        "Files",
+        bool,
+        False,  # noqa: FBT003
+        "Take NA, N/A, ?, null, None and NaN for values.",
+        "--no-usual-nulls",
+    ),
+    "decimal": Declared(
+        "Files",
+        str | None,
+        None,
+        "Decimal mark of numbers in text, . or ,; by default the one that fits a column.",
+    ),
+    "sheet": Declared("Files", str | None, None, "Of an Excel file that has several."),
+}
+
+
+def takes_options(*names: str) -> Callable[[Command], Command]:
+    """Give a command these options, for typer to read; it gets them as keyword arguments."""
+
+    def decorate(command: Command) -> Command:
+        own = [
+            parameter
+            for parameter in inspect.signature(command, eval_str=True).parameters.values()
+            if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
+        options = [_parameter(name, OPTIONS[name]) for name in names]
+        command.__signature__ = inspect.Signature([*own, *options])  # type: ignore[attr-defined]
+        command.__annotations__ = {each.name: each.annotation for each in [*own, *options]}
+        return command
+
+    return decorate
+
+
+def _parameter(name: str, option: Declared) -> inspect.Parameter:
+    flags = () if option.flag is None else (option.flag,)
+    info = typer.Option(
+        *flags, help=option.help, rich_help_panel=option.panel, metavar=option.metavar
+    )
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=option.default,
+        annotation=Annotated[option.kind, info],
+    )
+
+
+def typed_options(context: typer.Context) -> list[str]:
+    """The options that were typed, by the names of their parameters."""
+    sources = {option: context.get_parameter_source(option) for option in context.params}
+    return [
+        option
+        for option, source in sources.items()
+        if source is not None and source.name != "DEFAULT"
+    ]
+
+
+def audit_arguments(
+    context: typer.Context, options: Mapping[str, Any], sensitive: Sequence[str] = ()
+) -> dict[str, object]:
+    """The arguments of an audit that were typed; for all others the library has the same defaults.
+
+    `sensitive` are the columns that are known before anything is read.
+    """
+    typed = set(typed_options(context)) & OPTIONS.keys()
+    read: dict[str, Callable[[Any], object]] = {
+        "bins": bins_of,
+        "engine": engine_of,
+        "reference": lambda given: _reference(given, options.get("sensitive") or sensitive),
+        "score_range": _score_range,
+        "threshold": _threshold,
+    }
+    renamed = {"seed": "random_state"}
+    arguments: dict[str, object] = {
+        renamed.get(name, name): read[name](options[name]) if name in read else options[name]
+        for name in OPTIONS
+        if name in typed and name not in CSV_OPTIONS and OPTIONS[name].panel != "Output"
+    }
+    arguments |= {name: options[name] for name in ("unit", "preset") if name in typed}
+    for name in ("policy", "salt_file", "id"):
+        arguments.pop(name, None)
+    csv = csv_of({name: options[name] for name in CSV_OPTIONS if name in typed})
+    return {**arguments, "csv": csv} if csv else arguments
+
+
+def csv_of(typed: Mapping[str, Any]) -> dict[str, object]:
+    """The argument `csv` of an audit, from the options that were typed."""
+    from likeforlike.files._number_texts import check_decimal
+
+    named = {"null_value": "null_values", "no_usual_nulls": "usual_nulls"}
+    csv: dict[str, object] = {named.get(name, name): value for name, value in typed.items()}
+    if "usual_nulls" in csv:
+        csv["usual_nulls"] = not csv["usual_nulls"]
+    if "decimal" in csv:
+        csv["decimal"] = check_decimal(typed["decimal"])
+    return csv
 
 
 def engine_of(name: str) -> Engine:
@@ -49,7 +260,7 @@ def engine_of(name: str) -> Engine:
     raise InputError(f"--engine must be {one_of(ENGINES)}, not {name!r}.")
 
 
-def bins_of(given: list[str]) -> dict[str, Cut]:
+def bins_of(given: Sequence[str]) -> dict[str, Cut]:
     """Where columns are cut."""
     bins: dict[str, Cut] = {}
     for text in given:
@@ -70,3 +281,36 @@ def bins_of(given: list[str]) -> dict[str, Cut]:
                 f"not {text!r}."
             )
     return bins
+
+
+def _reference(given: Sequence[str], columns: Sequence[str]) -> str | dict[str, str]:
+    """One group, or {column: group} where groups are named with their column."""
+    parts = [text.partition("=") for text in given]
+    if all(separator and column in columns for column, separator, _ in parts):
+        return {column: group for column, _, group in parts}
+    if len(given) > 1 or len(columns) > 1:
+        raise InputError(
+            f"--reference must look like COLUMN=GROUP, once for each sensitive column, not "
+            f"{given[0]!r}."
+        )
+    return given[0]
+
+
+def _threshold(text: str) -> float | str:
+    """A number, or a percentage as it is written."""
+    if text.strip().endswith("%"):
+        return text
+    try:
+        return float(text)
+    except ValueError as error:
+        raise InputError(
+            f"--threshold must be a number such as 0.05, or a percentage such as 5%, not {text!r}."
+        ) from error
+
+
+def _score_range(text: str) -> tuple[float, float]:
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError as error:
+        raise InputError(f"--score-range must look like 0,1, not {text!r}.") from error
+    return low, high

@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-import typer
-
 from likeforlike.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,42 +15,7 @@ if TYPE_CHECKING:
     from likeforlike.document._results import AuditDocument, Verdict
     from likeforlike.report._terminal import Terminal
 
-# How files of summaries are called.
-_ENDING = ".cells"
 _SUMMARY, _ACTIONS = "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"
-
-
-def typed_options(context: typer.Context) -> list[str]:
-    """The options that somebody typed, by the names of their parameters."""
-    sources = {option: context.get_parameter_source(option) for option in context.params}
-    return [
-        option
-        for option, source in sources.items()
-        if source is not None and source.name != "DEFAULT"
-    ]
-
-
-def given_options(
-    context: typer.Context, arguments: Mapping[str, object], renamed: Mapping[str, str]
-) -> dict[str, object]:
-    """The arguments that somebody typed; for all others the library has the same defaults."""
-    typed = {renamed.get(option, option) for option in typed_options(context)}
-    return {name: value for name, value in arguments.items() if name in typed}
-
-
-def source_of(files: Sequence[Path]) -> Path | Summary:
-    """One table, or all summaries together."""
-    from likeforlike.auditing import Summary
-
-    summaries = [file for file in files if file.name.lower().endswith(_ENDING)]
-    if summaries and len(summaries) == len(files):
-        return Summary.read(*summaries)
-    if len(files) > 1:
-        raise InputError(
-            f"{files[1]}: several files can be audited together if all are summaries ({_ENDING}), "
-            "which likeforlike summarize makes of each."
-        )
-    return files[0]
 
 
 def policy_for(

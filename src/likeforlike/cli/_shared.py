@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,13 +20,6 @@ if TYPE_CHECKING:
 TableFile = Annotated[
     Path,
     typer.Argument(help="A .csv, .csv.gz, .tsv, .parquet or .xlsx file, one row per person."),
-]
-TableFiles = Annotated[
-    list[Path],
-    typer.Argument(
-        help="A .csv, .csv.gz, .tsv, .parquet or .xlsx file, one row per person; or summaries, "
-        "which end in .cells."
-    ),
 ]
 Separator = Annotated[
     str | None,
@@ -56,9 +49,6 @@ DecimalMark = Annotated[
     ),
 ]
 Sheet = Annotated[str | None, typer.Option(help="Of an Excel file that has several.")]
-
-NULL_OPTIONS: Final = {"null_value": "null_values", "no_usual_nulls": "usual_nulls"}
-"""Options about missing values, and the arguments they stand for."""
 
 
 def one_column(sensitive: Sequence[str] | None) -> str:

@@ -3,86 +3,65 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from likeforlike.cli._options import (
-    BinsOption,
-    ClusterOption,
-    EngineOption,
-    LegitimateOption,
-    ResolutionOption,
-    WeightOption,
+    CSV_OPTIONS,
     bins_of,
+    csv_of,
     engine_of,
+    takes_options,
+    typed_options,
 )
-from likeforlike.cli._shared import (
-    DecimalMark,
-    Encoding,
-    NoUsualNulls,
-    NullValues,
-    Separator,
-    Sheet,
-    TableFile,
-)
+from likeforlike.cli._shared import TableFile
+from likeforlike.errors import InputError
 from likeforlike.report._terminal import Terminal
 
 
+@takes_options(
+    *("score", "sensitive", "legitimate", "weight", "cluster", "bins", "resolution", "engine"),
+    *CSV_OPTIONS,
+)
 def summarize_command(
+    context: typer.Context,
     file: TableFile,
-    score: Annotated[str, typer.Option(help="Column of scores or decisions.")],
-    sensitive: Annotated[
-        list[str], typer.Option(help="Column whose values are the groups; may be repeated.")
-    ],
     out: Annotated[Path, typer.Option(help="Write the summary here; by custom it ends in .cells.")],
-    legitimate: LegitimateOption = None,
-    weight: WeightOption = None,
-    cluster: ClusterOption = None,
-    bins: BinsOption = None,
-    engine: EngineOption = "auto",
-    resolution: ResolutionOption = None,
     dataset: Annotated[
         str | None, typer.Option(help="Name of the data set; those of another do not merge.")
     ] = None,
     part: Annotated[
         str | None, typer.Option(help="What these rows are called, such as a day.")
     ] = None,
-    separator: Separator = None,
-    encoding: Encoding = None,
-    null_value: NullValues = None,
-    no_usual_nulls: NoUsualNulls = False,  # noqa: FBT002
-    decimal: DecimalMark = None,
-    sheet: Sheet = None,
+    **options: Any,  # noqa: ANN401
 ) -> None:
     """Summarize a file where its rows are, to be audited together with others.
 
-    `likeforlike audit monday.cells tuesday.cells ...` audits all rows behind the summaries. Without
-    --resolution every score that occurs is in the file.
+    `likeforlike audit-summaries monday.cells tuesday.cells ...` audits all rows behind the
+    summaries. Without --resolution every score that occurs is in the file.
     """
     from likeforlike.auditing import summarize
-    from likeforlike.files._number_texts import check_decimal
     from likeforlike.files._writing import check_writable
 
+    for role in ("score", "sensitive"):
+        if not options[role]:
+            raise InputError(f"--{role} must name a column.")
     check_writable(out)
+    typed = typed_options(context)
     summary = summarize(
         file,
-        score=score,
-        sensitive=sensitive,
-        legitimate=legitimate or (),
-        weight=weight,
-        cluster=cluster,
-        bins=bins_of(bins or []),
-        resolution=resolution,
+        score=options["score"],
+        sensitive=options["sensitive"],
+        legitimate=options["legitimate"] or (),
+        weight=options["weight"],
+        cluster=options["cluster"],
+        bins=bins_of(options["bins"] or []),
+        resolution=options["resolution"],
         dataset=dataset,
         part=part,
-        engine=engine_of(engine),
-        separator=separator,
-        encoding=encoding,
-        null_values=null_value or (),
-        usual_nulls=not no_usual_nulls,
-        decimal=check_decimal(decimal),
-        sheet=sheet,
+        engine=engine_of(options["engine"]),
+        csv=csv_of({name: options[name] for name in CSV_OPTIONS if name in typed}),
     )
     summary.write(out)
     terminal, table = Terminal(), summary.table

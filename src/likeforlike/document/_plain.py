@@ -112,37 +112,47 @@ def restore(kind: Any, value: Any) -> Any:  # noqa: ANN401
     if origin is Annotated:
         return restore(inner[0], value)
     if origin in (Union, types.UnionType):
-        if value is None and type(None) in inner:
-            return None
-        others = [each for each in inner if each is not type(None)]
-        nested = [each for each in others if _is_nested(each)]
-        if len(others) > 1 and not isinstance(value, list | Mapping):
-            return value
-        return restore(nested[0] if nested else others[0], value)
+        return _restore_union(inner, value)
     if origin is tuple:
-        parts = _list(value)
-        every = inner[:1] * len(parts) if inner[-1] is Ellipsis else inner
-        return tuple(restore(each, part) for each, part in zip(every, parts, strict=True))
+        return _restore_tuple(inner, value)
     if origin in (dict, Mapping):
-        if not isinstance(value, Mapping):
-            raise InputError(f"an object is expected where there is {value!r}.")
-        return {key: restore(inner[1], part) for key, part in value.items()}
-    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
+        return {key: restore(inner[1], part) for key, part in _mapping(value).items()}
+    if dataclasses.is_dataclass(kind):
         return _restore_fields(kind, value)
-    if kind is float and isinstance(value, int):
-        return float(value)
-    if (kind in (str, bool, int, float) and not isinstance(value, kind)) or (
-        origin is Literal and value not in inner
-    ):
+    wrong = kind in (str, bool, int, float) and not isinstance(value, kind | int)
+    if wrong or (origin is Literal and value not in inner):
         raise InputError(f"{value!r} is not what stands there in a document.")
-    return _hashable(value)
+    return float(value) if kind is float else _hashable(value)
 
 
-def _restore_fields(kind: type, value: Any) -> Any:  # noqa: ANN401
+def _restore_union(kinds: tuple[Any, ...], value: Any) -> Any:  # noqa: ANN401
+    if value is None and type(None) in kinds:
+        return None
+    others = [each for each in kinds if each is not type(None)]
+    if len(others) > 1 and not isinstance(value, list | Mapping):
+        return value
+    nested = [each for each in others if _is_nested(each)]
+    return restore(nested[0] if nested else others[0], value)
+
+
+def _restore_tuple(kinds: tuple[Any, ...], value: Any) -> tuple[Any, ...]:  # noqa: ANN401
+    if not isinstance(value, list | tuple):
+        raise InputError(f"a list is expected where there is {value!r}.")
+    every = kinds[:1] * len(value) if kinds[-1] is Ellipsis else kinds
+    if len(every) != len(value):
+        raise InputError(f"{len(every)} entries are expected where there are {len(value)}.")
+    return tuple(restore(each, part) for each, part in zip(every, value, strict=True))
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:  # noqa: ANN401
     if not isinstance(value, Mapping):
-        raise InputError(f"{kind.__name__} must be an object, not {value!r}.")
+        raise InputError(f"an object is expected where there is {value!r}.")
+    return value
+
+
+def _restore_fields(kind: Any, value: Any) -> Any:  # noqa: ANN401
     names = entries(kind)
-    if lacking := names.keys() - value.keys():
+    if lacking := names.keys() - _mapping(value).keys():
         raise InputError(f"{kind.__name__} has no entry {min(lacking)!r}.")
     hints = get_type_hints(kind)
     return kind(**{name: restore(hints[name], value[name]) for name in names})
@@ -152,12 +162,6 @@ def _is_nested(kind: Any) -> bool:  # noqa: ANN401
     if get_origin(kind) is Annotated:
         kind = get_args(kind)[0]
     return get_origin(kind) in (tuple, dict, Mapping) or dataclasses.is_dataclass(kind)
-
-
-def _list(value: Any) -> list[Any]:  # noqa: ANN401
-    if not isinstance(value, list | tuple):
-        raise InputError(f"a list is expected where there is {value!r}.")
-    return list(value)
 
 
 def _hashable(value: Any) -> Any:  # noqa: ANN401

@@ -783,8 +783,8 @@ def as_document(values: object) -> AuditDocument:
         raise InputError("this JSON is not the document of an audit.")
     if values.get("schema_version") != SCHEMA_VERSION:
         raise InputError(
-            f"the document has schema version {values.get('schema_version')!r}, and this version of "
-            f"likeforlike reads {SCHEMA_VERSION}; audit again."
+            f"the document has schema version {values.get('schema_version')!r}, but this version "
+            f"of likeforlike reads {SCHEMA_VERSION}; audit again."
         )
     document: AuditDocument = restore(AuditDocument, values)
     return document

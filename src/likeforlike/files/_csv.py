@@ -15,7 +15,8 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
@@ -32,7 +33,7 @@ USUAL_NULLS = (
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 """A number in text, as all engines understand it."""
 
-SAY_ENCODING = "say what it is, for instance encoding='latin-1' (--encoding latin-1)."
+SAY_ENCODING = "say what it is, for instance csv={'encoding': 'latin-1'} (--encoding latin-1)."
 """What to do about a file that is not UTF-8."""
 
 _READING = ("separator", "encoding", "null_values", "usual_nulls")
@@ -106,6 +107,24 @@ class CsvOptions:
         """Complain if a sheet was named where there are none."""
         if self.sheet is not None:
             raise InputError(f"sheet names a sheet of an Excel file, but {why}; leave it out.")
+
+
+def csv_options(csv: Mapping[str, object] | None) -> CsvOptions:
+    """How a file is to be read, from the argument `csv` of an audit."""
+    given = dict(csv or {})
+    known = [field.name for field in fields(CsvOptions)]
+    if unknown := [name for name in given if name not in known]:
+        near = get_close_matches(str(unknown[0]), known, 1)
+        advice = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}."
+        raise InputError(f"csv has no entry {unknown[0]!r}; {advice}")
+    if "null_values" in given:
+        given["null_values"] = texts(given["null_values"])
+    return CsvOptions(**given)  # type: ignore[arg-type]  # they are checked there
+
+
+def texts(values: object) -> tuple[str, ...]:
+    """One text or several, as a tuple."""
+    return (values,) if isinstance(values, str) else tuple(cast("Sequence[str]", values))
 
 
 def _check_nulls(values: Iterable[object]) -> None:

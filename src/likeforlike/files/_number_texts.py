@@ -22,7 +22,9 @@ Decimal = Literal[".", ","]
 DECISIONS: Final = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"))
 """Words for 1 and 0."""
 
-SAY_DECIMAL: Final = "say which mark is decimal: decimal='.' or decimal=',' (--decimal)."
+SAY_DECIMAL: Final = (
+    "say which mark is decimal: csv={'decimal': ','} or csv={'decimal': '.'} (--decimal)."
+)
 """What to do about numbers that can be read in two ways."""
 
 _SPACES = dict.fromkeys(map(ord, "\u00a0\u2007\u2009\u202f\u2008\u2002\u2003\t"), " ")
@@ -265,10 +267,10 @@ def refuse_texts(
     elif any(letter.isdigit() for text in unread for letter in text):
         advice = (
             "Write one number and nothing else in each cell; if it is a missing value, say so: "
-            "null_values=[...] (--null-value)."
+            "csv={'null_values': [...]} (--null-value)."
         )
     else:
-        advice = "If that is a missing value, say so: null_values=[...] (--null-value)."
+        advice = "If that is a missing value, say so: csv={'null_values': [...]} (--null-value)."
     listed = ", ".join(quoted(text) for text in shown[:3])
     raise InputError(
         f"column {column!r} must hold numbers, but {sum(unread.values()):,} of its values are "
