@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import warnings
 from collections.abc import Callable
@@ -279,7 +280,7 @@ def simulate(setting: Setting, repetitions: int = _REPETITIONS) -> dict[str, Any
 
 
 def _holds(found: Audit, gap: float) -> bool:
-    low, high = found.contrasts[0].gap.interval
+    low, high = found.gap_interval or (-math.inf, math.inf)
     return low <= gap <= high
 
 

@@ -214,7 +214,7 @@ class TestPercentThresholds:
         assert f"5% of the mean of {larger}" in reason
         (judgment,) = ruling.judgments
         assert judgment.threshold is not None
-        assert judgment.threshold.value == pytest.approx(0.05 * PAY[larger == SEX].mean(), rel=0.01)
+        assert judgment.threshold == pytest.approx(0.05 * PAY[larger == SEX].mean(), rel=0.01)
         assert EXPECTED.verdict("90%").verdict == "pass"
 
     def test_decisions_are_measured_in_points(self, tmp_path: Path) -> None:

@@ -14,7 +14,9 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike.auditing._frames import native_frame
+from likeforlike.auditing._tables import read_cells
 from likeforlike.datasets import load_loans
+from likeforlike.document._request import Roles
 from tests.command import call
 
 
@@ -81,9 +83,7 @@ def test_bins_of_a_policy_have_names_people_can_read(found: lfl.Audit) -> None:
         "income above 40,000",
     }
     assert "20,000, 40,000" in found.to_html()
-    cut = lfl.auditing.read_cells(
-        salaries(), lfl.auditing.Roles("pay", "sex", ("income",)), bins={"income": [32.1, 50_000]}
-    )
+    cut = read_cells(salaries(), Roles("pay", "sex", ("income",)), bins={"income": [32.1, 50_000]})
     assert cut.level_names[0] == "income up to 32.1"
     assert "income above 50,000" in cut.level_names
 

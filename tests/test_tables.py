@@ -13,7 +13,8 @@ import polars as pl
 import pytest
 
 import likeforlike as lfl
-from likeforlike.auditing._tables import Roles, read_cells
+from likeforlike.auditing._tables import read_cells
+from likeforlike.document._request import Roles
 from tests.needs import cases
 from tests.real import TABLES
 from tests.schema import Document
@@ -110,7 +111,7 @@ def test_clusters_are_the_same_on_every_engine_and_in_any_order(
     found = lfl.audit(frame, **ROLES, weight=weight)
     assert results(lfl.audit(shuffled, **ROLES, weight=weight)) == results(found)
     method = "permutation" if not across and weight is None else "design"
-    assert found.to_dict()["contrasts"][0]["test"]["method"] == method  # type: ignore[index]
+    assert found.to_dict()["contrasts"][0]["test"]["method"] == method
 
 
 @pytest.mark.parametrize("name", cases(TABLES))

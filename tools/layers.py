@@ -29,13 +29,11 @@ LAYERS: list[dict[str, str]] = [
     {"smoothing": "curves along a number"},
     {"disparity": "cells, contrasts, distances"},
     {"inference": "tests, estimates, intervals", "penalties": "disparities with gradients"},
-    {"limits": "what a limit can promise"},
+    {"limits": "what a limit can promise", "classical": "figures people hand in"},
     {
         "nn": "penalties in torch",
         "boosting": "penalties in trees",
         "document": "an audit as plain values",
-        "classical": "figures people hand in",
-        "integrations": "audits in other programs",
     },
     {
         "estimators": "scikit-learn models",
@@ -48,6 +46,7 @@ LAYERS: list[dict[str, str]] = [
         "experiments": "many models compared",
         "teams": "A held by others",
         "testing": "thresholds as assertions",
+        "integrations": "audits in other programs",
     },
     {"paper": "its experiments run again"},
     {"cli": "the command line"},

@@ -185,9 +185,7 @@ def _object(kind: Any, definitions: dict[str, Schema]) -> Schema:  # noqa: ANN40
 
 
 def _hints(kind: Any) -> dict[str, Any]:  # noqa: ANN401
-    return (
-        kinds(kind) if dataclasses.is_dataclass(kind) else get_type_hints(kind, include_extras=True)
-    )
+    return kinds(kind) if not is_typeddict(kind) else get_type_hints(kind, include_extras=True)
 
 
 def _words(name: str) -> str:

@@ -204,7 +204,8 @@ def equations(document: Any, audit: lfl.Audit) -> tuple[Floats, Floats]:
     n_levels, n_groups = len(cells.levels), len(cells.groups)
     names = {name: k for k, name in enumerate(audit.table.level_names)}
     groups = [str(group) for group in cells.groups]
-    exact = {each.groups: each for each in audit.contrasts}
+    assert audit.evidence is not None
+    exact = {each.groups: each for each in audit.evidence.contrasts}
     rows, told = [], []
 
     def learn(first: Floats, second: Floats, pair: tuple[int, int], gap: float) -> None:

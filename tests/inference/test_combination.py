@@ -110,16 +110,19 @@ def test_components_are_combined_as_written() -> None:
     first = {
         name: values[0] + combined.offsets[name] for name, values in evidence.items() if name != "c"
     }
-    assert combined.spoke == max(first, key=lambda name: first[name])
+    assert combined.leading_component == max(first, key=lambda name: first[name])
 
 
 def test_the_first_component_speaks_where_it_is_enough() -> None:
     rng = np.random.default_rng(3)
-    for of_gap, spoke in ((40.0, "gap"), (1.0, "distance")):
+    for of_gap, leading_component in ((40.0, "gap"), (1.0, "distance")):
         gap, distance = rng.exponential(size=(2, 1000))
         gap[0], distance[0] = of_gap, 60.0
         weights = {"gap": 1.0, "distance": 0.5}
-        assert combine({"gap": gap, "distance": distance}, weights).spoke == spoke
+        assert (
+            combine({"gap": gap, "distance": distance}, weights).leading_component
+            == leading_component
+        )
 
 
 def test_equals_are_told_apart_by_all_components_together() -> None:
@@ -136,7 +139,7 @@ def test_equals_are_told_apart_by_all_components_together() -> None:
 
 def test_silence_of_all_is_a_p_value_of_one() -> None:
     combined = combine({"a": np.zeros(20), "b": np.full(20, 3.0)}, {"a": 1.0, "b": 1.0})
-    assert combined.spoke is None
+    assert combined.leading_component is None
     assert exact_p_value(combined.evidence) == 1.0
     assert tail_p_value(combined.evidence, 100.0) == 1.0
 

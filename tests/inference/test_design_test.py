@@ -40,7 +40,7 @@ def test_levels_are_adjusted_and_the_clearest_may_speak() -> None:
     scores = rng.normal(size=600) + 2.0 * groups * ((levels == 0) * 1.0 - (levels == 1))
     contrast = contrast_of(scores, groups, levels, cluster=np.arange(600) // 7)
     found = jackknife_test(contrast, marginal(contrast))
-    assert found.spoke == "level"
+    assert found.leading_component == "level"
     np.testing.assert_allclose(found.level_adjusted, adjust(found.level_p_values, "holm"))
     assert (found.level_adjusted[:2] < 0.01).all()
     assert found.components["level"] == pytest.approx(6 * found.level_p_values.min())
@@ -66,7 +66,7 @@ def test_an_enormous_score_cannot_sway_the_ranks() -> None:
     scores = rng.normal(size=200) + 1.0 * groups
     scores[0] = 1e12
     found = jackknife_test(contrast_of(scores, groups, sample_weight=np.ones(200)), ONE)
-    assert found.spoke == "ranks"
+    assert found.leading_component == "ranks"
     assert found.p_value < 1e-4
 
 

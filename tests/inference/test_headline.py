@@ -44,7 +44,7 @@ def test_pairs_that_differ_are_found() -> None:
     test = outcome_of(contrast_of(scores + groups, groups, levels))
     assert test.p_value == 0.001
     assert test.tail_p_value < 1e-20
-    assert test.spoke == "gap"
+    assert test.leading_component == "gap"
     # A pair has two arrangements, so neither its spread, its distance nor itself says anything.
     assert {name for name, p in test.components.items() if p == 1.0} == {
         "spread",
@@ -56,7 +56,7 @@ def test_pairs_that_differ_are_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("effect", "spoke"),
+    ("effect", "leading_component"),
     [
         (lambda x, g, _level: x + 0.1 * g, "gap"),
         (lambda x, g, _level: 0.5 + (x - 0.5) * (1 + 0.6 * g), "spread"),
@@ -66,12 +66,12 @@ def test_pairs_that_differ_are_found() -> None:
     ],
     ids=["gap", "spread", "distance", "level", "ranks"],
 )
-def test_the_component_that_sees_a_disparity_speaks(effect: Any, spoke: str) -> None:
-    x, groups, levels = scattered(1, 2000, 20 if spoke == "level" else 10)
+def test_the_component_that_sees_a_disparity_speaks(effect: Any, leading_component: str) -> None:
+    x, groups, levels = scattered(1, 2000, 20 if leading_component == "level" else 10)
     test = outcome_of(contrast_of(effect(x, groups, levels), groups, levels))
     assert test.p_value <= 0.002
-    assert test.spoke == spoke
-    if spoke == "level":
+    assert test.leading_component == leading_component
+    if leading_component == "level":
         assert test.level_adjusted[3] <= 0.002
         assert np.delete(test.level_adjusted, 3).min() > 0.02
 
@@ -110,7 +110,7 @@ def test_single_rows_of_a_group_are_used() -> None:
 def test_where_permutations_change_nothing_nobody_speaks(columns: Any) -> None:
     test = outcome_of(contrast_of(*columns))
     assert test.p_value == test.tail_p_value == 1.0
-    assert test.spoke is None
+    assert test.leading_component is None
     assert set(test.components.values()) == {1.0}
     assert (test.level_adjusted == 1.0).all()
     assert test.detectable is None

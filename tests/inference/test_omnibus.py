@@ -150,12 +150,12 @@ def test_it_says_who_differs_and_in_what() -> None:
     scores = rng.normal(size=800)
     test = omnibus_test(everybody(scores + 1.0 * (groups == "c"), groups, levels))
     assert test.p_value == 0.001
-    assert test.spoke == "gap"
+    assert test.leading_component == "gap"
     assert test.groups is not None
     assert "c" in test.groups
     test = omnibus_test(everybody(scores * np.where(groups == "b", 2.0, 1.0), groups, levels))
     assert test.p_value == 0.001
-    assert test.spoke == "spread"
+    assert test.leading_component == "spread"
     assert test.groups is not None
     assert "b" in test.groups
 

@@ -78,7 +78,9 @@ def test_scores_of_a_level_are_drawn_as_steps(audit: Audit) -> None:
 def test_an_axes_that_is_given_is_drawn_on_and_returned(audit: Audit) -> None:
     ax = plain_figure(4.0, 3.0).add_subplot()
     assert audit.plot(ax=ax) is ax
-    assert audit.conditional.plot(ax=plain_figure(4.0, 3.0).add_subplot()).get_lines()
+    assert audit.evidence is not None
+    conditional = audit.evidence.contrasts[0].conditional
+    assert conditional.plot(ax=plain_figure(4.0, 3.0).add_subplot()).get_lines()
 
 
 def test_what_cannot_be_drawn_is_named(audit: Audit) -> None:

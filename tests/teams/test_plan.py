@@ -121,7 +121,7 @@ def both(
 def test_without_noise_it_says_what_an_audit_says(both: tuple[PlanAudit, lfl.Audit]) -> None:
     """Bins take away less than a third of a standard error."""
     plan, seen = both
-    third = seen.contrasts[0].gap.error / 3
+    third = (seen.contrasts[0].gap.error or 0.0) / 3
     assert plan.gap == pytest.approx(seen.gap, abs=third)
     assert np.allclose(np.array(plan.gap_interval), np.array(seen.gap_interval), atol=third)
     assert plan.conditional.value == pytest.approx(seen.conditional.value, abs=third)
@@ -229,10 +229,13 @@ def test_noise_is_stated_with_every_interval(found: PlanAudit) -> None:
 def test_the_gate_is_that_of_an_audit(found: PlanAudit) -> None:
     assert found.contrasts[0].estimate is not None
     low, high = found.contrasts[0].estimate.interval
+    assert high is not None
     assert found.gate(high + 1e-9) == "pass"
     assert found.gate(low - 1e-9) == "fail"
     assert found.gate((low + high) / 2) == "investigate"
-    assert found.to_dict()["verdicts"][0]["verdict"] == "pass"
+    kept = found.with_threshold(high + 1e-9)
+    assert kept.to_dict()["verdicts"][0]["verdict"] == "pass"
+    assert kept.epsilon == found.epsilon
     assert "among people with equal level" in found.headline.lower()
 
 

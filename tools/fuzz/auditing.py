@@ -107,8 +107,11 @@ def _settings(draw: Draw) -> dict[str, Any]:
 
 
 def _check_audit(draw: Draw, found: lfl.Audit) -> None:
-    check_disparity(found.conditional)
-    check_disparity(found.unconditional)
+    assert found.evidence is not None
+    for contrast in found.evidence.contrasts:
+        check_disparity(contrast.conditional)
+        check_disparity(contrast.unconditional)
+    assert lfl.Audit.from_json(found.to_json()) == found
     document = json.loads(found.to_json())
     assert document["contrasts"], document
     if draw.happens(0.1):

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from likeforlike.auditing._comparisons import family_names
 from likeforlike.auditing._contrast_audit import Examination
@@ -289,11 +289,11 @@ class Audit:
         """
         return self._evidence("a verdict").judge(thresholds, policy)
 
-    def with_threshold(self, threshold: float | str, *, of: ThresholdOf = "distance") -> Audit:
+    def with_threshold(self, threshold: float | str, *, of: ThresholdOf = "distance") -> Self:
         """The same audit with the verdict at a threshold on its page and in its JSON."""
         return self.with_verdict(self.verdict(threshold, of=of))
 
-    def with_verdict(self, verdict: Verdict) -> Audit:
+    def with_verdict(self, verdict: Verdict) -> Self:
         """The same audit with a verdict on its page and in its JSON, once."""
         if verdict in self.verdicts:
             return self

@@ -115,7 +115,7 @@ def audit(
     progress : called with the number of replicates done since the last call.
     engine : who opens a file, `"polars"`, `"duckdb"` or `"spark"`; `"auto"` is polars.
     csv : how a file is read where that is not found out: {"separator": ";"}, by default the one
-        that splits the header into the columns named; "encoding", such as "latin-1", by default UTF-8 or
+        that splits the header into the columns; "encoding", such as "latin-1", by default UTF-8 or
         what the first bytes say; "null_values", texts that stand for a missing value in addition to
         nothing and the usual words (NA, N/A, ?, null, None, NaN and the others that pandas knows);
         "usual_nulls": False, which takes those words for values; "decimal", the decimal mark of

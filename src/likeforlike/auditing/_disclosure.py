@@ -373,7 +373,7 @@ def _small_groups(cells: Cells, limit: int) -> list[Hashable]:
 
 
 def _smooth(smooth: Smooth, shown: Sequence[str], grid: Grid) -> Smooth:
-    """How groups were compared along numbers, without the ends of windows, which are one person's."""
+    """How groups were compared along numbers, without the ends of windows."""
     binned, gap = smooth.confounding, smooth.gap_confounding
     return replace(
         smooth,

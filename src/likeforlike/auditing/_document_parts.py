@@ -161,7 +161,7 @@ def _test(test: HeadlineTest | DesignTest, observed: float) -> ParityTest:
     return ParityTest(
         p_value=test.p_value,
         method=test.method,
-        spoke=test.spoke,
+        leading_component=test.leading_component,
         components={str(name): p for name, p in test.components.items()},
         null_distance=None if permuted is None else permuted.null_distance,
         excess=None if permuted is None else observed - permuted.null_distance,

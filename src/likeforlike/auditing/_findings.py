@@ -195,9 +195,11 @@ def _evidence_sentence(document: AuditDocument, contrast: ContrastAudit, test: P
     # Not every pair need be shown, but all were tested.
     several = contrast.gap.confidence > document.settings.confidence
     adjusted = ", adjusted for all pairs" if several else ""
-    spoke = _SPOKE.get(test.spoke or "")
+    leading_component = _SPOKE.get(test.leading_component or "")
     evidence = is_evidence(contrast)
-    because = f"; clearest in {spoke}" if evidence and spoke is not None else ""
+    because = (
+        f"; clearest in {leading_component}" if evidence and leading_component is not None else ""
+    )
     verb = "is" if evidence else "is not"
     known = f"{p_text(p_value or 0.0, test.permutations)}{adjusted}{because}"
     return f"{beside}The difference {verb} more than chance explains ({known})."

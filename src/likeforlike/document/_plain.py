@@ -66,7 +66,7 @@ def entries(kind: Any) -> dict[str, Callable[[Any], object]]:  # noqa: ANN401
     }
 
 
-def kinds(kind: type) -> dict[str, Any]:
+def kinds(kind: Any) -> dict[str, Any]:  # noqa: ANN401
     """The types of these entries, as the schema has them."""
     hints = get_type_hints(kind, include_extras=True)
     own = {field.name: field.metadata.get(_KIND) for field in dataclasses.fields(kind)}

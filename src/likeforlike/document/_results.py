@@ -602,7 +602,8 @@ class ParityTest:
     p_value : of all components together, for this contrast alone.
     method : how: "permutation" of labels within levels, or "design" for weights and for clusters
         that reach over levels.
-    spoke : the component that says most against equal treatment; null if none says anything.
+    leading_component : the component that says most against equal treatment; null if none says
+        anything.
     components : the p-value of each component by itself.
     null_distance : what the average distance would be at equal treatment; null with "design".
     excess : average distance minus that; null with "design".
@@ -613,7 +614,7 @@ class ParityTest:
 
     p_value: Probability
     method: Literal["permutation", "design"]
-    spoke: str | None
+    leading_component: str | None
     components: dict[str, Probability]
     null_distance: Amount | None
     excess: float | None

@@ -142,7 +142,7 @@ def _sheet(names: Sequence[str], wanted: str | None, file: Path) -> str:
         raise InputError(f"{file} has no sheet {wanted!r}; {hint}{listed.capitalize()}.")
     if len(names) != 1:
         raise InputError(
-            f"{file} has {len(names)} sheets; name one with csv={{'sheet': ...}} (--sheet): {listed}."
+            f"{file} has {len(names)} sheets; name one, csv={{'sheet': ...}} (--sheet): {listed}."
         )
     return names[0]
 

@@ -55,14 +55,14 @@ class Combination(NamedTuple, Generic[Name]):
     ----------
     evidence : (B + 1,) floats, S of every replicate; the first is the observed one.
     components : {component: p-value of its own}; 1 for those that are silent.
-    spoke : the component with the strongest evidence, but the first one where its evidence alone
-        gives the same p-value; `None` if all are silent.
+    leading_component : the component with the strongest evidence, but the first one where its
+        evidence alone gives the same p-value; `None` if all are silent.
     offsets : {component that is not silent: what is added to its evidence, log w included}.
     """
 
     evidence: FloatArray
     components: dict[Name, float]
-    spoke: Name | None
+    leading_component: Name | None
     offsets: dict[Name, float]
 
 
@@ -114,8 +114,8 @@ def combine(
     combined = comparable.max(axis=0) + all_together
     alone = _reached(combined, float(comparable[0, 0] + all_together[0]))
     enough = alone == _reached(combined, float(combined[0]))
-    spoke = list(offsets)[0 if enough else int(np.argmax(comparable[:, 0]))]
-    return Combination(combined, components, spoke, offsets)
+    leading_component = list(offsets)[0 if enough else int(np.argmax(comparable[:, 0]))]
+    return Combination(combined, components, leading_component, offsets)
 
 
 def _reached(statistic: FloatArray, observed: float) -> int:

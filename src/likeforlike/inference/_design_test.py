@@ -43,7 +43,7 @@ class DesignTest:
     Attributes
     ----------
     p_value : the smallest p-value of a component over its share of the error allowed.
-    spoke : the component it comes from.
+    leading_component : the component it comes from.
     components : the p-value of every component that was looked at.
     level_p_values, level_adjusted : (k,) floats, of the gap of each level, before and after Holm's
         adjustment; 1 where the error of a level is not known.
@@ -58,12 +58,12 @@ class DesignTest:
     >>> scores, groups = np.arange(80) % 20 + 10.0 * (np.arange(80) % 2), np.arange(80) % 2
     >>> cells = Cells.from_rows(scores, groups, sample_weight=1 + np.arange(80) % 3)
     >>> test = jackknife_test(contrasts(cells, "pairwise")[0], np.ones(1))
-    >>> test.p_value < 0.001, test.spoke, sorted(test.components)
+    >>> test.p_value < 0.001, test.leading_component, sorted(test.components)
     (True, 'gap', ['gap', 'ranks', 'spread'])
     """
 
     p_value: float
-    spoke: DesignComponent
+    leading_component: DesignComponent
     components: dict[DesignComponent, float]
     level_p_values: FloatArray
     level_adjusted: FloatArray
@@ -103,10 +103,10 @@ def jackknife_test(contrast: Contrast, measure: FloatArray) -> DesignTest:
         components["level"] = min(1.0, told.size * float(told.min(initial=1.0)))
     allowed = sum(_SHARES[name] for name in components)
     scaled = {name: p * allowed / _SHARES[name] for name, p in components.items()}
-    spoke = min(scaled, key=scaled.__getitem__)
+    leading_component = min(scaled, key=scaled.__getitem__)
     return DesignTest(
-        p_value=min(1.0, scaled[spoke]),
-        spoke=spoke,
+        p_value=min(1.0, scaled[leading_component]),
+        leading_component=leading_component,
         components=components,
         level_p_values=levels,
         level_adjusted=adjust(levels, "holm"),

@@ -81,8 +81,8 @@ class HeadlineTest:
     ----------
     p_value : exact; with B permutations a multiple of 1 / (B + 1).
     tail_p_value : the same, continued below 1 / (B + 1); for adjustment over many contrasts.
-    spoke : the component with the strongest evidence, or the gap where it alone gives the same
-        p-value; `None` if permutations change nothing, as where all scores are equal.
+    leading_component : the component with the strongest evidence, or the gap where it alone gives
+        the same p-value; `None` if permutations change nothing, as where all scores are equal.
     components : {component: its p-value by itself}, not adjusted for there being five.
     method : "permutation".
     level_p_values, level_adjusted : (k,) floats, of each level by itself and by step-down, so that
@@ -104,13 +104,13 @@ class HeadlineTest:
     >>> scores = rng.normal(size=400) * np.where(groups == 1, 2.0, 1.0)
     >>> contrast = contrasts(Cells.from_rows(scores, groups, levels), "pairwise")[0]
     >>> test = headline_test(contrast, np.full(4, 0.25))
-    >>> test.p_value, test.spoke, test.components["gap"] > 0.05
+    >>> test.p_value, test.leading_component, test.components["gap"] > 0.05
     (0.001, 'spread', True)
     """
 
     p_value: float
     tail_p_value: float
-    spoke: Component | None
+    leading_component: Component | None
     components: dict[Component, float]
     method: TestMethod
     level_p_values: FloatArray
@@ -156,7 +156,7 @@ def headline_test(
     >>> scores = pairs[0] + 0.5 * pairs[1] + np.sin(np.arange(200.0))
     >>> contrast = contrasts(Cells.from_rows(scores, pairs[1], pairs[0]), "pairwise")[0]
     >>> test = headline_test(contrast, np.full(100, 0.01))
-    >>> test.p_value, test.spoke
+    >>> test.p_value, test.leading_component
     (0.001, 'gap')
     """
     if permutations < 1:
@@ -184,7 +184,7 @@ def headline_test(
     return HeadlineTest(
         p_value=exact_p_value(combined.evidence),
         tail_p_value=tail_p_value(combined.evidence, float(levels.facts[:, ARRANGEMENTS].sum())),
-        spoke=combined.spoke,
+        leading_component=combined.leading_component,
         components=combined.components,
         method="permutation",
         level_p_values=replicates.reached / (permutations + 1.0),

@@ -59,8 +59,8 @@ class OmnibusTest:
     Attributes
     ----------
     p_value : exact; with B permutations a multiple of 1 / (B + 1).
-    spoke : "gap", "ranks" or "spread", whichever had the strongest evidence, or the gap where it
-        alone gives the same p-value; `None` if permutations change nothing.
+    leading_component : "gap", "ranks" or "spread", whichever had the strongest evidence, or the gap
+        where it alone gives the same p-value; `None` if permutations change nothing.
     groups : the two groups in which it was strongest.
     permutations : how many there were.
 
@@ -73,12 +73,12 @@ class OmnibusTest:
     >>> scores = np.tile(np.arange(50.0), 3) + np.repeat([0.0, 0.0, 40.0], 50)
     >>> cells = Cells.from_rows(scores, np.repeat(["a", "b", "c"], 50))
     >>> test = omnibus_test(contrasts(cells, "barycenter")[0])
-    >>> test.p_value, test.spoke, test.groups
+    >>> test.p_value, test.leading_component, test.groups
     (0.001, 'gap', ('a', 'c'))
     """
 
     p_value: float
-    spoke: OmnibusComponent | None
+    leading_component: OmnibusComponent | None
     groups: tuple[Hashable, Hashable] | None
     permutations: int
 
@@ -350,8 +350,10 @@ def omnibus_test(
     evidence: dict[OmnibusComponent, FloatArray] = {"gap": gap, "ranks": ranks, "spread": spread}
     combined = combine(evidence, _WEIGHTS)
     groups = None
-    if combined.spoke is not None:
-        component = list(_WEIGHTS).index(combined.spoke)
+    if combined.leading_component is not None:
+        component = list(_WEIGHTS).index(combined.leading_component)
         a, b = pairs[int(np.argmax(observed[0, :, component]))].tolist()
         groups = (names[a], names[b])
-    return OmnibusTest(exact_p_value(combined.evidence), combined.spoke, groups, permutations)
+    return OmnibusTest(
+        exact_p_value(combined.evidence), combined.leading_component, groups, permutations
+    )

@@ -178,11 +178,11 @@ def _examined(
 
 
 def _headline(pair: NoisyPair, test: NoisyTest, permutations: int) -> HeadlineTest:
-    spoke = min(test.components, key=lambda name: test.components[name])
+    leading_component = min(test.components, key=lambda name: test.components[name])
     return HeadlineTest(
         p_value=test.p_value,
         tail_p_value=test.p_value,
-        spoke="gap" if spoke == "gap" else "distance",
+        leading_component="gap" if leading_component == "gap" else "distance",
         components={"gap": test.components["gap"], "distance": test.components["distance"]},
         method="permutation",
         level_p_values=test.levels,
