@@ -26,14 +26,13 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray
-from likeforlike.boosting import lightgbm_objective, probabilities
-from likeforlike.boosting._lightgbm_trees import LightGBM
-from likeforlike.boosting._problem import BoostedRows, Problem
-from likeforlike.boosting._rounds import Learning, boost
 from likeforlike.datasets import load_adult
 from likeforlike.files._writing import write_whole
-from likeforlike.limits._held_rows import estimated_size, validation_disparity
 from likeforlike.penalties import Layout
+from likeforlike.training import lightgbm_objective, probabilities
+from likeforlike.training._lightgbm import LightGBM
+from likeforlike.training._limits import estimated_size, validation_disparity
+from likeforlike.training._trees import BoostedRows, Learning, Problem, boost
 
 HERE = Path(__file__).parent
 KEPT = HERE / "boosting.json"

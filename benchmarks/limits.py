@@ -28,13 +28,11 @@ from benchmarks.sections import table
 from benchmarks.six_tables import SIX, parted, relative_loss
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import Dataset, make_loans
-from likeforlike.limits._held_rows import HeldRows, estimated_size
-from likeforlike.limits._limit import STRENGTHS
-from likeforlike.nn._fit import Member, fitted
-from likeforlike.nn._stacked import StackedMLP
-from likeforlike.nn._table import Table, prepare
-from likeforlike.nn._training import Recipe, evaluate, train
 from likeforlike.penalties import Layout
+from likeforlike.training._limits import STRENGTHS, HeldRows, Table, estimated_size
+from likeforlike.training._network_estimators import Member, fitted
+from likeforlike.training._networks import StackedMLP
+from likeforlike.training._training import Recipe, evaluate, prepare, train
 
 __all__ = ["USED_TO", "main", "page", "read", "run"]
 

@@ -19,9 +19,9 @@ from likeforlike._arrays import FloatArray
 from likeforlike.datasets import Dataset, load_law_school
 from likeforlike.experiments._split import Split, split
 from likeforlike.experiments._task import network_scores
-from likeforlike.limits._held_rows import smooth_disparity
-from likeforlike.nn._training import Recipe
 from likeforlike.penalties import Layout, Penalty
+from likeforlike.training._limits import smooth_disparity
+from likeforlike.training._training import Recipe
 
 __all__ = ["CUTS", "STRENGTHS", "at_cut", "run"]
 

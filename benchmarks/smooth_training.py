@@ -23,9 +23,9 @@ from benchmarks.smooth_frontier import CUTS, at_cut
 from benchmarks.smooth_frontier import run as frontier
 from likeforlike import FairLeap, SmoothFairLeap
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.limits._held_rows import smooth_disparity
 from likeforlike.penalties import Layout
 from likeforlike.repair import ConditionalBarycenter
+from likeforlike.training._limits import smooth_disparity
 
 __all__ = ["main", "page", "run"]
 

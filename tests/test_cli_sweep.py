@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from likeforlike.datasets import make_loans
-from likeforlike.estimators._saved_model import read_model
+from likeforlike.training._saved_model import read_model
 from tests.command import call
 from tests.test_cli import COMMAND
 

@@ -22,11 +22,11 @@ from likeforlike.cli._demonstration import (
     train_models,
 )
 from likeforlike.document._training_types import TrainingPart
-from likeforlike.limits._held_rows import validation_disparity
 from likeforlike.penalties import Layout
 from likeforlike.repair import ConditionalBarycenter
 from likeforlike.report import page
 from likeforlike.report._training_finding import distance_of
+from likeforlike.training._limits import validation_disparity
 from tests.schema import read_demonstration
 
 pytestmark = pytest.mark.training

@@ -29,16 +29,13 @@ LAYERS: list[dict[str, str]] = [
     {"smoothing": "curves along a number"},
     {"disparity": "cells, contrasts, distances"},
     {"inference": "tests, estimates, intervals", "penalties": "disparities with gradients"},
-    {"limits": "what a limit can promise"},
     {
-        "nn": "penalties in torch",
-        "boosting": "penalties in trees",
         "document": "an audit as plain values",
         "classical": "figures people hand in",
         "integrations": "audits in other programs",
     },
     {
-        "estimators": "scikit-learn models",
+        "training": "models under penalties",
         "datasets": "tables with roles",
         "report": "the page",
     },

@@ -19,8 +19,8 @@ import pyarrow as pa
 import pytest
 
 import likeforlike as lfl
-from likeforlike.boosting import lightgbm_metric, lightgbm_objective
 from likeforlike.repair import ConditionalBarycenter
+from likeforlike.training import lightgbm_metric, lightgbm_objective
 
 RNG = np.random.default_rng(7)
 ROWS = 240

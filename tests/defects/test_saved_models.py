@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import likeforlike as lfl
-from likeforlike.estimators import read_model
+from likeforlike.training import read_model
 
 Document = dict[str, Any]
 

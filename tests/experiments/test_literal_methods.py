@@ -25,7 +25,7 @@ from likeforlike.experiments import (
 from likeforlike.experiments._methods import as_network
 from likeforlike.experiments._run_metrics import predictive_performance
 from likeforlike.experiments._task import trained_networks
-from likeforlike.nn._training import Recipe, evaluate
+from likeforlike.training._training import Recipe, evaluate
 
 pytestmark = pytest.mark.training
 

@@ -13,7 +13,6 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike.datasets import Dataset, dataset_of_table, make_loans
-from likeforlike.estimators._saved_model import InputColumn, SavedModel, read_model
 from likeforlike.experiments import (
     DCFR,
     Adversarial,
@@ -27,6 +26,7 @@ from likeforlike.experiments import (
     WithoutSensitive,
     fit_model,
 )
+from likeforlike.training._saved_model import InputColumn, SavedModel, read_model
 
 pytestmark = pytest.mark.training
 

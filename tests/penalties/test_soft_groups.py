@@ -10,10 +10,15 @@ import pytest
 import torch
 
 import likeforlike as lfl
-from likeforlike.boosting import FairObjective, lightgbm_objective, xgboost_objective
 from likeforlike.errors import InputError
-from likeforlike.nn import CellBatchSampler, PenaltyLoss
 from likeforlike.penalties import Layout, Penalty, SlopeField, SoftGroups
+from likeforlike.training import (
+    CellBatchSampler,
+    PenaltyLoss,
+    lightgbm_objective,
+    xgboost_objective,
+)
+from likeforlike.training._objectives import FairObjective
 
 PENALTIES: list[Penalty] = [
     lfl.FairLeap(),

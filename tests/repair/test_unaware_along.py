@@ -12,7 +12,6 @@ import pytest
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike.disparity._columns import encode_columns
 from likeforlike.errors import InputError
-from likeforlike.limits._held_rows import smooth_disparity
 from likeforlike.penalties import Layout
 from likeforlike.repair import (
     FairDecisions,
@@ -22,6 +21,7 @@ from likeforlike.repair import (
 )
 from likeforlike.repair._along_number import OF_SCORES
 from likeforlike.repair._unaware_along import AlongUnaware
+from likeforlike.training._limits import smooth_disparity
 
 pytestmark = pytest.mark.training
 

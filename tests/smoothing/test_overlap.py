@@ -14,7 +14,6 @@ import likeforlike as lfl
 from benchmarks.overlap import KEPT, SETTINGS, section, simulate
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.errors import InputError
-from likeforlike.limits._held_rows import smooth_disparity
 from likeforlike.penalties import Layout
 from likeforlike.repair import ConditionalBarycenter
 from likeforlike.smoothing._comparison import compare_along
@@ -23,6 +22,7 @@ from likeforlike.smoothing._overlap import find_overlap, left_of_group, mixing
 from likeforlike.smoothing._refined import common_gaps
 from likeforlike.smoothing._smoother import Choice
 from likeforlike.smoothing._windows import windows
+from likeforlike.training._limits import smooth_disparity
 
 Table = dict[str, Any]
 

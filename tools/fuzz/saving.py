@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from likeforlike.estimators import read_model
 from likeforlike.experiments import Journal
+from likeforlike.training import read_model
 from tools.fuzz.columns import hostile, labels, scores
 from tools.fuzz.draw import Draw
 from tools.fuzz.runner import Target

@@ -110,8 +110,8 @@ def train_models(
     if len(strengths) < 2 or strengths[0] != 0.0 or min(strengths[1:]) <= 0.0:
         raise InputError(f"strengths must be 0 and others above 0, not {list(strengths)}.")
     from likeforlike.experiments._split import split
-    from likeforlike.nn._stacked import StackedMLP
-    from likeforlike.nn._training import Recipe, evaluate, train
+    from likeforlike.training._networks import StackedMLP
+    from likeforlike.training._training import Recipe, evaluate, train
 
     loans = make_loans(applicants, gap=gap)
     parts = split(loans, [seed], shares=_SHARES)
@@ -223,7 +223,7 @@ def _held_out_figures(
 
 
 def _deciding_figures(scored: Scored, scores: FloatArray) -> DecidingPart:
-    from likeforlike.limits._held_rows import estimated_size, validation_disparity
+    from likeforlike.training._limits import estimated_size, validation_disparity
 
     loans, rows = scored.loans, scored.deciding
     layout = Layout.of_rows(loans.groups[rows], loans.levels[rows])

@@ -20,8 +20,8 @@ from likeforlike.experiments._methods import Method
 from likeforlike.experiments._split import Split
 from likeforlike.experiments._task import Task
 from likeforlike.experiments.rivals._adversary import check_two_groups
-from likeforlike.nn._data import Rows
 from likeforlike.penalties import Layout
+from likeforlike.training._networks import Rows
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,9 @@ from likeforlike.experiments.rivals._adversarial import (
 from likeforlike.experiments.rivals._adversarial_training import Schedule
 from likeforlike.experiments.rivals._adversary import check_two_groups
 from likeforlike.experiments.rivals._dcfr import DCFRSettings, train_dcfr
-from likeforlike.nn._stacked import StackedMLP
-from likeforlike.nn._training import Trained, evaluate
 from likeforlike.penalties import Layout, Penalty, SmoothFairLeap, WassersteinPenalty
+from likeforlike.training._networks import StackedMLP
+from likeforlike.training._training import Trained, evaluate
 
 
 @dataclass(frozen=True)

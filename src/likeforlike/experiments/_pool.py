@@ -18,7 +18,7 @@ from likeforlike.experiments._methods import Method
 from likeforlike.experiments._run_metrics import constant_performance, run_metrics
 from likeforlike.experiments._task import Task
 from likeforlike.experiments._waiting import as_finished, submitted
-from likeforlike.nn._threads import one_thread
+from likeforlike.training._networks import one_thread
 
 Entry = dict[str, Any]
 """What the journal keeps of a unit: its `runs`, the `seconds` and `cpu_seconds` they took, and the

@@ -14,10 +14,10 @@ from likeforlike.experiments._methods import Method, Penalized, refuse_numbers
 from likeforlike.experiments._split import Split
 from likeforlike.experiments._task import Task, network_scores, trained_networks
 from likeforlike.experiments.rivals._repair import QuantileRepair
-from likeforlike.nn._data import Rows
-from likeforlike.nn._training import Recipe, evaluate
 from likeforlike.penalties import Penalty
 from likeforlike.repair import ConditionalBarycenter
+from likeforlike.training._networks import Rows
+from likeforlike.training._training import Recipe, evaluate
 
 with extra("train"):
     import torch

@@ -22,9 +22,9 @@ from likeforlike.disparity._cdd_wass import cdd_wass
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._measures import MeasureName
 from likeforlike.errors import LevelCostWarning
-from likeforlike.limits._held_rows import cells_of_scores, smooth_disparity, validation_disparity
-from likeforlike.nn._objectives import Loss
 from likeforlike.penalties import Layout
+from likeforlike.training._limits import cells_of_scores, smooth_disparity, validation_disparity
+from likeforlike.training._networks import Loss
 
 MEASURED = (
     "performance",

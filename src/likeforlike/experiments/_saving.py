@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from likeforlike.disparity._columns import encode
 from likeforlike.errors import InputError
-from likeforlike.estimators._saved_model import InputColumn, SavedModel
 from likeforlike.experiments._methods import Method, as_network
 from likeforlike.experiments._split import input_scale
 from likeforlike.experiments._task import Task
+from likeforlike.training._saved_model import InputColumn, SavedModel
 
 
 def fit_model(task: Task, method: Method, *, strength: float, random_state: int = 0) -> SavedModel:

@@ -18,10 +18,9 @@ from likeforlike._extras import extra
 from likeforlike.datasets._dataset import Dataset
 from likeforlike.datasets._inputs import Encoding
 from likeforlike.errors import InputError
-from likeforlike.nn._data import Rows
-from likeforlike.nn._objectives import Loss
 from likeforlike.penalties import Layout
 from likeforlike.penalties._even_order import even_order
+from likeforlike.training._networks import Loss, Rows
 from likeforlike.transport._scale import means_and_spreads
 
 with extra("train"):

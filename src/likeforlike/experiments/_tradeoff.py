@@ -13,8 +13,8 @@ from likeforlike.experiments._repairing import plain_scores, repaired_scores
 from likeforlike.experiments._run_metrics import predictive_performance
 from likeforlike.experiments._split import Split
 from likeforlike.experiments._task import network_scores
-from likeforlike.limits._held_rows import validation_disparity
-from likeforlike.nn._training import Recipe
+from likeforlike.training._limits import validation_disparity
+from likeforlike.training._training import Recipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def tradeoff(
     >>> import likeforlike as lfl
     >>> from likeforlike.datasets import make_loans
     >>> from likeforlike.experiments import split, tradeoff
-    >>> from likeforlike.nn import Recipe
+    >>> from likeforlike.training._training import Recipe
     >>> parts = split(make_loans(3000, gap=0.2), [0, 1])
     >>> recipe = Recipe("logistic", lfl.FairLeap(), learning_rate=0.01, max_epochs=8)
     >>> free, held = tradeoff(parts, recipe, [0.0, 30.0])

@@ -14,8 +14,8 @@ from likeforlike.experiments._methods import Method, refuse_numbers
 from likeforlike.experiments._repairing import plain_scores
 from likeforlike.experiments._split import Split
 from likeforlike.experiments._task import Task
-from likeforlike.nn._data import Rows
 from likeforlike.repair import FairDecisions, UnawareRepair
+from likeforlike.training._networks import Rows
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ from likeforlike.repair._trust import by_fold, deal, held_out, trusted_part
 from likeforlike.transport._scale import Scale, moderate
 
 try:
-    from likeforlike.estimators._sklearn import BaseEstimator
+    from likeforlike.training._base import BaseEstimator
 except MissingDependencyError:  # scores are repaired without scikit-learn too
     BaseEstimator = object  # type: ignore[assignment, misc]
 

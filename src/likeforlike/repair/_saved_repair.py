@@ -16,7 +16,6 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray
 from likeforlike.errors import InputError
-from likeforlike.estimators._saved_model import read_document
 from likeforlike.files._writing import write_whole
 from likeforlike.repair._decisions import FairDecisions
 from likeforlike.repair._plain_classifier import (
@@ -29,6 +28,7 @@ from likeforlike.repair._saved_numbers import numbers_from_document, numbers_to_
 from likeforlike.repair._slots import Slots
 from likeforlike.repair._unaware import UnawareRepair
 from likeforlike.repair._unaware_along import AlongUnaware
+from likeforlike.training._saved_model import read_document
 
 _FORMAT = "likeforlike repair 1"
 _KINDS: dict[str, type[UnawareRepair | FairDecisions]] = {

@@ -18,7 +18,6 @@ from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike._extras import extra
 from likeforlike.disparity._columns import Codes, Column, encode_columns, weights
 from likeforlike.errors import InputError, RepairWarning
-from likeforlike.estimators._sklearn import BaseEstimator
 from likeforlike.repair._along_number import WindowSize
 from likeforlike.repair._barycenter import Fallback
 from likeforlike.repair._guess import (
@@ -50,6 +49,7 @@ from likeforlike.repair._slots import Slots, make_slots, reshared
 from likeforlike.repair._told import Told, doubts
 from likeforlike.repair._trust import by_fold, deal, trusted_part
 from likeforlike.repair._unaware_along import AlongUnaware, Equals, NumberRows
+from likeforlike.training._base import BaseEstimator
 from likeforlike.transport._scale import moderate
 
 with extra("train"):

@@ -10,10 +10,8 @@ import torch
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray
 from likeforlike.datasets import make_loans
-from likeforlike.nn import StackedMLP
-from likeforlike.nn._data import Rows
-from likeforlike.nn._objectives import Loss, scores_of
 from likeforlike.penalties import Layout
+from likeforlike.training._networks import Loss, Rows, StackedMLP, scores_of
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,8 @@ from likeforlike.experiments.rivals._adversarial import (
 from likeforlike.experiments.rivals._adversarial_training import Learner, Schedule
 from likeforlike.experiments.rivals._adversary import Opponent, View, guess_losses
 from likeforlike.experiments.rivals._projection import debiased, project_out
-from likeforlike.nn import StackedMLP
-from likeforlike.nn._data import Rows
-from likeforlike.nn._objectives import Loss, losses
-from likeforlike.nn._threads import one_thread
 from likeforlike.penalties import Layout
+from likeforlike.training._networks import Loss, Rows, StackedMLP, losses, one_thread
 from tests.experiments.rivals.loans import disparities, loans, small_rows
 
 pytestmark = pytest.mark.training

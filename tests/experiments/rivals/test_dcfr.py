@@ -14,11 +14,8 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.experiments.rivals._adversarial_training import Learner, Optimizer, Schedule
 from likeforlike.experiments.rivals._adversary import Opponent, guess_losses
 from likeforlike.experiments.rivals._dcfr import AdversaryLoss, DCFRSettings, represent, train_dcfr
-from likeforlike.nn import StackedMLP
-from likeforlike.nn._data import Rows
-from likeforlike.nn._objectives import Loss
-from likeforlike.nn._threads import one_thread
 from likeforlike.penalties import Layout
+from likeforlike.training._networks import Loss, Rows, StackedMLP, one_thread
 from tests.experiments.rivals.loans import disparities, loans, small_rows
 
 pytestmark = pytest.mark.training

@@ -25,15 +25,14 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray
 from likeforlike._extras import extra
-from likeforlike.estimators._checks import check_sizes
-from likeforlike.estimators._network_estimator import NetworkClassifier, NetworkRegressor
 from likeforlike.experiments.rivals._adversarial_training import Batch, Players, Schedule
 from likeforlike.experiments.rivals._adversary import Guess, Opponent, guess_losses
 from likeforlike.experiments.rivals._estimator import ContestEstimator, Task, check_choice
 from likeforlike.experiments.rivals._projection import debiased
-from likeforlike.nn._data import Rows
-from likeforlike.nn._objectives import Loss, losses
-from likeforlike.nn._training import Follow, Trained
+from likeforlike.training._base import check_sizes
+from likeforlike.training._network_estimators import NetworkClassifier, NetworkRegressor
+from likeforlike.training._networks import Loss, Rows, losses
+from likeforlike.training._training import Follow, Trained
 
 with extra("train"):
     import torch

@@ -26,14 +26,9 @@ import numpy as np
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._extras import extra
 from likeforlike.experiments.rivals._adversary import Guess, Opponent, View
-from likeforlike.nn._batches import batch_rows
-from likeforlike.nn._data import Rows
-from likeforlike.nn._early_stopping import Keeper
-from likeforlike.nn._optimizers import Adadelta, Adam
-from likeforlike.nn._stacked import StackedMLP
-from likeforlike.nn._threads import one_thread
-from likeforlike.nn._training import Epoch, Follow, Trained
 from likeforlike.penalties import Layout
+from likeforlike.training._networks import Adadelta, Adam, Rows, StackedMLP, one_thread
+from likeforlike.training._training import Epoch, Follow, Keeper, Trained, batch_rows
 
 with extra("train"):
     import torch

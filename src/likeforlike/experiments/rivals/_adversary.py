@@ -34,8 +34,8 @@ import numpy as np
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._extras import extra
 from likeforlike.errors import InputError
-from likeforlike.nn._data import Rows
 from likeforlike.penalties import Layout
+from likeforlike.training._networks import Rows
 
 with extra("train"):
     import torch

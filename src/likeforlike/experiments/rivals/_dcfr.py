@@ -19,8 +19,6 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._extras import extra
-from likeforlike.estimators._checks import check_count
-from likeforlike.estimators._network_estimator import NetworkClassifier, NetworkRegressor
 from likeforlike.experiments.rivals._adversarial_training import (
     Batch,
     Contest,
@@ -32,10 +30,10 @@ from likeforlike.experiments.rivals._adversarial_training import (
 )
 from likeforlike.experiments.rivals._adversary import Guess, Opponent, guess_losses
 from likeforlike.experiments.rivals._estimator import ContestEstimator, Task, check_choice
-from likeforlike.nn._data import Rows
-from likeforlike.nn._objectives import Loss, losses
-from likeforlike.nn._stacked import StackedMLP
-from likeforlike.nn._training import Follow, Trained
+from likeforlike.training._base import check_count
+from likeforlike.training._network_estimators import NetworkClassifier, NetworkRegressor
+from likeforlike.training._networks import Loss, Rows, StackedMLP, losses
+from likeforlike.training._training import Follow, Trained
 
 with extra("train"):
     import torch

@@ -10,15 +10,13 @@ import numpy as np
 from likeforlike._arrays import FloatArray
 from likeforlike._progress import epochs_bar
 from likeforlike.errors import InputError
-from likeforlike.estimators._network_estimator import NetworkEstimator
 from likeforlike.experiments.rivals._adversarial_training import Optimizer, Schedule
 from likeforlike.experiments.rivals._adversary import check_two_groups
-from likeforlike.nn._data import Rows
-from likeforlike.nn._fit import Fitted, Member, fitted
-from likeforlike.nn._objectives import Loss
-from likeforlike.nn._table import Table, prepare
-from likeforlike.nn._training import Follow, Trained
 from likeforlike.penalties import Layout
+from likeforlike.training._limits import Table
+from likeforlike.training._network_estimators import Fitted, Member, NetworkEstimator, fitted
+from likeforlike.training._networks import Loss, Rows
+from likeforlike.training._training import Follow, Trained, prepare
 
 
 @dataclass(frozen=True, slots=True)

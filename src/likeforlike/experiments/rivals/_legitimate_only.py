@@ -18,8 +18,8 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._extras import extra
 from likeforlike.disparity._columns import Codes, Column, encode_columns, weights
 from likeforlike.errors import InputError
-from likeforlike.estimators._sklearn import BaseEstimator, MetaEstimatorMixin
 from likeforlike.experiments.rivals._selection import Chosen, Table, checked_table, chosen
+from likeforlike.training._base import BaseEstimator, MetaEstimatorMixin
 
 with extra("train"):
     from sklearn.base import clone, is_classifier
@@ -182,7 +182,7 @@ def _levels(table: Table, places: list[int]) -> Codes:
 
 def _default(y: npt.NDArray[Any]) -> Any:  # noqa: ANN401
     """A network without penalty, for what y looks like."""
-    from likeforlike.estimators._estimators import FairClassifier, FairRegressor
+    from likeforlike.training._network_estimators import FairClassifier, FairRegressor
 
     kind = type_of_target(y, input_name="y")
     if kind == "continuous":

@@ -27,11 +27,6 @@ from likeforlike._extras import extra
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes, Column, encode_columns, numbers
 from likeforlike.errors import InputError, MissingGroupsWarning
-from likeforlike.estimators._sklearn import (
-    BaseEstimator,
-    OneToOneFeatureMixin,
-    TransformerMixin,
-)
 from likeforlike.experiments.rivals._medians import median_maps
 from likeforlike.experiments.rivals._selection import Chosen, Table, checked_table, chosen
 from likeforlike.repair._level_maps import (
@@ -40,6 +35,11 @@ from likeforlike.repair._level_maps import (
     check_groups,
     check_width,
     known_groups,
+)
+from likeforlike.training._base import (
+    BaseEstimator,
+    OneToOneFeatureMixin,
+    TransformerMixin,
 )
 from likeforlike.transport._scale import Scale
 
