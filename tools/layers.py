@@ -42,6 +42,7 @@ LAYERS: list[dict[str, str]] = [
     {"repair": "repair of scores"},
     {"auditing": "from a table to a finding"},
     {
+        "_load": "what was saved",
         "experiments": "many models compared",
         "teams": "A held by others",
         "testing": "thresholds as assertions",

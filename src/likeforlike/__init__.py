@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from . import testing as testing
     from . import training as training
     from . import transport as transport
+    from ._load import load as load
     from .auditing import Audit as Audit
     from .auditing import Policy as Policy
     from .auditing import Summary as Summary

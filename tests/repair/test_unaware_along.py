@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+import likeforlike as lfl
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike.disparity._columns import encode_columns
 from likeforlike.errors import InputError
@@ -16,8 +17,6 @@ from likeforlike.penalties import Layout
 from likeforlike.repair import (
     FairDecisions,
     UnawareRepair,
-    read_repair,
-    write_repair,
 )
 from likeforlike.repair._along_number import OF_SCORES
 from likeforlike.repair._unaware_along import AlongUnaware
@@ -190,8 +189,8 @@ def test_files_hold_windows_too(
 ) -> None:
     made, new = request.getfixturevalue(kind), shifted[1]
     path = tmp_path / "repair.json"
-    write_repair(made, path)
-    again = read_repair(path)
+    made.save(path)
+    again = lfl.load(path)
     columns = (new.scores, new.chances)
     first, second = (
         one.transform(*columns, legitimate_features=new.income)
@@ -218,7 +217,7 @@ def test_a_file_whose_windows_do_not_fit_is_refused(
     name: str, value: Any, repair: UnawareRepair, tmp_path: Path
 ) -> None:
     path = tmp_path / "repair.json"
-    write_repair(repair, path)
+    repair.save(path)
     document = json.loads(path.read_text())
     if value is None:
         document[name] = None
@@ -226,7 +225,7 @@ def test_a_file_whose_windows_do_not_fit_is_refused(
         document["numbers"][name] = value
     path.write_text(json.dumps(document))
     with pytest.raises(InputError, match="is not a repair"):
-        read_repair(path)
+        lfl.load(path)
 
 
 def test_smooth_needs_a_number() -> None:

@@ -263,7 +263,7 @@ def test_weights_count_as_repeated_rows_in_the_penalty() -> None:
 def test_an_interrupt_leaves_the_estimator_as_it_was(
     loans: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from likeforlike.training._training import Keeper
+    from likeforlike.training._training import EarlyStopping
 
     X = loans.inputs().matrix
     model = lfl.FairClassifier(max_epochs=2, random_state=0)
@@ -274,7 +274,7 @@ def test_an_interrupt_leaves_the_estimator_as_it_was(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Keeper, "look", interrupted)
+    monkeypatch.setattr(EarlyStopping, "look", interrupted)
     for one in (model, fresh):
         with pytest.raises(KeyboardInterrupt):
             one.fit(X, loans.targets, **metadata(loans))

@@ -21,7 +21,7 @@ from likeforlike.training._networks import Loss, Rows, StackedMLP, losses, one_t
 from likeforlike.training._training import (
     Epoch,
     Follow,
-    Keeper,
+    EarlyStopping,
     Recipe,
     Trained,
     batch_rows,
@@ -283,11 +283,11 @@ def test_nothing_that_was_handed_over_is_changed() -> None:
 def test_whoever_has_stopped_stays_stopped() -> None:
     """A stack carries stopped members along for a while; that must not win them more epochs."""
     stack = StackedMLP([0, 1], (2, 1))
-    keeper = Keeper(stack, patience=2)
+    keeper = EarlyStopping(stack, patience=2)
     members = np.arange(2)
     found = [[3.0, 3.0], [4.0, 2.0], [4.0, np.nan], [1.0, 1.0], [0.5, 0.5]]
     going = [
-        keeper.look(stack, members, np.array(now), epoch).tolist()
+        keeper.update(stack, members, np.array(now), epoch).tolist()
         for epoch, now in enumerate(found)
     ]
     assert going == [[True, True], [True, True], [False, False], [False, False], [False, False]]

@@ -164,7 +164,7 @@ def sweep_command(
         )
         if model is not None:
             chosen = next(each for each in methods if each.name == best["method"])
-            fit_model(task, chosen, strength=best["strength"]).write(model)
+            fit_model(task, chosen, strength=best["strength"]).save(model)
             terminal.print(f"Written: {model}, trained on the first split")
     terminal.print(f"Written: {out}")
 

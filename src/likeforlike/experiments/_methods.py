@@ -235,7 +235,7 @@ def as_network(method: Method) -> NetworkMethod:
         raise InputError(
             f"{method.name!r} is more than a network, so it cannot be kept as one; leave it out, "
             "or fit QuantileRepair, ConditionalBarycenter, UnawareRepair or FairDecisions yourself "
-            "(likeforlike.repair.write_repair keeps the last two)."
+            "(`save` of a repair keeps the last two)."
         )
     return method
 

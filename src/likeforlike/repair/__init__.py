@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ._held_out import Parity as Parity
     from ._repaired_model import RepairedClassifier as RepairedClassifier
     from ._repaired_model import RepairedRegressor as RepairedRegressor
-    from ._saved_repair import read_repair as read_repair
-    from ._saved_repair import write_repair as write_repair
     from ._told import Told as Told
     from ._unaware import UnawareRepair as UnawareRepair
 

@@ -28,7 +28,7 @@ from likeforlike.repair._saved_numbers import numbers_from_document, numbers_to_
 from likeforlike.repair._slots import Slots
 from likeforlike.repair._unaware import UnawareRepair
 from likeforlike.repair._unaware_along import AlongUnaware
-from likeforlike.training._saved_model import read_document
+from likeforlike.repair._unaware_rows import UnawareEstimator
 
 _FORMAT = "likeforlike repair 1"
 _KINDS: dict[str, type[UnawareRepair | FairDecisions]] = {
@@ -37,32 +37,9 @@ _KINDS: dict[str, type[UnawareRepair | FairDecisions]] = {
 }
 
 
-def write_repair(repair: UnawareRepair | FairDecisions, path: Path | str) -> None:
-    """Write a fitted repair to `path` as JSON, whole or not at all.
-
-    Parameters
-    ----------
-    repair : fitted; its classifier must be one that plain numbers can hold: LightGBM's, or scikit-
-        learn's HistGradientBoostingClassifier or LogisticRegression; or chances were given.
-    path : of the file.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from likeforlike.datasets import make_loans
-    >>> from likeforlike.repair import UnawareRepair, read_repair, write_repair
-    >>> loans = make_loans(1000, gap=0.2)
-    >>> X, score = loans.inputs(with_sensitive=True).matrix, loans.frame["score"]
-    >>> repair = UnawareRepair().fit(score, X, sensitive_features=loans.groups)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_repair(repair, Path(folder) / "repair.json")
-    ...     again = read_repair(Path(folder) / "repair.json")
-    >>> bool(abs(again.transform(score, X) - repair.transform(score, X)).max() < 1e-9)
-    True
-    """
-    if not isinstance(repair, UnawareRepair | FairDecisions):
-        raise InputError(f"repair must be an UnawareRepair or FairDecisions, not {repair!r}.")
+def save_repair(repair: UnawareEstimator, path: Path | str) -> None:
+    """Write a fitted repair to `path` as JSON, whole or not at all."""
+    assert isinstance(repair, UnawareRepair | FairDecisions)
     report = repair.report_.to_dict()
     slots = repair._slots
     settings = {name: _plain(value) for name, value in repair.get_params(deep=False).items()}
@@ -130,31 +107,8 @@ def _finite(part: object) -> object:
     return _plain(part)
 
 
-def read_repair(path: Path | str) -> UnawareRepair | FairDecisions:
-    """Read a repair that `write_repair` has written.
-
-    It repairs as the one that was written; `record_` is what that one did when it was fitted.
-
-    Parameters
-    ----------
-    path : of the file.
-
-    Examples
-    --------
-    >>> from likeforlike.repair import read_repair
-    >>> read_repair("none.json")
-    Traceback (most recent call last):
-    likeforlike.errors.InputError: the repair none.json cannot be read: No such file or directory.
-    """
-    document = read_document(Path(path), "repair", _FORMAT)
-    try:
-        return _repair(document)
-    except (InputError, KeyError, TypeError, ValueError, OverflowError) as error:
-        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error).rstrip(".")
-        raise InputError(f"{path} is not a repair: {reason}.") from error
-
-
-def _repair(document: dict[str, Any]) -> UnawareRepair | FairDecisions:
+def repair_from_document(document: dict[str, Any]) -> UnawareRepair | FairDecisions:
+    """Make the repair that a document describes, checked."""
     if document["kind"] not in _KINDS:
         raise InputError(f"kind must be one of {[*_KINDS]}")
     settings = dict(document["settings"])

@@ -10,6 +10,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -205,7 +206,7 @@ class UnawareEstimator(BaseEstimator):
         """What was done, to whom, and how well it holds; `print` it."""
         check_is_fitted(self, "groups_")
         if not hasattr(self, "guess_"):
-            raise InputError("this repair was read from a file; record_ has what it did.")
+            raise InputError("this repair was loaded from a file; record_ has what it did.")
         return Told(
             type(self).__name__,
             self._asked,
@@ -252,6 +253,20 @@ class UnawareEstimator(BaseEstimator):
         self._trust(known)
         self._measure(known)
         return self
+
+    def save(self, path: Path | str) -> None:
+        """Write the fitted repair as JSON, whole or not at all; `likeforlike.load` reads it.
+
+        Its classifier must be one that plain numbers can hold: LightGBM's, or scikit-learn's
+        HistGradientBoostingClassifier or LogisticRegression; or chances were given.
+
+        Parameters
+        ----------
+        path : of the file.
+        """
+        from likeforlike.repair._saved_repair import save_repair
+
+        save_repair(self, path)
 
     def _sorted(self, rows: FitRows) -> Sorted:
         """Guess the groups of rows, and put them into slots."""
@@ -446,7 +461,7 @@ class UnawareEstimator(BaseEstimator):
             raise InputError(
                 f"repair_level must be a number from 0 to 1, not {self.repair_level!r}."
             )
-        for name, least in (("min_cell", 1), ("folds", 2)):
+        for name, least in (("min_cell", 1), ("cv", 2)):
             value = getattr(self, name)
             if not _is_whole(value) or value < least:
                 raise InputError(

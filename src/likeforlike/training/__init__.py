@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ._objectives import xgboost_objective as xgboost_objective
     from ._saved_model import InputColumn as InputColumn
     from ._saved_model import SavedModel as SavedModel
-    from ._saved_model import read_model as read_model
     from ._trees import probabilities as probabilities
     from ._xgboost import FairXGBClassifier as FairXGBClassifier
     from ._xgboost import FairXGBRegressor as FairXGBRegressor

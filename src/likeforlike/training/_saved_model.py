@@ -7,7 +7,6 @@ without torch, and nothing in it is executed.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from decimal import Decimal
@@ -28,8 +27,6 @@ TaskName = Literal["classification", "regression"]
 """What a model was trained for."""
 
 _FORMAT = "likeforlike model 1"
-# Ten times the largest network that anybody would write as text.
-_LARGEST_FILE = 200_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +158,8 @@ class SavedModel:
             )
         return scores
 
-    def write(self, path: Path | str) -> None:
-        """Write the model to `path` as JSON, whole or not at all."""
+    def save(self, path: Path | str) -> None:
+        """Write the model to `path` as JSON, whole or not at all; `likeforlike.load` reads it."""
         document = {
             "format": _FORMAT,
             "made_by": self.made_by,
@@ -227,64 +224,8 @@ def _column(table: Any, name: str) -> Any:  # noqa: ANN401
     raise InputError(f"there is no column {name!r}, which the model reads; the table has {names}.")
 
 
-def read_model(path: Path | str) -> SavedModel:
-    """Read a model that `SavedModel.write` has written to `path`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> from likeforlike.training import InputColumn, SavedModel, read_model
-    >>> model = SavedModel(
-    ...     (InputColumn("debt"),), np.zeros(1), np.ones(1), (np.eye(1), np.zeros((1, 1))),
-    ...     "regression", {},
-    ... )
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     model.write(Path(folder) / "model.json")
-    ...     read_model(Path(folder) / "model.json").scores({"debt": [3.0]})
-    array([3.])
-    """
-    document = read_document(Path(path), "model", _FORMAT)
-    try:
-        return _model(document)
-    except (InputError, KeyError, TypeError, ValueError, OverflowError) as error:
-        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error).rstrip(".")
-        raise InputError(f"{path} is not a model: {reason}.") from error
-
-
-def read_document(path: Path, what: str, says: str) -> dict[str, Any]:
-    """The JSON of a file that says what it is: a model, or a repair."""
-    try:
-        if not path.is_file() and path.exists():
-            raise InputError(f"{path} is not a {what}: it is not a file.")
-        if path.stat().st_size > _LARGEST_FILE:
-            raise InputError(f"{path} is not a {what}: it has more than {_LARGEST_FILE:,} bytes.")
-        text = path.read_text(encoding="utf-8")
-        document = json.loads(text, parse_float=_finite, parse_constant=_finite)
-    except OSError as error:
-        raise InputError(f"the {what} {path} cannot be read: {error.strerror}.") from error
-    except RecursionError as error:
-        raise InputError(f"{path} is not a {what}: its parts are nested too deeply.") from error
-    except InputError:
-        raise
-    except ValueError as error:
-        raise InputError(f"{path} is not a {what}: it is not JSON ({error}).") from error
-    if not isinstance(document, dict) or document.get("format") != says:
-        raise InputError(f"{path} is not a {what}: it does not say {says!r}.")
-    return document
-
-
-def _finite(text: str) -> float:
-    """A number of a document; what JSON cannot hold could not be written again."""
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"{text} is no finite number")
-    return value
-
-
-def _model(document: dict[str, Any]) -> SavedModel:
-    """The model that a document describes; what it describes is checked by `SavedModel`."""
+def model_from_document(document: dict[str, Any]) -> SavedModel:
+    """Make the model that a document describes; `SavedModel` checks its parts."""
     if not isinstance(document["made_by"], dict):
         raise InputError("made_by must have named parts.")
     columns = tuple(

@@ -182,7 +182,7 @@ class Chance:
         return mean
 
 
-class Keeper:
+class EarlyStopping:
     """Keeps the best weights of every member and says who has stopped improving."""
 
     def __init__(self, network: StackedMLP, patience: int) -> None:
@@ -193,7 +193,7 @@ class Keeper:
         self.best_epoch: IntArray = np.full(network.members, -1)
         self._stopped = np.zeros(network.members, bool)
 
-    def look(
+    def update(
         self, network: StackedMLP, members: IntArray, objective: FloatArray, epoch: int
     ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Note the objective of the members in `network`; which of them should go on.
@@ -367,7 +367,7 @@ def train(
     if recipe.penalty is not None and recipe.stopping == "excess":
         chance = Chance(recipe.penalty, validation.layout)
     blocks = _stratified_blocks(validation, recipe.validation_rows)
-    keeper = Keeper(network, recipe.patience)
+    keeper = EarlyStopping(network, recipe.patience)
     curve: list[Epoch] = []
     with one_thread():
         for number in range(recipe.max_epochs):
@@ -376,7 +376,7 @@ def train(
                 loop.epoch()
                 seen = loop.validate(validation, number, chance, blocks)
             curve.append(seen)
-            going = keeper.look(loop.network, loop.members, seen.objective, number)
+            going = keeper.update(loop.network, loop.members, seen.objective, number)
             if follow is not None:
                 follow(seen)
             if not going.any():

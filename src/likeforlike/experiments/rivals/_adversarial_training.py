@@ -28,7 +28,7 @@ from likeforlike._extras import extra
 from likeforlike.experiments.rivals._adversary import Guess, Opponent, View
 from likeforlike.penalties import Layout
 from likeforlike.training._networks import Adadelta, Adam, Rows, StackedMLP, one_thread
-from likeforlike.training._training import Epoch, Follow, Keeper, Trained, batch_rows
+from likeforlike.training._training import Epoch, Follow, EarlyStopping, Trained, batch_rows
 
 with extra("train"):
     import torch
@@ -261,7 +261,7 @@ def contend(
 ) -> Trained:
     """Train the members of a contest."""
     learners = players.learners
-    keeper = Keeper(learners[0].network, schedule.patience)
+    keeper = EarlyStopping(learners[0].network, schedule.patience)
     curve: list[Epoch] = []
     with one_thread():
         for epoch in range(schedule.max_epochs):
@@ -273,7 +273,7 @@ def contend(
             curve.append(seen)
             # An ever lower rank keeps the last weights; a loss that is no number still shows.
             rank = np.where(contest.strengths > 0.0, 0.0 * seen.loss - epoch, seen.loss)
-            going = keeper.look(learners[0].network, contest.members, rank, first + epoch)
+            going = keeper.update(learners[0].network, contest.members, rank, first + epoch)
             if follow is not None:
                 follow(seen)
             if not going.any():
