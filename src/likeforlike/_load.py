@@ -66,10 +66,18 @@ def _reader(says: object, path: Path | str) -> tuple[str, Callable[[dict[str, An
 
         return "model", model_from_document
     if says == "likeforlike repair 1":
-        from likeforlike.repair._saved_repair import repair_from_document
-
-        return "repair", repair_from_document
+        return "repair", _repair
     raise _no_document(path, f"its format is {says!r}")
+
+
+def _repair(document: dict[str, Any]) -> Any:  # noqa: ANN401
+    """Make the repair that a document describes."""
+    from likeforlike.repair import FairDecisions, UnawareRepair
+
+    for kind in (UnawareRepair, FairDecisions):
+        if document["kind"] == kind.__name__:
+            return kind.from_document(document)
+    raise InputError(f"kind must be 'UnawareRepair' or 'FairDecisions', not {document['kind']!r}")
 
 
 def _read(path: Path) -> tuple[dict[str, Any], str]:

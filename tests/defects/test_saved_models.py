@@ -110,7 +110,9 @@ DAMAGES: dict[str, Callable[[Document], object]] = {
 def test_a_damaged_model_is_refused(damage: Callable[[Document], object], tmp_path: Path) -> None:
     model = document()
     damage(model)
-    with pytest.raises(lfl.errors.InputError, match=r"model\.json is not a (saved )?model[^\n]+\.$"):
+    with pytest.raises(
+        lfl.errors.InputError, match=r"model\.json is not a (saved )?model[^\n]+\.$"
+    ):
         read(tmp_path / "model.json", json.dumps(model))
 
 

@@ -103,7 +103,7 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     ("change", "words"),
     [
         ({"format": "likeforlike model 2"}, "its format is"),
-        ({"kind": "Recipe"}, "kind must be one of"),
+        ({"kind": "Recipe"}, "kind must be .UnawareRepair."),
         ({"settings": {"repair_level": 7}}, "repair_level must be a number"),
         ({"settings": {"penalty": 7}}, "unexpected keyword"),
         ({"groups": "fm"}, "groups must be a list"),

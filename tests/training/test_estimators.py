@@ -274,7 +274,7 @@ def test_an_interrupt_leaves_the_estimator_as_it_was(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(EarlyStopping, "look", interrupted)
+    monkeypatch.setattr(EarlyStopping, "update", interrupted)
     for one in (model, fresh):
         with pytest.raises(KeyboardInterrupt):
             one.fit(X, loans.targets, **metadata(loans))

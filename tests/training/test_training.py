@@ -19,9 +19,9 @@ from likeforlike.penalties import Layout, Penalty
 from likeforlike.training import PenaltyLoss
 from likeforlike.training._networks import Loss, Rows, StackedMLP, losses, one_thread
 from likeforlike.training._training import (
+    EarlyStopping,
     Epoch,
     Follow,
-    EarlyStopping,
     Recipe,
     Trained,
     batch_rows,

@@ -24,7 +24,7 @@ from likeforlike.repair._cutoffs import cut_offs, gaps, largest_gap
 from likeforlike.repair._equal_laws import LevelRows
 from likeforlike.repair._guess import Inputs, Propensity
 from likeforlike.repair._slots import slot_rows
-from likeforlike.repair._unaware_rows import Sorted, UnawareEstimator
+from likeforlike.repair._unaware_rows import Sorted, UnawareEstimator, check_maps
 
 
 class FairDecisions(UnawareEstimator):
@@ -52,7 +52,7 @@ class FairDecisions(UnawareEstimator):
     smooth : whether levels are numbers, alone or with categories given as text. Every window along
         the number then has its cut-off, and guesses count as they differ from those of others with
         the same number.
-    min_cell, propensity, folds, random_state : as for `UnawareRepair`.
+    min_cell, propensity, cv, random_state : as for `UnawareRepair`.
 
     Attributes
     ----------
@@ -146,6 +146,13 @@ class FairDecisions(UnawareEstimator):
         super()._trust(known)
         self.cut_offs_ = self._cut(self._rows, self.trust_)
         del self._rows
+
+    def _maps(self) -> FloatArray:
+        return self.cut_offs_
+
+    def _set_maps(self, maps: FloatArray) -> None:
+        check_maps(maps, (len(self._slots.shares), len(self.groups_) - 1))
+        self.cut_offs_ = maps
 
     def _outcome(self, rows: Sorted, trust: float) -> FloatArray:
         known = rows.rows

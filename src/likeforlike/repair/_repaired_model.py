@@ -272,7 +272,7 @@ class RepairedRegressor(RegressorMixin, _RepairedModel):
     ----------
     estimator : any regressor; `None` is scikit-learn's LinearRegression.
     repair : an `UnawareRepair`; `None` means the default one.
-    folds, random_state : as for `RepairedClassifier`.
+    cv, random_state : as for `RepairedClassifier`.
 
     Attributes
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from typing import Any
 
@@ -40,20 +41,19 @@ def numbers_to_document(along: AlongUnaware) -> dict[str, Any]:
         "factors": along.factors,
     }
     document: dict[str, Any] = {name: array.tolist() for name, array in arrays.items()}
-    document["categories"] = list(inner.categories)
+    document["categories"] = [label_to_json(one) for one in inner.categories]
     document["curve"] = None
     if isinstance(model, ScaleCarry):
         document["curve"] = {name: getattr(model, name).tolist() for name in _CURVE}
     return document
 
 
-def numbers_from_document(
-    document: dict[str, Any], categories: tuple[Hashable, ...], labels: tuple[Hashable, ...]
-) -> AlongUnaware:
-    """The same again, for rows with labels as they were."""
+def numbers_from_document(document: dict[str, Any], labels: tuple[Hashable, ...]) -> AlongUnaware:
+    """Make the same again, for rows with labels as they were."""
+    categories = tuple(map(label_from_json, checked_list(document["categories"], "categories")))
     floats = {name: number_array(document[name], name) for name in _FLOATS}
     whole = {name: number_array(document[name], name, whole=True) for name in _WHOLE}
-    _check(floats, whole, categories, labels)
+    _check_windows(floats, whole, categories, labels)
     ends = whole["offsets"]
     ranking = Ranking(
         floats["numbers"],
@@ -103,7 +103,7 @@ def _model(cells: FineCells, curve: dict[str, Any] | None) -> ScaleCarry | Value
     return ScaleCarry(cells, mean, scale, nodes, law, choice)
 
 
-def _check(
+def _check_windows(
     floats: dict[str, FloatArray],
     whole: dict[str, IntArray],
     categories: tuple[Hashable, ...],
@@ -132,3 +132,50 @@ def _check(
 
 def _below(places: IntArray, limit: int) -> bool:
     return bool(((places >= 0) & (places < limit)).all())
+
+
+def plain_setting(setting: object) -> object:
+    """Turn a setting into a value that JSON can hold."""
+    if isinstance(setting, tuple):
+        return [plain_setting(one) for one in setting]
+    plain: object = setting.item() if isinstance(setting, np.generic) else setting
+    return plain
+
+
+def label_to_json(label: Hashable) -> object:
+    """Turn a label into JSON; combinations of columns become lists."""
+    if isinstance(label, tuple):
+        return [label_to_json(one) for one in label]
+    if not isinstance(label, str | int | float | bool):
+        raise InputError(
+            f"the label {label!r} is a {type(label).__name__}, which JSON cannot hold; use text or "
+            "numbers for groups and levels."
+        )
+    return label
+
+
+def finite_values(part: object) -> object:
+    """Turn numbers that are not finite into `None`."""
+    if isinstance(part, dict):
+        return {str(name): finite_values(value) for name, value in part.items()}
+    if isinstance(part, list | tuple):
+        return [finite_values(value) for value in part]
+    if isinstance(part, float) and not math.isfinite(part):
+        return None
+    return plain_setting(part)
+
+
+def label_from_json(label: object) -> Hashable:
+    """Read a label; lists become combinations of columns."""
+    if isinstance(label, list):
+        return tuple(label_from_json(one) for one in label)
+    if not isinstance(label, str | int | float | bool):
+        raise InputError(f"labels must be text or numbers, not {label!r}")
+    return label
+
+
+def checked_list(part: object, name: str) -> list[Any]:
+    """Return a part of a document that must be a list."""
+    if not isinstance(part, list):
+        raise InputError(f"{name} must be a list")
+    return part

@@ -40,7 +40,7 @@ from likeforlike.repair._level_maps import (
     squared_distances,
 )
 from likeforlike.repair._slots import slot_rows
-from likeforlike.repair._unaware_rows import FitRows, Sorted, UnawareEstimator
+from likeforlike.repair._unaware_rows import FitRows, Sorted, UnawareEstimator, check_maps
 
 
 class UnawareRepair(UnawareEstimator):
@@ -174,6 +174,14 @@ class UnawareRepair(UnawareEstimator):
     def _set_values(self) -> None:
         self._values = np.linspace(0.0, 1.0, self.values)
         self._beta = float(self._values[1] ** 2)
+
+    def _maps(self) -> FloatArray:
+        return self._potential
+
+    def _set_maps(self, maps: FloatArray) -> None:
+        check_maps(maps, (len(self._slots.shares), self.values, len(self.groups_) - 1))
+        self._set_values()
+        self._potential = maps
 
     def _outcome(self, rows: Sorted, trust: float) -> FloatArray:
         reach = self.repair_level * trust

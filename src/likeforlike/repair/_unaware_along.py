@@ -39,7 +39,7 @@ from likeforlike.smoothing._overlap import find_overlap
 from likeforlike.smoothing._propensity import chance_at, propensity_curve
 from likeforlike.smoothing._windows import windows
 
-_WHO = "smooth=True"
+
 # Decisions and ratings are dealt to windows by lot; always the same one.
 _LOT = 0
 

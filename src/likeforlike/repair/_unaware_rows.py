@@ -6,6 +6,7 @@ enough.
 
 from __future__ import annotations
 
+import json
 import warnings
 from abc import abstractmethod
 from collections.abc import Hashable
@@ -19,6 +20,7 @@ from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike._extras import extra
 from likeforlike.disparity._columns import Codes, Column, encode_columns, weights
 from likeforlike.errors import InputError, RepairWarning
+from likeforlike.files._writing import write_whole
 from likeforlike.repair._along_number import WindowSize
 from likeforlike.repair._barycenter import Fallback
 from likeforlike.repair._guess import (
@@ -46,6 +48,21 @@ from likeforlike.repair._held_out import (
     squared_disparity,
 )
 from likeforlike.repair._level_maps import check_groups, check_width
+from likeforlike.repair._plain_classifier import (
+    from_document,
+    number_array,
+    plain_classifier,
+    to_document,
+)
+from likeforlike.repair._saved_numbers import (
+    checked_list,
+    finite_values,
+    label_from_json,
+    label_to_json,
+    numbers_from_document,
+    numbers_to_document,
+    plain_setting,
+)
 from likeforlike.repair._slots import Slots, make_slots, reshared
 from likeforlike.repair._told import Told, doubts
 from likeforlike.repair._trust import by_fold, deal, trusted_part
@@ -264,9 +281,69 @@ class UnawareEstimator(BaseEstimator):
         ----------
         path : of the file.
         """
-        from likeforlike.repair._saved_repair import save_repair
+        report = self.report_.to_dict()
+        slots, guess, along = self._slots, self.propensity_, self._along
+        settings = {
+            name: plain_setting(value) for name, value in self.get_params(deep=False).items()
+        }
+        settings["propensity"] = GIVEN if guess is None else None
+        document = {
+            "format": "likeforlike repair 1",
+            "kind": type(self).__name__,
+            "settings": settings,
+            "groups": [label_to_json(one) for one in self.groups_],
+            "levels": [label_to_json(one) for one in self.levels_],
+            "has_levels": self._has_levels,
+            "inputs": self._n_inputs,
+            "rows": self._n_rows,
+            "trust": self.trust_,
+            "slot": slots.slot.tolist(),
+            "shares": slots.shares.tolist(),
+            "part": slots.part.astype(int).tolist(),
+            "low": slots.low.tolist(),
+            "span": slots.span.tolist(),
+            "maps": self._maps().tolist(),
+            "numbers": None if along is None else numbers_to_document(along),
+            "propensity": None if guess is None else to_document(plain_classifier(guess)),
+            "report": finite_values(report),
+        }
+        write_whole(path, json.dumps(document, allow_nan=False) + "\n")
 
-        save_repair(self, path)
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """Make the repair that a document of `save` describes, checked."""
+        settings = dict(document["settings"])
+        if isinstance(settings.get("cost"), list):
+            settings["cost"] = tuple(settings["cost"])
+        repair = cls(**settings)
+        repair._check_settings()
+        repair.groups_, repair.levels_ = (
+            tuple(map(label_from_json, checked_list(document[name], name)))
+            for name in ("groups", "levels")
+        )
+        repair._slots = slots_from_document(document, repair.levels_, len(repair.groups_))
+        repair._has_levels = bool(document["has_levels"])
+        repair._n_inputs, repair._n_rows = int(document["inputs"]), int(document["rows"])
+        repair.trust_ = float(document["trust"])
+        if not 0.0 <= repair.trust_ <= 1.0:
+            raise InputError("trust must lie between 0 and 1")
+        along = document.get("numbers")
+        repair._along = None if along is None else numbers_from_document(along, repair.levels_)
+        if (repair._along is not None) != repair.smooth:
+            raise InputError("numbers are there if, and only if, smooth is set")
+        guess = document["propensity"]
+        repair.propensity_ = None if guess is None else from_document(guess)
+        repair.record_ = document["report"]
+        repair._set_maps(number_array(document["maps"], "maps"))
+        return repair
+
+    @abstractmethod
+    def _maps(self) -> FloatArray:
+        """What was learned of each slot."""
+
+    @abstractmethod
+    def _set_maps(self, maps: FloatArray) -> None:
+        """Take what was learned of each slot from a document, checked."""
 
     def _sorted(self, rows: FitRows) -> Sorted:
         """Guess the groups of rows, and put them into slots."""
@@ -491,3 +568,31 @@ def _is_number(value: object) -> bool:
 
 def _is_whole(value: object) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def check_maps(maps: FloatArray, shape: tuple[int, ...]) -> None:
+    """Raise unless maps of a document are finite and have this shape."""
+    if maps.shape != shape or not np.isfinite(maps).all():
+        raise InputError(f"maps must be finite numbers of the shape {shape}, not {maps.shape}")
+
+
+def slots_from_document(
+    document: dict[str, Any], levels: tuple[Hashable, ...], n_groups: int
+) -> Slots:
+    """Make the slots that a document describes, checked."""
+    slot = number_array(document["slot"], "slot", whole=True)
+    shares = number_array(document["shares"], "shares")
+    part = number_array(document["part"], "part", whole=True).astype(bool)
+    low, span = (number_array(document[name], name) for name in ("low", "span"))
+    n_slots = len(shares)
+    right = (
+        slot.shape == (len(levels),)
+        and shares.shape == part.shape == (n_slots, n_groups)
+        and low.shape == span.shape == (n_slots,)
+        and bool(((slot >= 0) & (slot < n_slots)).all())
+    )
+    if not right or n_groups < 2:
+        raise InputError("levels, slots and groups do not fit together")
+    if not (np.isfinite(low).all() and (shares >= 0.0).all() and (span > 0.0).all()):
+        raise InputError("low, shares and span must be finite, and not negative")
+    return Slots(levels, slot, shares, part, low, span)

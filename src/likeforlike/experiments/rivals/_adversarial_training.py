@@ -28,7 +28,7 @@ from likeforlike._extras import extra
 from likeforlike.experiments.rivals._adversary import Guess, Opponent, View
 from likeforlike.penalties import Layout
 from likeforlike.training._networks import Adadelta, Adam, Rows, StackedMLP, one_thread
-from likeforlike.training._training import Epoch, Follow, EarlyStopping, Trained, batch_rows
+from likeforlike.training._training import EarlyStopping, Epoch, Follow, Trained, batch_rows
 
 with extra("train"):
     import torch
