@@ -40,7 +40,7 @@ from likeforlike.datasets import Dataset
 from likeforlike.errors import RepairWarning
 from likeforlike.files._writing import write_whole
 from likeforlike.repair import ConditionalBarycenter, FairDecisions, UnawareRepair
-from likeforlike.repair._guess import Classifier, default_classifier
+from likeforlike.repair._propensity import Classifier, default_classifier
 
 __all__ = ["SECTION", "main", "run", "section"]
 

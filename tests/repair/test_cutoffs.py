@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from likeforlike.repair._cutoffs import cut_offs, gaps, largest_gap
-from likeforlike.repair._equal_laws import LevelRows
+from likeforlike.repair._decisions import cut_offs, gaps, largest_gap
+from likeforlike.repair._parity_solver import LevelRows
 from tests.repair.unaware import best_decisions, tilts
 
 

@@ -16,7 +16,7 @@ from sklearn.naive_bayes import GaussianNB
 import likeforlike as lfl
 from likeforlike.errors import InputError
 from likeforlike.repair import FairDecisions, UnawareRepair
-from likeforlike.repair._plain_classifier import plain_classifier
+from likeforlike.repair._plain_values import plain_classifier
 from tests.repair.unaware import Drawn, drawn
 
 PEOPLE = drawn(1200, levels=2)

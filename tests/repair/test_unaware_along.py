@@ -18,8 +18,7 @@ from likeforlike.repair import (
     FairDecisions,
     UnawareRepair,
 )
-from likeforlike.repair._along_number import OF_SCORES
-from likeforlike.repair._unaware_along import AlongUnaware
+from likeforlike.repair._along_number import OF_SCORES, AlongUnaware
 from likeforlike.training._limits import smooth_disparity
 
 pytestmark = pytest.mark.training

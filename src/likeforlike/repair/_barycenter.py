@@ -48,19 +48,19 @@ from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes, Column, encode_columns, numbers, weights
 from likeforlike.errors import InputError, MissingDependencyError
 from likeforlike.repair._along_number import AlongNumber
-from likeforlike.repair._held_out import squared_disparity
-from likeforlike.repair._level_maps import (
+from likeforlike.repair._quantile_maps import (
     LevelMaps,
     MappedRows,
+    ShrunkMaps,
     check_groups,
     check_width,
     known_groups,
     level_maps,
     mean_squared_change,
+    shrunk_maps,
     squared_distances,
 )
-from likeforlike.repair._shrunk_maps import ShrunkMaps, shrunk_maps
-from likeforlike.repair._trust import by_fold, deal, held_out, trusted_part
+from likeforlike.repair._report import by_fold, deal, held_out, squared_disparity, trusted_part
 from likeforlike.transport._scale import Scale, moderate
 
 try:

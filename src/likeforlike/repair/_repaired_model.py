@@ -15,7 +15,7 @@ from likeforlike._extras import extra
 from likeforlike.disparity._columns import Column, encode_columns, weights
 from likeforlike.errors import InputError, MissingGroupsWarning
 from likeforlike.repair._decisions import FairDecisions
-from likeforlike.repair._guess import Inputs
+from likeforlike.repair._propensity import Inputs
 from likeforlike.repair._unaware import UnawareRepair
 from likeforlike.training._base import (
     BaseEstimator,

@@ -32,15 +32,14 @@ from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Column
 from likeforlike.errors import InputError
 from likeforlike.repair._along_number import OF_SCORES
-from likeforlike.repair._equal_laws import means, solve
-from likeforlike.repair._guess import Inputs, Propensity
-from likeforlike.repair._level_maps import (
+from likeforlike.repair._parity_solver import means, slot_rows, solve
+from likeforlike.repair._propensity import Inputs, Propensity
+from likeforlike.repair._quantile_maps import (
     level_maps,
     mean_squared_change,
     squared_distances,
 )
-from likeforlike.repair._slots import slot_rows
-from likeforlike.repair._unaware_rows import FitRows, Sorted, UnawareEstimator, check_maps
+from likeforlike.repair._unaware_estimator import FitRows, Sorted, UnawareEstimator, check_maps
 
 
 class UnawareRepair(UnawareEstimator):

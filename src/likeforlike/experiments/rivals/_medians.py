@@ -14,7 +14,7 @@ import numpy as np
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike.disparity._cells import Cells
-from likeforlike.repair._level_maps import LevelMaps, level_maps
+from likeforlike.repair._quantile_maps import LevelMaps, level_maps
 from likeforlike.transport._quantiles import Curves, Ranks, mean_curves
 
 

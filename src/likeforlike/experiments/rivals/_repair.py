@@ -29,7 +29,7 @@ from likeforlike.disparity._columns import Codes, Column, encode_columns, number
 from likeforlike.errors import InputError, MissingGroupsWarning
 from likeforlike.experiments.rivals._medians import median_maps
 from likeforlike.experiments.rivals._selection import Chosen, Table, checked_table, chosen
-from likeforlike.repair._level_maps import (
+from likeforlike.repair._quantile_maps import (
     LevelMaps,
     MappedRows,
     check_groups,

@@ -1,4 +1,4 @@
-"""Rows as a repair without the group reads them, and what all such repairs do alike.
+"""The base of all repairs that do not use the group at prediction.
 
 Everything that is learned from groups happens in `fit`. Afterwards scores, inputs and levels are
 enough.
@@ -21,52 +21,53 @@ from likeforlike._extras import extra
 from likeforlike.disparity._columns import Codes, Column, encode_columns, weights
 from likeforlike.errors import InputError, RepairWarning
 from likeforlike.files._writing import write_whole
-from likeforlike.repair._along_number import WindowSize
+from likeforlike.repair._along_number import AlongUnaware, Equals, NumberRows, WindowSize
 from likeforlike.repair._barycenter import Fallback
-from likeforlike.repair._guess import (
+from likeforlike.repair._parity_solver import Slots, make_slots, reshared
+from likeforlike.repair._plain_values import (
+    checked_list,
+    finite_values,
+    from_document,
+    label_from_json,
+    label_to_json,
+    number_array,
+    numbers_from_document,
+    numbers_to_document,
+    plain_classifier,
+    plain_setting,
+    to_document,
+)
+from likeforlike.repair._propensity import (
     GIVEN,
     Classifier,
     Features,
     Guessed,
+    GuessQuality,
     Inputs,
     Propensity,
     chances_of,
     check_classifier,
     given_chances,
     guess,
+    guess_quality,
     input_matrix,
     level_numbers,
     score_column,
 )
-from likeforlike.repair._guess_quality import GuessQuality, guess_quality
-from likeforlike.repair._held_out import (
+from likeforlike.repair._quantile_maps import check_groups, check_width
+from likeforlike.repair._report import (
     Moved,
     Parity,
+    Told,
+    by_fold,
     clear_of_noise,
+    deal,
+    doubts,
     moves,
     parities,
     squared_disparity,
+    trusted_part,
 )
-from likeforlike.repair._level_maps import check_groups, check_width
-from likeforlike.repair._plain_classifier import (
-    from_document,
-    number_array,
-    plain_classifier,
-    to_document,
-)
-from likeforlike.repair._saved_numbers import (
-    checked_list,
-    finite_values,
-    label_from_json,
-    label_to_json,
-    numbers_from_document,
-    numbers_to_document,
-    plain_setting,
-)
-from likeforlike.repair._slots import Slots, make_slots, reshared
-from likeforlike.repair._told import Told, doubts
-from likeforlike.repair._trust import by_fold, deal, trusted_part
-from likeforlike.repair._unaware_along import AlongUnaware, Equals, NumberRows
 from likeforlike.training._base import BaseEstimator
 from likeforlike.transport._scale import moderate
 
