@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray
-from likeforlike.repair import ConditionalBarycenter, Fallback
+from likeforlike.repair import ConditionalBarycenter
+from likeforlike.repair._barycenter import Fallback
 from tests.repairs import STEPS, UNEQUAL, Rows, by_cell, dense_mean, intervals, repaired, rows
 
 

@@ -18,7 +18,7 @@ from likeforlike.repair import (
     FairDecisions,
     UnawareRepair,
 )
-from likeforlike.repair._along_number import OF_SCORES, AlongUnaware
+from likeforlike.repair._along_number import OF_SCORES, UnawareWindows
 from likeforlike.training._limits import smooth_disparity
 
 pytestmark = pytest.mark.training
@@ -147,7 +147,7 @@ def test_it_rises_with_the_score_at_equal_guess_and_number(repair: UnawareRepair
 def test_chances_among_equals_give_all_groups_the_same_spread_of_the_number() -> None:
     fit = people(5, 0.0)
     level, group = (encode_columns(column, "x", ROWS) for column in (fit.income, fit.groups))
-    along = AlongUnaware.of(fit.scores, level, group, np.ones(ROWS), OF_SCORES)
+    along = UnawareWindows.of(fit.scores, level, group, np.ones(ROWS), OF_SCORES)
     members = np.eye(2)[fit.groups]
     among = along.among_equals(members, along.stand(level))
     rank = np.argsort(np.argsort(fit.income)) / ROWS

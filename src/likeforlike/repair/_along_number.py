@@ -65,7 +65,7 @@ _AT_A_TIME = 65_536
 _STREAM = 5
 
 
-class Journey(NamedTuple):
+class CarriedScores(NamedTuple):
     """Rows at the centers of their windows, and how they get home.
 
     Attributes
@@ -116,7 +116,7 @@ class Gaps(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class AlongNumber:
+class WindowedLevels:
     """A carry that was fitted to scores, for these and for other rows.
 
     Attributes
@@ -143,7 +143,7 @@ class AlongNumber:
         group: Codes,
         mass: FloatArray | None,
         size: WindowSize | None = None,
-    ) -> AlongNumber:
+    ) -> WindowedLevels:
         """Fit the carry to scores (n,) with weights (n,) > 0, in windows of a given size."""
         levels = numbered_levels(level.labels, _WHO)
         there, segment = np.unique(levels.category[level.codes], return_inverse=True)
@@ -176,7 +176,7 @@ class AlongNumber:
         """Gaps between the rows in `fit`, at the centers."""
         window = self.windows.of_cell[self.cells.cell]
         start, end = self.cells.own_places, self._centers(window)
-        carried = self._carried(scores, group.codes, window, start, end)
+        carried = self._carry(scores, group.codes, window, start, end)
         size = len(self.labels), len(group.labels)
         cell = window * size[1] + group.codes
         mass = np.bincount(cell, self.cells.mass, minlength=size[0] * size[1]).reshape(size)
@@ -189,14 +189,16 @@ class AlongNumber:
         of_group = np.where(known, mean - mean[:, [largest]], 0.0)
         return Gaps(of_group, (mass * of_group).sum(axis=1) / mass.sum(axis=1))
 
-    def out(self, scores: FloatArray, level: Codes, group: IntArray, seed: int | None) -> Journey:
+    def out(
+        self, scores: FloatArray, level: Codes, group: IntArray, seed: int | None
+    ) -> CarriedScores:
         """Carry scores (n,) of groups (n,) to the centers of their windows."""
         window, start, end = self.stand(level)
         if isinstance(self.model, ScaleCarry):
-            compared = self._carried(scores, group, window, start, end)
+            compared = self._carry(scores, group, window, start, end)
         else:
             compared = _ranks(self.model, scores, start, seed)
-        return Journey(compared, Codes(window, self.labels), start, end)
+        return CarriedScores(compared, Codes(window, self.labels), start, end)
 
     def stand(self, level: Codes) -> tuple[IntArray, Place, Place]:
         """Windows of rows (n,), the places of the rows, and those of the centers."""
@@ -220,7 +222,7 @@ class AlongNumber:
     def _centers(self, window: IntArray) -> Place:
         return self.cells.place(self.windows.segment, self.windows.center).of(window)
 
-    def _carried(
+    def _carry(
         self, scores: FloatArray, group: IntArray, window: IntArray, start: Place, end: Place
     ) -> FloatArray:
         assert isinstance(self.model, ScaleCarry)
@@ -228,7 +230,7 @@ class AlongNumber:
         carried: FloatArray = self.model.move(scores - gap, start, end) + gap
         return carried
 
-    def back(self, repaired: FloatArray, journey: Journey) -> FloatArray:
+    def back(self, repaired: FloatArray, journey: CarriedScores) -> FloatArray:
         """Carry what was repaired from the centers to where the rows are."""
         if isinstance(self.model, ScaleCarry):
             gap = self.gaps.of_all[journey.window.codes]
@@ -349,7 +351,7 @@ class Standing(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class AlongUnaware:
+class UnawareWindows:
     """Windows along a number, and what is known of groups and scores there.
 
     Attributes
@@ -359,16 +361,16 @@ class AlongUnaware:
     factors : (K, G) floats that bring chances among equals to the shares of every window.
     """
 
-    along: AlongNumber
+    along: WindowedLevels
     chances: FloatArray
     factors: FloatArray
 
     @classmethod
     def of(
         cls, scores: FloatArray, level: Codes, group: Codes, mass: FloatArray, size: WindowSize
-    ) -> AlongUnaware:
+    ) -> UnawareWindows:
         """Learn from rows (n,) with weights (n,) > 0, whose groups are known."""
-        along = AlongNumber.of(scores, level, group, mass, size)
+        along = WindowedLevels.of(scores, level, group, mass, size)
         members = [(group.codes == a).astype(np.float64) for a in range(len(group.labels))]
         curves = np.column_stack([propensity_curve(along.cells, member)[0] for member in members])
         window, start, end = along.stand(level)
@@ -426,7 +428,7 @@ def _sums(window: IntArray, amounts: FloatArray) -> FloatArray:
     return np.column_stack([np.bincount(window, column) for column in amounts.T])
 
 
-class Equals(NamedTuple):
+class ComparisonWindows(NamedTuple):
     """Rows in windows that are narrow enough to compare people in, each fold by itself.
 
     Attributes
@@ -439,7 +441,7 @@ class Equals(NamedTuple):
     segment: IntArray
 
     @classmethod
-    def of(cls, level: Codes, fold: IntArray) -> Equals:
+    def of(cls, level: Codes, fold: IntArray) -> ComparisonWindows:
         """Take levels apart into numbers and categories."""
         levels = numbered_levels(level.labels, _WHO)
         key = levels.category[level.codes] * (int(fold.max()) + 1) + fold
@@ -467,7 +469,7 @@ class Equals(NamedTuple):
         return found.refined().values, Codes(level, labels), unnamed(found.cells.cluster)
 
 
-class NumberRows(NamedTuple):
+class WindowedRows(NamedTuple):
     """Rows on their way to the centers of windows and back.
 
     Attributes
@@ -476,7 +478,7 @@ class NumberRows(NamedTuple):
     places : where the rows stand.
     """
 
-    along: AlongUnaware
+    along: UnawareWindows
     places: Standing
 
     def out(self, scores: FloatArray) -> FloatArray:

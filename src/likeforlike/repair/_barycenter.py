@@ -47,20 +47,26 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes, Column, encode_columns, numbers, weights
 from likeforlike.errors import InputError, MissingDependencyError
-from likeforlike.repair._along_number import AlongNumber
+from likeforlike.repair._along_number import WindowedLevels
 from likeforlike.repair._quantile_maps import (
     LevelMaps,
     MappedRows,
     ShrunkMaps,
     check_groups,
     check_width,
-    known_groups,
     level_maps,
+    locate_groups,
     mean_squared_change,
     shrunk_maps,
-    squared_distances,
+    squared_level_distances,
 )
-from likeforlike.repair._report import by_fold, deal, held_out, squared_disparity, trusted_part
+from likeforlike.repair._report import (
+    assign_folds,
+    choose_trust,
+    predict_held_out,
+    split_levels_by_fold,
+    squared_disparity,
+)
 from likeforlike.transport._scale import Scale, moderate
 
 try:
@@ -77,17 +83,6 @@ class Fallback(NamedTuple):
     level, group : labels of the cell.
     rows : how many rows it had in `fit`.
     borrowed : the level whose map it takes; `None` is the map of all levels pooled.
-
-    Examples
-    --------
-    >>> from likeforlike.repair import ConditionalBarycenter
-    >>> repair = ConditionalBarycenter(min_cell=2).fit(
-    ...     [0.1, 0.3, 0.5, 0.9, 0.4],
-    ...     sensitive_features=["f", "f", "m", "m", "m"],
-    ...     legitimate_features=[1, 1, 1, 1, 2],
-    ... )
-    >>> repair.fallbacks_[-1]
-    Fallback(level=2, group='m', rows=1, borrowed=1)
     """
 
     level: Hashable
@@ -160,7 +155,7 @@ class ConditionalBarycenter(BaseEstimator):
     fallbacks_: tuple[Fallback, ...]
     trust_: float
     shared_: float
-    _along: AlongNumber | None
+    _along: WindowedLevels | None
 
     def __init__(
         self,
@@ -211,17 +206,17 @@ class ConditionalBarycenter(BaseEstimator):
             self._along = _along(values, level, group, sample_weight)
             compared, places = self._along.out(values, level, group.codes, self.random_state)[:2]
         rows = _Rows.of(compared, group, places, sample_weight)
-        self._maps, self._scale = self._learned(rows)
+        self._maps, self._scale = self._fit_maps(rows)
         maps = self._maps.maps
         cells = maps.cells
-        squares = squared_distances(cells)
+        squares = squared_level_distances(cells)
         self._has_levels = level is not None
         self.groups_, self.levels_ = cells.groups, cells.levels
         self.distances_ = self._scale.size * np.sqrt(squares.max(axis=(1, 2)))
         self.coverage_ = maps.coverage
         self.fallbacks_ = _fallbacks(maps)
         if self.cv is not None:
-            self._maps = self._maps.times(self._trusted(rows))
+            self._maps = self._maps.times(self._choose_trust(rows))
         self.trust_, self.shared_ = self._maps.parts
         self._full_risk = mean_squared_change(maps, squares)
         if self._along is not None and level is not None:
@@ -234,7 +229,7 @@ class ConditionalBarycenter(BaseEstimator):
             self._full_risk = float(np.average(change**2, weights=rows.mass))
         return self
 
-    def _learned(self, rows: _Rows) -> tuple[ShrunkMaps, Scale]:
+    def _fit_maps(self, rows: _Rows) -> tuple[ShrunkMaps, Scale]:
         """Maps of rows, and the scale that their scores are on."""
         cells, scale = Cells.from_codes(
             rows.level, rows.group, rows.scores, sample_weight=rows.mass if rows.weighted else None
@@ -245,25 +240,25 @@ class ConditionalBarycenter(BaseEstimator):
         columns = scale.inward(rows.scores), rows.group, rows.level, rows.mass
         return shrunk_maps(cells, *columns, self.min_cell), scale
 
-    def _trusted(self, rows: _Rows) -> float:
+    def _choose_trust(self, rows: _Rows) -> float:
         """The part of the repair that makes rows better which the maps were not fitted on."""
-        fold = deal(rows.group.codes, rows.level.codes, self.cv or 2, self.random_state)
+        fold = assign_folds(rows.group.codes, rows.level.codes, self.cv or 2, self.random_state)
 
         def repaired(others: IntArray, inside: IntArray) -> FloatArray:
-            maps, scale = self._learned(rows.of_places(others))
+            maps, scale = self._fit_maps(rows.of_places(others))
             held = rows.of_places(inside)
-            known = known_groups(held.group, maps.maps.cells.groups)
+            known = locate_groups(held.group, maps.maps.cells.groups)
             new = MappedRows(scale.inward(held.scores), known, *held.level, held.mass)
             return scale.outward(maps.carried(new, self.random_state))
 
-        moved, apart = held_out(fold, repaired), by_fold(rows.level, fold)
+        moved, apart = predict_held_out(fold, repaired), split_levels_by_fold(rows.level, fold)
 
         def left(part: float) -> float:
             reach = self.repair_level * part
             partly = (1.0 - reach) * rows.scores + reach * moved
             return squared_disparity(partly, rows.group, apart, rows.mass)
 
-        return trusted_part(left, left(0.0), self.repair_level)
+        return choose_trust(left, left(0.0), self.repair_level)
 
     @property
     def predicted_risk_(self) -> float:
@@ -305,7 +300,7 @@ class ConditionalBarycenter(BaseEstimator):
         mass = None
         if sample_weight is not None:
             mass = moderate(weights(sample_weight, "sample_weight", values.size))
-        moved = self._mapped(values, known_groups(group, self.groups_), Codes(*level), mass)
+        moved = self._mapped(values, locate_groups(group, self.groups_), Codes(*level), mass)
         repaired: FloatArray = (1.0 - self.repair_level) * values + self.repair_level * moved
         return repaired
 
@@ -433,13 +428,13 @@ def _occurring(column: Codes, rows: IntArray) -> Codes:
 
 def _along(
     scores: FloatArray, level: Codes, group: Codes, sample_weight: Column | None
-) -> AlongNumber:
+) -> WindowedLevels:
     """How scores are carried along the number, learned from the rows that count."""
     if sample_weight is None:
-        return AlongNumber.of(scores, level, group, None)
+        return WindowedLevels.of(scores, level, group, None)
     mass = moderate(weights(sample_weight, "sample_weight", scores.size))
     counted = np.flatnonzero(mass)
-    return AlongNumber.of(
+    return WindowedLevels.of(
         scores[counted],
         level._replace(codes=level.codes[counted]),
         group._replace(codes=group.codes[counted]),

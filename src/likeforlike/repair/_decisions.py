@@ -26,9 +26,9 @@ from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike.disparity._columns import Column
 from likeforlike.errors import InputError
 from likeforlike.repair._along_number import WindowSize
-from likeforlike.repair._parity_solver import LevelRows, slot_rows, solve
+from likeforlike.repair._parity_solver import LevelRows, arrange_by_slot, solve
 from likeforlike.repair._propensity import Inputs, Propensity
-from likeforlike.repair._unaware_estimator import Sorted, UnawareEstimator, check_maps
+from likeforlike.repair._unaware_estimator import SlottedRows, UnawareEstimator, check_maps
 
 # How sharply decisions of more than two groups are drawn: benefits closer than this are alike.
 _SHARPEST = 1e-4
@@ -49,7 +49,7 @@ def largest_gap(gap: FloatArray) -> FloatArray:
     return widest
 
 
-def cut_offs(rows: LevelRows, keep: FloatArray) -> FloatArray:
+def find_cutoffs(rows: LevelRows, keep: FloatArray) -> FloatArray:
     """λ of every level, (K, J).
 
     Parameters
@@ -217,16 +217,16 @@ class FairDecisions(UnawareEstimator):
             )
         return scores
 
-    def _learn(self, rows: Sorted) -> None:
+    def _learn(self, rows: SlottedRows) -> None:
         known = rows.rows
         benefit = self._benefit(known.scores)
         plain = (benefit, rows.chances, known.mass, known.level.codes, rows.rest)
-        benefits = slot_rows(rows.slots, *plain, natural=True)
+        benefits = arrange_by_slot(rows.slots, *plain, natural=True)
         self.gaps_ = largest_gap(gaps(benefits, benefits.scores > 0.0))
         self._removed = 1.0 - float(self._kept(self.gaps_).mean())
         self._rows = benefits
 
-    def _trust(self, known: Sorted) -> None:
+    def _trust(self, known: SlottedRows) -> None:
         super()._trust(known)
         self.cut_offs_ = self._cut(self._rows, self.trust_)
         del self._rows
@@ -238,14 +238,14 @@ class FairDecisions(UnawareEstimator):
         check_maps(maps, (len(self._slots.shares), len(self.groups_) - 1))
         self.cut_offs_ = maps
 
-    def _outcome(self, rows: Sorted, trust: float) -> FloatArray:
+    def _outcome(self, rows: SlottedRows, trust: float) -> FloatArray:
         known = rows.rows
         benefit = self._benefit(known.scores)
         plain = (benefit, rows.chances, known.mass, known.level.codes, rows.rest)
         decided = np.empty(benefit.size)
         for fold in range(self.cv):
             slots, others = rows.without(fold)
-            cut = self._cut(slot_rows(slots, *plain, others, natural=True), trust)
+            cut = self._cut(arrange_by_slot(slots, *plain, others, natural=True), trust)
             inside = np.flatnonzero(~others)
             place = slots.slot[known.level.codes[inside]]
             tilts = slots.tilts(rows.chances[inside], place)
@@ -260,7 +260,7 @@ class FairDecisions(UnawareEstimator):
 
     def _cut(self, rows: LevelRows, trust: float) -> FloatArray:
         kept = self._kept(largest_gap(gaps(rows, rows.scores > 0.0)))
-        return cut_offs(rows, 1.0 - trust * (1.0 - kept))
+        return find_cutoffs(rows, 1.0 - trust * (1.0 - kept))
 
     def predict(
         self,

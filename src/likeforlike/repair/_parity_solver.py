@@ -542,7 +542,7 @@ def make_slots(
     return Slots(labels, slot, shares, taking_part, low, span), rest
 
 
-def reshared(
+def update_shares(
     slots: Slots,
     chances: FloatArray,
     mass: FloatArray,
@@ -573,7 +573,7 @@ def _sums(level: IntArray, amounts: FloatArray, n_levels: int) -> FloatArray:
     return np.column_stack(columns)
 
 
-def slot_rows(
+def arrange_by_slot(
     slots: Slots,
     scores: FloatArray,
     chances: FloatArray,

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.errors import InputError
-from likeforlike.repair._along_number import AlongNumber, AlongUnaware, CellWindows, Gaps
+from likeforlike.repair._along_number import CellWindows, Gaps, UnawareWindows, WindowedLevels
 from likeforlike.repair._propensity import Classifier
 from likeforlike.smoothing._carry import ScaleCarry, ValueCarry
 from likeforlike.smoothing._fine_cells import FineCells
@@ -308,7 +308,7 @@ _FLOATS = ("numbers", "ranks", "center", "window_center", "shift", "chances", "f
 _WHOLE = ("offsets", "cell_offsets", "window", "window_segment")
 
 
-def numbers_to_document(along: AlongUnaware) -> dict[str, Any]:
+def numbers_to_document(along: UnawareWindows) -> dict[str, Any]:
     """What is needed to place and carry new rows; `categories` are labels."""
     inner = along.along
     cells, ranking, model = inner.cells, inner.cells.ranking, inner.model
@@ -333,7 +333,7 @@ def numbers_to_document(along: AlongUnaware) -> dict[str, Any]:
     return document
 
 
-def numbers_from_document(document: dict[str, Any], labels: tuple[Hashable, ...]) -> AlongUnaware:
+def numbers_from_document(document: dict[str, Any], labels: tuple[Hashable, ...]) -> UnawareWindows:
     """Make the same again, for rows with labels as they were."""
     categories = tuple(map(label_from_json, checked_list(document["categories"], "categories")))
     floats = {name: number_array(document[name], name) for name in _FLOATS}
@@ -351,8 +351,8 @@ def numbers_from_document(document: dict[str, Any], labels: tuple[Hashable, ...]
     windows = CellWindows(whole["window"], whole["window_segment"], floats["window_center"])
     gaps = Gaps(np.zeros(floats["factors"].shape), floats["shift"])
     model = _model(cells, document["curve"])
-    along = AlongNumber(cells, categories, windows, labels, model, gaps)
-    return AlongUnaware(along, floats["chances"], floats["factors"])
+    along = WindowedLevels(cells, categories, windows, labels, model, gaps)
+    return UnawareWindows(along, floats["chances"], floats["factors"])
 
 
 def _cells(ranking: Ranking, center: FloatArray, offsets: IntArray) -> FineCells:

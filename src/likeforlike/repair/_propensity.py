@@ -182,7 +182,7 @@ def guess(
     seed : of the default classifier.
     """
     if isinstance(propensity, str):
-        return Guessed(given_chances(features.inputs, n_groups), fold, None)
+        return Guessed(check_propensities(features.inputs, n_groups), fold, None)
     model = default_classifier(seed) if propensity is None else propensity
     matrix = features.matrix
     chances = np.empty((group.size, n_groups))
@@ -191,7 +191,7 @@ def guess(
         fitted = _fitted(
             model, matrix[others], group[others], None if mass is None else mass[others]
         )
-        chances[inside] = chances_of(fitted, matrix[inside], n_groups)
+        chances[inside] = predict_propensities(fitted, matrix[inside], n_groups)
     return Guessed(chances, fold, _fitted(model, matrix, group, mass))
 
 
@@ -214,7 +214,7 @@ def _fitted(
     return weighted
 
 
-def chances_of(model: Classifier, matrix: FloatArray, n_groups: int) -> FloatArray:
+def predict_propensities(model: Classifier, matrix: FloatArray, n_groups: int) -> FloatArray:
     """Chances (n, G) of the groups by a fitted classifier."""
     found: npt.NDArray[Any] = np.asarray(model.predict_proba(matrix), dtype=np.float64)
     classes = np.asarray(model.classes_, dtype=np.int64)
@@ -223,7 +223,7 @@ def chances_of(model: Classifier, matrix: FloatArray, n_groups: int) -> FloatArr
     return _checked(chances, f"the chances that {type(model).__name__} predicts")
 
 
-def given_chances(inputs: FloatArray, n_groups: int) -> FloatArray:
+def check_propensities(inputs: FloatArray, n_groups: int) -> FloatArray:
     """Chances (n, G) that were given as inputs; one column means those of the second of two."""
     if inputs.shape[1] == 1 and n_groups == 2:
         inputs = np.column_stack([1.0 - inputs[:, 0], inputs[:, 0]])
@@ -246,7 +246,7 @@ def _checked(chances: FloatArray, what: str) -> FloatArray:
     return checked
 
 
-def level_numbers(labels: tuple[Hashable, ...], known: tuple[Hashable, ...]) -> FloatArray:
+def encode_levels(labels: tuple[Hashable, ...], known: tuple[Hashable, ...]) -> FloatArray:
     """Levels as numbers for a classifier, (number of labels,): their place, -1 for unknown ones."""
     at = {label: float(k) for k, label in enumerate(known)}
     return np.array([at.get(label, -1.0) for label in labels])
@@ -264,7 +264,7 @@ def score_column(scores: Column, name: str) -> FloatArray:
 _MOST_BINS, _ROWS_OF_BIN = 20, 50
 
 
-class GuessQuality(NamedTuple):
+class PropensityQuality(NamedTuple):
     """What chances of a group are worth, on rows that the model had not seen.
 
     Attributes
@@ -279,20 +279,6 @@ class GuessQuality(NamedTuple):
     calibration : root mean square difference between guessed and true shares, without what chance
         adds to it: 0 is right on average at every guess.
     calibration_z : how far that is beyond chance, in standard deviations of chance.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from likeforlike.datasets import make_loans
-    >>> from likeforlike.repair import UnawareRepair
-    >>> loans = make_loans(1000)
-    >>> repair = UnawareRepair(propensity="given")
-    >>> knows = (loans.groups == np.unique(loans.groups)[1]).astype(float)
-    >>> _ = repair.fit(
-    ...     loans.targets, knows, sensitive_features=loans.groups, legitimate_features=loans.levels
-    ... )
-    >>> repair.guess_[0].auc, repair.guess_[0].calibration
-    (1.0, 0.0)
     """
 
     group: Hashable
@@ -314,13 +300,13 @@ class GuessQuality(NamedTuple):
         return self.calibration > 0.25 * self.spread and self.calibration_z > 4.0
 
 
-def guess_quality(
+def assess_propensity(
     label: Hashable,
     chance: FloatArray,
     member: FloatArray,
     level: IntArray,
     mass: FloatArray,
-) -> GuessQuality:
+) -> PropensityQuality:
     """Compare chances of a group with who is in it.
 
     Parameters
@@ -340,7 +326,7 @@ def guess_quality(
     gained = float(mass @ better) / total
     error = math.sqrt(float(mass**2 @ (better - gained) ** 2)) / total
     calibration, z = _calibration(chance, member, mass)
-    return GuessQuality(
+    return PropensityQuality(
         label,
         _auc(chance, member, level, mass),
         gained / plain if plain > 0.0 else 0.0,

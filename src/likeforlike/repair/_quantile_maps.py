@@ -157,7 +157,7 @@ def level_maps(cells: Cells, min_cell: int) -> LevelMaps:
     return LevelMaps(cells, shares, known, mean_curves(known, shares))
 
 
-def squared_distances(cells: Cells) -> FloatArray:
+def squared_level_distances(cells: Cells) -> FloatArray:
     """W_2² between every two groups in every level, shape (K, G, G); 0 where one is absent."""
     n_levels, n_groups = cells.counts.shape
     squares = np.zeros((n_levels, n_groups, n_groups))
@@ -230,7 +230,7 @@ def check_groups(labels: Sequence[Hashable], rows: IntArray, min_cell: int) -> N
             )
 
 
-def known_groups(group: Codes, known: tuple[Hashable, ...]) -> IntArray:
+def locate_groups(group: Codes, known: tuple[Hashable, ...]) -> IntArray:
     """Groups of rows as positions among those of `fit`, shape (n,)."""
     position = {label: g for g, label in enumerate(known)}
     unknown = [label for label in group.labels if label not in position]
@@ -366,7 +366,7 @@ def shrunk_maps(
     if 4.0 * known.noise <= known.squared:
         return ShrunkMaps(maps)
     held = np.flatnonzero(mass)
-    places = known_groups(group._replace(codes=group.codes[held]), cells.groups)
+    places = locate_groups(group._replace(codes=group.codes[held]), cells.groups)
     rows = MappedRows(scores[held], places, level.codes[held], level.labels, mass[held])
     shared = _shared_map(rows, cells, min_cell)
     pooled = _known(shared.maps.cells)

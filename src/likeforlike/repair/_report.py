@@ -22,7 +22,7 @@ from likeforlike.disparity._contrasts import contrasts
 from likeforlike.disparity._measures import level_weights
 from likeforlike.inference._distance import DistanceEstimate, estimate_distance
 from likeforlike.inference._gap import Gap, signed_gap
-from likeforlike.repair._propensity import GuessQuality
+from likeforlike.repair._propensity import PropensityQuality
 
 # Where there are many groups, those pairs are measured that have the most rows.
 _MOST_PAIRS = 10
@@ -36,19 +36,6 @@ class Parity(NamedTuple):
     groups : the two.
     before, after : their distance with its interval. Intervals of all pairs hold together.
     gap_before, gap_after : their signed gap with its interval.
-
-    Examples
-    --------
-    >>> from likeforlike.datasets import make_loans
-    >>> from likeforlike.repair import UnawareRepair
-    >>> loans = make_loans(4000, gap=0.2)
-    >>> knows = (loans.groups == "male").astype(float)
-    >>> who = {"sensitive_features": loans.groups, "legitimate_features": loans.levels}
-    >>> scores = loans.frame["score"]
-    >>> repair = UnawareRepair(propensity="given").fit(scores, knows, **who)
-    >>> parity = repair.parity_[0]
-    >>> parity.groups, abs(parity.gap_after.value) < 0.5 * abs(parity.gap_before.value)
-    (('female', 'male'), True)
     """
 
     groups: tuple[Hashable, Hashable]
@@ -58,7 +45,7 @@ class Parity(NamedTuple):
     gap_after: Gap
 
 
-class Moved(NamedTuple):
+class CellShift(NamedTuple):
     """How far the people of a cell were moved.
 
     Attributes
@@ -68,17 +55,6 @@ class Moved(NamedTuple):
     mean : mean change, in units of the score; of decisions, the change of the rate.
     distance : mean absolute change; of decisions, the share that was changed.
     most : the largest absolute change.
-
-    Examples
-    --------
-    >>> from likeforlike.datasets import make_loans
-    >>> from likeforlike.repair import UnawareRepair
-    >>> loans = make_loans(4000, gap=0.2)
-    >>> knows = (loans.groups == "male").astype(float)
-    >>> repair = UnawareRepair(propensity="given")
-    >>> repair = repair.fit(loans.frame["score"], knows, sensitive_features=loans.groups)
-    >>> [(cell.group, cell.mean > 0.0) for cell in repair.moved_]
-    [('female', True), ('male', False)]
     """
 
     level: Hashable
@@ -89,7 +65,7 @@ class Moved(NamedTuple):
     most: float
 
 
-def parities(
+def measure_parity(
     before: FloatArray,
     after: FloatArray,
     group: Codes,
@@ -134,7 +110,7 @@ def squared_disparity(
     )
 
 
-def clear_of_noise(
+def exceeds_noise(
     scores: FloatArray,
     group: Codes,
     level: Codes,
@@ -152,7 +128,9 @@ def clear_of_noise(
     )
 
 
-def moves(change: FloatArray, group: Codes, level: Codes, mass: FloatArray) -> tuple[Moved, ...]:
+def measure_shifts(
+    change: FloatArray, group: Codes, level: Codes, mass: FloatArray
+) -> tuple[CellShift, ...]:
     """How far the people of every cell were moved."""
     n_groups = len(group.labels)
     cell = level.codes * n_groups + group.codes
@@ -163,7 +141,7 @@ def moves(change: FloatArray, group: Codes, level: Codes, mass: FloatArray) -> t
     most = np.zeros(size)
     np.maximum.at(most, cell, np.abs(change))
     return tuple(
-        Moved(
+        CellShift(
             level.labels[k // n_groups],
             group.labels[k % n_groups],
             int(rows[k]),
@@ -179,7 +157,7 @@ def moves(change: FloatArray, group: Codes, level: Codes, mass: FloatArray) -> t
 _PARTS = (0.75, 0.5, 0.25)
 
 
-def trusted_part(left: Callable[[float], float], before: float, asked: float) -> float:
+def choose_trust(left: Callable[[float], float], before: float, asked: float) -> float:
     """The part of a repair to do, in [0, 1].
 
     Parameters
@@ -195,7 +173,7 @@ def trusted_part(left: Callable[[float], float], before: float, asked: float) ->
     return min(sorted(tried, reverse=True), key=tried.__getitem__)
 
 
-def deal(group: IntArray, level: IntArray, folds: int, seed: int | None) -> IntArray:
+def assign_folds(group: IntArray, level: IntArray, folds: int, seed: int | None) -> IntArray:
     """A fold for every row, so that every fold has its share of every group of every level."""
     lot = np.random.default_rng(seed).permutation(group.size)
     order = lot[np.lexsort((level[lot], group[lot]))]
@@ -204,7 +182,7 @@ def deal(group: IntArray, level: IntArray, folds: int, seed: int | None) -> IntA
     return fold
 
 
-def by_fold(level: Codes, fold: IntArray) -> Codes:
+def split_levels_by_fold(level: Codes, fold: IntArray) -> Codes:
     """Levels of every fold by itself.
 
     What the maps of other folds miss cancels over all folds of a level: each learned from the rows
@@ -215,7 +193,9 @@ def by_fold(level: Codes, fold: IntArray) -> Codes:
     return Codes(level.codes * folds + fold, labels)
 
 
-def held_out(fold: IntArray, repaired: Callable[[IntArray, IntArray], FloatArray]) -> FloatArray:
+def predict_held_out(
+    fold: IntArray, repaired: Callable[[IntArray, IntArray], FloatArray]
+) -> FloatArray:
     """What becomes of every row (n,) by what rows of other folds teach.
 
     Parameters
@@ -241,8 +221,8 @@ PLAIN_WORDS = (
 """What whoever uses a repair without the group has to know."""
 
 
-def doubts(
-    guesses: Sequence[GuessQuality], parity: Sequence[Parity], asked: float
+def find_doubts(
+    guesses: Sequence[PropensityQuality], parity: Sequence[Parity], asked: float
 ) -> tuple[str, ...]:
     """Reasons to doubt that a repair did what was asked of it.
 
@@ -278,7 +258,7 @@ def doubts(
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RepairReport:
     """What a repair did, to whom, and how well it holds. `print` it, or keep `to_dict`.
 
     Attributes
@@ -314,9 +294,9 @@ class Told:
     levels: int
     inputs: int
     guessed_by: str
-    guess: tuple[GuessQuality, ...]
+    guess: tuple[PropensityQuality, ...]
     parity: tuple[Parity, ...]
-    moved: tuple[Moved, ...]
+    moved: tuple[CellShift, ...]
     coverage: dict[Hashable, float]
     doubts: tuple[str, ...]
 
@@ -358,7 +338,7 @@ class Told:
             f"{self.rows:,} rows, {self.levels:,} level{'' if self.levels == 1 else 's'}."
         )
 
-    def _of_guess(self, one: GuessQuality) -> str:
+    def _of_guess(self, one: PropensityQuality) -> str:
         return (
             f"{one.group!r} guessed by {self.guessed_by} from {self.inputs} input(s), level and "
             f"score: AUC among equals {one.auc:.3f}, guessed shares off by {one.calibration:.3f}."

@@ -32,14 +32,14 @@ from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Column
 from likeforlike.errors import InputError
 from likeforlike.repair._along_number import OF_SCORES
-from likeforlike.repair._parity_solver import means, slot_rows, solve
+from likeforlike.repair._parity_solver import arrange_by_slot, means, solve
 from likeforlike.repair._propensity import Inputs, Propensity
 from likeforlike.repair._quantile_maps import (
     level_maps,
     mean_squared_change,
-    squared_distances,
+    squared_level_distances,
 )
-from likeforlike.repair._unaware_estimator import FitRows, Sorted, UnawareEstimator, check_maps
+from likeforlike.repair._unaware_estimator import FitRows, SlottedRows, UnawareEstimator, check_maps
 
 
 class UnawareRepair(UnawareEstimator):
@@ -77,13 +77,14 @@ class UnawareRepair(UnawareEstimator):
     ----------
     groups_, levels_ : labels found in `fit`; with `smooth`, levels are the centers of windows.
     propensity_ : the fitted classifier; `None` if chances were given.
-    guess_ : how well each group can be guessed among equals (`GuessQuality`); of two, the second.
+    guess_ : how well each group can be guessed among equals (`PropensityQuality`); of two, the
+        second.
     propensity_auc_, calibration_ : the worst of them: AUC among equals, and how far guessed shares
         are from true ones.
     parity_ : distances and gaps before and after, with the true groups, on rows held out, with
         intervals (`Parity`).
-    moved_ : how far the people of every cell were moved (`Moved`).
-    report_ : all of it in words (`Told`).
+    moved_ : how far the people of every cell were moved (`CellShift`).
+    report_ : all of it in words (`RepairReport`).
     trust_ : what part of the repair is done, 1 unless rows held out fared better with less.
     fitted_risk_ : mean squared change of the scores at this `repair_level`, on rows held out.
     aware_risk_ : what `ConditionalBarycenter`, which knows the group, changes at this
@@ -146,16 +147,16 @@ class UnawareRepair(UnawareEstimator):
     def _before(self, scores: FloatArray) -> FloatArray:
         return scores
 
-    def _learn(self, rows: Sorted) -> None:
+    def _learn(self, rows: SlottedRows) -> None:
         self._set_values()
         known = rows.rows._replace(scores=rows.scores)
         plain = (known.scores, rows.chances, known.mass, known.level.codes, rows.rest)
-        found = solve(slot_rows(rows.slots, *plain), self._values, self._beta)
+        found = solve(arrange_by_slot(rows.slots, *plain), self._values, self._beta)
         self._potential, self.residual_ = found.potential, float(found.residual.max())
         moved = np.empty(known.scores.size)
         for fold in range(self.cv):
             slots, others = rows.without(fold)
-            others_rows = slot_rows(slots, *plain, others)
+            others_rows = arrange_by_slot(slots, *plain, others)
             potential = solve(
                 others_rows, self._values, self._beta, start=found.potential
             ).potential
@@ -182,7 +183,7 @@ class UnawareRepair(UnawareEstimator):
         self._set_values()
         self._potential = maps
 
-    def _outcome(self, rows: Sorted, trust: float) -> FloatArray:
+    def _outcome(self, rows: SlottedRows, trust: float) -> FloatArray:
         reach = self.repair_level * trust
         repaired: FloatArray = (1.0 - reach) * rows.rows.scores + reach * self._held_out
         return repaired
@@ -239,4 +240,4 @@ def _aware_risk(rows: FitRows, min_cell: int) -> float:
         rows.level, rows.group, rows.scores, sample_weight=rows.mass
     ).scaled()
     maps = level_maps(cells, min_cell)
-    return scale.powered(mean_squared_change(maps, squared_distances(cells)), 2.0)
+    return scale.powered(mean_squared_change(maps, squared_level_distances(cells)), 2.0)

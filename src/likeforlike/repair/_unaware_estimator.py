@@ -21,9 +21,14 @@ from likeforlike._extras import extra
 from likeforlike.disparity._columns import Codes, Column, encode_columns, weights
 from likeforlike.errors import InputError, RepairWarning
 from likeforlike.files._writing import write_whole
-from likeforlike.repair._along_number import AlongUnaware, Equals, NumberRows, WindowSize
+from likeforlike.repair._along_number import (
+    ComparisonWindows,
+    UnawareWindows,
+    WindowedRows,
+    WindowSize,
+)
 from likeforlike.repair._barycenter import Fallback
-from likeforlike.repair._parity_solver import Slots, make_slots, reshared
+from likeforlike.repair._parity_solver import Slots, make_slots, update_shares
 from likeforlike.repair._plain_values import (
     checked_list,
     finite_values,
@@ -42,31 +47,31 @@ from likeforlike.repair._propensity import (
     Classifier,
     Features,
     Guessed,
-    GuessQuality,
     Inputs,
     Propensity,
-    chances_of,
+    PropensityQuality,
+    assess_propensity,
     check_classifier,
-    given_chances,
+    check_propensities,
+    encode_levels,
     guess,
-    guess_quality,
     input_matrix,
-    level_numbers,
+    predict_propensities,
     score_column,
 )
 from likeforlike.repair._quantile_maps import check_groups, check_width
 from likeforlike.repair._report import (
-    Moved,
+    CellShift,
     Parity,
-    Told,
-    by_fold,
-    clear_of_noise,
-    deal,
-    doubts,
-    moves,
-    parities,
+    RepairReport,
+    assign_folds,
+    choose_trust,
+    exceeds_noise,
+    find_doubts,
+    measure_parity,
+    measure_shifts,
+    split_levels_by_fold,
     squared_disparity,
-    trusted_part,
 )
 from likeforlike.training._base import BaseEstimator
 from likeforlike.transport._scale import moderate
@@ -109,11 +114,11 @@ class NewRows(NamedTuple):
     scores: FloatArray
     chances: FloatArray
     slot: IntArray
-    numbers: NumberRows | None
+    numbers: WindowedRows | None
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
+class SlottedRows:
     """Rows of `fit` with their chances, in slots.
 
     Attributes
@@ -134,8 +139,8 @@ class Sorted:
     fold: IntArray
     slots: Slots
     rest: BoolArray
-    numbers: NumberRows | None = None
-    equals: Equals | None = None
+    numbers: WindowedRows | None = None
+    equals: ComparisonWindows | None = None
 
     @property
     def scores(self) -> FloatArray:
@@ -152,14 +157,16 @@ class Sorted:
         The last is `None` where every row counts.
         """
         if self.equals is None:
-            return scores, by_fold(self.rows.level, self.fold), None
+            return scores, split_levels_by_fold(self.rows.level, self.fold), None
         return self.equals.compared(scores, self.rows.group.codes, self.rows.mass)
 
     def without(self, fold: int) -> tuple[Slots, BoolArray]:
         """Slots with the shares of all other folds, and which rows those are."""
         others = self.fold != fold
         rows = self.rows
-        slots = reshared(self.slots, self.chances, rows.mass, rows.level.codes, self.rest, others)
+        slots = update_shares(
+            self.slots, self.chances, rows.mass, rows.level.codes, self.rest, others
+        )
         return slots, others
 
 
@@ -177,14 +184,14 @@ class UnawareEstimator(BaseEstimator):
     levels_: tuple[Hashable, ...]
     propensity_: Classifier | None
     trust_: float
-    guess_: tuple[GuessQuality, ...]
+    guess_: tuple[PropensityQuality, ...]
     parity_: tuple[Parity, ...]
-    moved_: tuple[Moved, ...]
+    moved_: tuple[CellShift, ...]
     coverage_: dict[Hashable, float]
     fallbacks_: tuple[Fallback, ...]
     record_: dict[str, Any]
     _slots: Slots
-    _along: AlongUnaware | None
+    _along: UnawareWindows | None
     _has_levels: bool
     _n_inputs: int
     _n_rows: int
@@ -193,11 +200,11 @@ class UnawareEstimator(BaseEstimator):
     _window_size: ClassVar[WindowSize]
 
     @abstractmethod
-    def _learn(self, rows: Sorted) -> None:
+    def _learn(self, rows: SlottedRows) -> None:
         """Learn from rows."""
 
     @abstractmethod
-    def _outcome(self, rows: Sorted, trust: float) -> FloatArray:
+    def _outcome(self, rows: SlottedRows, trust: float) -> FloatArray:
         """What becomes of each row (n,) by what rows of other folds taught, if so much is done."""
 
     @abstractmethod
@@ -220,12 +227,12 @@ class UnawareEstimator(BaseEstimator):
         return max(one.calibration for one in self.guess_)
 
     @property
-    def report_(self) -> Told:
+    def report_(self) -> RepairReport:
         """What was done, to whom, and how well it holds; `print` it."""
         check_is_fitted(self, "groups_")
         if not hasattr(self, "guess_"):
             raise InputError("this repair was loaded from a file; record_ has what it did.")
-        return Told(
+        return RepairReport(
             type(self).__name__,
             self._asked,
             self.trust_,
@@ -263,7 +270,7 @@ class UnawareEstimator(BaseEstimator):
         self._check_settings()
         rows = self._read(scores, inputs, sensitive_features, legitimate_features, sample_weight)
         self._has_levels = legitimate_features is not None
-        known = self._sorted(rows)
+        known = self._arrange(rows)
         self._slots = known.slots
         self.groups_, self.levels_ = known.rows.group.labels, known.rows.level.labels
         self._n_rows, self._n_inputs = rows.scores.size, rows.inputs.shape[1]
@@ -346,23 +353,26 @@ class UnawareEstimator(BaseEstimator):
     def _set_maps(self, maps: FloatArray) -> None:
         """Take what was learned of each slot from a document, checked."""
 
-    def _sorted(self, rows: FitRows) -> Sorted:
+    def _arrange(self, rows: FitRows) -> SlottedRows:
         """Guess the groups of rows, and put them into slots."""
         self._along, places, level = None, None, rows.level
         if self.smooth:
             if not self._has_levels:
                 raise InputError("smooth=True needs legitimate_features with a number in them.")
-            self._along = AlongUnaware.of(
+            self._along = UnawareWindows.of(
                 rows.scores, rows.level, rows.group, rows.mass, self._window_size
             )
             places = self._along.stand(rows.level)
             level = Codes(places.window, self._along.labels)
-        fold = deal(rows.group.codes, level.codes, self.cv, self.random_state)
-        guessed = self._guessed(rows, fold)
+        fold = assign_folds(rows.group.codes, level.codes, self.cv, self.random_state)
+        guessed = self._estimate_propensity(rows, fold)
         self.propensity_ = guessed.model
         numbers, equals, scores, chances = None, None, rows.scores, guessed.chances
         if self._along is not None and places is not None:
-            numbers, equals = NumberRows(self._along, places), Equals.of(rows.level, fold)
+            numbers, equals = (
+                WindowedRows(self._along, places),
+                ComparisonWindows.of(rows.level, fold),
+            )
             scores, chances = numbers.out(scores), self._along.among_equals(chances, places)
         slots, rest = make_slots(
             scores, chances, rows.mass, level.codes, level.labels, self.min_cell
@@ -370,13 +380,13 @@ class UnawareEstimator(BaseEstimator):
         if not np.isfinite(slots.span).all():
             raise InputError("scores lie too far apart to be repaired; rescale them.")
         rows = rows._replace(level=level)
-        return Sorted(rows, guessed.chances, chances, fold, slots, rest, numbers, equals)
+        return SlottedRows(rows, guessed.chances, chances, fold, slots, rest, numbers, equals)
 
-    def _trust(self, known: Sorted) -> None:
+    def _trust(self, known: SlottedRows) -> None:
         """Do as much of the repair as makes rows held out better."""
         rows = known.rows
         values, level, unit = known.among_equals(self._before(rows.scores))
-        if not clear_of_noise(values, rows.group, level, rows.mass, unit):
+        if not exceeds_noise(values, rows.group, level, rows.mass, unit):
             self.trust_ = 0.0
             return
 
@@ -384,7 +394,7 @@ class UnawareEstimator(BaseEstimator):
             values, level, unit = known.among_equals(scores)
             return squared_disparity(values, rows.group, level, rows.mass, unit)
 
-        self.trust_ = trusted_part(
+        self.trust_ = choose_trust(
             lambda part: measured(self._outcome(known, part)),
             measured(self._before(rows.scores)),
             self._asked,
@@ -417,7 +427,7 @@ class UnawareEstimator(BaseEstimator):
     def _checked_scores(self, scores: FloatArray) -> FloatArray:
         return scores
 
-    def _guessed(self, rows: FitRows, fold: IntArray) -> Guessed:
+    def _estimate_propensity(self, rows: FitRows, fold: IntArray) -> Guessed:
         return guess(
             self._features(rows.inputs, rows.level, rows.scores, rows.level.labels),
             rows.group.codes,
@@ -437,17 +447,17 @@ class UnawareEstimator(BaseEstimator):
     ) -> Features:
         """What a guess is made of; numbers among the levels are taken as such."""
         if self._along is None:
-            return Features(inputs, level_numbers(level.labels, known)[level.codes], scores)
+            return Features(inputs, encode_levels(level.labels, known)[level.codes], scores)
         return Features(inputs, self._along.numbers(level), scores)
 
-    def _measure(self, known: Sorted) -> None:
+    def _measure(self, known: SlottedRows) -> None:
         """Say how good the guess is, what is left with the true groups, and who was moved."""
         rows = known.rows
         group, level, mass = rows.group, rows.level, rows.mass
         equals = level if known.equals is None else known.equals.windows()
         places = range(len(group.labels))
         self.guess_ = tuple(
-            guess_quality(
+            assess_propensity(
                 group.labels[a],
                 known.guesses[:, a],
                 (group.codes == a).astype(np.float64),
@@ -459,10 +469,10 @@ class UnawareEstimator(BaseEstimator):
         before, after = self._before(rows.scores), self._outcome(known, self.trust_)
         old, apart, unit = known.among_equals(before)
         new = known.among_equals(after)[0]
-        self.parity_ = parities(old, new, group, apart, mass if rows.weighted else None, unit)
-        self.moved_ = moves(after - before, group, level, mass)
+        self.parity_ = measure_parity(old, new, group, apart, mass if rows.weighted else None, unit)
+        self.moved_ = measure_shifts(after - before, group, level, mass)
         self.coverage_, self.fallbacks_ = self._coverage(rows)
-        self._doubts = doubts(self.guess_, self.parity_, self._asked)
+        self._doubts = find_doubts(self.guess_, self.parity_, self._asked)
         for doubt in self._doubts:
             warnings.warn(doubt, RepairWarning, stacklevel=3)
 
@@ -495,10 +505,10 @@ class UnawareEstimator(BaseEstimator):
         level = self._new_levels(legitimate, values.size)
         n_groups = len(self.groups_)
         if self.propensity_ is None:
-            chances = given_chances(matrix, n_groups)
+            chances = check_propensities(matrix, n_groups)
         else:
             features = self._features(matrix, level, values, self.levels_).matrix
-            chances = chances_of(self.propensity_, features, n_groups)
+            chances = predict_propensities(self.propensity_, features, n_groups)
         if self._along is None:
             slot = self._slots.places(level.codes, level.labels)
             return NewRows(values, chances, slot, None)
@@ -507,7 +517,7 @@ class UnawareEstimator(BaseEstimator):
             values,
             self._along.among_equals(chances, places),
             self._slots.slot[places.window],
-            NumberRows(self._along, places),
+            WindowedRows(self._along, places),
         )
 
     def _new_levels(self, legitimate: Column | None, size: int) -> Codes:

@@ -229,7 +229,7 @@ Targets = Column
 """Classes or numbers y as people give them."""
 
 
-class Told(NamedTuple):
+class FitColumns(NamedTuple):
     """What `fit` was told of the rows besides inputs and targets."""
 
     sensitive: Column | None
@@ -258,7 +258,7 @@ class GroupedEstimator(BaseEstimator, ABC):
         """Raise if a setting makes no sense."""
 
     @abstractmethod
-    def _fit_told(self, inputs: Inputs, targets: Targets, told: Told) -> None:
+    def _fit_columns(self, inputs: Inputs, targets: Targets, told: FitColumns) -> None:
         """Check everything, train, and set the fitted attributes."""
 
     def fit(
@@ -283,12 +283,12 @@ class GroupedEstimator(BaseEstimator, ABC):
         validation : (n,) truth values, the rows to hold back to stop training; without them
             `validation_fraction` of all rows are drawn.
         """
-        told = Told(sensitive_features, legitimate_features, sample_weight, validation)
+        told = FitColumns(sensitive_features, legitimate_features, sample_weight, validation)
         with all_or_nothing(self, self._check_settings):
             keep_to_one_thread_after_fork()
             refuse_masked(X, "X")
             refuse_masked(y, "y")
-            self._fit_told(X, y, told)
+            self._fit_columns(X, y, told)
         return self
 
 

@@ -35,11 +35,11 @@ from likeforlike.training._base import (
     Aim,
     AimedEstimator,
     ClassifierMixin,
+    FitColumns,
     Inputs,
     RegressorMixin,
     Tags,
     Targets,
-    Told,
     check_count,
     class_factors,
     classes_of,
@@ -464,11 +464,11 @@ class BoostedEstimator(AimedEstimator):
         """By how much the loss of each row counts besides its weight."""
         return np.ones(len(y))
 
-    def _fit_told(self, inputs: Inputs, targets: Targets, told: Told) -> None:
+    def _fit_columns(self, inputs: Inputs, targets: Targets, told: FitColumns) -> None:
         reader, matrix, y = TreeInputs.fitted(self, inputs, targets, numeric=self._numeric)
         learned, size = self._learned(y), matrix.shape[0]
-        layout = told.layout(size, needed=Aim.of(self).needs_groups)
-        table = self._table(matrix, learned, told, self._loss_weight(y), layout)
+        layout = columns.layout(size, needed=Aim.of(self).needs_groups)
+        table = self._table(matrix, learned, columns, self._loss_weight(y), layout)
         self._inputs = reader
         self._fit(table)
 
@@ -476,17 +476,17 @@ class BoostedEstimator(AimedEstimator):
         self,
         inputs: Inputs,
         targets: FloatArray,
-        told: Told,
+        told: FitColumns,
         loss_weight: FloatArray,
         layout: Layout | None,
     ) -> TreeTable:
         """The rows that count, with their weights."""
-        rows, weight = np.arange(targets.size), told.weights(targets.size)
+        rows, weight = np.arange(targets.size), columns.weights(targets.size)
         if weight is not None:
             rows = np.flatnonzero(weight)
             loss_weight = loss_weight * moderate(weight)
             layout = None if layout is None else layout.weighted(weight)
-        held = told.held(targets.size)
+        held = columns.held(targets.size)
         table = TreeTable(inputs, targets, loss_weight, layout, None, held)
         if rows.size < targets.size:
             table = table.take(rows)

@@ -30,12 +30,12 @@ from likeforlike.training._base import (
     Aim,
     AimedEstimator,
     ClassifierMixin,
+    FitColumns,
     GroupedEstimator,
     Inputs,
     RegressorMixin,
     Tags,
     Targets,
-    Told,
     check_count,
     check_sizes,
     class_factors,
@@ -287,7 +287,7 @@ class NetworkEstimator(GroupedEstimator):
     def _learned(self, y: npt.NDArray[Any]) -> Learned:
         """What is learned of the checked targets y (n,)."""
 
-    def _fit_told(self, inputs: Inputs, targets: Targets, told: Told) -> None:
+    def _fit_columns(self, inputs: Inputs, targets: Targets, told: FitColumns) -> None:
         refuse_unknown(targets, "y")
         # Sums that scikit-learn tries first may overflow; it then looks at every value.
         try:
@@ -299,11 +299,11 @@ class NetworkEstimator(GroupedEstimator):
         y = numbers(y, "y") if self._numeric else y
         size = len(y)
         learned, loss, outputs = self._learned(y)
-        layout = told.layout(size, needed=self._needs_groups())
+        layout = columns.layout(size, needed=self._needs_groups())
         if layout is not None:
             self._check_layout(layout)
-        held = told.held(size)
-        table = _counted(Table(_dense(given), learned, told.weights(size), layout, held))
+        held = columns.held(size)
+        table = _counted(Table(_dense(given), learned, columns.weights(size), layout, held))
         self._fit(self._loss_weighted(table), loss, outputs)
 
     def _fit(self, table: Table, loss: Loss, outputs: int) -> None:

@@ -34,7 +34,7 @@ from likeforlike.repair._quantile_maps import (
     MappedRows,
     check_groups,
     check_width,
-    known_groups,
+    locate_groups,
 )
 from likeforlike.training._base import (
     BaseEstimator,
@@ -268,7 +268,7 @@ class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _looked_up(self, group: Codes, level: Codes | None) -> MappedRows:
         """Groups and levels of rows in terms of those of `fit`; their values are still to come."""
-        member = known_groups(group, self.groups_)
+        member = locate_groups(group, self.groups_)
         if level is None:
             level = Codes(np.zeros(group.codes.size, np.int64), self.levels_)
         check_width(level.labels[0], self.levels_[0])
