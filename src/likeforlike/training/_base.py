@@ -87,7 +87,7 @@ else:
 def layout_of(
     size: int, sensitive: Column | None, legitimate: Column | None, *, needed: bool
 ) -> Layout | None:
-    """Layout of the rows; `None`, with a warning if groups are needed, where nobody told them."""
+    """Make the layout of the rows; `None`, with a warning if needed, where no groups are given."""
     if sensitive is None:
         if legitimate is not None:
             raise InputError("legitimate_features are of no use without sensitive_features.")
@@ -230,7 +230,7 @@ Targets = Column
 
 
 class FitColumns(NamedTuple):
-    """What `fit` was told of the rows besides inputs and targets."""
+    """Columns that `fit` takes besides inputs and targets."""
 
     sensitive: Column | None
     legitimate: Column | None
@@ -238,7 +238,7 @@ class FitColumns(NamedTuple):
     validation: Column | None = None
 
     def layout(self, size: int, *, needed: bool) -> Layout | None:
-        """Groups and levels; `None`, with a warning if they are needed, where nobody told them."""
+        """Groups and levels; `None`, with a warning if needed, where no groups are given."""
         return layout_of(size, self.sensitive, self.legitimate, needed=needed)
 
     def weights(self, size: int) -> FloatArray | None:
@@ -258,7 +258,7 @@ class GroupedEstimator(BaseEstimator, ABC):
         """Raise if a setting makes no sense."""
 
     @abstractmethod
-    def _fit_columns(self, inputs: Inputs, targets: Targets, told: FitColumns) -> None:
+    def _fit_columns(self, inputs: Inputs, targets: Targets, columns: FitColumns) -> None:
         """Check everything, train, and set the fitted attributes."""
 
     def fit(
@@ -283,12 +283,12 @@ class GroupedEstimator(BaseEstimator, ABC):
         validation : (n,) truth values, the rows to hold back to stop training; without them
             `validation_fraction` of all rows are drawn.
         """
-        told = FitColumns(sensitive_features, legitimate_features, sample_weight, validation)
+        columns = FitColumns(sensitive_features, legitimate_features, sample_weight, validation)
         with all_or_nothing(self, self._check_settings):
             keep_to_one_thread_after_fork()
             refuse_masked(X, "X")
             refuse_masked(y, "y")
-            self._fit_columns(X, y, told)
+            self._fit_columns(X, y, columns)
         return self
 
 

@@ -464,7 +464,7 @@ class BoostedEstimator(AimedEstimator):
         """By how much the loss of each row counts besides its weight."""
         return np.ones(len(y))
 
-    def _fit_columns(self, inputs: Inputs, targets: Targets, told: FitColumns) -> None:
+    def _fit_columns(self, inputs: Inputs, targets: Targets, columns: FitColumns) -> None:
         reader, matrix, y = TreeInputs.fitted(self, inputs, targets, numeric=self._numeric)
         learned, size = self._learned(y), matrix.shape[0]
         layout = columns.layout(size, needed=Aim.of(self).needs_groups)
@@ -476,7 +476,7 @@ class BoostedEstimator(AimedEstimator):
         self,
         inputs: Inputs,
         targets: FloatArray,
-        told: FitColumns,
+        columns: FitColumns,
         loss_weight: FloatArray,
         layout: Layout | None,
     ) -> TreeTable:

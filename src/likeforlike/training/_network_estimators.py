@@ -287,7 +287,7 @@ class NetworkEstimator(GroupedEstimator):
     def _learned(self, y: npt.NDArray[Any]) -> Learned:
         """What is learned of the checked targets y (n,)."""
 
-    def _fit_columns(self, inputs: Inputs, targets: Targets, told: FitColumns) -> None:
+    def _fit_columns(self, inputs: Inputs, targets: Targets, columns: FitColumns) -> None:
         refuse_unknown(targets, "y")
         # Sums that scikit-learn tries first may overflow; it then looks at every value.
         try:
