@@ -134,7 +134,7 @@ def by_leaves(seen: Rows, unseen: Rows, strength: float) -> Found:
     """As many trees on the same rows, with leaves of ours."""
     library = LightGBM({"num_threads": 1, "num_leaves": 31})
     rows = BoostedRows(
-        seen.targets, np.ones(seen.targets.size), Layout.of_rows(seen.groups, seen.levels)
+        seen.targets, np.ones(seen.targets.size), Layout.from_columns(seen.groups, seen.levels)
     )
     found = boost(
         Problem("logistic", lfl.FairLeap(), strength, 0.1, 0.0),
@@ -169,7 +169,7 @@ WAYS: dict[str, Callable[[Rows, Rows, float], Found]] = {
 
 def measured(scores: FloatArray, unseen: Rows) -> dict[str, float]:
     """Loss, AUC and disparity of test rows."""
-    layout = Layout.of_rows(unseen.groups, unseen.levels)
+    layout = Layout.from_columns(unseen.groups, unseen.levels)
     return {
         "loss": float(log_loss(unseen.targets, scores)),
         "auc": float(roc_auc_score(unseen.targets, scores)),

@@ -164,7 +164,7 @@ def _trees(case: _Case, limit: float, seed: int) -> _Fitted:
 
 def _by_point_estimate(case: _Case, limit: float, seed: int) -> _Fitted:
     """The rule there was: smallest loss with an estimate within, on the rows that stop."""
-    layout = Layout.of_rows(*case.who.values())
+    layout = Layout.from_columns(*case.who.values())
     targets = np.asarray(case.data.targets)[case.fit].astype(np.float64)
     loss: Any = "logistic" if case.classes else "squared"
     ready = prepare(Table(case.inputs[case.fit], targets, None, layout), loss, 0.2, seed)
@@ -216,7 +216,7 @@ def run(done: list[Run], keep: Callable[[list[Run]], None], quick: bool) -> list
     tables = {name: load() for name, (load, _) in data.items()}
     for rule, name, split in product(_RULES, data, range(splits)):
         whole, case = tables[name], _Case.of(tables[name], split)
-        test = Layout.of_rows(whole.groups[case.test], whole.levels[case.test])
+        test = Layout.from_columns(whole.groups[case.test], whole.levels[case.test])
         for limit in data[name].limits:
             if (name, split, limit, rule) not in known:
                 fitted = _RULES[rule](case, limit, split)

@@ -88,7 +88,10 @@ class Case:
 
     def measured(self, scores: FloatArray) -> tuple[float, float, float]:
         """AUC, and squared disparity of the scores and of their ranks, on the test rows."""
-        layout, plain = self.parts.test.layout.of_model(0), np.ascontiguousarray(scores, np.float64)
+        layout, plain = (
+            self.parts.test.layout.select_model(0),
+            np.ascontiguousarray(scores, np.float64),
+        )
         ranks = (rankdata(plain) - 0.5) / plain.size
         return (
             float(roc_auc_score(self.targets[self.test], plain)),

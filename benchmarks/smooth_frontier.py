@@ -97,7 +97,7 @@ def _binned(data: Dataset, bins: int) -> FloatArray:
 
 def _with_levels(parts: Split, data: Dataset, levels: FloatArray) -> Split:
     """The same rows with other levels."""
-    layout = Layout.of_rows(data.groups, levels)
+    layout = Layout.from_columns(data.groups, levels)
     return replace(
         parts,
         train=replace(parts.train, layout=layout.take(parts.train_rows)),
@@ -108,7 +108,7 @@ def _with_levels(parts: Split, data: Dataset, levels: FloatArray) -> Split:
 
 def _measured(scores: FloatArray, parts: Split) -> dict[str, Any]:
     errors = ((scores - parts.test_targets[:, None]) ** 2).mean(axis=2)
-    layouts = [parts.test.layout.of_model(k) for k in range(len(scores))]
+    layouts = [parts.test.layout.select_model(k) for k in range(len(scores))]
     squares = [
         [smooth_disparity(np.ascontiguousarray(one), layout).squared for one in of_split]
         for of_split, layout in zip(scores, layouts, strict=True)

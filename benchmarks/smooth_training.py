@@ -152,7 +152,7 @@ def _beyond_chance(size: int, repeats: int) -> list[dict[str, Any]]:
 
 
 def _smooth_squared(scores: FloatArray, data: _Drawn) -> float:
-    return smooth_disparity(scores, Layout.of_rows(data.groups, data.numbers)).squared
+    return smooth_disparity(scores, Layout.from_columns(data.groups, data.numbers)).squared
 
 
 def _repaired(fit: _Drawn, new: _Drawn, bins: int | None) -> FloatArray:

@@ -89,7 +89,7 @@ class _Rows:
 
     @property
     def layout(self) -> Layout:
-        return Layout.of_rows(self.groups, self.levels)
+        return Layout.from_columns(self.groups, self.levels)
 
 
 def _parts(rows: _Rows, split: int) -> tuple[_Rows, _Rows]:

@@ -58,7 +58,7 @@ def test_rows_are_dealt_once_with_their_share_of_every_cell(scored: Scored) -> N
     parts = (scored.learning, scored.deciding, scored.held_out)
     assert [part.size for part in parts] == [1500, 600, 900]
     assert np.array_equal(np.sort(np.concatenate(parts)), np.arange(3000))
-    cells = Layout.of_rows(scored.loans.groups, scored.loans.levels).segments[0]
+    cells = Layout.from_columns(scored.loans.groups, scored.loans.levels).segments[0]
     whole = np.bincount(cells) / 3000
     for part in parts:
         # A stretch of an order in which each cell is spread evenly is off by two rows at most.
@@ -120,7 +120,7 @@ def test_deciding_figures_are_those_of_the_estimator(
     scored: Scored, training: TrainingPart
 ) -> None:
     loans, rows = scored.loans, scored.deciding
-    layout = Layout.of_rows(loans.groups[rows], loans.levels[rows])
+    layout = Layout.from_columns(loans.groups[rows], loans.levels[rows])
     for k, model in enumerate(training["models"]):
         expected = validation_disparity(scored.when_deciding[k], layout).value
         assert model["deciding"]["estimate"] == expected

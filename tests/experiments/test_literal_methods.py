@@ -68,9 +68,9 @@ def test_entropic_penalties_are_validated_in_blocks(task: Task) -> None:
     splits = np.arange(2)
     _, values, scores = evaluate(network, parts.validation, splits, recipe, blocks)
     for k in range(2):
-        layout = parts.validation.layout.of_model(k)
+        layout = parts.validation.layout.select_model(k)
         expected = [
-            penalty.stacked(scores[k : k + 1, block[k]], layout.take(block[k]))[0][0]
+            penalty.evaluate(scores[k : k + 1, block[k]], layout.take(block[k]))[0][0]
             for block in blocks
         ]
         assert values[k] == pytest.approx(np.mean(expected), rel=1e-12)

@@ -39,7 +39,7 @@ def repaired(fit: Scored, new: Scored, t: float = 1.0) -> FloatArray:
 
 
 def disparity(scores: FloatArray, data: Scored) -> float:
-    return estimated_size(smooth_disparity(scores, Layout.of_rows(data.groups, data.numbers)))
+    return estimated_size(smooth_disparity(scores, Layout.from_columns(data.groups, data.numbers)))
 
 
 @pytest.mark.parametrize("size", [2000, 20_000])
@@ -135,7 +135,7 @@ def test_categories_are_carried_each_along_its_own_number() -> None:
     found = repair.transform(
         lifted(new), sensitive_features=new.groups, legitimate_features=levels(new)
     )
-    layout = Layout.of_rows(new.groups, levels(new))
+    layout = Layout.from_columns(new.groups, levels(new))
     assert estimated_size(smooth_disparity(found, layout)) < 0.0125
     assert np.abs(found - lifted(new)).max() < 0.1
     unknown = levels(new)

@@ -40,7 +40,7 @@ class People(NamedTuple):
     def left(self, scores: FloatArray | IntArray | BoolArray) -> float:
         """Squared disparity among people of the same income, without bias."""
         values = np.asarray(scores, np.float64)
-        return smooth_disparity(values, Layout.of_rows(self.groups, self.income)).squared
+        return smooth_disparity(values, Layout.from_columns(self.groups, self.income)).squared
 
 
 def people(seed: int, gap: float, hint: float = 2.0) -> People:

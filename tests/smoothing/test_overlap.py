@@ -431,7 +431,7 @@ def test_repair_refuses_groups_that_lie_apart() -> None:
 
 def test_limits_measure_what_the_audit_finds() -> None:
     table = places(9)
-    layout = Layout.of_rows(table["a"], table["z"])
+    layout = Layout.from_columns(table["a"], table["z"])
     found = smooth_disparity(table["s"], layout)
     audit = audited(table)
     assert audit.contrasts[0].estimate is not None
@@ -441,7 +441,7 @@ def test_limits_measure_what_the_audit_finds() -> None:
 def test_penalty_refuses_groups_that_lie_apart() -> None:
     table = apart(0)
     with pytest.raises(InputError, match="lie apart along the number"):
-        lfl.SmoothFairLeap(anchors=4).on(table["a"], table["z"])
+        lfl.SmoothFairLeap(anchors=4).fit_anchors(table["a"], table["z"])
 
 
 # Several numbers ----------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.penalties._even_order import even_order
+from likeforlike.penalties._sampling import stratified_order
 from likeforlike.training import CellBatchSampler
 from likeforlike.training._training import batch_rows
 
@@ -52,7 +52,7 @@ def test_every_stretch_holds_the_share_of_every_cell(name: str) -> None:
     cells = cells_of(CELLS[name])
     share = np.bincount(cells) / cells.size
     for seed in range(20):
-        order = even_order(cells, np.random.default_rng(seed))
+        order = stratified_order(cells, np.random.default_rng(seed))
         np.testing.assert_array_equal(np.sort(order), np.arange(cells.size))
         seen = np.zeros((cells.size + 1, share.size))
         np.cumsum(np.eye(share.size)[cells[order]], axis=0, out=seen[1:])

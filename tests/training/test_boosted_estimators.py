@@ -67,7 +67,9 @@ def who(data: Dataset) -> dict[str, Any]:
 
 
 def disparity(scores: Any, data: Dataset) -> float:
-    return estimated_size(validation_disparity(scores, Layout.of_rows(data.groups, data.levels)))
+    return estimated_size(
+        validation_disparity(scores, Layout.from_columns(data.groups, data.levels))
+    )
 
 
 @pytest.mark.parametrize("kind", CLASSIFIERS)

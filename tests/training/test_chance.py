@@ -24,8 +24,8 @@ def test_at_parity_nothing_is_left_on_average(penalty: Penalty) -> None:
     values, left = [], []
     for _ in range(60):
         scores = rng.random((1, 80))
-        layout = penalty.prepared(Layout.of_rows(rng.choice(["f", "m"], 80), np.arange(80) % 5))
-        value, _ = penalty.stacked(scores, layout)
+        layout = penalty.prepare(Layout.from_columns(rng.choice(["f", "m"], 80), np.arange(80) % 5))
+        value, _ = penalty.evaluate(scores, layout)
         values.append(value[0])
         left.append(value[0] - Chance(penalty, layout)(scores, ONE)[0])
     error = np.std(left) / np.sqrt(len(left))
@@ -36,9 +36,9 @@ def test_at_parity_nothing_is_left_on_average(penalty: Penalty) -> None:
 def test_a_disparity_stays() -> None:
     rng = np.random.default_rng(1)
     groups = rng.choice(["f", "m"], 4000)
-    layout = Layout.of_rows(groups, np.arange(4000) % 5)
+    layout = Layout.from_columns(groups, np.arange(4000) % 5)
     scores = (rng.random(4000) + 0.3 * (groups == "m"))[None]
-    value, _ = lfl.FairLeap().stacked(scores, layout)
+    value, _ = lfl.FairLeap().evaluate(scores, layout)
     assert value[0] - Chance(lfl.FairLeap(), layout)(scores, ONE)[0] == pytest.approx(
         0.09, abs=0.01
     )
@@ -49,7 +49,7 @@ def rows(seed: int, size: int) -> Rows:
     rng = np.random.default_rng(seed)
     inputs = rng.standard_normal((1, size, 3))
     targets = inputs[0, :, 0] + 0.3 * rng.standard_normal(size)
-    layout = Layout.of_rows(rng.choice(["f", "m"], size), np.arange(size) % 20)
+    layout = Layout.from_columns(rng.choice(["f", "m"], size), np.arange(size) % 20)
     return Rows(torch.tensor(inputs).float(), torch.tensor(targets[None]).float(), layout)
 
 

@@ -65,7 +65,9 @@ def metadata(data: Dataset) -> dict[str, Any]:
 
 def disparity(model: Any, data: Dataset) -> float:
     scores = model.predict_proba(data.inputs().matrix)[:, 1]
-    return estimated_size(validation_disparity(scores, Layout.of_rows(data.groups, data.levels)))
+    return estimated_size(
+        validation_disparity(scores, Layout.from_columns(data.groups, data.levels))
+    )
 
 
 @pytest.mark.parametrize("penalty", [lfl.FairLeap(), lfl.FairBiT()], ids=["leap", "bit"])
@@ -93,7 +95,7 @@ def test_a_limit_is_met_and_reported(loans: Dataset) -> None:
     within = [tried for tried in model.path_ if tried.held]
     assert min(within, key=lambda tried: tried.loss).strength == model.strength_
     scores = model.predict_proba(fresh.inputs().matrix)[:, 1]
-    found = validation_disparity(scores, Layout.of_rows(fresh.groups, fresh.levels))
+    found = validation_disparity(scores, Layout.from_columns(fresh.groups, fresh.levels))
     assert found.interval[0] <= 0.03
     # All that is told of the fit is about the model that was chosen, alone.
     assert model.coverage_ == {"female": 1.0, "male": 1.0}

@@ -173,7 +173,7 @@ def test_a_loop_of_ones_own_trains_like_the_estimator() -> None:
         )
         ours = model.predict_proba(fresh.inputs().matrix)[:, 1]
         for name, scores in (("own", own), ("ours", ours)):
-            layout = Layout.of_rows(fresh.groups, fresh.levels)
+            layout = Layout.from_columns(fresh.groups, fresh.levels)
             chance = np.where(fresh.targets > 0.5, scores, 1.0 - scores)
             size = estimated_size(validation_disparity(scores, layout))
             found[name].append((size, float(-np.log(chance).mean())))

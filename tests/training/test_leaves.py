@@ -41,7 +41,7 @@ def rows(
     levels[4:6], groups[4:6] = 4, [0, 1]
     weight = rng.random(size) + 0.2 if weighted else np.ones(size)
     weight[7] = 0.0 if weighted else 1.0
-    layout = penalty.prepared(Layout.of_rows(groups, levels, weight))
+    layout = penalty.prepare(Layout.from_columns(groups, levels, weight))
     return BoostedRows(rng.integers(0, 2, size).astype(float), weight, layout)
 
 
@@ -52,13 +52,13 @@ def coupling(
     assert problem.penalty is not None
     assert given.layout is not None
     at = problem.at(given, raw)
-    bent = curved(problem, given, at, problem.penalty.moved(given.layout))
-    layout, among = given.layout, problem.penalty.compared(given.layout)
+    bent = curved(problem, given, at, problem.penalty.transported_mass(given.layout))
+    layout, among = given.layout, problem.penalty.comparison_layout(given.layout)
     pulled = Pulled(
-        layout.spread(at.scored.scores),
+        layout.repeat_at_places(at.scored.scores),
         among.segments[0],
         bent.of_penalty,
-        layout.spread(at.scored.slopes),
+        layout.repeat_at_places(at.scored.slopes),
         np.tile(leaves, layout.places),
         len(among.levels),
         len(among.groups),
@@ -80,7 +80,7 @@ def test_curvature_between_leaves_is_that_of_the_penalty(penalty: Penalty) -> No
 
     def value(values: FloatArray) -> float:
         assert given.layout is not None
-        found, _ = penalty.stacked((raw + values[leaves])[None], given.layout)
+        found, _ = penalty.evaluate((raw + values[leaves])[None], given.layout)
         return problem.pull(given) * float(found[0])
 
     for _ in range(5):
@@ -120,7 +120,7 @@ def test_no_step_makes_the_objective_worse(penalty: Penalty, learning_rate: floa
     assert given.layout is not None
     problem = Problem("squared", penalty, 50.0, learning_rate, 0.0)
     rng = np.random.default_rng(8)
-    raw, moved = rng.standard_normal(80), penalty.moved(given.layout)
+    raw, moved = rng.standard_normal(80), penalty.transported_mass(given.layout)
     at = problem.at(given, raw)
     for _ in range(60):
         leaves = rng.integers(0, rng.integers(1, 12), 80)
@@ -203,7 +203,7 @@ def test_a_strong_penalty_is_fitted_in_as_few_trees(library: Library) -> None:
     groups, levels = rng.integers(0, 2, 1500), rng.integers(0, 6, 1500)
     targets = (rng.random(1500) < probabilities(0.8 * levels - 2.0 + groups)).astype(float)
     inputs = np.column_stack([levels, groups + 0.3 * rng.standard_normal(1500)])
-    layout = Layout.of_rows(groups, levels)
+    layout = Layout.from_columns(groups, levels)
     given = BoostedRows(targets, np.ones(1500), layout)
     problem = Problem("logistic", lfl.FairLeap(), 1000.0, 0.3, 0.0)
     share = np.array([targets[levels == level].mean() for level in range(6)])[levels]
@@ -220,14 +220,14 @@ def test_what_chance_gives_is_taken_off(penalty: Penalty) -> None:
     levels = np.repeat(np.arange(30), 10)
     excess = []
     for _ in range(60):
-        layout = Layout.of_rows(np.append(rng.integers(0, 2, 298), [0, 1]), levels)
+        layout = Layout.from_columns(np.append(rng.integers(0, 2, 298), [0, 1]), levels)
         given = BoostedRows(rng.standard_normal(300), np.ones(300), layout)
         problem = Problem("squared", penalty, 1.0, 0.1, 0.0)
         objective, loss = watched_objective(problem, given, 0)(rng.standard_normal(300))
         excess.append(objective - loss)
     error = np.std(excess) / np.sqrt(len(excess))
     assert abs(np.mean(excess)) < 4.0 * error
-    plain, _ = penalty.stacked(rng.standard_normal((1, 300)), layout)
+    plain, _ = penalty.evaluate(rng.standard_normal((1, 300)), layout)
     assert plain[0] > 4.0 * error
 
 
@@ -236,8 +236,8 @@ def test_soft_groups_that_are_sure_are_groups() -> None:
     assert given.layout is not None
     groups = given.layout.segments[0] % 2
     levels = given.layout.segments[0] // 2
-    soft = lfl.FairLeap().prepared(
-        Layout.of_rows(SoftGroups(groups.astype(float), (0, 1)), levels, given.weight)
+    soft = lfl.FairLeap().prepare(
+        Layout.from_columns(SoftGroups(groups.astype(float), (0, 1)), levels, given.weight)
     )
     problem = Problem("logistic", lfl.FairLeap(), 3.0, 1.0, 0.0)
     rng = np.random.default_rng(17)

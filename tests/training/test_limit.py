@@ -32,7 +32,7 @@ LEVELS = np.repeat([0, 1, 2, 3], ROWS // 4)
 
 
 def rows(groups: object = GROUPS, levels: object = LEVELS) -> HeldRows:
-    layout = Layout.of_rows(groups, levels)
+    layout = Layout.from_columns(groups, levels)
     return HeldRows(layout, layout)
 
 

@@ -62,7 +62,7 @@ def test_a_torch_loss_takes_numbers_for_levels(people: People) -> None:
     of_batch = (scores[batch], people.groups[batch], people.income[batch])
     assert loss(*of_batch).item() == 0.0
     assert loss.thin_batches == 1
-    learned = PenaltyLoss(lfl.SmoothFairLeap().on(people.groups, people.income))
+    learned = PenaltyLoss(lfl.SmoothFairLeap().fit_anchors(people.groups, people.income))
     assert learned(*of_batch).item() > 0.0
     assert learned.thin_batches == 0
 
@@ -71,8 +71,8 @@ def test_the_smooth_disparity_is_that_of_the_score_and_not_of_bins(people: Peopl
     rng = np.random.default_rng(4)
     rank = people.inputs[:, 0]
     lawful = rank**2 + 0.02 * rng.standard_normal(4000)
-    layout = Layout.of_rows(people.groups, people.income)
-    binned = Layout.of_rows(people.groups, np.floor(5 * rank))
+    layout = Layout.from_columns(people.groups, people.income)
+    binned = Layout.from_columns(people.groups, np.floor(5 * rank))
     assert smooth(lawful, layout) < 0.005
     assert estimated_size(validation_disparity(lawful, binned)) > 0.02
     shifted = lawful + 0.1 * people.groups
@@ -92,7 +92,7 @@ def test_the_smooth_disparity_is_what_an_audit_estimates(people: People) -> None
         smooth=["income"],
         permutations=19,
     )
-    layout = Layout.of_rows(people.groups, people.income)
+    layout = Layout.from_columns(people.groups, people.income)
     assert audit.estimate == pytest.approx(smooth(shifted, layout), rel=1e-9)
 
 
@@ -100,7 +100,7 @@ def test_the_smooth_disparity_of_categories(people: People) -> None:
     levels = np.empty(4000, dtype=object)
     levels[:] = [("ab"[k % 2], n) for k, n in enumerate(people.income.tolist())]
     shifted = people.inputs[:, 0] ** 2 + 0.1 * people.groups
-    found = smooth(shifted, Layout.of_rows(people.groups, levels))
+    found = smooth(shifted, Layout.from_columns(people.groups, levels))
     assert found == pytest.approx(0.1, abs=0.006)
 
 
@@ -124,7 +124,7 @@ def test_a_limit_speaks_of_the_smooth_disparity(people: People) -> None:
     assert model.disparity_ is not None
     assert estimated_size(model.disparity_) <= 0.03
     assert model.path_[0].disparity > 0.1
-    layout = Layout.of_rows(people.groups, people.income)
+    layout = Layout.from_columns(people.groups, people.income)
     assert smooth(model.predict(people.inputs), layout) < 0.04
     # What is left still follows income: parity among equals, not among all.
     assert np.corrcoef(model.predict(people.inputs), people.inputs[:, 0])[0, 1] > 0.9
@@ -137,7 +137,7 @@ def test_stacks_of_splits_learn_anchors_of_their_own(
 ) -> None:
     rng = np.random.default_rng(5)
     chosen = np.stack([rng.permutation(4000)[:2000] for _ in range(2)])
-    layout = Layout.of_rows(people.groups, people.income).take(chosen)
+    layout = Layout.from_columns(people.groups, people.income).take(chosen)
     rows = Rows(
         torch.tensor(people.inputs[chosen], dtype=torch.float32),
         torch.tensor(people.targets[chosen], dtype=torch.float32),
@@ -164,7 +164,7 @@ def test_stacks_of_splits_learn_anchors_of_their_own(
     scores = network.predict(rows.inputs, np.array([0, 0, 1, 1])).double().numpy()
     scores = scores.reshape(4, -1)
     for split in (0, 1):
-        free, held = (smooth(scores[2 * split + k], layout.of_model(split)) for k in (0, 1))
+        free, held = (smooth(scores[2 * split + k], layout.select_model(split)) for k in (0, 1))
         assert held < 0.5 * free
 
 
@@ -173,7 +173,7 @@ def test_trees_prepare_their_rows_once(
     people: People, make: Callable[..., FairObjective], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prepared: list[int] = []
-    plain = lfl.SmoothFairLeap.prepared
+    plain = lfl.SmoothFairLeap.prepare
 
     def counted(self: lfl.SmoothFairLeap, layout: Layout) -> Layout:
         prepared.append(layout.places)

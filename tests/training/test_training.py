@@ -60,7 +60,7 @@ def loans(
         kinds = {"softmax": np.digitize(score, [0.4, 0.6]), "squared": score}
         targets.append(kinds.get(loss, frame["approved"].to_numpy()))
         weights.append(np.random.default_rng(seed).random(size) + 0.1)
-        layouts.append(Layout.of_rows(frame["sex"], frame["income"], weights[-1]))
+        layouts.append(Layout.from_columns(frame["sex"], frame["income"], weights[-1]))
     mass = np.concatenate([layout.mass for layout in layouts]) if weighted else np.empty((0, 0))
     segments = np.concatenate([layout.segments for layout in layouts])
     return Rows(
@@ -75,7 +75,7 @@ def single(rows: Rows, line: int) -> Rows:
     """One of several data sets."""
     own = slice(line, line + 1)
     weight = None if rows.weight is None else rows.weight[own]
-    return Rows(rows.inputs[own], rows.targets[own], rows.layout.of_model(line), weight)
+    return Rows(rows.inputs[own], rows.targets[own], rows.layout.select_model(line), weight)
 
 
 def network(seeds: list[int], outputs: int = 1) -> StackedMLP:
@@ -330,7 +330,7 @@ def repeated(rows: Rows, times: IntArray) -> tuple[Rows, Rows]:
     """The same data with rows that count several times, and with rows that are there so often."""
     which = np.repeat(np.arange(rows.size), times)
     weight = torch.tensor(times, dtype=torch.float64)[None]
-    counted = replace(rows, layout=rows.layout.weighted(weight[0].numpy()), weight=weight)
+    counted = replace(rows, layout=rows.layout.with_weights(weight[0].numpy()), weight=weight)
     there = Rows(rows.inputs[:, which], rows.targets[:, which], rows.layout.take(which))
     return counted, there
 

@@ -44,7 +44,7 @@ def _every_penalty() -> list[penalties.Penalty]:
 
 
 def _penalties() -> object:
-    layout = penalties.Layout.of_rows(people()["group"], people()["level"])
+    layout = penalties.Layout.from_columns(people()["group"], people()["level"])
     found = {}
     for k, penalty in enumerate(_every_penalty()):
         several = np.column_stack([pair()["score"], pair()["score"] ** 2])
@@ -53,16 +53,16 @@ def _penalties() -> object:
             "three groups": penalty.value_and_grad(**columns(people())),
             "weighted": penalty.value_and_grad(**columns(pair(), weighted=True)),
             "two columns": penalty.value_and_grad(several, pair()["group"], pair()["level"]),
-            "curvature": penalty.curvature(people()["score"].to_numpy(), layout),
+            "curvature": penalty.hessian_diagonal(people()["score"].to_numpy(), layout),
         }
     return found
 
 
 def _slope_field() -> object:
-    sample = penalties.Layout.of_rows(pair()["group"], pair()["level"])
+    sample = penalties.Layout.from_columns(pair()["group"], pair()["level"])
     scores = pair()["score"].to_numpy()[None]
-    field = penalties.SlopeField.of(lfl.FairLeap(), scores, sample)
-    return field.values, field.slopes(scores + 0.003, sample)
+    field = penalties.SlopeField.fit(lfl.FairLeap(), scores, sample)
+    return field.values, field.gradient(scores + 0.003, sample)
 
 
 def _torch() -> object:

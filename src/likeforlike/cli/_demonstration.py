@@ -226,7 +226,7 @@ def _deciding_figures(scored: Scored, scores: FloatArray) -> DecidingPart:
     from likeforlike.training._limits import estimated_size, validation_disparity
 
     loans, rows = scored.loans, scored.deciding
-    layout = Layout.of_rows(loans.groups[rows], loans.levels[rows])
+    layout = Layout.from_columns(loans.groups[rows], loans.levels[rows])
     return {
         "auc": _auc(loans, rows, scores),
         "estimate": estimated_size(validation_disparity(scores, layout)),

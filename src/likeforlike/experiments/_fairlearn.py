@@ -49,7 +49,7 @@ class FairlearnAdversarial(Method):
 
     def check(self, task: Task) -> None:
         """Refuse a `task` of more than two groups, and a machine without fairlearn."""
-        check_two_groups(Layout.of_rows(task.data.groups))
+        check_two_groups(Layout.from_columns(task.data.groups))
         try:
             import fairlearn.adversarial  # noqa: F401
         except ImportError as error:

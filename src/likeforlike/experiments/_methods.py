@@ -362,7 +362,7 @@ class DCFR(NetworkMethod):
 
 
 def _check_adversary(name: str, task: Task) -> None:
-    check_two_groups(Layout.of_rows(task.data.groups))
+    check_two_groups(Layout.from_columns(task.data.groups))
     if task.smooth:
         refuse_numbers(name)
 

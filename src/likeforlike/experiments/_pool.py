@@ -119,7 +119,7 @@ def run_unit(unit: Unit) -> Entry:
             **run_metrics(
                 scores[split, k],
                 parts.test_targets[split],
-                parts.test.layout.of_model(split),
+                parts.test.layout.select_model(split),
                 parts.loss,
                 smooth=task.smooth,
                 own=task.measures,

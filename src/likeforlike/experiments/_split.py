@@ -19,7 +19,7 @@ from likeforlike.datasets._dataset import Dataset
 from likeforlike.datasets._inputs import Encoding
 from likeforlike.errors import InputError
 from likeforlike.penalties import Layout
-from likeforlike.penalties._even_order import even_order
+from likeforlike.penalties._sampling import stratified_order
 from likeforlike.training._networks import Loss, Rows
 from likeforlike.transport._scale import means_and_spreads
 
@@ -100,11 +100,11 @@ def split(
     if min(shares) <= 0.0 or abs(sum(shares) - 1.0) > 1e-9:
         raise InputError(f"shares must be three positive numbers that sum to 1, not {shares}.")
     matrix = data.inputs(encoding, with_sensitive=with_sensitive).matrix
-    layout = Layout.of_rows(data.groups, data.levels)
+    layout = Layout.from_columns(data.groups, data.levels)
     targets = data.targets.astype(np.float64)
     edges = np.round(np.cumsum(shares[:2]) * len(matrix)).astype(int)
     orders = [
-        np.split(even_order(layout.segments[0], np.random.default_rng([seed, 3])), edges)
+        np.split(stratified_order(layout.segments[0], np.random.default_rng([seed, 3])), edges)
         for seed in seeds
     ]
     parts = [np.stack(part) for part in zip(*orders, strict=True)]

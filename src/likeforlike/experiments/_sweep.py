@@ -237,11 +237,11 @@ def gathered(units: Sequence[Unit], entries: Mapping[str, Entry]) -> Sweep:
 
 def units_of(task: Task, methods: Sequence[Method], seeds: int, together: int) -> list[Unit]:
     """Cut a sweep into units, after a look at what it asks for."""
-    layout = Layout.of_rows(task.data.groups, task.data.levels)
+    layout = Layout.from_columns(task.data.groups, task.data.levels)
     if task.smooth:
         SmoothFairLeap().check(layout)
     else:
-        layout.check_meeting()
+        layout.check_common_support()
         warn_of_thin_levels(layout.levels, layout.size, "smooth=True of Task (--smooth)")
     taken = set(task.measures) & {"method", "strength", "seed", *DESCRIBED, *MEASURED}
     if taken:

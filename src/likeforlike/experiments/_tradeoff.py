@@ -96,7 +96,9 @@ def _point(strength: float, scores: FloatArray, parts: Split) -> Point:
         ]
     )
     squares = tuple(
-        validation_disparity(np.ascontiguousarray(of_split), parts.test.layout.of_model(k)).squared
+        validation_disparity(
+            np.ascontiguousarray(of_split), parts.test.layout.select_model(k)
+        ).squared
         for k, of_split in enumerate(scores)
     )
     error = (

@@ -36,7 +36,7 @@ from likeforlike.disparity._numeric_levels import warn_of_thin_levels
 from likeforlike.errors import InputError, MissingGroupsWarning
 from likeforlike.inference import DistanceEstimate
 from likeforlike.penalties import FairLeap, Layout, Penalty, SoftGroups
-from likeforlike.penalties._worst_pair import worst_pair
+from likeforlike.penalties._penalty import worst_pair_penalty
 from likeforlike.training._limits import Candidate, Limit
 
 if TYPE_CHECKING:
@@ -104,10 +104,10 @@ def layout_of(
         level = encode_columns(legitimate, "legitimate_features", size)
     if isinstance(sensitive, SoftGroups):
         same_length(size, len(sensitive), "sensitive_features")
-        return Layout.of_codes(sensitive, level)
+        return Layout.from_codes(sensitive, level)
     group, known = encode_known(sensitive, "sensitive_features", size)
     refuse_many_groups(group.labels, "sensitive_features")
-    layout = Layout.of_codes(group, level)
+    layout = Layout.from_codes(group, level)
     if known.all():
         return layout
     missing = size - int(known.sum())
@@ -118,7 +118,7 @@ def layout_of(
         stacklevel=5,
     )
     # Rows without weight move neither the value of a penalty nor its gradient.
-    return layout.weighted(known.astype(np.float64))
+    return layout.with_weights(known.astype(np.float64))
 
 
 def check_count(name: str, value: object) -> None:
@@ -334,14 +334,14 @@ class Aim:
 
     def penalty_for(self, layout: Layout) -> Penalty:
         """What is penalized in rows of a layout: under a limit, the groups that differ most."""
-        return self.penalty if self.limit is None else worst_pair(self.penalty, layout)
+        return self.penalty if self.limit is None else worst_pair_penalty(self.penalty, layout)
 
-    def prepared(self, layout: Layout) -> Layout:
+    def prepare(self, layout: Layout) -> Layout:
         """The layout as the penalty takes it; raises where nothing can be compared."""
         penalty = self.penalty_for(layout)
-        prepared = penalty.prepared(layout)
+        prepared = penalty.prepare(layout)
         penalty.check(prepared)
-        if not prepared.away.size and len(penalty.compared(prepared).levels) > 1:
+        if not prepared.away.size and len(penalty.comparison_layout(prepared).levels) > 1:
             warn_of_thin_levels(layout.levels, layout.size, "penalty=SmoothFairLeap()")
         return prepared
 

@@ -30,7 +30,7 @@ from likeforlike.disparity._columns import Column, numbers, refuse_masked
 from likeforlike.errors import InputError, UnderfitWarning, UnmetLimitWarning
 from likeforlike.inference import DistanceEstimate
 from likeforlike.penalties import Layout, Penalty
-from likeforlike.penalties._held_out import held_out
+from likeforlike.penalties._sampling import split_holdout
 from likeforlike.training._base import (
     Aim,
     AimedEstimator,
@@ -390,9 +390,9 @@ def _held_out(
     table: TreeTable, loss: LossName, shares: tuple[float, float], seed: int
 ) -> list[IntArray]:
     """Rows that stop training, and rows that judge a limit."""
-    layout = Layout.single(table.targets.size) if table.prepared is None else table.prepared
+    layout = Layout.ungrouped(table.targets.size) if table.prepared is None else table.prepared
     classes = table.targets if loss == "logistic" else None
-    return held_out(layout, classes, shares, seed, table.validation)
+    return split_holdout(layout, classes, shares, seed, table.validation)
 
 
 def _start(table: TreeTable, loss: LossName) -> float:
@@ -485,13 +485,13 @@ class BoostedEstimator(AimedEstimator):
         if weight is not None:
             rows = np.flatnonzero(weight)
             loss_weight = loss_weight * moderate(weight)
-            layout = None if layout is None else layout.weighted(weight)
+            layout = None if layout is None else layout.with_weights(weight)
         held = columns.held(targets.size)
         table = TreeTable(inputs, targets, loss_weight, layout, None, held)
         if rows.size < targets.size:
             table = table.take(rows)
         known = table.layout
-        return table if known is None else replace(table, prepared=Aim.of(self).prepared(known))
+        return table if known is None else replace(table, prepared=Aim.of(self).prepare(known))
 
     def _fit(self, table: TreeTable) -> None:
         """Train, then set the fitted attributes, all at once."""

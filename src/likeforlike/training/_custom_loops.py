@@ -22,7 +22,7 @@ from likeforlike._extras import extra
 from likeforlike.disparity._columns import Column
 from likeforlike.errors import InputError
 from likeforlike.penalties import Layout, Penalty, SlopeField
-from likeforlike.penalties._layout import NothingToCompare
+from likeforlike.penalties._layout import NoCommonSupportError
 from likeforlike.training._training import batch_rows
 
 with extra("train"):
@@ -125,7 +125,7 @@ class PenaltyLoss(nn.Module):
             or series.
         """
         plain = plain_scores(scores)
-        layout = Layout.of_rows(
+        layout = Layout.from_columns(
             plain_column(sensitive_features),
             plain_column(legitimate_features),
             plain_column(sample_weight),
@@ -133,12 +133,12 @@ class PenaltyLoss(nn.Module):
         if layout.size != len(scores):
             raise InputError(f"groups has {layout.size} row(s), but scores have {len(scores)}.")
         try:
-            layout = self.penalty.prepared(layout)
+            layout = self.penalty.prepare(layout)
             self.penalty.check(layout)
-        except NothingToCompare:
+        except NoCommonSupportError:
             self.thin_batches += 1
             return (scores * 0.0).sum()
-        evaluate = self.penalty.stacked if plain.ndim == 1 else self.penalty.stacked_classes
+        evaluate = self.penalty.evaluate if plain.ndim == 1 else self.penalty.evaluate_classes
         values, gradients = evaluate(plain[None], layout)
         return known_loss(scores, float(values[0]), gradients[0], self.penalty.order)
 
@@ -215,17 +215,17 @@ class SlopeFieldLoss(nn.Module):
         super().__init__()
         if not isinstance(penalty, Penalty):
             raise InputError(f"penalty must be a penalty such as FairLeap(), not {penalty!r}.")
-        layout = Layout.of_rows(
+        layout = Layout.from_columns(
             plain_column(sensitive_features),
             plain_column(legitimate_features),
             plain_column(sample_weight),
         )
         self.penalty = penalty
         self.value: float | None = None
-        self._layout = penalty.prepared(layout)
+        self._layout = penalty.prepare(layout)
         penalty.check(self._layout)
         # Moved mass of a row, times the number of rows: what a row of a batch stands for.
-        self._density: FloatArray = penalty.moved(self._layout) * layout.size
+        self._density: FloatArray = penalty.transported_mass(self._layout) * layout.size
         self._fields: list[SlopeField] = []
 
     def refresh(self, scores: Tensor, rows: Column | None = None) -> None:
@@ -249,7 +249,7 @@ class SlopeFieldLoss(nn.Module):
             )
         precision = torch.finfo(scores.dtype).eps
         self._fields = [
-            SlopeField.of(self.penalty, column[None], layout, precision=precision)
+            SlopeField.fit(self.penalty, column[None], layout, precision=precision)
             for column in plain
         ]
         self.value = float(sum(field.values[0] for field in self._fields))
@@ -272,9 +272,9 @@ class SlopeFieldLoss(nn.Module):
             )
         numbers = self._numbers(rows, len(scores))
         layout = self._layout.take(numbers)
-        share = self._density[self._layout.places_of(numbers[None])] / numbers.size
+        share = self._density[self._layout.locate_places(numbers[None])] / numbers.size
         slopes = [
-            layout.folded(field.slopes(column[None], layout) * share)[0]
+            layout.sum_places(field.gradient(column[None], layout) * share)[0]
             for field, column in zip(self._fields, plain, strict=True)
         ]
         gradient = slopes[0] if scores.ndim == 1 else np.stack(slopes, axis=1)
@@ -333,7 +333,7 @@ class CellBatchSampler(Sampler[list[int]]):
     ) -> None:
         if batch_size < 1:
             raise InputError(f"batch_size must be at least 1, not {batch_size}.")
-        self._cells = Layout.of_rows(sensitive_features, legitimate_features).segments[0]
+        self._cells = Layout.from_columns(sensitive_features, legitimate_features).segments[0]
         self._batch_size = batch_size
         self._rng = np.random.default_rng(random_state)
 

@@ -36,7 +36,7 @@ from likeforlike.disparity._numbered_levels import numbered_levels
 from likeforlike.errors import InputError
 from likeforlike.inference import DistanceEstimate, estimate_distance
 from likeforlike.penalties import Layout
-from likeforlike.penalties._held_out import SMALL
+from likeforlike.penalties._sampling import SMALL
 from likeforlike.smoothing._comparison import compare_along
 from likeforlike.smoothing._fine_cells import fine_cells
 
@@ -171,7 +171,7 @@ def _smooth_cells(scores: FloatArray, layout: Layout) -> Iterator[Cells]:
     level = layout.segments[0] // len(layout.groups)
     levels = numbered_levels(layout.levels, "SmoothFairLeap")
     numbers = levels.numbers[level]
-    weight = layout.moderate().mass[0] if layout.mass.size else None
+    weight = layout.with_moderate_weights().mass[0] if layout.mass.size else None
     _, segment = np.unique(levels.category[level], return_inverse=True)
     fine = fine_cells(numbers, segment, mass=weight)
     for column in _columns(scores):
@@ -186,8 +186,8 @@ def _smooth_cells(scores: FloatArray, layout: Layout) -> Iterator[Cells]:
 
 def _copied(layout: Layout, scores: FloatArray) -> tuple[Layout, FloatArray]:
     """Rows of soft groups once a group, with their scores (n,) or (n, c); those that count."""
-    copies = layout.in_copies()
-    apart, scores = copies.apart(), copies.copied(scores.T).T
+    copies = layout.expand_soft_groups()
+    apart, scores = copies.separate_copies(), copies.repeat_copies(scores.T).T
     if not apart.mass.size or apart.mass[0].all():
         return apart, scores
     rows = np.flatnonzero(apart.mass[0])

@@ -397,7 +397,7 @@ def _counted(table: Table) -> Table:
     table = table.take(np.flatnonzero(table.weight))
     if table.layout is None or table.weight is None:
         return table
-    return replace(table, layout=table.layout.weighted(table.weight))
+    return replace(table, layout=table.layout.with_weights(table.weight))
 
 
 _LEARNING_RATE = 1e-3
@@ -440,7 +440,7 @@ class _FairEstimator(AimedEstimator, NetworkEstimator):
 
     def _prepared(self, table: Table) -> Table:
         known = table.layout
-        return table if known is None else replace(table, prepared=Aim.of(self).prepared(known))
+        return table if known is None else replace(table, prepared=Aim.of(self).prepare(known))
 
     def _fit_table(self, table: Table, loss: Loss, outputs: int, seed: int) -> Fitted:
         aim = Aim.of(self)

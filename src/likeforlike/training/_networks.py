@@ -142,7 +142,7 @@ class Rows:
         layout = self.layout.take(rows)
         if self.splits > 1:
             parts = [None if part is None else part[splits] for part in parts]
-            layout = layout.for_members(splits)
+            layout = layout.select_splits(splits)
         inputs, targets, weight = parts
         assert inputs is not None
         assert targets is not None
@@ -162,7 +162,7 @@ class Rows:
         if self.splits == 1:
             return self.targets, self.weight, self.layout
         weight = None if self.weight is None else self.weight[splits]
-        return self.targets[splits], weight, self.layout.for_members(splits)
+        return self.targets[splits], weight, self.layout.select_splits(splits)
 
 
 def _taken(part: Tensor, rows: IntArray) -> Tensor:

@@ -12,8 +12,8 @@ that is n_w times (mean loss + strength * V). By the chain rule
     gradient_i = w_i loss_i'(z_i) + n_w * strength * ∂_i V * f'(z_i)
     hessian_i  = w_i loss_i''(z_i) + n_w * strength * η c_i * f'(z_i)²,
 
-with c the diagonal bound `Penalty.curvature` and η the learning rate. The second term is that of
-Gauss and Newton, bounded: V pulls rows of one group against rows of another, so its second
+with c the diagonal bound `Penalty.hessian_diagonal` and η the learning rate. The second term is
+that of Gauss and Newton, bounded: V pulls rows of one group against rows of another, so its second
 derivative is not diagonal, and c_i is what is safe for each row alone. Where rows of both groups
 move together, which V does not mind, steps are then shorter than they need be. But boosting takes
 only the part η of a step anyway. With h the part of the loss and c that of the penalty, η <= 1 and
@@ -135,7 +135,7 @@ class PenalizedLoss:
 
     def _prepared(self, layout: Layout) -> _PreparedRows:
         """The layout as the penalty takes it, checked."""
-        prepared = self.penalty.prepared(layout)
+        prepared = self.penalty.prepare(layout)
         self.penalty.check(prepared)
         return _PreparedRows(prepared, layout.mass)
 
@@ -155,7 +155,7 @@ class PenalizedLoss:
     def _value(self, call: _Call) -> float:
         """Mean loss + strength * V."""
         at = scored(self.loss, call.raw, call.targets)
-        disparity, _ = self.penalty.stacked(at.scores[None], call.layout)
+        disparity, _ = self.penalty.evaluate(at.scores[None], call.layout)
         weight = unit_weights(call.weight)
         # A loss or a disparity that cannot be held is infinite, but nothing is not times that.
         counted = weight > 0.0
@@ -238,7 +238,7 @@ class FairObjective(PenalizedLoss):
         rows = BoostedRows(call.targets, call.weight, call.layout)
         problem = Problem(self.loss, self.penalty, self.strength, float(self.learning_rate), 0.0)
         at = problem.at(rows, call.raw)
-        moved = self.penalty.moved(call.layout)
+        moved = self.penalty.transported_mass(call.layout)
         return at.gradient, curved(problem, rows, at, moved).bound
 
 
@@ -333,7 +333,7 @@ def lightgbm_objective(
     0.17
     0.03
     """
-    layout = Layout.of_rows(sensitive_features, legitimate_features, sample_weight)
+    layout = Layout.from_columns(sensitive_features, legitimate_features, sample_weight)
     return FairObjective(penalty, strength, layout, loss, learning_rate)
 
 
@@ -368,7 +368,7 @@ def lightgbm_metric(
     >>> metric(targets, raw)
     ('penalized_squared', 10.25, False)
     """
-    layout = Layout.of_rows(sensitive_features, legitimate_features, sample_weight)
+    layout = Layout.from_columns(sensitive_features, legitimate_features, sample_weight)
     return FairMetric(penalty, strength, layout, loss)
 
 
@@ -430,7 +430,7 @@ def xgboost_objective(
     0.17
     0.03
     """
-    layout = Layout.of_rows(sensitive_features, legitimate_features, sample_weight)
+    layout = Layout.from_columns(sensitive_features, legitimate_features, sample_weight)
     return FairObjective(penalty, strength, layout, loss, learning_rate)
 
 
@@ -465,5 +465,5 @@ def xgboost_metric(
     >>> metric(targets, raw)
     10.25
     """
-    layout = Layout.of_rows(sensitive_features, legitimate_features, sample_weight)
+    layout = Layout.from_columns(sensitive_features, legitimate_features, sample_weight)
     return FairMetric(penalty, strength, layout, loss, "xgboost")

@@ -36,8 +36,7 @@ from likeforlike._arrays import FloatArray, IntArray, is_one_of
 from likeforlike._extras import extra
 from likeforlike.errors import InputError
 from likeforlike.penalties import Layout, Penalty, SlopeField
-from likeforlike.penalties._even_order import even_order
-from likeforlike.penalties._held_out import held_out
+from likeforlike.penalties._sampling import split_holdout, stratified_order
 from likeforlike.training._limits import HeldRows, Table
 from likeforlike.training._networks import (
     Adam,
@@ -60,8 +59,8 @@ def penalize(penalty: Penalty, scores: FloatArray, layout: Layout) -> tuple[Floa
     """Values (m,) and gradients of a penalty on scores (m, n) or (m, n, c)."""
     plain = np.ascontiguousarray(scores)
     if plain.ndim == 2:
-        return penalty.stacked(plain, layout)
-    return penalty.stacked_classes(plain, layout)
+        return penalty.evaluate(plain, layout)
+    return penalty.evaluate_classes(plain, layout)
 
 
 class BatchSlopes:
@@ -84,8 +83,8 @@ class BatchSlopes:
         self._place = 0
         self._step = 0
         # Moved mass of a row, times the number of rows: what a row of a batch stands for.
-        splits = [rows.layout.of_model(k) for k in range(rows.splits)]
-        self._density = np.stack([penalty.moved(split) * rows.size for split in splits])
+        splits = [rows.layout.select_model(k) for k in range(rows.splits)]
+        self._density = np.stack([penalty.transported_mass(split) * rows.size for split in splits])
 
     def __call__(
         self,
@@ -103,16 +102,16 @@ class BatchSlopes:
         self._step += 1
         share = self._share(which, splits)
         if scores.ndim == 2:
-            return layout.folded(self._fields[0].slopes(scores, layout) * share)
+            return layout.sum_places(self._fields[0].gradient(scores, layout) * share)
         by_class = [
-            layout.folded(field.slopes(np.ascontiguousarray(scores[:, :, c]), layout) * share)
+            layout.sum_places(field.gradient(np.ascontiguousarray(scores[:, :, c]), layout) * share)
             for c, field in enumerate(self._fields)
         ]
         return np.stack(by_class, axis=2)
 
     def _share(self, which: IntArray, splits: IntArray) -> FloatArray:
         """What the rows `which` (s, b) of a batch stand for, for every member (m, c b)."""
-        places = self._rows.layout.places_of(which)
+        places = self._rows.layout.locate_places(which)
         if self._rows.splits == 1:
             share: FloatArray = self._density[0][places] / which.shape[1]
             return share
@@ -123,9 +122,10 @@ class BatchSlopes:
         """Rows (s, r) of the next sample: the next stretch of an order that spreads every cell."""
         size = min(self._sample or 0, self._rows.size)
         if self._place + size > self._orders.shape[1]:
-            cells = self._rows.layout.strata
+            cells = self._rows.layout.cell_codes
             drawn = [
-                even_order(of_split, rng) for of_split, rng in zip(cells, self._rngs, strict=True)
+                stratified_order(of_split, rng)
+                for of_split, rng in zip(cells, self._rngs, strict=True)
             ]
             self._orders, self._place = np.stack(drawn), 0
         self._place += size
@@ -137,12 +137,14 @@ class BatchSlopes:
         inputs, layout = self._rows.inputs_of(sample), self._rows.layout.take(sample)
         computed = scores_of(network.predict(inputs, splits), self._loss)
         scores, precision = computed.cpu().double().numpy(), torch.finfo(computed.dtype).eps
-        moved = np.stack([self._penalty.moved(layout.of_model(k)) for k in range(len(sample))])
+        moved = np.stack(
+            [self._penalty.transported_mass(layout.select_model(k)) for k in range(len(sample))]
+        )
         if self._rows.splits > 1:
-            layout, moved = layout.for_members(splits), moved[splits]
+            layout, moved = layout.select_splits(splits), moved[splits]
         stack = scores[:, :, None] if scores.ndim == 2 else scores
         self._fields = [
-            SlopeField.of(
+            SlopeField.fit(
                 self._penalty,
                 np.ascontiguousarray(stack[:, :, c]),
                 layout,
@@ -166,7 +168,7 @@ class Chance:
 
     def __init__(self, penalty: Penalty, layout: Layout) -> None:
         rng = np.random.default_rng(_SEED)
-        dealt = [penalty.at_parity(layout, rng) for _ in range(_DEALS)]
+        dealt = [penalty.permute_under_parity(layout, rng) for _ in range(_DEALS)]
         self._penalty = penalty
         self._layouts = [each for each in dealt if each is not None]
 
@@ -175,7 +177,7 @@ class Chance:
         if not self._layouts:
             return np.zeros(len(scores))
         found = [
-            penalize(self._penalty, scores, layout.for_members(splits))[0]
+            penalize(self._penalty, scores, layout.select_splits(splits))[0]
             for layout in self._layouts
         ]
         mean: FloatArray = np.mean(found, axis=0)
@@ -336,7 +338,9 @@ def evaluate(
             part = np.take_along_axis(
                 scores, which.reshape(*which.shape, *[1] * (scores.ndim - 2)), 1
             )
-            values += penalize(recipe.penalty, part, rows.layout.take(block).for_members(splits))[0]
+            values += penalize(recipe.penalty, part, rows.layout.take(block).select_splits(splits))[
+                0
+            ]
         values /= len(blocks)
     return loss, values, scores
 
@@ -345,7 +349,7 @@ def _stratified_blocks(rows: Rows, size: int | None) -> list[IntArray] | None:
     """Blocks (s, b) of about `size` rows that together are all rows; `None` without a size."""
     if size is None:
         return None
-    orders = [even_order(cells, np.random.default_rng(0)) for cells in rows.layout.strata]
+    orders = [stratified_order(cells, np.random.default_rng(0)) for cells in rows.layout.cell_codes]
     return np.array_split(np.stack(orders), max(1, rows.size // size), axis=1)
 
 
@@ -389,7 +393,7 @@ def _prepared(rows: Rows, recipe: Recipe) -> Rows:
     """The rows as the penalty takes them, so that it works out once what never changes."""
     if recipe.penalty is None:
         return rows
-    return replace(rows, layout=recipe.penalty.prepared(rows.layout))
+    return replace(rows, layout=recipe.penalty.prepare(rows.layout))
 
 
 def _plain(network: StackedMLP) -> list[torch.Tensor]:
@@ -431,7 +435,7 @@ class _Loop:
 
     def epoch(self) -> None:
         """Pass through all rows once."""
-        cells = self._rows.layout.strata
+        cells = self._rows.layout.cell_codes
         if self._recipe.strata == "levels":
             cells = cells // len(self._rows.layout.groups)
         batches = np.stack(
@@ -491,7 +495,7 @@ def batch_rows(cells: IntArray, batch_size: int, rng: np.random.Generator) -> In
     """
     batches = -(-cells.size // batch_size)
     size = cells.size // batches
-    return even_order(cells, rng)[: batches * size].reshape(batches, size)
+    return stratified_order(cells, rng)[: batches * size].reshape(batches, size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -596,9 +600,9 @@ def strength_unit(degree: float, target_spread: float) -> float:
 
 def _held_out(table: Table, loss: Loss, shares: tuple[float, float], seed: int) -> list[IntArray]:
     """Rows that stop training, and rows that judge a limit."""
-    layout = Layout.single(len(table.inputs)) if table.penalized is None else table.penalized
+    layout = Layout.ungrouped(len(table.inputs)) if table.penalized is None else table.penalized
     classes = None if loss == "squared" else table.targets
-    return held_out(layout, classes, shares, seed, table.validation)
+    return split_holdout(layout, classes, shares, seed, table.validation)
 
 
 def _scale_of(table: Table, loss: Loss) -> Standardization:
@@ -636,7 +640,7 @@ def _tensors(
     weight = None
     if table.weight is not None:
         weight = torch.tensor(unit_weights(table.weight), dtype=dtype)[None]
-    layout = Layout.single(size) if table.penalized is None else table.penalized
+    layout = Layout.ungrouped(size) if table.penalized is None else table.penalized
     layout = replace(layout, unit=np.array([scale.target_spread]))
     placed = None if weight is None else weight.to(device)
     return Rows(inputs[None].to(device), wanted[None].to(device), layout, placed)

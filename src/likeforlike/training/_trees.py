@@ -33,13 +33,13 @@ bound 2 D, all that row-wise second derivatives can say, does not see. Which row
 known inside a level from the order of their scores. How much passes between two groups g and h is
 taken from what each has to move, r: r_g r_h / max(R - r_g, R - r_h), R = Σ r, which is exact for
 two groups and for groups of equal size, and never more than any of them has. K is therefore never
-negative. For other orders κ is the bound of `Penalty.steepness`.
+negative. For other orders κ is the bound of `Penalty.max_curvature`.
 
 **Stopping.** On rows held back samples of equal distributions differ, and the more so the wider
 their scores are spread. V is too large there, most of all for models that discriminate well, and
 stopping by it would stop strong penalties after a few trees. Its mean over a few fixed permutations
-of the groups (`Penalty.at_parity`) is subtracted. Where groups cannot be permuted V is taken as it
-is: along a number, where anchors hold many rows, and with soft groups.
+of the groups (`Penalty.permute_under_parity`) is subtracted. Where groups cannot be permuted V is
+taken as it is: along a number, where anchors hold many rows, and with soft groups.
 """
 
 from __future__ import annotations
@@ -308,7 +308,7 @@ class Problem:
             gradient = SCALE[self.loss] * rows.weight * seen.gradients
             value = 0.0
             if pull and self.penalty is not None and rows.layout is not None:
-                values, slopes = self.penalty.stacked(seen.scores[None], rows.layout)
+                values, slopes = self.penalty.evaluate(seen.scores[None], rows.layout)
                 value = float(values[0])
                 gradient = gradient + pull * slopes[0] * seen.slopes
             objective = loss + (self.strength * value if pull else 0.0)
@@ -338,10 +338,10 @@ def curved(problem: Problem, rows: BoostedRows, at: At, moved: FloatArray) -> Cu
     pull = problem.pull(rows)
     if not pull or problem.penalty is None or rows.layout is None:
         return Curved(of_loss, np.empty(0), np.maximum(of_loss, FLOOR))
-    steepness = problem.penalty.steepness(at.scored.scores, rows.layout)
+    steepness = problem.penalty.max_curvature(at.scored.scores, rows.layout)
     with np.errstate(over="ignore", invalid="ignore"):
         of_penalty = pull * steepness * moved
-        by_row = 2.0 * rows.layout.folded(of_penalty) * at.scored.slopes**2
+        by_row = 2.0 * rows.layout.sum_places(of_penalty) * at.scored.slopes**2
         bound = np.maximum(of_loss + problem.learning_rate * by_row, FLOOR)
     if not np.isfinite(bound).all():
         raise InputError(TOO_LARGE)
@@ -381,16 +381,16 @@ def _coupling(
     layout, penalty, scores = rows.layout, problem.penalty, at.scored.scores
     assert layout is not None
     assert penalty is not None
-    compared = layout.spread(scores)
+    compared = layout.repeat_at_places(scores)
     if layout.away.size:
-        compared = penalty.by_place(scores[None], layout).scores[0]
-    among = penalty.compared(layout)
+        compared = penalty.evaluate_at_anchors(scores[None], layout).scores[0]
+    among = penalty.comparison_layout(layout)
     return leaf_coupling(
         Pulled(
             np.ascontiguousarray(compared),
             np.ascontiguousarray(among.segments[0]),
             np.ascontiguousarray(of_penalty),
-            layout.spread(at.scored.slopes),
+            layout.repeat_at_places(at.scored.slopes),
             np.tile(leaf, layout.places),
             len(among.levels),
             len(among.groups),
@@ -509,7 +509,7 @@ class _Training:
         layout, penalty = learning.rows.layout, problem.penalty
         self._moved = np.empty(0)
         if layout is not None and penalty is not None:
-            self._moved = penalty.moved(layout)
+            self._moved = penalty.transported_mass(layout)
         self._raw = np.full(learning.rows.targets.size, start)
         self.at = problem.at(self._rows, self._raw)
 
@@ -609,7 +609,7 @@ def watched_objective(
         if penalty is None or layout is None or dealt is None or not problem.strength:
             return loss, loss
         value, *by_chance = (
-            float(penalty.stacked(at.scores[None], each)[0][0]) for each in (layout, *dealt)
+            float(penalty.evaluate(at.scores[None], each)[0][0]) for each in (layout, *dealt)
         )
         excess = value - (float(np.mean(by_chance)) if by_chance else 0.0)
         return loss + problem.strength * excess, loss
@@ -621,8 +621,8 @@ def _dealt(problem: Problem, rows: BoostedRows, seed: int) -> list[Layout] | Non
     """The rows with groups dealt anew, as often as that is possible; `None` if nobody meets."""
     if problem.penalty is None or rows.layout is None:
         return None
-    if not any(problem.penalty.compared(rows.layout).coverage().values()):
+    if not any(problem.penalty.comparison_layout(rows.layout).coverage().values()):
         return None
     rng = np.random.default_rng([seed, 3])
-    found = [problem.penalty.at_parity(rows.layout, rng) for _ in range(_DEALS)]
+    found = [problem.penalty.permute_under_parity(rows.layout, rng) for _ in range(_DEALS)]
     return [each for each in found if each is not None]

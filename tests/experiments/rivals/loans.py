@@ -40,7 +40,7 @@ def loans(loss: Loss) -> Loans:
                     None, which
                 ],
                 torch.tensor(target, dtype=torch.float32)[None, which],
-                Layout.of_rows(data.groups[which], data.levels[which]),
+                Layout.from_columns(data.groups[which], data.levels[which]),
             )
         )
     rows, validation, new = parts

@@ -36,7 +36,7 @@ def lowest_cost(
 ) -> float:
     """What the guesses of an adversary cost that has been trained on fixed codes."""
     code, group, level, weight = data
-    layout = Layout.of_rows(group, level)
+    layout = Layout.from_columns(group, level)
     signal = torch.from_numpy(np.eye(4)[code])[None]
     sample = torch.from_numpy(weight)[None]
     opponent = Opponent(Rows(signal, sample, layout, sample))
