@@ -97,7 +97,7 @@ def test_scores_between_and_beyond_the_known_ones() -> None:
         new, sensitive_features=np.zeros(21, int), legitimate_features=np.zeros(21, int)
     )
     np.testing.assert_allclose(moved, expected, rtol=1e-12)
-    repair.set_params(t=0.5)
+    repair.set_params(repair_level=0.5)
     beyond = repair.transform([9.0], sensitive_features=[0], legitimate_features=[0])
     assert beyond[0] == pytest.approx(0.5 * 9.0 + 0.5 * expected[-1], rel=1e-12)
 

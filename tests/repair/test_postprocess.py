@@ -188,7 +188,7 @@ def test_the_way_to_go_may_change_after_fit() -> None:
     table = UNEQUAL["continuous"]
     full = ConditionalBarycenter().fit(table.scores, **table.columns)
     half = ConditionalBarycenter(0.5).fit(table.scores, **table.columns)
-    full.set_params(t=0.5)
+    full.set_params(repair_level=0.5)
     assert full.predicted_risk_ == half.predicted_risk_
     np.testing.assert_array_equal(
         full.transform(table.scores, **table.features),
@@ -273,17 +273,17 @@ def test_it_can_be_cloned_set_and_pickled() -> None:
     repair.fit(table.scores, **table.features)
     copy = import_module("sklearn.base").clone(repair)
     assert copy.get_params() == {
-        "t": 0.5,
+        "repair_level": 0.5,
         "min_cell": 7,
         "smooth": False,
         "shrink": True,
-        "cross_fit": None,
+        "cv": None,
         "random_state": 3,
     }
     assert not hasattr(copy, "groups_")
     assert not hasattr(copy, "predicted_risk_")
-    assert repr(copy.set_params(t=1)) == (
-        "ConditionalBarycenter(t=1, min_cell=7, smooth=False, shrink=True, cross_fit=None, "
+    assert repr(copy.set_params(repair_level=1)) == (
+        "ConditionalBarycenter(repair_level=1, min_cell=7, smooth=False, shrink=True, cv=None, "
         "random_state=3)"
     )
     np.testing.assert_array_equal(
@@ -309,10 +309,10 @@ ConditionalBarycenter(min_cell=1).fit_transform([0.1, 0.2], sensitive_features=[
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"t": 1.5}, "t must be a number from 0 to 1, not 1.5"),
-        ({"t": -0.1}, "t must be a number from 0 to 1"),
-        ({"t": np.nan}, "t must be a number from 0 to 1, not nan"),
-        ({"t": "half"}, "t must be a number from 0 to 1, not 'half'"),
+        ({"repair_level": 1.5}, "repair_level must be a number from 0 to 1, not 1.5"),
+        ({"repair_level": -0.1}, "repair_level must be a number from 0 to 1"),
+        ({"repair_level": np.nan}, "repair_level must be a number from 0 to 1, not nan"),
+        ({"repair_level": "half"}, "repair_level must be a number from 0 to 1, not 'half'"),
         ({"min_cell": 0}, "min_cell must be a whole number of at least 1, not 0"),
         ({"min_cell": 2.5}, "min_cell must be a whole number"),
         ({"random_state": -1}, "random_state must be a whole number >= 0 or None, not -1"),
@@ -438,7 +438,7 @@ def test_few_rows_do_no_harm(gap: float) -> None:
     ways: dict[str, dict[str, Any]] = {
         "all of it": {"shrink": False},
         "shrunk": {},
-        "shrunk and checked": {"cross_fit": 5},
+        "shrunk and checked": {"cv": 5},
     }
     more: dict[str, list[float]] = {name: [] for name in ways}
     rng = np.random.default_rng(1)
@@ -473,7 +473,7 @@ def test_what_few_rows_cannot_say_alone_they_say_together() -> None:
     for group, sign in ((0, 1.0), (1, -1.0)):
         assert moved[table.groups == group].mean() == pytest.approx(sign * 0.02, abs=0.006)
     assert repair.predicted_risk_ == pytest.approx(np.mean(moved**2), rel=1e-9)
-    beyond = repair.set_params(t=0.0).transform(table.scores, **table.features)
+    beyond = repair.set_params(repair_level=0.0).transform(table.scores, **table.features)
     np.testing.assert_array_equal(beyond, table.scores)
 
 

@@ -172,7 +172,7 @@ def test_bad_input() -> None:
 @pytest.mark.simulation
 def test_few_rows_along_a_number_do_no_harm() -> None:
     new = scored(40, 3000, 0.0)
-    ways: list[dict[str, Any]] = [{"shrink": False}, {}, {"cross_fit": 5}]
+    ways: list[dict[str, Any]] = [{"shrink": False}, {}, {"cv": 5}]
     after = np.empty((8, 3))
     for seed in range(8):
         fit = scored(50 + seed, 300, 0.0)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,9 @@ from likeforlike.disparity._contrasts import contrasts
 from likeforlike.disparity._measures import level_weights
 from likeforlike.inference._distance import DistanceEstimate, estimate_distance
 from likeforlike.inference._gap import Gap, signed_gap
-from likeforlike.repair._propensity import PropensityQuality
+
+if TYPE_CHECKING:
+    from likeforlike.repair._propensity import PropensityQuality
 
 # Where there are many groups, those pairs are measured that have the most rows.
 _MOST_PAIRS = 10
