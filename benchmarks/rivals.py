@@ -45,7 +45,8 @@ from benchmarks.six_tables import above_median, law_school_by_race
 from likeforlike import FairBiT, FairLeap
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import Dataset, load_adult, load_communities, load_drug, make_loans
-from likeforlike.experiments import Split, split
+from likeforlike.experiments import split
+from likeforlike.experiments._split import Split
 from likeforlike.experiments._task import network_scores
 from likeforlike.files._writing import write_whole
 from likeforlike.penalties import Penalty

@@ -288,7 +288,7 @@ def test_experiments_are_imported_without_what_trains_them() -> None:
 import sys
 import likeforlike.experiments.rivals, likeforlike.training, likeforlike.paper
 from likeforlike.paper import dcfr_illustration
-from likeforlike.experiments import Frontier, Journal
+from likeforlike.experiments import Frontier
 heavy = {"torch", "sklearn", "numba", "scipy"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
 """

@@ -12,7 +12,6 @@ import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import make_loans
 from likeforlike.experiments import (
-    FairlearnAdversarial,
     HardLabels,
     Penalized,
     Plain,
@@ -22,8 +21,8 @@ from likeforlike.experiments import (
     WithoutSensitive,
     split,
 )
-from likeforlike.experiments._methods import as_network
-from likeforlike.experiments._run_metrics import predictive_performance
+from likeforlike.experiments._methods import FairlearnAdversarial, as_network
+from likeforlike.experiments._split import predictive_performance
 from likeforlike.experiments._task import trained_networks
 from likeforlike.training._training import Recipe, evaluate
 

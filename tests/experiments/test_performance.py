@@ -18,7 +18,7 @@ from likeforlike.datasets import (
 )
 from likeforlike.experiments import LegitimateOnly, Plain, Task
 from likeforlike.experiments._methods import Method
-from likeforlike.experiments._run_metrics import predictive_performance
+from likeforlike.experiments._split import predictive_performance
 
 pytestmark = pytest.mark.training
 

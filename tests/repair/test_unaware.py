@@ -324,7 +324,7 @@ class Weightless(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     [
         ({"repair_level": 2}, {}, "repair_level must be a number from 0 to 1"),
         ({"values": 1}, {}, "values must be a whole number"),
-        ({"folds": 1}, {}, "folds must be a whole number of at least 2"),
+        ({"cv": 1}, {}, "cv must be a whole number of at least 2"),
         ({"min_cell": 0}, {}, "min_cell must be"),
         ({"propensity": "guess"}, {}, "propensity must be"),
         ({"propensity": LogisticRegression}, {}, "propensity must be"),
@@ -353,7 +353,7 @@ def test_what_makes_no_sense_is_refused(settings: Any, columns: Any, words: str)
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"max_disparity": 2.0}, "max_gap must be"),
+        ({"max_disparity": 2.0}, "max_disparity must be"),
         ({"cost": (1.0,)}, "cost must be two numbers"),
         ({"cost": (0.0, 0.0)}, "cost must be two numbers"),
     ],

@@ -234,7 +234,7 @@ def _deciding_figures(scored: Scored, scores: FloatArray) -> DecidingPart:
 
 
 def _auc(loans: Dataset, rows: IntArray, scores: FloatArray) -> float:
-    from likeforlike.experiments._run_metrics import predictive_performance
+    from likeforlike.experiments._split import predictive_performance
 
     return predictive_performance(scores, loans.targets[rows], "logistic")
 

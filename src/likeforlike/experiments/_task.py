@@ -11,8 +11,7 @@ import numpy as np
 from likeforlike._arrays import FloatArray
 from likeforlike.datasets._dataset import Dataset
 from likeforlike.datasets._inputs import Encoding
-from likeforlike.experiments._run_metrics import OwnMeasure
-from likeforlike.experiments._split import Split, split
+from likeforlike.experiments._split import OwnMeasure, Split, split
 from likeforlike.penalties import Penalty
 from likeforlike.training._networks import StackedMLP
 from likeforlike.training._training import Recipe, evaluate, strength_unit, train

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from likeforlike._arrays import FloatArray
-from likeforlike.experiments._repairing import plain_scores, repaired_scores
-from likeforlike.experiments._run_metrics import predictive_performance
-from likeforlike.experiments._split import Split
+from likeforlike.experiments._repair_methods import plain_scores, repaired_scores
+from likeforlike.experiments._split import Split, predictive_performance
 from likeforlike.experiments._task import network_scores
 from likeforlike.training._limits import validation_disparity
 from likeforlike.training._training import Recipe
@@ -28,15 +27,6 @@ class Point:
     performance_error : standard error of its mean over the splits.
     disparity : root of the mean of the unbiased squares, 0 where that is negative.
     squares : the unbiased squared disparity of every split.
-
-    Examples
-    --------
-    >>> from likeforlike.experiments import Point
-    >>> point = Point(
-    ...     1.0, performance=0.8, performance_error=0.01, disparity=0.03, squares=(0.0008, 0.001)
-    ... )
-    >>> point.strength, point.disparity
-    (1.0, 0.03)
     """
 
     strength: float
@@ -66,7 +56,8 @@ def tradeoff(
     --------
     >>> import likeforlike as lfl
     >>> from likeforlike.datasets import make_loans
-    >>> from likeforlike.experiments import split, tradeoff
+    >>> from likeforlike.experiments import split
+    >>> from likeforlike.experiments._tradeoff import tradeoff
     >>> from likeforlike.training._training import Recipe
     >>> parts = split(make_loans(3000, gap=0.2), [0, 1])
     >>> recipe = Recipe("logistic", lfl.FairLeap(), learning_rate=0.01, max_epochs=8)

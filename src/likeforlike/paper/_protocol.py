@@ -38,10 +38,10 @@ from likeforlike.datasets import (
 )
 from likeforlike.disparity._cdd_wass import cdd_wass
 from likeforlike.errors import InputError, LevelCostWarning
-from likeforlike.experiments._fairlearn import FairlearnAdversarial
 from likeforlike.experiments._methods import (
     DCFR,
     Adversarial,
+    FairlearnAdversarial,
     HardLabels,
     LegitimateOnly,
     Method,
@@ -49,9 +49,9 @@ from likeforlike.experiments._methods import (
     Plain,
     WithoutSensitive,
 )
-from likeforlike.experiments._repairing import PostProcessed, Repaired, RepairedPenalized
+from likeforlike.experiments._names import FAIRLEAPS, PAPER_DATASETS, PAPER_METHOD_NAMES
+from likeforlike.experiments._repair_methods import PostProcessed, Repaired, RepairedPenalized
 from likeforlike.experiments._task import Task
-from likeforlike.experiments._vocabulary import FAIRLEAPS, PAPER_DATASETS, PAPER_METHOD_NAMES
 from likeforlike.penalties import FairBiT, FairLeap, Penalty, WassersteinPenalty
 
 

@@ -12,11 +12,11 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.experiments.rivals._adversarial import (
     AdversarialSettings,
     Criterion,
+    debiased,
+    project_out,
     train_adversarial,
 )
-from likeforlike.experiments.rivals._adversarial_training import Learner, Schedule
-from likeforlike.experiments.rivals._adversary import Opponent, View, guess_losses
-from likeforlike.experiments.rivals._projection import debiased, project_out
+from likeforlike.experiments.rivals._contests import Learner, Opponent, Schedule, View, guess_losses
 from likeforlike.penalties import Layout
 from likeforlike.training._networks import Loss, Rows, StackedMLP, losses, one_thread
 from tests.experiments.rivals.loans import disparities, loans, small_rows

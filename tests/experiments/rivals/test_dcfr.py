@@ -11,8 +11,13 @@ import torch
 
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.experiments.rivals._adversarial_training import Learner, Optimizer, Schedule
-from likeforlike.experiments.rivals._adversary import Opponent, guess_losses
+from likeforlike.experiments.rivals._contests import (
+    Learner,
+    Opponent,
+    Optimizer,
+    Schedule,
+    guess_losses,
+)
 from likeforlike.experiments.rivals._dcfr import AdversaryLoss, DCFRSettings, represent, train_dcfr
 from likeforlike.penalties import Layout
 from likeforlike.training._networks import Loss, Rows, StackedMLP, one_thread

@@ -19,17 +19,21 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._extras import extra
-from likeforlike.experiments.rivals._adversarial_training import (
+from likeforlike.experiments.rivals._contests import (
     Batch,
     Contest,
+    ContestEstimator,
+    Guess,
     Learner,
+    Opponent,
     Optimizer,
     Players,
     Schedule,
+    Task,
+    check_choice,
     contend,
+    guess_losses,
 )
-from likeforlike.experiments.rivals._adversary import Guess, Opponent, guess_losses
-from likeforlike.experiments.rivals._estimator import ContestEstimator, Task, check_choice
 from likeforlike.training._base import check_count
 from likeforlike.training._network_estimators import NetworkClassifier, NetworkRegressor
 from likeforlike.training._networks import Loss, Rows, StackedMLP, losses

@@ -1,13 +1,14 @@
-"""Repair of inputs before training: every column is moved to a law that all groups share.
+"""Repair of inputs before training: every column is moved to a distribution that all groups share.
 
 With F_a and Q_a the distribution and quantile functions of one column in group a,
 
     Q(u) = median_a Q_a(u),        repaired = (1 - λ) x + λ Q(F_a(x)),
 
-the geometric repair of Feldman et al. The median of an even number is the mean of the two in the
-middle, so two groups meet half way, whatever their sizes. At λ = 1 each repaired column by itself
-is independent of the group. All of them together need not be: the repair looks at one column at a
-time, so a model can still tell groups apart by how columns go together.
+the geometric repair of Feldman et al., a step function like the Q_a themselves. The median of an
+even number is the mean of the two in the middle, so two groups meet half way, whatever their sizes,
+while a barycenter leans to the larger. At λ = 1 each repaired column by itself is independent of
+the group. All of them together need not be: the repair looks at one column at a time, so a model
+can still separate groups by how columns go together.
 
 References: Feldman et al. (2015), *Certifying and removing disparate impact*; Ghassemi et al.
 (2025), section on methods for demographic parity.
@@ -17,23 +18,24 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
 
-from likeforlike._arrays import FloatArray
+from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike._extras import extra
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes, Column, encode_columns, numbers
 from likeforlike.errors import InputError, MissingGroupsWarning
-from likeforlike.experiments.rivals._medians import median_maps
-from likeforlike.experiments.rivals._selection import Chosen, Table, checked_table, chosen
+from likeforlike.experiments.rivals._legitimate_only import Chosen, Table, checked_table, chosen
 from likeforlike.repair._quantile_maps import (
     LevelMaps,
     MappedRows,
     check_groups,
     check_width,
+    level_maps,
     locate_groups,
 )
 from likeforlike.training._base import (
@@ -41,11 +43,41 @@ from likeforlike.training._base import (
     OneToOneFeatureMixin,
     TransformerMixin,
 )
+from likeforlike.transport._quantiles import Curves, Ranks, mean_curves
 from likeforlike.transport._scale import Scale
 
 with extra("train"):
     from sklearn.utils import check_random_state
     from sklearn.utils.validation import check_is_fitted
+
+
+def median_maps(cells: Cells, min_cell: int) -> LevelMaps:
+    """Maps that carry each group of a level to the median law of that level."""
+    maps = level_maps(cells, min_cell)
+    return replace(maps, curves=median_curves(maps.ranks, maps.shares > 0.0))
+
+
+def median_curves(known: Ranks, present: BoolArray) -> Curves:
+    """Median quantile functions of k sets of up to G distributions."""
+    n_sets, n_groups = present.shape
+    laws = [_median(known, k * n_groups + np.flatnonzero(present[k])) for k in range(n_sets)]
+    values, ends = (np.concatenate(parts) for parts in zip(*laws, strict=True))
+    offsets = np.concatenate([[0], np.cumsum([law[0].size for law in laws])])
+    # As the mean of a single law each median gets its integrals; the size of steps plays no part.
+    alone = Ranks(values, ends, np.zeros(values.size), offsets)
+    return mean_curves(alone, np.where(present.any(axis=1), 1.0, 0.0)[:, None])
+
+
+def _median(known: Ranks, members: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Values and ends of the pieces of one median quantile function."""
+    if not members.size:
+        return np.empty(0), np.empty(0)
+    spans = [slice(known.offsets[s], known.offsets[s + 1]) for s in members]
+    ends = np.unique(np.concatenate([known.ends[span] for span in spans]))
+    quantiles = [known.values[span][np.searchsorted(known.ends[span], ends)] for span in spans]
+    middle: FloatArray = np.median(quantiles, axis=0)
+    last = np.flatnonzero(np.diff(middle, append=np.inf) > 0.0)
+    return middle[last], ends[last]
 
 
 class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

@@ -1,11 +1,79 @@
-"""Methods by name, for the command line."""
+"""Names of data sets, methods and disparities, in files and in reports; methods by name.
+
+Nothing is loaded or trained here, so the command line reads it for its help.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from likeforlike import experiments, penalties
 from likeforlike.errors import InputError
+
+if TYPE_CHECKING:
+    from likeforlike.disparity._measures import MeasureName
+
+
+DATASET_LABELS = {
+    "adult": "Adult",
+    "drug": "Drug",
+    "law_school": "Law School",
+    "communities": "Communities",
+}
+"""The paper's data sets by name, and as people write them."""
+
+PAPER_DATASETS = tuple(DATASET_LABELS)
+"""Names of the paper's data sets."""
+
+CLASSIFICATION, REGRESSION = PAPER_DATASETS[:2], PAPER_DATASETS[2:]
+"""Names of those with classes and of those with numbers for a target."""
+
+DISPARITY_LABELS = {
+    "cdd_wass": "CDD-wass",
+    "cdd_uniform": "CDD-lp uniform",
+    "cdd_average": "CDD-lp average",
+    "cdd_marginal": "CDD-lp P(L)",
+    "w2sq_uniform": "W_2² uniform",
+    "w2sq_average": "W_2² average",
+    "w2sq_marginal": "W_2² P(L)",
+    "dd": "DD",
+    "squared": "estimate without small-sample bias",
+}
+"""Disparities by the column that holds them, and as people write them."""
+
+FAIRLEAPS: dict[str, MeasureName] = {
+    "FairLeap, uniform": "uniform",
+    "FairLeap, P(L)": "marginal",
+    "FairLeap, average": "average",
+}
+"""The paper's variants of FairLeap, and how each weights levels."""
+
+PAPER_METHOD_NAMES = (
+    "paper-fairbit",
+    "paper-fairleap-uniform",
+    "paper-fairleap-marginal",
+    "paper-fairleap-average",
+    "paper-wasserstein",
+    "paper-dcfr",
+    "paper-adversarial",
+    "paper-adversarial-parity",
+    "paper-repair",
+    "paper-fairbit-entropic",
+    "paper-fairleap-uniform-entropic",
+    "paper-fairleap-marginal-entropic",
+    "paper-fairleap-average-entropic",
+    "paper-wasserstein-entropic",
+)
+"""Names by which the command line knows the paper's methods: exact, as rivals, and entropic."""
+
+
+def _fairlearn(strengths: tuple[float, ...]) -> experiments.Method:
+    """Make fairlearn's adversarial debiasing, which is not public."""
+    from likeforlike.experiments._methods import FairlearnAdversarial
+
+    return FairlearnAdversarial("fairlearn", strengths)
+
 
 # Methods are looked up in their package when they are made, not before: the command line reads the
 # names for its help, which should not wait for torch.
@@ -25,16 +93,10 @@ _MADE: dict[str, Callable[[tuple[float, ...]], experiments.Method]] = {
     "decisions": lambda _: experiments.Decided(),
     "adversarial": lambda strengths: experiments.Adversarial("adversarial", strengths),
     "dcfr": lambda strengths: experiments.DCFR("DCFR", strengths),
-    "fairlearn": lambda strengths: experiments.FairlearnAdversarial("fairlearn", strengths),
+    "fairlearn": _fairlearn,
 }
 METHOD_NAMES = tuple(_MADE)
 """Names of methods that the command line knows.
-
-Examples
---------
->>> from likeforlike.experiments import METHOD_NAMES
->>> "fairbit" in METHOD_NAMES
-True
 """
 
 
