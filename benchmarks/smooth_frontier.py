@@ -17,7 +17,8 @@ import polars as pl
 from likeforlike import FairLeap, SmoothFairLeap
 from likeforlike._arrays import FloatArray
 from likeforlike.datasets import Dataset, load_law_school
-from likeforlike.experiments._split import Split, split
+from likeforlike.experiments import split
+from likeforlike.experiments._split import Split
 from likeforlike.experiments._task import network_scores
 from likeforlike.penalties import Layout, Penalty
 from likeforlike.training._limits import smooth_disparity

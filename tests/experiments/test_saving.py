@@ -26,7 +26,7 @@ from likeforlike.experiments import (
     WithoutSensitive,
     fit_model,
 )
-from likeforlike.training._saved_model import InputColumn, SavedModel
+from likeforlike.training import InputColumn, SavedModel
 
 pytestmark = pytest.mark.training
 

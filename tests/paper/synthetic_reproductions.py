@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from likeforlike.experiments._methods import Method
+from likeforlike.experiments import Method
 from likeforlike.experiments._names import PAPER_DATASETS
 from likeforlike.experiments._split import MEASURED
 from likeforlike.paper._protocol import ALL_METHODS, ENTROPIC_MEASURES

@@ -22,7 +22,7 @@ import likeforlike as lfl
 from likeforlike._arrays import FloatArray
 from likeforlike.datasets import Dataset, make_loans
 from likeforlike.penalties import Layout
-from likeforlike.training._base import disparity_scorer
+from likeforlike.training import disparity_scorer
 from likeforlike.training._limits import Candidate, estimated_size, validation_disparity
 
 pytestmark = pytest.mark.training

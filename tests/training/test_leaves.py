@@ -10,6 +10,7 @@ import pytest
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.penalties import Layout, Penalty, SoftGroups
+from likeforlike.training import probabilities
 from likeforlike.training._lightgbm import LightGBM
 from likeforlike.training._trees import (
     Boosted,
@@ -23,7 +24,6 @@ from likeforlike.training._trees import (
     curved,
     leaf_coupling,
     leaf_values,
-    probabilities,
     watched_objective,
 )
 from likeforlike.training._xgboost import XGBoost

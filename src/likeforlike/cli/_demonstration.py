@@ -109,7 +109,7 @@ def train_models(
     check_extras()
     if len(strengths) < 2 or strengths[0] != 0.0 or min(strengths[1:]) <= 0.0:
         raise InputError(f"strengths must be 0 and others above 0, not {list(strengths)}.")
-    from likeforlike.experiments._split import split
+    from likeforlike.experiments import split
     from likeforlike.training._networks import StackedMLP
     from likeforlike.training._training import Recipe, evaluate, train
 
@@ -263,7 +263,7 @@ def _choice(models: Sequence[NetworkPart], limit: float) -> tuple[int, bool]:
 
 def _frontier(models: Sequence[NetworkPart]) -> list[int]:
     """Networks that no other beats in disparity and AUC at once, the least disparity first."""
-    from likeforlike.experiments._frontier import Frontier
+    from likeforlike.experiments import Frontier
     from likeforlike.report._training_finding import distance_of
 
     lost = [1.0 - model["auc"] for model in models]

@@ -1,4 +1,4 @@
-"""The frontier: runs that no other run beats in performance and disparity at once, and its picture."""
+"""The frontier of runs that no other run beats in performance and disparity, and its picture."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from likeforlike.errors import InputError, RepairWarning
 from likeforlike.experiments._methods import Method, Penalized, refuse_numbers
 from likeforlike.experiments._split import Split
 from likeforlike.experiments._task import Task, network_scores, trained_networks
-from likeforlike.experiments.rivals._quantile_repair import QuantileRepair
+from likeforlike.experiments.rivals import QuantileRepair
 from likeforlike.penalties import Penalty
 from likeforlike.repair import ConditionalBarycenter, FairDecisions, UnawareRepair
 from likeforlike.training._networks import Rows

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 import polars as pl
 
 from likeforlike._arrays import FloatArray
+from likeforlike.experiments import Sweep
 from likeforlike.experiments._names import FAIRLEAPS
-from likeforlike.experiments._sweep import Sweep
 from likeforlike.paper._reproduction import Reproduction
 from likeforlike.paper._resampled import Between, Resampled, resample
 

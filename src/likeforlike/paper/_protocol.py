@@ -38,20 +38,22 @@ from likeforlike.datasets import (
 )
 from likeforlike.disparity._cdd_wass import cdd_wass
 from likeforlike.errors import InputError, LevelCostWarning
-from likeforlike.experiments._methods import (
+from likeforlike.experiments import (
     DCFR,
     Adversarial,
-    FairlearnAdversarial,
     HardLabels,
     LegitimateOnly,
     Method,
     Penalized,
     Plain,
+    PostProcessed,
+    Repaired,
+    RepairedPenalized,
+    Task,
     WithoutSensitive,
 )
+from likeforlike.experiments._methods import FairlearnAdversarial
 from likeforlike.experiments._names import FAIRLEAPS, PAPER_DATASETS, PAPER_METHOD_NAMES
-from likeforlike.experiments._repair_methods import PostProcessed, Repaired, RepairedPenalized
-from likeforlike.experiments._task import Task
 from likeforlike.penalties import FairBiT, FairLeap, Penalty, WassersteinPenalty
 
 

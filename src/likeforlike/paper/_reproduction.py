@@ -20,17 +20,10 @@ from typing import Any
 import polars as pl
 
 from likeforlike.errors import InputError
+from likeforlike.experiments import DCFR, Method, Sweep, Task
 from likeforlike.experiments._journal import Journal
-from likeforlike.experiments._methods import DCFR, Method
 from likeforlike.experiments._names import CLASSIFICATION, PAPER_DATASETS
-from likeforlike.experiments._sweep import (
-    Sweep,
-    able_methods,
-    check_settings,
-    gathered,
-    units_of,
-)
-from likeforlike.experiments._task import Task
+from likeforlike.experiments._sweep import able_methods, check_settings, gathered, units_of
 from likeforlike.experiments._workers import Entry, Unit, finished, peak_megabytes
 from likeforlike.files._writing import write_whole
 from likeforlike.paper._protocol import ALL_METHODS, Profile, paper_task

@@ -242,7 +242,7 @@ def _levels(table: Table, places: list[int]) -> Codes:
 
 def _default(y: npt.NDArray[Any]) -> Any:  # noqa: ANN401
     """A network without penalty, for what y looks like."""
-    from likeforlike.training._network_estimators import FairClassifier, FairRegressor
+    from likeforlike.training import FairClassifier, FairRegressor
 
     kind = type_of_target(y, input_name="y")
     if kind == "continuous":
