@@ -74,7 +74,7 @@ class _GuardedProcess(SpawnProcess):
 def _interrupts_held() -> Iterator[None]:
     """Let interrupts wait, and processes that are started meanwhile never get any.
 
-    Whoever is to ignore a signal by itself is not yet able to while it is started and imports.
+    A process that ignores a signal itself cannot do so yet while it starts and imports.
     """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
@@ -92,7 +92,7 @@ def _interrupts_held() -> Iterator[None]:
 
 @contextmanager
 def interrupt_postponed() -> Iterator[None]:
-    """Answer an interrupt afterwards: a process that is half started would be nobody's."""
+    """Answer an interrupt afterwards: a process that is half started would have no owner."""
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield
@@ -116,7 +116,7 @@ class GuardedContext(SpawnContext):
 Given = TypeVar("Given")
 Found = TypeVar("Found")
 
-# Seconds after which whoever waits looks whether there was an interrupt: one that another thread
+# Seconds after which a waiting thread checks for an interrupt: one that another thread
 # has taken does not wake this one.
 _AWAKE = 0.5
 

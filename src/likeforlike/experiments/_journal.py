@@ -92,7 +92,7 @@ _SPELLINGS: tuple[tuple[type | tuple[type, ...], Callable[[Any], str]], ...] = (
 
 
 _FORMAT = "likeforlike journal 1"
-# More than a first line takes; nobody reads a large file to see that it is none of ours.
+# More than a first line takes; a large file is not read to see that it is no journal.
 _FIRST_LINE = 1024
 
 

@@ -157,7 +157,7 @@ def _numeric(task: Task, parts: Split) -> list[int]:
 class PostProcessed(Method):
     """Networks without a penalty whose scores `ConditionalBarycenter` repairs by the amounts t.
 
-    It needs everybody's group when it predicts, and shows about what can be had with it.
+    It needs the group of every row when it predicts, and shows about what that can achieve.
 
     Attributes
     ----------

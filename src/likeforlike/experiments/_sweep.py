@@ -199,7 +199,7 @@ def sweep(
             if executor is None
             else finished_elsewhere(waiting, executor)
         )
-        # Closed whatever happens here: whoever interrupts a sweep leaves nothing running.
+        # Closed whatever happens here: an interrupted sweep leaves nothing running.
         with closing(results):
             for unit, entry in results:
                 kept.add(unit.key, entry)

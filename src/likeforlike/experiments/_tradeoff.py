@@ -72,7 +72,7 @@ def tradeoff(
 def repair_tradeoff(parts: Split, recipe: Recipe, amounts: Sequence[float]) -> list[Point]:
     """The same for networks without a penalty whose scores are repaired by the amounts t.
 
-    Repair needs the group of everybody at prediction; it shows what can be had with it.
+    Repair needs the group of every row at prediction; it shows what that can achieve.
     """
     known, new = plain_scores(parts, recipe)
     return [_point(amount, repaired_scores(parts, known, new, amount), parts) for amount in amounts]

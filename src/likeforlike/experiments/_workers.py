@@ -73,7 +73,7 @@ def finished(units: Sequence[Unit], workers: int) -> Generator[tuple[Unit, Entry
         for future in as_finished(under_way):
             yield under_way[future], future.result()
     except BaseException:
-        # Whoever interrupts a sweep should not have to wait for the units under way.
+        # An interrupt should not have to wait for the units under way.
         for worker in active_children():
             worker.terminate()
         if end is not None:
@@ -87,7 +87,7 @@ def finished(units: Sequence[Unit], workers: int) -> Generator[tuple[Unit, Entry
 
 
 def _own_end(pool: ProcessPoolExecutor) -> int | None:
-    """The end of the pipe to the workers once more, where a pool may need somebody to read it.
+    """The end of the pipe to the workers once more, where a pool may need a reader.
 
     Before Python 3.11.5 a pool waits for ever to hand what is too large for the pipe to workers
     that have ended (https://github.com/python/cpython/issues/94777). Closing its own end would let
@@ -99,7 +99,7 @@ def _own_end(pool: ProcessPoolExecutor) -> int | None:
 
 
 def _emptied(end: int) -> None:
-    """Read what nobody will read any more until nobody writes, and close the end."""
+    """Read what is left until no process writes, and close the end."""
     try:
         while os.read(end, 2**16):
             pass

@@ -49,7 +49,7 @@ class _Standing(NamedTuple):
     Attributes
     ----------
     position : (K,) floats from 0 to m - 1.
-    category : (K,) integers; -1 where nobody was seen.
+    category : (K,) integers; -1 where no row was seen.
     chances : (K, G) floats, e_a(L).
     """
 
@@ -73,7 +73,7 @@ class Anchors:
     ----------
     number : m, the anchors of every category.
     groups, categories : labels.
-    segment : (C,) integers, the place of every category in the ranking; -1 where nobody was seen.
+    segment : (C,) integers, the place of every category in the ranking; -1 where no row was seen.
     ranking : the numbers that were seen.
     position : (v,) floats, where each of them stands, from 0 to m - 1.
     chances : (v, G) floats, e_a there.
@@ -179,7 +179,7 @@ def _overlapping(
     """Cells of levels as their groups can be compared, and the segments (S,) where they cannot.
 
     Where rows with nearly the same number are of one group, a curve of chances that follows single
-    numbers would say that nobody has equals. It is one that leaves enough of the groups, as in an
+    numbers would leave no row with equals. It is one that leaves enough of the groups, as in an
     audit (`smoothing`), and numbers count as one.
 
     Parameters
@@ -226,7 +226,7 @@ def _positions(fine: FineCells, chances: FloatArray, number: int) -> FloatArray:
 
 
 def _below(position: FloatArray, number: int) -> IntArray:
-    """The anchor below, (K,); the last but one for whoever stands at the last."""
+    """The anchor below, (K,); the last but one for rows at the last."""
     return np.minimum(position.astype(np.int64), number - 2)
 
 

@@ -7,7 +7,7 @@ where π has the level shares of the two groups as marginals and G is the ground
 on the scores, and what is left is 0 for equal scores. The gradient is that of the moves the plan
 makes. With more than two groups V is the mean over pairs of groups, weighted by ω_a ω_b.
 
-With the discrete metric and a safe C everybody who can stay in a level stays, whatever C is:
+With the discrete metric and a safe C all mass that can stay in a level stays, whatever C is:
 
     V(f) = Σ_l min(p_0(l), p_1(l)) W_p^p(P_0^l, P_1^l) + what those pay who had to change level.
 
@@ -428,7 +428,7 @@ def bicausal_cost(
 
 @dataclass(frozen=True)
 class FairBiT(Penalty):
-    """Penalty on the bi-causal transport distance between the groups' laws of (level, score).
+    """Penalty on the bi-causal transport distance between distributions of (level, score).
 
     Parameters
     ----------
@@ -493,7 +493,7 @@ class FairBiT(Penalty):
         Parameters
         ----------
         layout : prepared.
-        rng : deals the groups.
+        rng : generator of the permutation.
         """
         return None if self._moves_all(layout) else super().permute_under_parity(layout, rng)
 
@@ -539,7 +539,7 @@ class FairBiT(Penalty):
     def transported_mass(self, layout: Layout) -> FloatArray:
         """Mass that the plan moves to or from each row of a layout, shape (n,).
 
-        For two groups that is 1 / n_a where everybody counts, and min(p_0(l), p_1(l)) / n_al where
+        For two groups that is 1 / n_a where all rows count, and min(p_0(l), p_1(l)) / n_al where
         those do who stay in their level.
         """
         if self._moves_all(layout):

@@ -304,19 +304,19 @@ class Layout:
         return _sum_parts(of_places, self.places)
 
     def permute_groups(self, rng: np.random.Generator) -> Layout:
-        """The same rows with their groups dealt anew inside levels: equals who differ by chance.
+        """Permute group labels within each level: equals that differ by chance.
 
         Parameters
         ----------
-        rng : deals them.
+        rng : generator of the permutation.
         """
         many = len(self.groups)
-        dealt = np.empty_like(self.segments)
+        permuted = np.empty_like(self.segments)
         for k, cells in enumerate(self.segments):
             level = cells // many
             mixed = np.lexsort((rng.random(level.size), level))
-            dealt[k, mixed] = cells[np.argsort(level, kind="stable")]
-        return replace(self, segments=dealt)
+            permuted[k, mixed] = cells[np.argsort(level, kind="stable")]
+        return replace(self, segments=permuted)
 
     def cell_mass(self) -> FloatArray:
         """Mass of each cell of the first model's rows in moderate units, shape (K, G)."""

@@ -121,7 +121,7 @@ class Penalty(ABC):
     def prepare(self, layout: Layout) -> Layout:
         """The layout as this penalty takes it, with all that does not depend on scores worked out.
 
-        Whoever evaluates a penalty many times on the same rows does this once.
+        Do this once to evaluate a penalty many times on the same rows.
         """
         return layout.expand_soft_groups()
 
@@ -149,12 +149,12 @@ class Penalty(ABC):
         """Rows whose groups differ by chance alone among those that are compared with each other.
 
         The value there is what a penalty of so few rows has without any disparity. `None` where
-        groups cannot be dealt anew: rows in several places, or of soft groups.
+        groups cannot be permuted: rows in several places, or of soft groups.
 
         Parameters
         ----------
         layout : prepared.
-        rng : deals the groups.
+        rng : generator of the permutation.
         """
         return layout.permute_groups(rng) if layout.places == 1 else None
 
@@ -374,7 +374,7 @@ class WorstPair(Penalty):
         Parameters
         ----------
         layout : prepared.
-        rng : deals the groups.
+        rng : generator of the permutation.
         """
         return self.penalty.permute_under_parity(layout, rng)
 

@@ -217,7 +217,7 @@ class SlopeField:
             moved = np.stack([penalty.transported_mass(split) for split in splits])
         slopes = np.zeros(compared.shape)
         np.divide(gradients, moved, out=slopes, where=moved > 0.0)
-        # A row without mass has no slope to tell; all of them go to a cell that nobody looks at.
+        # A row without mass has no slope; all of them go to a cell that is not read.
         segments = np.where(moved > 0.0, layout.segments, layout.cells)
         places, heights = np.empty(compared.shape), np.empty(compared.shape)
         offsets = np.empty((len(scores), layout.cells + 2), np.int64)

@@ -2,12 +2,12 @@
 
     V(f) = Σ_k Q(k) W_p^p(P_0^k, P_1^k)
 
-over anchors k along the legitimate number. P_a^k is the law of f - b_k x among the rows of group a,
-which count by their hat and overlap weight there (`penalties._anchors`); x is how far a row is from
-the anchor, and b_k the slope of the line through all scores at the anchor. Overlap weights give all
-groups the same spread of x, so scores that depend on the number alone cost nothing; without the
-line they would still make the laws wide and V noisy. Q is P(L) seen through the hats. With more
-than two groups, means over pairs are taken as in `FairLeap`.
+over anchors k along the legitimate number. P_a^k is the distribution of f - b_k x among the rows of
+group a, which count by their hat and overlap weight there (`penalties._anchors`); x is how far a
+row is from the anchor, and b_k the slope of the line through all scores at the anchor. Overlap
+weights give all groups the same spread of x, so scores that depend on the number alone cost
+nothing; without the line they would still make the distributions wide and V noisy. Q is P(L) seen
+through the hats. With more than two groups, means over pairs are taken as in `FairLeap`.
 
 The line is fitted by weighted least squares, b_k = Σ_i ω_i (x_i - x̄) f_i / S_k with ω the mass that
 is moved and S_k = Σ ω (x - x̄)². By the chain rule, with g_i the slope of the transport cost,
@@ -174,7 +174,8 @@ class SmoothFairLeap(Penalty):
 
     Examples
     --------
-    The score depends on income, which the groups have unequally; nobody is treated differently.
+    The score depends on income, which is spread unequally over the groups; equals are treated
+    alike.
 
     >>> import numpy as np
     >>> import likeforlike as lfl

@@ -55,7 +55,7 @@ class WassersteinPenalty(Penalty):
         return levelwise_cost(scores, _pool_levels(layout), self.order, reg=self.reg)
 
     def comparison_layout(self, layout: Layout) -> Layout:
-        """The layout with one level, in which everybody is compared.
+        """Pool all levels, so that all rows are compared.
 
         Parameters
         ----------
@@ -69,7 +69,7 @@ class WassersteinPenalty(Penalty):
         Parameters
         ----------
         layout : prepared.
-        rng : deals the groups.
+        rng : generator of the permutation.
         """
         return _pool_levels(layout).permute_groups(rng) if layout.places == 1 else None
 

@@ -60,7 +60,7 @@ from likeforlike.smoothing._windows import number_at, window_counts, windows, wi
 _WHO = "smooth=True"
 _FEW_WINDOWS = 4.0
 _ROUNDS = 1
-# Tables of laws are made for this many rows at a time.
+# Tables of distributions are made for this many rows at a time.
 _AT_A_TIME = 65_536
 _STREAM = 5
 
@@ -108,7 +108,7 @@ class Gaps(NamedTuple):
     Attributes
     ----------
     of_group : (K, G) floats, by how much the mean of a group is above that of the largest one.
-    of_all : (K,) floats, by how much the mean of everybody is.
+    of_all : (K,) floats, by how much the mean of all rows is.
     """
 
     of_group: FloatArray
@@ -273,7 +273,7 @@ def _common_gaps(
     first = np.empty(n_groups, np.int64)
     first[order] = np.arange(n_groups)
     gap = common_gaps(cells, scores, first[group.codes], model.choice)
-    # Groups at the end may have nobody.
+    # Groups at the end may have no rows.
     common = np.zeros(n_groups)
     common[order[: gap.size]] = gap
     share = np.bincount(window, cells.mass * common[group.codes], n_windows)
@@ -281,7 +281,7 @@ def _common_gaps(
 
 
 def _ranks(model: ValueCarry, scores: FloatArray, start: Place, seed: int | None) -> FloatArray:
-    """Ranks (n,) of decisions and ratings among all of the same number, by lot inside a step."""
+    """Rank (n,) decisions and ratings among rows of the same number, with random tie-breaking."""
     # Ratings that were not there in fit count as the nearest one.
     middles = (model.values[1:] + model.values[:-1]) / 2.0
     code = np.searchsorted(middles, scores)
@@ -325,14 +325,14 @@ def _windows(cells: FineCells, overlap: FloatArray, least: float, held: float) -
     inner = np.clip(np.floor(share * counts[of_segment]).astype(np.int64), 0, last)
     code = np.r_[0, np.cumsum(counts)][of_segment] + inner
     there, of_cell = np.unique(code, return_inverse=True)
-    # A window where nobody meets has a center too.
+    # A window without overlap has a center too.
     weight = overlap + 1e-9 * cells.total
     center = np.bincount(of_cell, weight * cells.center) / np.bincount(of_cell, weight)
     begins = np.searchsorted(of_cell, np.arange(there.size))
     return CellWindows(of_cell, of_segment[begins], center)
 
 
-# Decisions and ratings are dealt to windows by lot; always the same one.
+# Decisions and ratings are assigned to windows at random; always with the same seed.
 _LOT = 0
 
 
@@ -418,7 +418,7 @@ class UnawareWindows:
         model = self.along.model
         if not isinstance(model, ScaleCarry):
             return scores
-        # The curve is that of the largest group; scores are of everybody.
+        # The curve is that of the largest group; scores are those of all rows.
         gap = self.along.gaps.of_all[window]
         moved: FloatArray = model.move(scores - gap, start, end) + gap
         return moved

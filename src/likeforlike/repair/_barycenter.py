@@ -4,14 +4,15 @@ With F_al and Q_al the distribution and quantile functions of the scores of grou
 
     T(f, a, l) = Σ_{a'} P(a' | l) Q_{a'l}(F_al(f)),        repaired = (1 - t) f + t T(f, a, l).
 
-T sends the groups of a level to one law, their barycenter, and keeps the order inside each cell.
-No other way to reach parity in every level changes the scores less in mean square. On the way
+T sends the groups of a level to one distribution, their barycenter, and keeps the order inside each
+cell. No other way to reach parity in every level changes the scores less in mean square. On the way
 there every distance shrinks in proportion: W_p(t) = (1 - t) W_p(0) for every level and every p.
 
-Which of this is exact on the rows it was fitted on. A row has one score, and n rows have laws
-whose masses are multiples of 1/n, so cells of different size cannot in general have the same law.
-Each row goes to the mean of the barycenter's quantile function over the probability interval that
-the row holds (`transport.quantiles`); tied rows share the interval of their score by lot. Then
+Which of this is exact on the rows it was fitted on. A row has one score, and n rows have
+distributions whose masses are multiples of 1/n, so cells of different size cannot in general have
+the same distribution. Each row goes to the mean of the barycenter's quantile function over the
+probability interval that the row holds (`transport.quantiles`); tied rows share the interval of
+their score at random. Then
 
 - the mean gap of every two groups is (1 - t) times what it was, exactly;
 - cells of equal size with equal weights: every W_p is (1 - t) times what it was, exactly, tied or
@@ -115,7 +116,7 @@ class ConditionalBarycenter(BaseEstimator):
     smooth : whether levels are numbers, such as income, alone or with categories given as text:
         scores are then carried along the number to the centers of windows, repaired there and
         carried back, so that a repair takes nothing away that scores owe to the number.
-    random_state : seed of the lot that decides which of several rows with the same score, group
+    random_state : seed for random tie-breaking: which of several rows with the same score, group
         and level gets how much of what is due to that score. `None` draws anew every time.
 
     Attributes

@@ -104,7 +104,7 @@ def _exact(rows: LevelRows, keep: FloatArray) -> FloatArray:
     best = best[excess[best] < (size - wanted)[of[best]]]
     follows = np.minimum(best + 1, max(at.size - 1, 0))
     another = (follows > best) & (of[follows] == of[best])
-    # Half way to the next turn, so that rounding changes nobody's side.
+    # Half way to the next turn, so that rounding changes no decision.
     cut = np.zeros(gap.size)
     beyond = np.where(another, at[follows], at[best] + 1.0)
     cut[of[best]] = sign[of[best]] * 0.5 * (at[best] + beyond)
@@ -114,7 +114,7 @@ def _exact(rows: LevelRows, keep: FloatArray) -> FloatArray:
 class FairDecisions(UnawareEstimator):
     """Accept groups alike in every level without asking for the group at prediction.
 
-    Whoever has a probability is accepted or not, at a stated cost of errors, so that the rates of
+    Rows are accepted or not by their probability, at a stated cost of errors, so that the rates of
     acceptance of the groups are equal in every level, or differ by no more than `max_disparity`, at
     the least cost there is. A small distance between scores does not bound the gap of rates at a
     cut- off, so decisions are repaired themselves. They are deterministic.
@@ -131,7 +131,7 @@ class FairDecisions(UnawareEstimator):
     repair_level : how much of the gap is to go in every level, from 0 to 1.
     max_disparity : instead of `repair_level`, the largest gap of rates that a level may keep, from
         0 to 1.
-    cost : of accepting somebody wrongly, and of refusing somebody wrongly; (1, 1) accepts above a
+    cost : of a false positive, and of a false negative; (1, 1) accepts above a
         probability of one half.
     smooth : whether levels are numbers, alone or with categories given as text. Every window along
         the number then has its cut-off, and guesses count as they differ from those of others with
@@ -269,7 +269,7 @@ class FairDecisions(UnawareEstimator):
         *,
         legitimate_features: Column | None = None,
     ) -> IntArray:
-        """Decide, 1 or 0; nobody's group is needed.
+        """Decide, 1 or 0, without the group.
 
         Parameters
         ----------
@@ -303,6 +303,6 @@ class FairDecisions(UnawareEstimator):
             and max(costs) > 0.0
         ):
             raise InputError(
-                "cost must be two numbers of 0 or more, not both 0: of accepting somebody wrongly, "
-                f"and of refusing somebody wrongly; not {costs!r}."
+                "cost must be two numbers of 0 or more, not both 0: of a false positive and of a "
+                f"false negative; not {costs!r}."
             )

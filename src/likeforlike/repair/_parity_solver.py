@@ -123,7 +123,7 @@ def means(
     potential: FloatArray,
     beta: float,
 ) -> FloatArray:
-    """Mean (n,) of the law of every row.
+    """Compute the mean (n,) of the distribution of every row.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def _law(
     beta: float,
     chances: FloatArray,
 ) -> tuple[float, int, int]:
-    """Fill the law of a row; its softmin, and from where to where the law is not zero."""
+    """Fill the distribution of a row; its softmin, and its support from where to where."""
     best = _costs(score, tilt, values, potential, chances)
     limit, sharp = best + _FAR * beta, 1.0 / beta
     whole = 0.0
@@ -302,7 +302,7 @@ def _missed(gradient: FloatArray, aim: FloatArray) -> float:
 
 @compiled
 def _factorize(matrix: FloatArray) -> None:
-    """Cholesky's factor in place, of a matrix that is made safe: values nobody uses have no say."""
+    """Cholesky's factor in place, of a regularized matrix: unused values have no effect."""
     size = matrix.shape[0]
     trace = 0.0
     for k in range(size):
@@ -454,7 +454,7 @@ class Slots:
     levels : labels of K levels.
     slot : (K,) integers, the slot of each level.
     shares : (S, G) floats, mean chance of every group in each slot.
-    part : (S, G) truth values, the groups whose laws are made equal there.
+    part : (S, G) truth values, the groups whose distributions are made equal there.
     low, span : (S,) floats, lowest score and range of scores.
     """
 

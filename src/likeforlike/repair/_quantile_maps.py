@@ -325,7 +325,7 @@ class ShrunkMaps:
     Attributes
     ----------
     maps : of the levels.
-    shared : the map they share; `None` where nobody goes by it.
+    shared : the map they share; `None` where it is not used.
     parts : how far rows go by each.
     """
 

@@ -220,7 +220,7 @@ PLAIN_WORDS = (
     "can be guessed, and of who was moved and how far; use the guesses for nothing else; audit the "
     "results with the true groups."
 )
-"""What whoever uses a repair without the group has to know."""
+"""What users of a repair without the group have to know."""
 
 
 def find_doubts(

@@ -2,15 +2,15 @@
 
 Inside a level l let f be the score and η_a(x) = P(A = a | x, l) the chance of each group given the
 inputs. Among all ways to move scores that look at f, η and l only, take the one that changes them
-least in mean square while the laws of the groups become equal,
+least in mean square while the distributions of the groups become equal,
 
     min E (g - f)²    subject to    P(g = y | A = a, l) the same for all a,
 
-where the law of group a is that of all rows weighted by η_a(x) / p_a(l). `_equal_laws` solves it on
-a grid. If η is 0 or 1 the solution is the barycenter of the level; if η is the same for everybody,
-f has the same law in every group, and nothing is moved. If the guess is constant although the score
-knows more, nothing is moved either, and the disparity stays: so the result is measured with the
-true groups on rows held out, and a warning says so.
+where the distribution of group a is that of all rows weighted by η_a(x) / p_a(l). `_parity_solver`
+solves it on a grid. If η is 0 or 1 the solution is the barycenter of the level; if η is the same
+for all rows, f has the same distribution in every group, and nothing is moved. If the guess is
+constant although the score knows more, nothing is moved either, and the disparity stays: so the
+result is measured with the true groups on rows held out, and a warning says so.
 
 Maps that are learned from few rows carry their noise into the scores, and may do harm. Where a full
 repair leaves more than half of the disparity on rows held out, the part of it that leaves least is
@@ -205,7 +205,7 @@ class UnawareRepair(UnawareEstimator):
         *,
         legitimate_features: Column | None = None,
     ) -> FloatArray:
-        """Repair scores; nobody's group is needed.
+        """Repair scores without the group.
 
         Parameters
         ----------

@@ -89,7 +89,7 @@ class FitRows(NamedTuple):
     inputs : (n, d) floats.
     group, level : codes and labels.
     mass : (n,) floats > 0, with mean about 1.
-    weighted : whether anybody gave weights.
+    weighted : whether weights were given.
     """
 
     scores: FloatArray

@@ -188,7 +188,7 @@ def class_factors(class_weight: object, y: Column) -> FloatArray | None:
 
 
 def held_rows(validation: Column | None, size: int) -> BoolArray | None:
-    """Which rows (n,) are held back to stop training, or `None` where nobody said."""
+    """Which rows (n,) are held back to stop training, or `None` if not given."""
     if validation is None:
         return None
     marked = np.asarray(validation)
@@ -246,7 +246,7 @@ class FitColumns(NamedTuple):
         return weights_of(self.weight, size)
 
     def held(self, size: int) -> BoolArray | None:
-        """Rows (n,) to hold back to stop training, or `None` where nobody said."""
+        """Rows (n,) to hold back to stop training, or `None` if not given."""
         return held_rows(self.validation, size)
 
 

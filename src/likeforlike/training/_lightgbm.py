@@ -124,7 +124,7 @@ class _LightGBMEstimator(BoostedEstimator):
             check_count(name, getattr(self, name))
 
     def _library(self, categorical: tuple[int, ...], seed: int) -> LightGBM:
-        # LightGBM takes a part of the rows only if it is told how often.
+        # LightGBM takes a part of the rows only with a frequency.
         often = {"bagging_freq": int(self.subsample < 1.0), "num_threads": self.n_jobs or 1}
         return LightGBM({**often, **self._named(_NAMES, seed)}, categorical)
 

@@ -79,7 +79,7 @@ class Table:
         )
 
 
-# Only decisions and ratings are dealt by lot when they are carried; the same lot for every model.
+# Only decisions and ratings are carried at random; with the same seed for every model.
 _LOT = 0
 # Confidence of intervals that no limit depends on.
 _USUAL = 0.95
@@ -366,7 +366,7 @@ def rows_to_judge(held: HeldRows | None, size: int) -> HeldRows:
 
 
 def check_coverage(rows: HeldRows) -> None:
-    """Raise where a limit would be met because hardly anybody is compared.
+    """Raise where a limit would be met because few rows are compared.
 
     The least share of a group in levels where it meets another is `LEAST_COVERAGE`.
     """

@@ -159,18 +159,18 @@ class BatchSlopes:
         self._fields = [field.select(members) for field in self._fields]
 
 
-_DEALS = 4
+_PERMUTATIONS = 4
 _SEED = 0
 
 
 class Chance:
-    """Mean penalty of scores whose groups were dealt anew; 0 where they cannot be."""
+    """Mean penalty of scores whose groups were permuted; 0 where they cannot be."""
 
     def __init__(self, penalty: Penalty, layout: Layout) -> None:
         rng = np.random.default_rng(_SEED)
-        dealt = [penalty.permute_under_parity(layout, rng) for _ in range(_DEALS)]
+        permuted = [penalty.permute_under_parity(layout, rng) for _ in range(_PERMUTATIONS)]
         self._penalty = penalty
-        self._layouts = [each for each in dealt if each is not None]
+        self._layouts = [each for each in permuted if each is not None]
 
     def __call__(self, scores: FloatArray, splits: IntArray) -> FloatArray:
         """Values (m,) of the scores (m, n) or (m, n, c) of members that see these splits."""
@@ -188,8 +188,8 @@ class EarlyStopping:
     """Keeps the best weights of every member and says who has stopped improving."""
 
     def __init__(self, network: StackedMLP, patience: int) -> None:
-        everybody = torch.arange(network.members)
-        self.network = network.select(everybody)
+        members = torch.arange(network.members)
+        self.network = network.select(members)
         self.patience = patience
         self.best: FloatArray = np.full(network.members, np.inf)
         self.best_epoch: IntArray = np.full(network.members, -1)
@@ -200,8 +200,8 @@ class EarlyStopping:
     ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Note the objective of the members in `network`; which of them should go on.
 
-        A member whose objective is not a number has diverged and stops. Whoever has stopped stays
-        stopped, even if the stack still carries it along: its result may not depend on company.
+        A member whose objective is not a number has diverged and stops. A stopped member stays
+        stopped, even if the stack still carries it along: its result may not depend on others.
         """
         going: np.ndarray[tuple[int], np.dtype[np.bool_]] = ~self._stopped[members]
         better = going & (objective < self.best[members])
@@ -375,7 +375,7 @@ def train(
     curve: list[Epoch] = []
     with one_thread():
         for number in range(recipe.max_epochs):
-            # Who diverges is told by the objective and stops; numpy need not warn as well.
+            # A member that diverges has no finite objective and stops; numpy need not warn as well.
             with np.errstate(over="ignore", invalid="ignore"):
                 loop.epoch()
                 seen = loop.validate(validation, number, chance, blocks)
@@ -517,7 +517,7 @@ class Prepared:
     rows, validation : one data set each; the same one if none could be held back.
     scale : of the rows to learn from.
     loss : of the networks to come.
-    held : groups and levels of the validation rows; `None` if nobody said.
+    held : groups and levels of the validation rows; `None` if not given.
     limit_rows, judging : rows held back to judge a limit, and their groups and levels, or `None`.
     """
 
@@ -531,7 +531,7 @@ class Prepared:
 
     @property
     def grouped(self) -> bool:
-        """Whether anybody said who is in which group."""
+        """Whether groups were given."""
         return self.held is not None
 
     @torch.no_grad()

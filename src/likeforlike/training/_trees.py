@@ -563,7 +563,7 @@ def boost(
     watching : rows held back; `None` watches the rows to learn from.
     start : raw score before the first tree.
     rounds, patience : trees at the most, and trees without improvement after which to stop.
-    follow : told the number of every tree.
+    follow : called with the number of every tree.
     """
     training = _Training(problem, learning, start)
     raw = np.full(watching.size if watching else 0, start)
@@ -593,7 +593,7 @@ def boost(
     return Boosted(model, start, trees, tuple(losses), tuple(objectives), stopped)
 
 
-_DEALS = 8
+_PERMUTATIONS = 8
 
 
 def watched_objective(
@@ -601,15 +601,15 @@ def watched_objective(
 ) -> Callable[[FloatArray], tuple[float, float]]:
     """Objective and loss of raw scores (n,) on rows held back."""
     penalty, layout = problem.penalty, rows.layout
-    dealt = _dealt(problem, rows, seed)
+    permuted = _permute_layouts(problem, rows, seed)
 
     def seen(raw: FloatArray) -> tuple[float, float]:
         at = scored(problem.loss, raw, rows.targets)
         loss = float(np.average(at.losses, weights=rows.weight))
-        if penalty is None or layout is None or dealt is None or not problem.strength:
+        if penalty is None or layout is None or permuted is None or not problem.strength:
             return loss, loss
         value, *by_chance = (
-            float(penalty.evaluate(at.scores[None], each)[0][0]) for each in (layout, *dealt)
+            float(penalty.evaluate(at.scores[None], each)[0][0]) for each in (layout, *permuted)
         )
         excess = value - (float(np.mean(by_chance)) if by_chance else 0.0)
         return loss + problem.strength * excess, loss
@@ -617,12 +617,12 @@ def watched_objective(
     return seen
 
 
-def _dealt(problem: Problem, rows: BoostedRows, seed: int) -> list[Layout] | None:
-    """The rows with groups dealt anew, as often as that is possible; `None` if nobody meets."""
+def _permute_layouts(problem: Problem, rows: BoostedRows, seed: int) -> list[Layout] | None:
+    """Permute groups a few times where possible; `None` if there is nothing to compare."""
     if problem.penalty is None or rows.layout is None:
         return None
     if not any(problem.penalty.comparison_layout(rows.layout).coverage().values()):
         return None
     rng = np.random.default_rng([seed, 3])
-    found = [problem.penalty.permute_under_parity(rows.layout, rng) for _ in range(_DEALS)]
+    found = [problem.penalty.permute_under_parity(rows.layout, rng) for _ in range(_PERMUTATIONS)]
     return [each for each in found if each is not None]

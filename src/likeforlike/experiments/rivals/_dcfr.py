@@ -1,4 +1,4 @@
-"""DCFR: a representation from which nobody can tell the group among equals (Xu et al., 2020).
+"""DCFR: a representation that does not reveal the group among equals (Xu et al., 2020).
 
 An encoder z = ReLU(x W + b) and a predictor linear in z play against an adversary h(z, L):
 
@@ -157,7 +157,7 @@ class _Players(Players[DCFRSettings]):
 
 
 class _Refit(_Players):
-    """The same models with frozen encoders, and nobody to play against."""
+    """The same models with frozen encoders, and no adversary."""
 
     __slots__ = ()
 
@@ -236,7 +236,7 @@ class DCFRClassifier(_DCFR, NetworkClassifier):
     A linear layer and a ReLU encode the inputs, a linear predictor reads the code, and an adversary
     guesses the group from code and level; the module says how. Inputs are standardized
     inside. There must be two groups. The sensitive feature is no input of the model; the authors
-    give theirs both it and indicators of the levels, and whoever wants that puts them into X.
+    give theirs both it and indicators of the levels, which can be put into X.
 
     Parameters
     ----------

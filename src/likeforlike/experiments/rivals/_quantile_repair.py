@@ -52,7 +52,7 @@ with extra("train"):
 
 
 def median_maps(cells: Cells, min_cell: int) -> LevelMaps:
-    """Maps that carry each group of a level to the median law of that level."""
+    """Compute the maps of each group of a level to the median distribution of that level."""
     maps = level_maps(cells, min_cell)
     return replace(maps, curves=median_curves(maps.ranks, maps.shares > 0.0))
 
@@ -63,7 +63,8 @@ def median_curves(known: Ranks, present: BoolArray) -> Curves:
     laws = [_median(known, k * n_groups + np.flatnonzero(present[k])) for k in range(n_sets)]
     values, ends = (np.concatenate(parts) for parts in zip(*laws, strict=True))
     offsets = np.concatenate([[0], np.cumsum([law[0].size for law in laws])])
-    # As the mean of a single law each median gets its integrals; the size of steps plays no part.
+    # As the mean of a single distribution each median gets its integrals; the size of steps plays
+    # no part.
     alone = Ranks(values, ends, np.zeros(values.size), offsets)
     return mean_curves(alone, np.where(present.any(axis=1), 1.0, 0.0)[:, None])
 
@@ -81,7 +82,7 @@ def _median(known: Ranks, members: IntArray) -> tuple[FloatArray, FloatArray]:
 
 
 class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Move every numeric column to the median law of the groups, all the way or a part of it.
+    """Move every numeric column to the median distribution of the groups, or part of the way.
 
     Repaired values are (1 - λ) x + λ median_a' Q_a'(F_a(x)), column by column. The map is learnt
     in `fit` and applied to any rows whose group is known. Dataframes come back as dataframes of
@@ -91,8 +92,8 @@ class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    repair_level : λ, from 0 (nothing changes, not even a type) to 1 (the groups share one law in
-        every repaired column). It may be changed after `fit`.
+    repair_level : λ, from 0 (nothing changes, not even a type) to 1 (the groups share one
+        distribution in every repaired column). It may be changed after `fit`.
     columns : names or positions of the columns to repair; `None` means every numeric one. In an
         array that includes columns of zeros and ones, so name the others if they should stay.
     within_levels : repair inside each level of the legitimate features, so that they keep what
@@ -100,7 +101,7 @@ class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         together, and takes no notice of legitimate features.
     min_cell : the rows a group needs. Inside levels a cell with fewer takes the map of the nearest
         level that has one, if levels are numbers, or else that of all levels pooled.
-    random_state : seed of the lot that decides which of several rows with the same value gets how
+    random_state : seed for random tie-breaking: which of several rows with the same value gets how
         much of what is due to that value. `None` draws anew every time.
 
     Attributes
@@ -113,7 +114,7 @@ class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Notes
     -----
     *Ties.* A value that many rows share holds an interval of ranks, and these rows divide it among
-    them by lot; without that no column of few values could become independent of the group. One
+    them at random; without that no column of few values could become independent of the group. One
     such row alone gets the mean of what they would get, so transform rows in batches.
 
     *Values* between those seen in `fit` are ranked between them, values beyond like the ends.
