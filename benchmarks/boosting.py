@@ -31,8 +31,8 @@ from likeforlike.files._writing import write_whole
 from likeforlike.penalties import Layout
 from likeforlike.training import lightgbm_objective, probabilities
 from likeforlike.training._lightgbm import LightGBM
-from likeforlike.training._limits import estimated_size, validation_disparity
-from likeforlike.training._trees import BoostedRows, Learning, Problem, boost
+from likeforlike.training._limits import distance_or_inf, estimate_level_disparity
+from likeforlike.training._trees import BoostedRows, Problem, TrainingRows, boost
 
 HERE = Path(__file__).parent
 KEPT = HERE / "boosting.json"
@@ -139,7 +139,7 @@ def by_leaves(seen: Rows, unseen: Rows, strength: float) -> Found:
     found = boost(
         Problem("logistic", lfl.FairLeap(), strength, 0.1, 0.0),
         library.grower(seen.inputs),
-        Learning(rows, seen.inputs),
+        TrainingRows(rows, seen.inputs),
         None,
         start=0.0,
         rounds=TREES,
@@ -173,7 +173,7 @@ def measured(scores: FloatArray, unseen: Rows) -> dict[str, float]:
     return {
         "loss": float(log_loss(unseen.targets, scores)),
         "auc": float(roc_auc_score(unseen.targets, scores)),
-        "disparity": estimated_size(validation_disparity(scores, layout)),
+        "disparity": distance_or_inf(estimate_level_disparity(scores, layout)),
     }
 
 

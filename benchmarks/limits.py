@@ -29,7 +29,7 @@ from benchmarks.six_tables import SIX, parted, relative_loss
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import Dataset, make_loans
 from likeforlike.penalties import Layout
-from likeforlike.training._limits import STRENGTHS, HeldRows, Table, estimated_size
+from likeforlike.training._limits import STRENGTHS, HeldRows, Table, distance_or_inf
 from likeforlike.training._network_estimators import Member, fitted
 from likeforlike.training._networks import StackedMLP
 from likeforlike.training._training import Recipe, evaluate, prepare, train
@@ -186,7 +186,7 @@ def _by_point_estimate(case: _Case, limit: float, seed: int) -> _Fitted:
         of_all = np.zeros(strengths.size, np.int64)
         losses, _, _ = evaluate(stack.network, ready.validation, of_all, recipe)
         for k, scores in enumerate(ready.scores(stack.network, ready.validation)):
-            size = estimated_size(held.disparity(scores))
+            size = distance_or_inf(held.disparity(scores))
             tried.append((float(losses[k]), size, float(strengths[k]), Member(stack, k)))
 
     look(np.array(STRENGTHS))
@@ -237,7 +237,7 @@ def _measured(
         rule,
         fitted.promised,
         fitted.strength,
-        estimated_size(estimate),
+        distance_or_inf(estimate),
         estimate.interval[0],
         case.loss(fitted.scores),
         (case.fit.size, case.test.size),

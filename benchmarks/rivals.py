@@ -51,7 +51,7 @@ from likeforlike.experiments._task import network_scores
 from likeforlike.files._writing import write_whole
 from likeforlike.penalties import Penalty
 from likeforlike.training import CellBatchSampler, lightgbm_objective, probabilities
-from likeforlike.training._limits import validation_disparity
+from likeforlike.training._limits import estimate_level_disparity
 from likeforlike.training._networks import StackedMLP, one_thread
 from likeforlike.training._training import Recipe
 
@@ -96,8 +96,8 @@ class Case:
         ranks = (rankdata(plain) - 0.5) / plain.size
         return (
             float(roc_auc_score(self.targets[self.test], plain)),
-            validation_disparity(plain, layout).squared,
-            validation_disparity(ranks, layout).squared,
+            estimate_level_disparity(plain, layout).squared,
+            estimate_level_disparity(ranks, layout).squared,
         )
 
 

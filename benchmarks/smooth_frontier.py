@@ -21,7 +21,7 @@ from likeforlike.experiments import split
 from likeforlike.experiments._split import Split
 from likeforlike.experiments._task import network_scores
 from likeforlike.penalties import Layout, Penalty
-from likeforlike.training._limits import smooth_disparity
+from likeforlike.training._limits import estimate_smooth_disparity
 from likeforlike.training._training import Recipe
 
 __all__ = ["CUTS", "STRENGTHS", "at_cut", "run"]
@@ -111,7 +111,7 @@ def _measured(scores: FloatArray, parts: Split) -> dict[str, Any]:
     errors = ((scores - parts.test_targets[:, None]) ** 2).mean(axis=2)
     layouts = [parts.test.layout.select_model(k) for k in range(len(scores))]
     squares = [
-        [smooth_disparity(np.ascontiguousarray(one), layout).squared for one in of_split]
+        [estimate_smooth_disparity(np.ascontiguousarray(one), layout).squared for one in of_split]
         for of_split, layout in zip(scores, layouts, strict=True)
     ]
     return {"error": errors.tolist(), "squared": squares}

@@ -15,7 +15,7 @@ from likeforlike.auditing._document_parts import document_json
 from likeforlike.cli._demonstration import (
     LIMIT,
     STRENGTHS,
-    Scored,
+    LossTerms,
     audit_loans,
     compare_models,
     demonstration_document,
@@ -26,7 +26,7 @@ from likeforlike.penalties import Layout
 from likeforlike.repair import ConditionalBarycenter
 from likeforlike.report import page
 from likeforlike.report._training_finding import distance_of
-from likeforlike.training._limits import validation_disparity
+from likeforlike.training._limits import estimate_level_disparity
 from tests.schema import read_demonstration
 
 pytestmark = pytest.mark.training
@@ -35,12 +35,12 @@ SETTINGS: dict[str, Any] = {"strengths": (0.0, 1.0, 30.0), "epochs": 12}
 
 
 @pytest.fixture(scope="module")
-def scored() -> Scored:
+def scored() -> LossTerms:
     return train_models(3000, **SETTINGS)
 
 
 @pytest.fixture(scope="module")
-def training(scored: Scored) -> TrainingPart:
+def training(scored: LossTerms) -> TrainingPart:
     return compare_models(scored, permutations=19)
 
 
@@ -54,7 +54,7 @@ def auc_by_pairs(targets: IntArray, scores: FloatArray) -> float:
     return float(((above > 0.0) + 0.5 * (above == 0.0)).mean())
 
 
-def test_rows_are_dealt_once_with_their_share_of_every_cell(scored: Scored) -> None:
+def test_rows_are_dealt_once_with_their_share_of_every_cell(scored: LossTerms) -> None:
     parts = (scored.learning, scored.deciding, scored.held_out)
     assert [part.size for part in parts] == [1500, 600, 900]
     assert np.array_equal(np.sort(np.concatenate(parts)), np.arange(3000))
@@ -65,7 +65,7 @@ def test_rows_are_dealt_once_with_their_share_of_every_cell(scored: Scored) -> N
         assert np.abs(np.bincount(cells[part]) - part.size * whole).max() <= 2.0
 
 
-def test_the_same_seed_gives_the_same_scores_and_another_does_not(scored: Scored) -> None:
+def test_the_same_seed_gives_the_same_scores_and_another_does_not(scored: LossTerms) -> None:
     again = train_models(3000, **SETTINGS)
     assert np.array_equal(again.when_held_out, scored.when_held_out)
     other = train_models(3000, **SETTINGS, seed=1)
@@ -86,7 +86,7 @@ def test_an_interrupt_is_not_swallowed() -> None:
         train_models(500, strengths=(0.0, 3.0), epochs=4, tick=stop)
 
 
-def test_auc_counts_pairs(scored: Scored, training: TrainingPart) -> None:
+def test_auc_counts_pairs(scored: LossTerms, training: TrainingPart) -> None:
     targets = scored.loans.targets
     for k, model in enumerate(training["models"]):
         expected = auc_by_pairs(targets[scored.held_out], scored.when_held_out[k])
@@ -95,7 +95,7 @@ def test_auc_counts_pairs(scored: Scored, training: TrainingPart) -> None:
         assert model["deciding"]["auc"] == pytest.approx(expected)
 
 
-def test_audits_are_those_of_the_rows_held_out(scored: Scored, training: TrainingPart) -> None:
+def test_audits_are_those_of_the_rows_held_out(scored: LossTerms, training: TrainingPart) -> None:
     rows = scored.loans.frame[scored.held_out]
     for k, model in enumerate(training["models"]):
         found = lfl.audit(
@@ -109,7 +109,7 @@ def test_audits_are_those_of_the_rows_held_out(scored: Scored, training: Trainin
         assert model["audit"]["finding"] == found["finding"]
 
 
-def test_a_strong_penalty_leaves_less(scored: Scored, training: TrainingPart) -> None:
+def test_a_strong_penalty_leaves_less(scored: LossTerms, training: TrainingPart) -> None:
     found = estimates(training)
     assert found[0] > 0.05
     assert found[2] < 0.5 * found[0]
@@ -117,16 +117,16 @@ def test_a_strong_penalty_leaves_less(scored: Scored, training: TrainingPart) ->
 
 
 def test_deciding_figures_are_those_of_the_estimator(
-    scored: Scored, training: TrainingPart
+    scored: LossTerms, training: TrainingPart
 ) -> None:
     loans, rows = scored.loans, scored.deciding
     layout = Layout.from_columns(loans.groups[rows], loans.levels[rows])
     for k, model in enumerate(training["models"]):
-        expected = validation_disparity(scored.when_deciding[k], layout).value
+        expected = estimate_level_disparity(scored.when_deciding[k], layout).value
         assert model["deciding"]["estimate"] == expected
 
 
-def test_the_repair_learns_its_maps_elsewhere(scored: Scored, training: TrainingPart) -> None:
+def test_the_repair_learns_its_maps_elsewhere(scored: LossTerms, training: TrainingPart) -> None:
     loans, seen, new = scored.loans, scored.deciding, scored.held_out
 
     def columns(rows: IntArray) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def test_the_repair_learns_its_maps_elsewhere(scored: Scored, training: Training
 
 
 @pytest.mark.parametrize("limit", [0.0, 0.005, 0.03, 0.08, 1.0])
-def test_the_choice_is_the_best_within_the_limit(scored: Scored, limit: float) -> None:
+def test_the_choice_is_the_best_within_the_limit(scored: LossTerms, limit: float) -> None:
     found = compare_models(scored, limit=limit, permutations=1)
     deciding = [(m["deciding"]["estimate"], m["deciding"]["auc"]) for m in found["models"]]
     within = [k for k in (1, 2) if deciding[k][0] <= limit]
@@ -154,7 +154,7 @@ def test_the_choice_is_the_best_within_the_limit(scored: Scored, limit: float) -
         assert deciding[found["chosen"]][0] == min(deciding[1][0], deciding[2][0])
 
 
-def test_a_limit_that_nobody_keeps_takes_the_nearest(scored: Scored) -> None:
+def test_a_limit_that_nobody_keeps_takes_the_nearest(scored: LossTerms) -> None:
     """Scores that give the groups away; the second less than the third."""
     male = (scored.loans.groups == "male").astype(float)
     noise = np.random.default_rng(0).random(3000)
@@ -169,7 +169,7 @@ def test_a_limit_that_nobody_keeps_takes_the_nearest(scored: Scored) -> None:
     assert found["chosen"] == 1
 
 
-def test_the_frontier_is_what_nobody_beats(scored: Scored) -> None:
+def test_the_frontier_is_what_nobody_beats(scored: LossTerms) -> None:
     """With scores of all kinds, ties among them."""
     rng = np.random.default_rng(3)
     targets, male = scored.loans.targets, scored.loans.groups == "male"
@@ -230,12 +230,12 @@ def test_strengths_without_a_network_to_compare_with_are_refused(
         train_models(500, strengths=strengths)
 
 
-def test_a_comparison_needs_a_test(scored: Scored) -> None:
+def test_a_comparison_needs_a_test(scored: LossTerms) -> None:
     with pytest.raises(lfl.errors.InputError, match="permutations must be at least 1"):
         compare_models(scored, permutations=0)
 
 
-def test_progress_is_told_while_audits_are_made(scored: Scored) -> None:
+def test_progress_is_told_while_audits_are_made(scored: LossTerms) -> None:
     done: list[int] = []
     tell: Callable[[int], None] = done.append
     compare_models(scored, permutations=5, progress=tell)

@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal
 
 import likeforlike as lfl
 from likeforlike.experiments import DCFR, Penalized, Plain, WithoutSensitive
-from likeforlike.experiments import _pool as pool
+from likeforlike.experiments import _workers as pool
 from likeforlike.experiments._names import PAPER_DATASETS
 from likeforlike.experiments._split import MEASURED
 from likeforlike.paper._protocol import OWN_METHODS, PAPER_METHODS, Profile, paper_task

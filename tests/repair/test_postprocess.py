@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray
@@ -394,7 +395,7 @@ def test_groups_that_cannot_be_repaired() -> None:
 def test_transform_needs_what_fit_had() -> None:
     table = rows(30, 30)
     repair = ConditionalBarycenter()
-    with pytest.raises(lfl.errors.InputError, match="has no maps yet; call fit first"):
+    with pytest.raises(NotFittedError, match="ConditionalBarycenter instance is not fitted yet"):
         repair.transform(table.scores, **table.features)
     repair.fit(table.scores, **table.features)
     with pytest.raises(lfl.errors.InputError, match="so transform needs them too"):

@@ -19,7 +19,7 @@ from likeforlike.repair import (
     UnawareRepair,
 )
 from likeforlike.repair._along_number import OF_SCORES, UnawareWindows
-from likeforlike.training._limits import smooth_disparity
+from likeforlike.training._limits import estimate_smooth_disparity
 
 pytestmark = pytest.mark.training
 
@@ -40,7 +40,9 @@ class People(NamedTuple):
     def left(self, scores: FloatArray | IntArray | BoolArray) -> float:
         """Squared disparity among people of the same income, without bias."""
         values = np.asarray(scores, np.float64)
-        return smooth_disparity(values, Layout.from_columns(self.groups, self.income)).squared
+        return estimate_smooth_disparity(
+            values, Layout.from_columns(self.groups, self.income)
+        ).squared
 
 
 def people(seed: int, gap: float, hint: float = 2.0) -> People:

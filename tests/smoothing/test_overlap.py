@@ -22,7 +22,7 @@ from likeforlike.smoothing._overlap import find_overlap, left_of_group, mixing
 from likeforlike.smoothing._refined import common_gaps
 from likeforlike.smoothing._smoother import Choice
 from likeforlike.smoothing._windows import windows
-from likeforlike.training._limits import smooth_disparity
+from likeforlike.training._limits import estimate_smooth_disparity
 
 Table = dict[str, Any]
 
@@ -432,7 +432,7 @@ def test_repair_refuses_groups_that_lie_apart() -> None:
 def test_limits_measure_what_the_audit_finds() -> None:
     table = places(9)
     layout = Layout.from_columns(table["a"], table["z"])
-    found = smooth_disparity(table["s"], layout)
+    found = estimate_smooth_disparity(table["s"], layout)
     audit = audited(table)
     assert audit.contrasts[0].estimate is not None
     assert found.squared == pytest.approx(audit.contrasts[0].estimate.squared, rel=0.02)

@@ -23,7 +23,7 @@ import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.penalties._sampling import stratified_order
 from likeforlike.training import CellBatchSampler
-from likeforlike.training._training import batch_rows
+from likeforlike.training._training import make_batches
 
 CELLS: dict[str, list[int]] = {
     "one": [57],
@@ -66,7 +66,7 @@ def test_every_stretch_holds_the_share_of_every_cell(name: str) -> None:
 @pytest.mark.parametrize("name", CELLS)
 def test_batches_of_an_epoch(name: str, batch_size: int) -> None:
     cells = cells_of([4 * size for size in CELLS[name]])
-    rows = batch_rows(cells, batch_size, np.random.default_rng(1))
+    rows = make_batches(cells, batch_size, np.random.default_rng(1))
     batches, size = rows.shape
     assert batches == -(-cells.size // batch_size)
     assert 1 <= size <= batch_size
@@ -82,12 +82,12 @@ def test_batches_of_an_epoch(name: str, batch_size: int) -> None:
 def test_two_cells_are_never_off_by_a_row() -> None:
     cells = cells_of([900, 124])
     for seed in range(20):
-        counts = cells[batch_rows(cells, 64, np.random.default_rng(seed))].sum(axis=1)
+        counts = cells[make_batches(cells, 64, np.random.default_rng(seed))].sum(axis=1)
         assert set(counts.tolist()) <= {7, 8}
 
 
 def test_a_batch_larger_than_the_data_is_all_of_it() -> None:
-    rows = batch_rows(cells_of([6, 3]), 128, np.random.default_rng(2))
+    rows = make_batches(cells_of([6, 3]), 128, np.random.default_rng(2))
     assert rows.shape == (1, 9)
     np.testing.assert_array_equal(np.sort(rows[0]), np.arange(9))
 
@@ -99,7 +99,7 @@ def test_which_rows_meet_is_left_to_chance() -> None:
     epochs = 2000
     together = np.zeros((64, 64))
     for _ in range(epochs):
-        first = batch_rows(cells, 16, rng)[0]
+        first = make_batches(cells, 16, rng)[0]
         together[np.ix_(first, first)] += 1.0
     often = np.diag(together) / epochs
     # 0.25 each, with a standard error of 0.0097.
@@ -115,7 +115,7 @@ def test_nobody_is_always_left_out() -> None:
     rng = np.random.default_rng(4)
     seen = np.zeros(103)
     for _ in range(100):
-        rows = batch_rows(cells, 10, rng)
+        rows = make_batches(cells, 10, rng)
         assert rows.size == 99
         seen[rows] += 1.0
     assert seen.min() > 50

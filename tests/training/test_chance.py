@@ -11,7 +11,7 @@ import torch
 import likeforlike as lfl
 from likeforlike.penalties import Layout, Penalty
 from likeforlike.training._networks import Rows, StackedMLP
-from likeforlike.training._training import Chance, Epoch, Recipe, train
+from likeforlike.training._training import Epoch, ParityBaseline, Recipe, train
 
 ONE = np.zeros(1, np.int64)
 
@@ -27,7 +27,7 @@ def test_at_parity_nothing_is_left_on_average(penalty: Penalty) -> None:
         layout = penalty.prepare(Layout.from_columns(rng.choice(["f", "m"], 80), np.arange(80) % 5))
         value, _ = penalty.evaluate(scores, layout)
         values.append(value[0])
-        left.append(value[0] - Chance(penalty, layout)(scores, ONE)[0])
+        left.append(value[0] - ParityBaseline(penalty, layout)(scores, ONE)[0])
     error = np.std(left) / np.sqrt(len(left))
     assert abs(np.mean(left)) < 4.0 * error
     assert np.mean(values) > 8.0 * error
@@ -39,7 +39,7 @@ def test_a_disparity_stays() -> None:
     layout = Layout.from_columns(groups, np.arange(4000) % 5)
     scores = (rng.random(4000) + 0.3 * (groups == "m"))[None]
     value, _ = lfl.FairLeap().evaluate(scores, layout)
-    assert value[0] - Chance(lfl.FairLeap(), layout)(scores, ONE)[0] == pytest.approx(
+    assert value[0] - ParityBaseline(lfl.FairLeap(), layout)(scores, ONE)[0] == pytest.approx(
         0.09, abs=0.01
     )
 

@@ -23,7 +23,7 @@ from likeforlike._arrays import FloatArray
 from likeforlike.datasets import Dataset, make_loans
 from likeforlike.penalties import Layout
 from likeforlike.training import disparity_scorer
-from likeforlike.training._limits import Candidate, estimated_size, validation_disparity
+from likeforlike.training._limits import Candidate, distance_or_inf, estimate_level_disparity
 
 pytestmark = pytest.mark.training
 
@@ -65,8 +65,8 @@ def metadata(data: Dataset) -> dict[str, Any]:
 
 def disparity(model: Any, data: Dataset) -> float:
     scores = model.predict_proba(data.inputs().matrix)[:, 1]
-    return estimated_size(
-        validation_disparity(scores, Layout.from_columns(data.groups, data.levels))
+    return distance_or_inf(
+        estimate_level_disparity(scores, Layout.from_columns(data.groups, data.levels))
     )
 
 
@@ -95,7 +95,7 @@ def test_a_limit_is_met_and_reported(loans: Dataset) -> None:
     within = [tried for tried in model.path_ if tried.held]
     assert min(within, key=lambda tried: tried.loss).strength == model.strength_
     scores = model.predict_proba(fresh.inputs().matrix)[:, 1]
-    found = validation_disparity(scores, Layout.from_columns(fresh.groups, fresh.levels))
+    found = estimate_level_disparity(scores, Layout.from_columns(fresh.groups, fresh.levels))
     assert found.interval[0] <= 0.03
     # All that is told of the fit is about the model that was chosen, alone.
     assert model.coverage_ == {"female": 1.0, "male": 1.0}
@@ -121,7 +121,7 @@ def test_regression_keeps_the_unit_of_the_target(loans: Dataset) -> None:
     np.testing.assert_allclose(large.predict(X), 1000.0 * small.predict(X) - 5.0, rtol=1e-2)
     assert large.disparity_ is not None
     assert small.disparity_ is not None
-    sizes = estimated_size(large.disparity_), estimated_size(small.disparity_)
+    sizes = distance_or_inf(large.disparity_), distance_or_inf(small.disparity_)
     assert sizes[0] == pytest.approx(1000.0 * sizes[1], rel=0.05)
 
 
@@ -141,7 +141,7 @@ def test_several_classes_and_groups() -> None:
     assert set(held.predict(inputs)) <= {"low", "mid", "high"}
     assert held.disparity_ is not None
     assert free.disparity_ is not None
-    assert estimated_size(held.disparity_) < 0.3 * estimated_size(free.disparity_)
+    assert distance_or_inf(held.disparity_) < 0.3 * distance_or_inf(free.disparity_)
 
 
 def test_equalized_odds_lowers_both_rates_gaps(loans: Dataset) -> None:

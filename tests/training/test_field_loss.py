@@ -17,7 +17,7 @@ from likeforlike._arrays import FloatArray
 from likeforlike.datasets import Dataset, make_loans
 from likeforlike.penalties import Layout, Penalty, SoftGroups
 from likeforlike.training import CellBatchSampler, SlopeFieldLoss
-from likeforlike.training._limits import estimated_size, validation_disparity
+from likeforlike.training._limits import distance_or_inf, estimate_level_disparity
 from likeforlike.training._networks import one_thread
 
 PENALTIES: list[Penalty] = [
@@ -175,7 +175,7 @@ def test_a_loop_of_ones_own_trains_like_the_estimator() -> None:
         for name, scores in (("own", own), ("ours", ours)):
             layout = Layout.from_columns(fresh.groups, fresh.levels)
             chance = np.where(fresh.targets > 0.5, scores, 1.0 - scores)
-            size = estimated_size(validation_disparity(scores, layout))
+            size = distance_or_inf(estimate_level_disparity(scores, layout))
             found[name].append((size, float(-np.log(chance).mean())))
     for free, held in found.values():
         assert held[0] < 0.3 * free[0]

@@ -15,16 +15,16 @@ from likeforlike.training._lightgbm import LightGBM
 from likeforlike.training._trees import (
     Boosted,
     BoostedRows,
-    Learning,
+    LeafRows,
     Library,
     LossName,
     Problem,
-    Pulled,
+    TrainingRows,
     boost,
-    curved,
-    leaf_coupling,
-    leaf_values,
-    watched_objective,
+    couple_leaves,
+    hessian_terms,
+    make_monitor,
+    solve_leaves,
 )
 from likeforlike.training._xgboost import XGBoost
 
@@ -52,9 +52,9 @@ def coupling(
     assert problem.penalty is not None
     assert given.layout is not None
     at = problem.at(given, raw)
-    bent = curved(problem, given, at, problem.penalty.transported_mass(given.layout))
+    bent = hessian_terms(problem, given, at, problem.penalty.transported_mass(given.layout))
     layout, among = given.layout, problem.penalty.comparison_layout(given.layout)
-    pulled = Pulled(
+    pulled = LeafRows(
         layout.repeat_at_places(at.scored.scores),
         among.segments[0],
         bent.of_penalty,
@@ -66,7 +66,7 @@ def coupling(
     size = int(leaves.max()) + 1
     twice: FloatArray = np.zeros(size)
     np.add.at(twice, pulled.leaves, 2.0 * bent.of_penalty * pulled.slopes**2)
-    return leaf_coupling(pulled, size), twice
+    return couple_leaves(pulled, size), twice
 
 
 @pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
@@ -124,8 +124,8 @@ def test_no_step_makes_the_objective_worse(penalty: Penalty, learning_rate: floa
     at = problem.at(given, raw)
     for _ in range(60):
         leaves = rng.integers(0, rng.integers(1, 12), 80)
-        bent = curved(problem, given, at, moved)
-        raw = raw + leaf_values(problem, given, at, bent, leaves)[leaves]
+        bent = hessian_terms(problem, given, at, moved)
+        raw = raw + solve_leaves(problem, given, at, bent, leaves)[leaves]
         after = problem.at(given, raw)
         assert after.objective <= at.objective * (1.0 + 1e-9)
         at = after
@@ -137,7 +137,9 @@ def test_without_a_penalty_leaves_take_newton_steps() -> None:
     rng = np.random.default_rng(10)
     raw, leaves = rng.standard_normal(80), rng.integers(0, 4, 80) * 3
     at = problem.at(given, raw)
-    values = leaf_values(problem, given, at, curved(problem, given, at, np.empty(0)), leaves)
+    values = solve_leaves(
+        problem, given, at, hessian_terms(problem, given, at, np.empty(0)), leaves
+    )
     chance = probabilities(raw)
     for leaf in (0, 3, 6, 9):
         here = leaves == leaf
@@ -160,7 +162,7 @@ def boosted(
     return boost(
         problem,
         library.grower(matrix),
-        Learning(given, matrix),
+        TrainingRows(given, matrix),
         None,
         follow=lambda _: None,
         **wanted,
@@ -188,7 +190,7 @@ def test_inputs_that_cannot_be_split_end_the_training(library: Library) -> None:
     problem = Problem("squared", lfl.FairLeap(), 5.0, 0.3, 1.0)
     found = boosted(library, np.ones((80, 2)), given, problem)
     assert (found.trees, found.model, found.stopped) == (0, None, True)
-    assert not found.unsettled
+    assert not found.is_underfitted
 
 
 @pytest.mark.training
@@ -210,7 +212,7 @@ def test_a_strong_penalty_is_fitted_in_as_few_trees(library: Library) -> None:
     parity = -np.mean(targets * np.log(share) + (1.0 - targets) * np.log(1.0 - share))
     found = boosted(library, inputs, given, problem, start=0.0)
     assert found.objectives[-1] < parity + 0.003
-    assert not found.unsettled
+    assert not found.is_underfitted
 
 
 @pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
@@ -223,7 +225,7 @@ def test_what_chance_gives_is_taken_off(penalty: Penalty) -> None:
         layout = Layout.from_columns(np.append(rng.integers(0, 2, 298), [0, 1]), levels)
         given = BoostedRows(rng.standard_normal(300), np.ones(300), layout)
         problem = Problem("squared", penalty, 1.0, 0.1, 0.0)
-        objective, loss = watched_objective(problem, given, 0)(rng.standard_normal(300))
+        objective, loss = make_monitor(problem, given, 0)(rng.standard_normal(300))
         excess.append(objective - loss)
     error = np.std(excess) / np.sqrt(len(excess))
     assert abs(np.mean(excess)) < 4.0 * error

@@ -21,9 +21,9 @@ from likeforlike.training._limits import (
     HeldRows,
     Limit,
     Trial,
-    _sequence,
+    _order_candidates,
     check_coverage,
-    keep_limit,
+    select_within_limit,
 )
 
 ROWS = 240
@@ -64,7 +64,7 @@ class Shifted:
 
 def test_the_last_that_held_is_taken_and_nobody_is_judged_after_a_failure() -> None:
     train = Shifted(0)
-    kept = keep_limit(Limit(0.05), rows(), rows(), train)
+    kept = select_within_limit(Limit(0.05), rows(), rows(), train)
     assert [len(asked) for asked in train.asked] == [len(STRENGTHS), 8]
     assert kept.met
     judged = [one for one in kept.candidates if one.upper is not None]
@@ -75,7 +75,7 @@ def test_the_last_that_held_is_taken_and_nobody_is_judged_after_a_failure() -> N
     (failed,) = (one for one in judged if not one.held)
     assert failed.loss < kept.chosen.loss
     assert kept.trial.model == f"model {kept.chosen.strength:g}"
-    assert kept.disparity == rows().upper_end(kept.trial.judged, 0.9)
+    assert kept.disparity == rows().upper_limit(kept.trial.judged, 0.9)
     assert kept.disparity.interval[1] == kept.chosen.upper
     assert [one.strength for one in kept.candidates] == sorted(
         one.strength for one in kept.candidates
@@ -86,7 +86,7 @@ def test_the_order_is_that_of_a_frontier() -> None:
     rng = np.random.default_rng(1)
     for _ in range(20):
         seen = [Candidate(k, *rng.random(3).round(1).tolist()) for k in range(12)]
-        found = [seen[k] for k in _sequence(seen)]
+        found = [seen[k] for k in _order_candidates(seen)]
         # By the definition: nobody is surer and has no larger loss, or as sure and a smaller one.
         kept = {
             (one.expected, one.loss)
@@ -105,7 +105,7 @@ def test_the_worst_pair_and_the_worst_class_count() -> None:
     rng = np.random.default_rng(2)
     groups = rng.choice(["a", "b", "c"], ROWS)
     scores = rng.standard_normal((ROWS, 2)) + 0.7 * (groups == "b")[:, None] * [0.0, 1.0]
-    found = rows(groups, LEVELS).upper_end(scores, 0.9)
+    found = rows(groups, LEVELS).upper_limit(scores, 0.9)
     ends = []
     for column, pair in ((c, p) for c in (0, 1) for p in combinations("abc", 2)):
         here = np.isin(groups, pair)
@@ -135,7 +135,7 @@ def test_a_limit_is_broken_one_time_in_ten_at_most() -> None:
     times, broken = 60, 0
     held = rows(levels=np.zeros(ROWS))
     for _ in range(times):
-        kept = keep_limit(Limit(0.05), held, held, train)
+        kept = select_within_limit(Limit(0.05), held, held, train)
         broken += kept.met and kept.trial.model > 0.05
     # Chance alone goes beyond this bound one time in a thousand if the rate is a tenth.
     assert broken <= 0.1 * times + 3.1 * math.sqrt(0.09 * times)
@@ -151,11 +151,11 @@ def test_a_limit_that_is_not_met_says_what_would_help() -> None:
             for strength, values in zip(strengths, scores, strict=True)
         ]
 
-    kept = keep_limit(Limit(0.04), rows(), rows(), train)
+    kept = select_within_limit(Limit(0.04), rows(), rows(), train)
     upper = kept.disparity.interval[1]
     assert not kept.met
     assert upper > 0.04
-    said = kept.complaint()
+    said = kept.describe_failure()
     assert "no strength was shown to keep the disparity at 0.04 or below" in said
     assert "on 240 limit rows" in said
     looser = float(said.split("a limit of ")[1].split(" would be held")[0])
@@ -170,15 +170,15 @@ def test_a_limit_that_is_not_met_says_what_would_help() -> None:
 
 
 def test_more_rows_would_help_where_the_estimate_is_within() -> None:
-    kept = keep_limit(Limit(0.02), rows(), rows(), Shifted(6))
+    kept = select_within_limit(Limit(0.02), rows(), rows(), Shifted(6))
     assert not kept.met
-    assert "limit rows would show it" in kept.complaint()
+    assert "limit rows would show it" in kept.describe_failure()
 
 
 def test_no_number_of_rows_is_advised_that_nobody_has() -> None:
-    kept = keep_limit(Limit(1e-200), rows(), rows(), Shifted(6))
+    kept = select_within_limit(Limit(1e-200), rows(), rows(), Shifted(6))
     below = replace(kept, disparity=replace(kept.disparity, value=0.0))
-    assert "No number of rows would show it; a limit of" in below.complaint()
+    assert "No number of rows would show it; a limit of" in below.describe_failure()
 
 
 def test_unknown_upper_ends_ask_for_coarser_levels() -> None:
@@ -188,9 +188,9 @@ def test_unknown_upper_ends_ask_for_coarser_levels() -> None:
             for s in strengths
         ]
 
-    kept = keep_limit(Limit(0.1), rows(), rows(), train)
+    kept = select_within_limit(Limit(0.1), rows(), rows(), train)
     assert not kept.met
-    assert "use coarser levels, or more rows" in kept.complaint()
+    assert "use coarser levels, or more rows" in kept.describe_failure()
 
 
 def test_a_limit_under_which_hardly_anybody_is_compared_is_refused() -> None:

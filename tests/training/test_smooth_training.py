@@ -14,7 +14,11 @@ import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.penalties import Layout
 from likeforlike.training import PenaltyLoss, lightgbm_objective, xgboost_objective
-from likeforlike.training._limits import estimated_size, smooth_disparity, validation_disparity
+from likeforlike.training._limits import (
+    distance_or_inf,
+    estimate_level_disparity,
+    estimate_smooth_disparity,
+)
 from likeforlike.training._networks import Rows, StackedMLP
 from likeforlike.training._objectives import FairObjective
 from likeforlike.training._training import Recipe, train
@@ -29,7 +33,7 @@ class People(NamedTuple):
 
 def smooth(scores: FloatArray, layout: Layout) -> float:
     """The smooth disparity, which is known here."""
-    found = smooth_disparity(np.ascontiguousarray(scores), layout).value
+    found = estimate_smooth_disparity(np.ascontiguousarray(scores), layout).value
     assert found is not None
     return found
 
@@ -74,7 +78,7 @@ def test_the_smooth_disparity_is_that_of_the_score_and_not_of_bins(people: Peopl
     layout = Layout.from_columns(people.groups, people.income)
     binned = Layout.from_columns(people.groups, np.floor(5 * rank))
     assert smooth(lawful, layout) < 0.005
-    assert estimated_size(validation_disparity(lawful, binned)) > 0.02
+    assert distance_or_inf(estimate_level_disparity(lawful, binned)) > 0.02
     shifted = lawful + 0.1 * people.groups
     assert smooth(shifted, layout) == pytest.approx(0.1, abs=0.006)
     both = smooth(np.column_stack([lawful, shifted]), layout)
@@ -122,7 +126,7 @@ def test_a_limit_speaks_of_the_smooth_disparity(people: People) -> None:
     )
     assert model.coverage_ == {0: 1.0, 1: 1.0}
     assert model.disparity_ is not None
-    assert estimated_size(model.disparity_) <= 0.03
+    assert distance_or_inf(model.disparity_) <= 0.03
     assert model.path_[0].disparity > 0.1
     layout = Layout.from_columns(people.groups, people.income)
     assert smooth(model.predict(people.inputs), layout) < 0.04

@@ -24,8 +24,8 @@ from likeforlike.training._training import (
     Follow,
     Recipe,
     Trained,
-    batch_rows,
     evaluate,
+    make_batches,
     train,
 )
 from tests.training.test_stacked import ordinary
@@ -151,7 +151,7 @@ def test_a_penalty_on_each_batch_is_a_plain_loop(name: str, loss: Loss, weighted
     epochs = int(trained.best_epoch[0]) + 1
     assert epochs >= 3
     rng = np.random.default_rng([4, 0])
-    batches = [batch_rows(rows.layout.segments[0], 64, rng) for _ in range(epochs)]
+    batches = [make_batches(rows.layout.segments[0], 64, rng) for _ in range(epochs)]
     model = ordinary(start, 0)
     plain_loop(model, rows, np.concatenate(batches), how, 2.0)
     assert_same_network(trained, model, 1e-9)

@@ -50,7 +50,7 @@ _SHARES = (0.5, 0.2, 0.3)
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class LossTerms:
     """Scores of m networks on rows they did not learn from.
 
     Attributes
@@ -100,7 +100,7 @@ def train_models(
     epochs: int = EPOCHS,
     seed: int = 0,
     tick: Callable[[int], None] | None = None,
-) -> Scored:
+) -> LossTerms:
     """Train a network at every strength on loans with a planted disparity.
 
     Each minimizes  log loss + strength * Σ_l P(l) W_2²(l)  on half of the rows, and stops by a
@@ -134,7 +134,7 @@ def train_models(
     )
 
     splits = np.zeros(len(strengths), np.int64)
-    return Scored(
+    return LossTerms(
         loans=loans,
         gap=gap,
         seed=seed,
@@ -148,7 +148,7 @@ def train_models(
 
 
 def compare_models(
-    scored: Scored,
+    scored: LossTerms,
     *,
     limit: float = LIMIT,
     permutations: int = PERMUTATIONS,
@@ -186,7 +186,7 @@ def compare_models(
     return {**figures, "finding": outcome(figures)}
 
 
-def _data(scored: Scored) -> TrainingDataPart:
+def _data(scored: LossTerms) -> TrainingDataPart:
     loans = scored.loans
     return {
         "source": "likeforlike.datasets.make_loans",
@@ -204,7 +204,7 @@ def _data(scored: Scored) -> TrainingDataPart:
 
 
 def _held_out_figures(
-    scored: Scored,
+    scored: LossTerms,
     scores: FloatArray,
     permutations: int,
     progress: Callable[[int], None] | None,
@@ -222,14 +222,14 @@ def _held_out_figures(
     return {"auc": _auc(loans, rows, scores), "audit": audited.to_dict()}
 
 
-def _deciding_figures(scored: Scored, scores: FloatArray) -> DecidingPart:
-    from likeforlike.training._limits import estimated_size, validation_disparity
+def _deciding_figures(scored: LossTerms, scores: FloatArray) -> DecidingPart:
+    from likeforlike.training._limits import distance_or_inf, estimate_level_disparity
 
     loans, rows = scored.loans, scored.deciding
     layout = Layout.from_columns(loans.groups[rows], loans.levels[rows])
     return {
         "auc": _auc(loans, rows, scores),
-        "estimate": estimated_size(validation_disparity(scores, layout)),
+        "estimate": distance_or_inf(estimate_level_disparity(scores, layout)),
     }
 
 
@@ -239,7 +239,7 @@ def _auc(loans: Dataset, rows: IntArray, scores: FloatArray) -> float:
     return predictive_performance(scores, loans.targets[rows], "logistic")
 
 
-def _repaired(scored: Scored) -> FloatArray:
+def _repaired(scored: LossTerms) -> FloatArray:
     """Held-out scores of the network without penalty, moved by maps from the deciding rows."""
     groups, levels = scored.loans.groups, scored.loans.levels
     seen, new = scored.deciding, scored.held_out

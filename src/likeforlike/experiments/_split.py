@@ -32,7 +32,11 @@ from likeforlike.disparity._measures import MeasureName
 from likeforlike.errors import InputError, LevelCostWarning
 from likeforlike.penalties import Layout
 from likeforlike.penalties._sampling import stratified_order
-from likeforlike.training._limits import cells_of_scores, smooth_disparity, validation_disparity
+from likeforlike.training._limits import (
+    estimate_level_disparity,
+    estimate_smooth_disparity,
+    make_score_cells,
+)
 from likeforlike.training._networks import Loss, Rows
 from likeforlike.transport._scale import means_and_spreads
 
@@ -229,7 +233,7 @@ def run_metrics(
     windows take the place of levels.
     """
     plain = np.ascontiguousarray(scores, dtype=np.float64)
-    cells = cells_of_scores(plain, layout, smooth=smooth)
+    cells = make_score_cells(plain, layout, smooth=smooth)
     first = {Q: cdd_lp(cells, order=1, measure=Q) for Q in MEASURES}
     second = {Q: cdd_lp(cells, order=2, p=2, measure=Q) for Q in MEASURES}
     measured = {
@@ -240,7 +244,9 @@ def run_metrics(
         **{f"cdd_{Q}": found.value for Q, found in first.items()},
         **{f"w2sq_{Q}": found.value**2 for Q, found in second.items()},
         "dd": dd(cells, order=1).value,
-        "squared": (smooth_disparity if smooth else validation_disparity)(plain, layout).squared,
+        "squared": (estimate_smooth_disparity if smooth else estimate_level_disparity)(
+            plain, layout
+        ).squared,
     }
     for name, measure in (own or {}).items():
         measured[name] = float(measure(plain, targets, *_labels(layout)))

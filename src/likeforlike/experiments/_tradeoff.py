@@ -12,7 +12,7 @@ from likeforlike._arrays import FloatArray
 from likeforlike.experiments._repair_methods import plain_scores, repaired_scores
 from likeforlike.experiments._split import Split, predictive_performance
 from likeforlike.experiments._task import network_scores
-from likeforlike.training._limits import validation_disparity
+from likeforlike.training._limits import estimate_level_disparity
 from likeforlike.training._training import Recipe
 
 
@@ -87,7 +87,7 @@ def _point(strength: float, scores: FloatArray, parts: Split) -> Point:
         ]
     )
     squares = tuple(
-        validation_disparity(
+        estimate_level_disparity(
             np.ascontiguousarray(of_split), parts.test.layout.select_model(k)
         ).squared
         for k, of_split in enumerate(scores)

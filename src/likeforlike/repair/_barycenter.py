@@ -45,6 +45,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._extras import extra
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes, Column, encode_columns, numbers, weights
 from likeforlike.errors import InputError, MissingDependencyError
@@ -71,9 +72,12 @@ from likeforlike.repair._report import (
 from likeforlike.transport._scale import Scale, moderate
 
 try:
+    with extra("train"):
+        from sklearn.exceptions import NotFittedError
     from likeforlike.training._base import BaseEstimator
 except MissingDependencyError:  # scores are repaired without scikit-learn too
     BaseEstimator = object  # type: ignore[assignment, misc]
+    NotFittedError = InputError  # type: ignore[assignment, misc]
 
 
 class Fallback(NamedTuple):
@@ -293,7 +297,9 @@ class ConditionalBarycenter(BaseEstimator):
         (n,) floats.
         """
         if not hasattr(self, "_maps"):
-            raise InputError("this ConditionalBarycenter has no maps yet; call fit first.")
+            raise NotFittedError(
+                "this ConditionalBarycenter instance is not fitted yet; call fit first."
+            )
         self._check_settings()
         values = numbers(scores, "scores")
         group = encode_columns(sensitive_features, "sensitive_features", values.size)

@@ -84,7 +84,7 @@ else:
     OneToOneFeatureMixin, TransformerMixin = base.OneToOneFeatureMixin, base.TransformerMixin
 
 
-def layout_of(
+def make_layout(
     size: int, sensitive: Column | None, legitimate: Column | None, *, needed: bool
 ) -> Layout | None:
     """Make the layout of the rows; `None`, with a warning if needed, where no groups are given."""
@@ -152,7 +152,7 @@ def refuse_unknown(column: object, name: str) -> None:
 
 
 @contextmanager
-def all_or_nothing(estimator: object, check_settings: Callable[[], None]) -> Iterator[None]:
+def restore_on_error(estimator: object, check_settings: Callable[[], None]) -> Iterator[None]:
     """Check the settings; a fit that fails or is interrupted leaves the estimator as it was."""
     before = dict(vars(estimator))
     check_settings()
@@ -164,7 +164,7 @@ def all_or_nothing(estimator: object, check_settings: Callable[[], None]) -> Ite
         raise
 
 
-def classes_of(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], IntArray]:
+def encode_classes(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], IntArray]:
     """The classes of targets (n,), two at least, and which of them each row has."""
     with extra("train"):
         from sklearn.utils.multiclass import check_classification_targets
@@ -175,7 +175,7 @@ def classes_of(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], IntArray]:
     return classes, codes.astype(np.int64)
 
 
-def class_factors(class_weight: object, y: Column) -> FloatArray | None:
+def compute_class_factors(class_weight: object, y: Column) -> FloatArray | None:
     """What the loss of each row (n,) is multiplied by, by its class; `None` for no difference."""
     if class_weight is None:
         return None
@@ -187,7 +187,7 @@ def class_factors(class_weight: object, y: Column) -> FloatArray | None:
         raise InputError(f"class_weight: {error}") from error
 
 
-def held_rows(validation: Column | None, size: int) -> BoolArray | None:
+def check_validation(validation: Column | None, size: int) -> BoolArray | None:
     """Which rows (n,) are held back to stop training, or `None` if not given."""
     if validation is None:
         return None
@@ -204,7 +204,7 @@ def held_rows(validation: Column | None, size: int) -> BoolArray | None:
     return held
 
 
-def weights_of(sample_weight: Column | None, size: int) -> FloatArray | None:
+def check_weights(sample_weight: Column | None, size: int) -> FloatArray | None:
     """Weights (n,) of the rows, or `None` where all of them count one."""
     if sample_weight is None:
         return None
@@ -212,7 +212,7 @@ def weights_of(sample_weight: Column | None, size: int) -> FloatArray | None:
     return weights(np.asarray(sample_weight), "sample_weight", size)
 
 
-def seed_of(random_state: int | np.random.RandomState | None) -> int:
+def draw_seed(random_state: int | np.random.RandomState | None) -> int:
     """A seed drawn by a `random_state` as scikit-learn takes them."""
     with extra("train"):
         from sklearn.utils import check_random_state
@@ -239,15 +239,15 @@ class FitColumns(NamedTuple):
 
     def layout(self, size: int, *, needed: bool) -> Layout | None:
         """Groups and levels; `None`, with a warning if needed, where no groups are given."""
-        return layout_of(size, self.sensitive, self.legitimate, needed=needed)
+        return make_layout(size, self.sensitive, self.legitimate, needed=needed)
 
     def weights(self, size: int) -> FloatArray | None:
         """Weights (n,) of the rows, or `None` where all of them count one."""
-        return weights_of(self.weight, size)
+        return check_weights(self.weight, size)
 
     def held(self, size: int) -> BoolArray | None:
         """Rows (n,) to hold back to stop training, or `None` if not given."""
-        return held_rows(self.validation, size)
+        return check_validation(self.validation, size)
 
 
 class GroupedEstimator(BaseEstimator, ABC):
@@ -284,7 +284,7 @@ class GroupedEstimator(BaseEstimator, ABC):
             `validation_fraction` of all rows are drawn.
         """
         columns = FitColumns(sensitive_features, legitimate_features, sample_weight, validation)
-        with all_or_nothing(self, self._check_settings):
+        with restore_on_error(self, self._check_settings):
             keep_to_one_thread_after_fork()
             refuse_masked(X, "X")
             refuse_masked(y, "y")
@@ -332,13 +332,13 @@ class Aim:
         """Whether training without groups is worth a warning."""
         return self.limit is not None or self.strength != 0.0
 
-    def penalty_for(self, layout: Layout) -> Penalty:
+    def choose_penalty(self, layout: Layout) -> Penalty:
         """What is penalized in rows of a layout: under a limit, the groups that differ most."""
         return self.penalty if self.limit is None else worst_pair_penalty(self.penalty, layout)
 
     def prepare(self, layout: Layout) -> Layout:
         """The layout as the penalty takes it; raises where nothing can be compared."""
-        penalty = self.penalty_for(layout)
+        penalty = self.choose_penalty(layout)
         prepared = penalty.prepare(layout)
         penalty.check(prepared)
         if not prepared.away.size and len(penalty.comparison_layout(prepared).levels) > 1:

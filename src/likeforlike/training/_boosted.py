@@ -41,24 +41,31 @@ from likeforlike.training._base import (
     Tags,
     Targets,
     check_count,
-    class_factors,
-    classes_of,
-    seed_of,
+    compute_class_factors,
+    draw_seed,
+    encode_classes,
 )
-from likeforlike.training._limits import HeldRows, Kept, Limit, Trial, keep_limit, rows_to_judge
+from likeforlike.training._limits import (
+    HeldRows,
+    Limit,
+    LimitResult,
+    Trial,
+    require_rows,
+    select_within_limit,
+)
 from likeforlike.training._trees import (
     Boosted,
     BoostedRows,
-    Learning,
     Library,
     LossName,
     Matrix,
     Model,
+    MonitoredRows,
     Problem,
-    Watching,
+    TrainingRows,
     boost,
+    make_monitor,
     probabilities,
-    watched_objective,
 )
 from likeforlike.transport._scale import is_moderate, moderate
 
@@ -101,7 +108,7 @@ class TreeInputs:
     ) -> tuple[TreeInputs, Inputs, npt.NDArray[Any]]:
         """How to read the X (n, d) that is `given`, the inputs as numbers, and the targets y."""
         inputs = cls(_categories(given))
-        matrix = inputs._numbered(given) if inputs.categories else given
+        matrix = inputs._to_numbers(given) if inputs.categories else given
         try:
             with np.errstate(invalid="ignore", over="ignore"):
                 matrix, y = validate_data(estimator, matrix, y, y_numeric=numeric, **_NUMBERS)
@@ -126,9 +133,9 @@ class TreeInputs:
                 f"hold categories, not {type(given).__name__}."
             )
         validate_data(estimator, given, reset=False, skip_check_array=True)
-        return self._numbered(given)
+        return self._to_numbers(given)
 
-    def _numbered(self, given: Inputs) -> FloatArray:
+    def _to_numbers(self, given: Inputs) -> FloatArray:
         """A table as numbers (n, d), with codes for categories."""
         table = nw.from_native(given, eager_only=True)
         columns = [
@@ -283,7 +290,7 @@ class FittedTrees:
     strength: float
     disparity: DistanceEstimate | None
     coverage: dict[Hashable, float] | None
-    kept: Kept[Boosted] | None = None
+    kept: LimitResult[Boosted] | None = None
 
 
 def scores_of(loss: LossName, raw: FloatArray) -> FloatArray:
@@ -291,7 +298,7 @@ def scores_of(loss: LossName, raw: FloatArray) -> FloatArray:
     return probabilities(raw) if loss == "logistic" else raw
 
 
-def model_scores(
+def predict_scores(
     library: Library, loss: LossName, boosted: Boosted, inputs: Matrix, size: int
 ) -> FloatArray:
     """Scores (n,) of rows as the library takes them."""
@@ -314,7 +321,7 @@ class _Parts:
             library.rows(part.inputs) if part.targets.size else None
             for part in (self.seen, self.back, self.last)
         )
-        self.start = _start(self.seen, recipe.loss)
+        self.start = _initial_score(self.seen, recipe.loss)
 
     def boosted(self, strength: float, seed: int, follow: Callable[[int], None]) -> Boosted:
         """A model of one strength."""
@@ -324,12 +331,12 @@ class _Parts:
         )
         watching, held = None, self.back.boosted_rows()
         if self.back.targets.size:
-            seen = watched_objective(problem, held, seed)
-            watching = Watching(self._held_inputs, held.targets.size, seen)
+            seen = make_monitor(problem, held, seed)
+            watching = MonitoredRows(self._held_inputs, held.targets.size, seen)
         return boost(
             problem,
             self._library.grower(self._inputs),
-            Learning(self.seen.boosted_rows(), self._inputs),
+            TrainingRows(self.seen.boosted_rows(), self._inputs),
             watching,
             start=self.start,
             rounds=recipe.rounds,
@@ -351,7 +358,7 @@ class _Parts:
         return Trial(boosted, strength, loss, self.held_scores(boosted), judged)
 
     def _scores(self, boosted: Boosted, inputs: Matrix, size: int) -> FloatArray:
-        return model_scores(self._library, self._recipe.loss, boosted, inputs, size)
+        return predict_scores(self._library, self._recipe.loss, boosted, inputs, size)
 
 
 def fit_trees(
@@ -367,26 +374,26 @@ def fit_trees(
 ) -> FittedTrees:
     """Fit trees with a strength, or within a limit of their disparity."""
     share = fractions.limit if limit is not None else 0.0
-    held = _held_out(table, recipe.loss, (fractions.validation, share), seed)
+    held = _hold_out(table, recipe.loss, (fractions.validation, share), seed)
     parts = _Parts(table, recipe, library, held)
     validation = (parts.back if held[0].size else parts.seen).held_rows()
     if limit is None:
         boosted = parts.boosted(strength, seed, follow)
         if validation is None:
             return FittedTrees(boosted, strength, None, None)
-        return FittedTrees(boosted, strength, *validation.measured(parts.held_scores(boosted)))
-    judging = rows_to_judge(parts.last.held_rows() if held[1].size else None, table.targets.size)
+        return FittedTrees(boosted, strength, *validation.measure(parts.held_scores(boosted)))
+    judging = require_rows(parts.last.held_rows() if held[1].size else None, table.targets.size)
 
     def tried(strengths: FloatArray) -> list[Trial[Boosted]]:
         return [parts.trial(parts.boosted(one, seed, follow), one) for one in strengths.tolist()]
 
-    kept = keep_limit(limit, rows_to_judge(validation, table.targets.size), judging, tried)
+    kept = select_within_limit(limit, require_rows(validation, table.targets.size), judging, tried)
     return FittedTrees(
         kept.trial.model, kept.chosen.strength, kept.disparity, judging.coverage(), kept
     )
 
 
-def _held_out(
+def _hold_out(
     table: TreeTable, loss: LossName, shares: tuple[float, float], seed: int
 ) -> list[IntArray]:
     """Rows that stop training, and rows that judge a limit."""
@@ -395,7 +402,7 @@ def _held_out(
     return split_holdout(layout, classes, shares, seed, table.validation)
 
 
-def _start(table: TreeTable, loss: LossName) -> float:
+def _initial_score(table: TreeTable, loss: LossName) -> float:
     """The raw score that suits all rows best."""
     mean = float(np.average(table.targets, weights=table.weight))
     if loss == "squared":
@@ -450,10 +457,10 @@ class BoostedEstimator(AimedEstimator):
         """What grows the trees, with the settings of this estimator."""
 
     @abstractmethod
-    def _learned(self, y: npt.NDArray[Any]) -> FloatArray:
+    def _prepare_targets(self, y: npt.NDArray[Any]) -> FloatArray:
         """What is learned of the checked targets y (n,)."""
 
-    def _named(self, names: Mapping[str, str], seed: int) -> dict[str, Any]:
+    def _library_settings(self, names: Mapping[str, str], seed: int) -> dict[str, Any]:
         """Settings of the library: those given, our own under their `names` there, and a seed."""
         given = {theirs: getattr(self, name) for name, theirs in names.items()}
         # Libraries write numbers as text, and fractions are no text they can read.
@@ -466,13 +473,13 @@ class BoostedEstimator(AimedEstimator):
 
     def _fit_columns(self, inputs: Inputs, targets: Targets, columns: FitColumns) -> None:
         reader, matrix, y = TreeInputs.fitted(self, inputs, targets, numeric=self._numeric)
-        learned, size = self._learned(y), matrix.shape[0]
+        learned, size = self._prepare_targets(y), matrix.shape[0]
         layout = columns.layout(size, needed=Aim.of(self).needs_groups)
-        table = self._table(matrix, learned, columns, self._loss_weight(y), layout)
+        table = self._make_table(matrix, learned, columns, self._loss_weight(y), layout)
         self._inputs = reader
         self._fit(table)
 
-    def _table(
+    def _make_table(
         self,
         inputs: Inputs,
         targets: FloatArray,
@@ -496,11 +503,11 @@ class BoostedEstimator(AimedEstimator):
     def _fit(self, table: TreeTable) -> None:
         """Train, then set the fitted attributes, all at once."""
         aim = Aim.of(self)
-        seed = seed_of(self.random_state)
+        seed = draw_seed(self.random_state)
         self._trees = self._library(self._inputs.categorical, seed)
         recipe = TreeRecipe(
             self._loss,
-            None if table.layout is None else aim.penalty_for(table.layout),
+            None if table.layout is None else aim.choose_penalty(table.layout),
             float(self.learning_rate),
             float(self.reg_lambda),
             int(self.n_estimators),
@@ -517,9 +524,9 @@ class BoostedEstimator(AimedEstimator):
                 seed=seed,
                 follow=lambda number: tick(number - 1),
             )
-        self._tell(fitted, penalized=table.layout is not None)
+        self._set_results(fitted, penalized=table.layout is not None)
 
-    def _tell(self, fitted: FittedTrees, *, penalized: bool) -> None:
+    def _set_results(self, fitted: FittedTrees, *, penalized: bool) -> None:
         """Set what was found, and warn of what was not reached."""
         boosted, kept = fitted.boosted, fitted.kept
         self.strength_ = fitted.strength if penalized else 0.0
@@ -529,12 +536,12 @@ class BoostedEstimator(AimedEstimator):
         self.n_trees_, self.booster_ = boosted.trees, boosted.model
         self.start_ = boosted.start
         if kept is not None and not kept.met:
-            warnings.warn(kept.complaint(), UnmetLimitWarning, stacklevel=5)
-        if self.strength_ > 0.0 and boosted.unsettled:
+            warnings.warn(kept.describe_failure(), UnmetLimitWarning, stacklevel=5)
+        if self.strength_ > 0.0 and boosted.is_underfitted:
             warnings.warn(
                 f"{self.n_estimators} trees were not enough: the last tenth of them still made the "
-                f"objective smaller by {boosted.late_fall:.3g}, so the loss is larger than it has "
-                "to be. Allow more n_estimators, or a larger learning_rate.",
+                f"objective smaller by {boosted.late_improvement:.3g}, so the loss is larger than it "
+                "has to be. Allow more n_estimators, or a larger learning_rate.",
                 UnderfitWarning,
                 stacklevel=5,
             )
@@ -583,8 +590,8 @@ class BoostedClassifier(ClassifierMixin, BoostedEstimator):
     classes_: npt.NDArray[Any] = field(init=False)
     _loss = "logistic"
 
-    def _learned(self, y: npt.NDArray[Any]) -> FloatArray:
-        classes, codes = classes_of(y)
+    def _prepare_targets(self, y: npt.NDArray[Any]) -> FloatArray:
+        classes, codes = encode_classes(y)
         if classes.size > 2:
             # scikit-learn looks for the first words.
             raise InputError(
@@ -595,7 +602,7 @@ class BoostedClassifier(ClassifierMixin, BoostedEstimator):
         return codes.astype(np.float64)
 
     def _loss_weight(self, y: npt.NDArray[Any]) -> FloatArray:
-        factors = class_factors(self.class_weight, y)
+        factors = compute_class_factors(self.class_weight, y)
         return super()._loss_weight(y) if factors is None else factors
 
     def predict_proba(self, X: Inputs) -> FloatArray:  # noqa: N803
@@ -622,7 +629,7 @@ class BoostedRegressor(RegressorMixin, BoostedEstimator):
     _loss = "squared"
     _numeric = True
 
-    def _learned(self, y: npt.NDArray[Any]) -> FloatArray:
+    def _prepare_targets(self, y: npt.NDArray[Any]) -> FloatArray:
         targets = numbers(y, "y")
         lowest, highest = float(targets.min()), float(targets.max())
         order = max(2.0, Aim.of(self).penalty.order)

@@ -23,7 +23,7 @@ from likeforlike.disparity._columns import Column
 from likeforlike.errors import InputError
 from likeforlike.penalties import Layout, Penalty, SlopeField
 from likeforlike.penalties._layout import NoCommonSupportError
-from likeforlike.training._training import batch_rows
+from likeforlike.training._training import make_batches
 
 with extra("train"):
     import torch
@@ -341,4 +341,4 @@ class CellBatchSampler(Sampler[list[int]]):
         return int(-(-self._cells.size // self._batch_size))
 
     def __iter__(self) -> Iterator[list[int]]:
-        yield from batch_rows(self._cells, self._batch_size, self._rng).tolist()
+        yield from make_batches(self._cells, self._batch_size, self._rng).tolist()

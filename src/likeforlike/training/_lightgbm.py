@@ -71,7 +71,7 @@ class LightGBMTrees:
         found = self._booster.predict(inputs, pred_leaf=True, start_iteration=last)
         return np.asarray(found, np.int64).reshape(-1)
 
-    def finished(self, values: Sequence[FloatArray]) -> Model:
+    def to_model(self, values: Sequence[FloatArray]) -> Model:
         """The first trees as a `lightgbm.Booster`, which predicts the sum of these values."""
         for tree, of_leaves in enumerate(values):
             for leaf, value in enumerate(of_leaves.tolist()):
@@ -126,7 +126,7 @@ class _LightGBMEstimator(BoostedEstimator):
     def _library(self, categorical: tuple[int, ...], seed: int) -> LightGBM:
         # LightGBM takes a part of the rows only with a frequency.
         often = {"bagging_freq": int(self.subsample < 1.0), "num_threads": self.n_jobs or 1}
-        return LightGBM({**often, **self._named(_NAMES, seed)}, categorical)
+        return LightGBM({**often, **self._library_settings(_NAMES, seed)}, categorical)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -111,12 +111,12 @@ class HeldRows:
         """Disparity of scores (n,) or (n, c): the largest of all pairs of groups and classes."""
         return _largest(self._estimates(scores, confidence))
 
-    def measured(self, scores: FloatArray) -> tuple[DistanceEstimate | None, dict[Hashable, float]]:
+    def measure(self, scores: FloatArray) -> tuple[DistanceEstimate | None, dict[Hashable, float]]:
         """Disparity of scores, `None` where no groups meet that could be compared, and coverage."""
         coverage = self.coverage()
         return (self.disparity(scores) if any(coverage.values()) else None), coverage
 
-    def upper_end(self, scores: FloatArray, confidence: float) -> DistanceEstimate:
+    def upper_limit(self, scores: FloatArray, confidence: float) -> DistanceEstimate:
         """The pair of groups and the class of which least can be promised.
 
         Its interval ends above at what the disparity does not exceed with this confidence, which
@@ -124,14 +124,14 @@ class HeldRows:
         of them is too small only if that of the pair is which really differs most.
         """
         found = self._estimates(scores, 2.0 * confidence - 1.0)
-        return max(_any_of(found), key=lambda one: (one.interval[1], one.squared))
+        return max(_require_estimates(found), key=lambda one: (one.interval[1], one.squared))
 
     def _estimates(self, scores: FloatArray, confidence: float) -> Iterator[DistanceEstimate]:
         cells = _smooth_cells if self.compared.away.size else _level_cells
         return _estimates(cells(scores, self.layout), confidence)
 
 
-def validation_disparity(scores: FloatArray, layout: Layout) -> DistanceEstimate:
+def estimate_level_disparity(scores: FloatArray, layout: Layout) -> DistanceEstimate:
     """Conditional distance of scores (n,) or (n, c), inside levels.
 
     The largest of all pairs of groups and of all classes; levels weigh P(L). Soft groups are taken
@@ -140,7 +140,7 @@ def validation_disparity(scores: FloatArray, layout: Layout) -> DistanceEstimate
     return _largest(_estimates(_level_cells(scores, layout), _USUAL))
 
 
-def smooth_disparity(scores: FloatArray, layout: Layout) -> DistanceEstimate:
+def estimate_smooth_disparity(scores: FloatArray, layout: Layout) -> DistanceEstimate:
     """Conditional distance of scores (n,) or (n, c) along a number, which is in the levels.
 
     Scores are carried to the centers of windows, with gaps taken out before and added after
@@ -149,14 +149,14 @@ def smooth_disparity(scores: FloatArray, layout: Layout) -> DistanceEstimate:
     return _largest(_estimates(_smooth_cells(scores, layout), _USUAL))
 
 
-def cells_of_scores(scores: FloatArray, layout: Layout, *, smooth: bool) -> Cells:
+def make_score_cells(scores: FloatArray, layout: Layout, *, smooth: bool) -> Cells:
     """Cells of scores (n,): levels by groups, or windows along the number that levels are."""
     return next((_smooth_cells if smooth else _level_cells)(scores, layout))
 
 
 def _level_cells(scores: FloatArray, layout: Layout) -> Iterator[Cells]:
     """Cells of every class."""
-    layout, scores = _copied(layout, scores)
+    layout, scores = _expand_rows(layout, scores)
     level = Codes(layout.segments[0] // len(layout.groups), layout.levels)
     group = Codes(layout.segments[0] % len(layout.groups), layout.groups)
     weight = layout.mass[0] if layout.mass.size else None
@@ -166,7 +166,7 @@ def _level_cells(scores: FloatArray, layout: Layout) -> Iterator[Cells]:
 
 def _smooth_cells(scores: FloatArray, layout: Layout) -> Iterator[Cells]:
     """Windows by groups of every class."""
-    layout, scores = _copied(layout, scores)
+    layout, scores = _expand_rows(layout, scores)
     group = Codes(layout.segments[0] % len(layout.groups), layout.groups)
     level = layout.segments[0] // len(layout.groups)
     levels = numbered_levels(layout.levels, "SmoothFairLeap")
@@ -184,7 +184,7 @@ def _smooth_cells(scores: FloatArray, layout: Layout) -> Iterator[Cells]:
         )
 
 
-def _copied(layout: Layout, scores: FloatArray) -> tuple[Layout, FloatArray]:
+def _expand_rows(layout: Layout, scores: FloatArray) -> tuple[Layout, FloatArray]:
     """Rows of soft groups once a group, with their scores (n,) or (n, c); those that count."""
     copies = layout.expand_soft_groups()
     apart, scores = copies.separate_copies(), copies.repeat_copies(scores.T).T
@@ -211,7 +211,7 @@ def _estimates(found: Iterable[Cells], confidence: float) -> Iterator[DistanceEs
                 yield estimate_distance(contrast, weights, confidence=confidence)
 
 
-def _any_of(estimates: Iterable[DistanceEstimate]) -> list[DistanceEstimate]:
+def _require_estimates(estimates: Iterable[DistanceEstimate]) -> list[DistanceEstimate]:
     found = list(estimates)
     if not found:
         raise InputError(
@@ -222,10 +222,10 @@ def _any_of(estimates: Iterable[DistanceEstimate]) -> list[DistanceEstimate]:
 
 
 def _largest(estimates: Iterable[DistanceEstimate]) -> DistanceEstimate:
-    return max(_any_of(estimates), key=lambda one: one.squared)
+    return max(_require_estimates(estimates), key=lambda one: one.squared)
 
 
-def estimated_size(estimate: DistanceEstimate) -> float:
+def distance_or_inf(estimate: DistanceEstimate) -> float:
     """The estimated distance; infinite where single rows in most levels keep it unknown."""
     return math.inf if estimate.value is None else estimate.value
 
@@ -303,7 +303,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept(Generic[Model]):
+class LimitResult(Generic[Model]):
     """The model that was taken for a limit, and all that was tried.
 
     Attributes
@@ -328,9 +328,9 @@ class Kept(Generic[Model]):
         """Whether the limit was shown to hold."""
         return self.chosen.held
 
-    def complaint(self) -> str:
+    def describe_failure(self) -> str:
         """What is to be said of a limit that was not met: how far it is off, and what helps."""
-        size, upper = estimated_size(self.disparity), self.disparity.interval[1]
+        size, upper = distance_or_inf(self.disparity), self.disparity.interval[1]
         return (
             f"no strength was shown to keep the disparity at {self.limit.size:g} or below with "
             f"confidence {self.limit.confidence:g}. The surest model, at strength "
@@ -341,10 +341,10 @@ class Kept(Generic[Model]):
     def _remedy(self, size: float, upper: float) -> str:
         if not math.isfinite(upper):
             return (
-                "Its levels hold too few people of each group to say more: use coarser levels, or "
+                "Its levels hold too few rows of each group to say more: use coarser levels, or "
                 "more rows."
             )
-        looser = f"a limit of {_rounded_up(upper):g} would be held"
+        looser = f"a limit of {_round_up(upper):g} would be held"
         if size >= self.limit.size:
             return f"The estimate is above the limit already; {looser}, or change the inputs."
         shrink = (upper - size) / (self.limit.size - size)
@@ -355,7 +355,7 @@ class Kept(Generic[Model]):
         return f"{enough} if that is its disparity; {looser}."
 
 
-def rows_to_judge(held: HeldRows | None, size: int) -> HeldRows:
+def require_rows(held: HeldRows | None, size: int) -> HeldRows:
     """Rows that were held back of a table with so many; raises where there are none."""
     if held is None:
         raise InputError(
@@ -380,12 +380,12 @@ def check_coverage(rows: HeldRows) -> None:
             )
 
 
-def keep_limit(
+def select_within_limit(
     limit: Limit,
     validation: HeldRows,
     judging: HeldRows,
     train: Callable[[FloatArray], Sequence[Trial[Model]]],
-) -> Kept[Model]:
+) -> LimitResult[Model]:
     """Train models of several strengths, and take the best that is shown to hold a limit.
 
     Strengths from 0 upwards are tried first, then some around the weakest of them that seems to
@@ -398,14 +398,14 @@ def keep_limit(
     train : trains one model for each of some strengths (k,), in that order.
     """
     check_coverage(judging)
-    tried = _seen(train(np.array(STRENGTHS)), validation, limit)
+    tried = _screen(train(np.array(STRENGTHS)), validation, limit)
     within = [k for k, (_, seen) in enumerate(tried) if seen.expected <= limit.size]
     if within and within[0] > 0:
-        tried += _seen(train(_around(within[0])), validation, limit)
-    return _judged(limit, judging, tried)
+        tried += _screen(train(_refine_strengths(within[0])), validation, limit)
+    return _judge(limit, judging, tried)
 
 
-def _around(place: int) -> FloatArray:
+def _refine_strengths(place: int) -> FloatArray:
     """Strengths from the one before one of the first to the second after it.
 
     More of them are stronger: the limit rows are asked for an upper end, too, and the weakest that
@@ -419,23 +419,23 @@ def _around(place: int) -> FloatArray:
 _Seen = list[tuple[Trial[Model], Candidate]]
 
 
-def _seen(trials: Sequence[Trial[Model]], rows: HeldRows, limit: Limit) -> _Seen[Model]:
+def _screen(trials: Sequence[Trial[Model]], rows: HeldRows, limit: Limit) -> _Seen[Model]:
     """Trials with what the validation rows say of them."""
     found = []
     for trial in trials:
-        estimate = rows.upper_end(trial.validation, limit.confidence)
-        size, upper = estimated_size(estimate), estimate.interval[1]
+        estimate = rows.upper_limit(trial.validation, limit.confidence)
+        size, upper = distance_or_inf(estimate), estimate.interval[1]
         found.append((trial, Candidate(trial.strength, trial.loss, size, upper)))
     return found
 
 
-def _judged(limit: Limit, rows: HeldRows, tried: _Seen[Model]) -> Kept[Model]:
+def _judge(limit: Limit, rows: HeldRows, tried: _Seen[Model]) -> LimitResult[Model]:
     """Judge models in their order, until the first that fails."""
-    order = _sequence([seen for _, seen in tried])
+    order = _order_candidates([seen for _, seen in tried])
     candidates = [seen for _, seen in tried]
     chosen, disparity = order[0], None
     for place in order:
-        estimate = rows.upper_end(tried[place][0].judged, limit.confidence)
+        estimate = rows.upper_limit(tried[place][0].judged, limit.confidence)
         upper = estimate.interval[1]
         held = upper <= limit.size
         candidates[place] = replace(candidates[place], upper=upper, held=held)
@@ -444,7 +444,7 @@ def _judged(limit: Limit, rows: HeldRows, tried: _Seen[Model]) -> Kept[Model]:
         if not held:
             break
     assert disparity is not None
-    return Kept(
+    return LimitResult(
         limit,
         tried[chosen][0],
         candidates[chosen],
@@ -454,7 +454,7 @@ def _judged(limit: Limit, rows: HeldRows, tried: _Seen[Model]) -> Kept[Model]:
     )
 
 
-def _sequence(seen: Sequence[Candidate]) -> list[int]:
+def _order_candidates(seen: Sequence[Candidate]) -> list[int]:
     """Who is judged, in order: the surest first, then always less sure and of smaller loss."""
     surest_first = sorted(range(len(seen)), key=lambda k: (seen[k].expected, seen[k].loss))
     order = surest_first[:1]
@@ -464,7 +464,7 @@ def _sequence(seen: Sequence[Candidate]) -> list[int]:
     return order
 
 
-def _rounded_up(number: float) -> float:
+def _round_up(number: float) -> float:
     """A number with two digits that is not smaller."""
     unit = 10.0 ** (math.floor(math.log10(number)) - 1) if number > 0.0 else 1.0
     return round(math.ceil(number / unit) * unit, 12)

@@ -38,12 +38,19 @@ from likeforlike.training._base import (
     Targets,
     check_count,
     check_sizes,
-    class_factors,
-    classes_of,
+    compute_class_factors,
+    draw_seed,
+    encode_classes,
     refuse_unknown,
-    seed_of,
 )
-from likeforlike.training._limits import Candidate, Limit, Table, Trial, keep_limit, rows_to_judge
+from likeforlike.training._limits import (
+    Candidate,
+    Limit,
+    Table,
+    Trial,
+    require_rows,
+    select_within_limit,
+)
 from likeforlike.training._networks import (
     Loss,
     Module,
@@ -143,7 +150,7 @@ def fitted(ready: Prepared, member: Member, strength: float, patience: int | Non
     network, curve = member.network(), member.curve(patience)
     disparity, coverage = None, None
     if ready.held is not None:
-        disparity, coverage = ready.held.measured(ready.scores(network, ready.validation)[0])
+        disparity, coverage = ready.held.measure(ready.scores(network, ready.validation)[0])
     kept = network.cpu()
     return Fitted(kept, ready.scale, ready.loss, strength, curve, disparity, coverage)
 
@@ -194,14 +201,14 @@ def fit_network(
     if limit is None:
         alone = Member(trained(np.array([strength])), 0)
         return fitted(ready, alone, strength, recipe.patience)
-    return _within(limit, ready, recipe, trained)
+    return _fit_within_limit(limit, ready, recipe, trained)
 
 
-def _within(
+def _fit_within_limit(
     limit: Limit, ready: Prepared, recipe: Recipe, trained: Callable[[FloatArray], Trained]
 ) -> Fitted:
     """The network that is taken for a limit, whether or not it is shown to hold it."""
-    held, judging = (rows_to_judge(one, ready.rows.size) for one in (ready.held, ready.judging))
+    held, judging = (require_rows(one, ready.rows.size) for one in (ready.held, ready.judging))
 
     def tried(strengths: FloatArray) -> list[Trial[Member]]:
         stack = trained(strengths)
@@ -216,7 +223,7 @@ def _within(
             for k, strength in enumerate(strengths)
         ]
 
-    kept = keep_limit(limit, held, judging, tried)
+    kept = select_within_limit(limit, held, judging, tried)
     member = kept.trial.model
     return Fitted(
         member.network().cpu(),
@@ -227,7 +234,7 @@ def _within(
         kept.disparity,
         judging.coverage(),
         kept.candidates,
-        None if kept.met else kept.complaint(),
+        None if kept.met else kept.describe_failure(),
     )
 
 
@@ -268,7 +275,7 @@ class NetworkEstimator(GroupedEstimator):
     def _check_layout(self, layout: Layout) -> None:
         """Raise unless there is something to compare in these rows."""
 
-    def _prepared(self, table: Table) -> Table:
+    def _prepare_table(self, table: Table) -> Table:
         """The table with its layout as a penalty takes it; subclasses with a penalty say how."""
         return table
 
@@ -284,7 +291,7 @@ class NetworkEstimator(GroupedEstimator):
             raise InputError(f"learning_rate must be more than 0, not {self.learning_rate!r}.")
 
     @abstractmethod
-    def _learned(self, y: npt.NDArray[Any]) -> Learned:
+    def _prepare_targets(self, y: npt.NDArray[Any]) -> Learned:
         """What is learned of the checked targets y (n,)."""
 
     def _fit_columns(self, inputs: Inputs, targets: Targets, columns: FitColumns) -> None:
@@ -298,18 +305,20 @@ class NetworkEstimator(GroupedEstimator):
             raise InputError("y has numbers too large to be held; use other units.") from error
         y = numbers(y, "y") if self._numeric else y
         size = len(y)
-        learned, loss, outputs = self._learned(y)
+        learned, loss, outputs = self._prepare_targets(y)
         layout = columns.layout(size, needed=self._needs_groups())
         if layout is not None:
             self._check_layout(layout)
         held = columns.held(size)
-        table = _counted(Table(_dense(given), learned, columns.weights(size), layout, held))
-        self._fit(self._loss_weighted(table), loss, outputs)
+        table = _drop_zero_weights(
+            Table(_dense(given), learned, columns.weights(size), layout, held)
+        )
+        self._fit(self._weight_loss(table), loss, outputs)
 
     def _fit(self, table: Table, loss: Loss, outputs: int) -> None:
         """Train, then set the fitted attributes, all at once."""
-        seed = seed_of(self.random_state)
-        table = self._prepared(table)
+        seed = draw_seed(self.random_state)
+        table = self._prepare_table(table)
         fitted = self._fit_table(table, loss, outputs, seed)
         self._fitted = fitted
         self.strength_ = 0.0 if table.layout is None else fitted.strength
@@ -326,7 +335,7 @@ class NetworkEstimator(GroupedEstimator):
         given = validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr")
         return self._fitted.scores(_dense(given))
 
-    def _loss_weighted(self, table: Table) -> Table:
+    def _weight_loss(self, table: Table) -> Table:
         """The table with what the loss of its rows is multiplied by; people count as before."""
         return table
 
@@ -343,14 +352,16 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):
     classes_: npt.NDArray[Any]
     class_weight: Mapping[Any, float] | str | None = None
 
-    def _loss_weighted(self, table: Table) -> Table:
-        factors = class_factors(self.class_weight, self.classes_[table.targets.astype(np.int64)])
+    def _weight_loss(self, table: Table) -> Table:
+        factors = compute_class_factors(
+            self.class_weight, self.classes_[table.targets.astype(np.int64)]
+        )
         if factors is None:
             return table
         return replace(table, weight=factors if table.weight is None else table.weight * factors)
 
-    def _learned(self, y: npt.NDArray[Any]) -> Learned:
-        classes, targets = classes_of(y)
+    def _prepare_targets(self, y: npt.NDArray[Any]) -> Learned:
+        classes, targets = encode_classes(y)
         self.classes_ = classes
         if classes.size == 2:
             return Learned(targets, "logistic", 1)
@@ -372,7 +383,7 @@ class NetworkRegressor(RegressorMixin, NetworkEstimator):
 
     _numeric = True
 
-    def _learned(self, y: npt.NDArray[Any]) -> Learned:
+    def _prepare_targets(self, y: npt.NDArray[Any]) -> Learned:
         try:
             targets = y.astype(np.float64)
         except ValueError as error:
@@ -390,7 +401,7 @@ def _dense(inputs: Inputs) -> FloatArray:
     return dense
 
 
-def _counted(table: Table) -> Table:
+def _drop_zero_weights(table: Table) -> Table:
     """The rows that count, with their weights in the layout as well."""
     if table.weight is None:
         return table
@@ -438,7 +449,7 @@ class _FairEstimator(AimedEstimator, NetworkEstimator):
     def _check_layout(self, layout: Layout) -> None:
         """Nothing yet: what can be compared is checked when rows without weight are out."""
 
-    def _prepared(self, table: Table) -> Table:
+    def _prepare_table(self, table: Table) -> Table:
         known = table.layout
         return table if known is None else replace(table, prepared=Aim.of(self).prepare(known))
 
@@ -446,7 +457,7 @@ class _FairEstimator(AimedEstimator, NetworkEstimator):
         aim = Aim.of(self)
         recipe = Recipe(
             loss=loss,
-            penalty=None if table.layout is None else aim.penalty_for(table.layout),
+            penalty=None if table.layout is None else aim.choose_penalty(table.layout),
             learning_rate=self.learning_rate or _LEARNING_RATE,
             max_epochs=self.max_epochs,
             patience=self.patience,

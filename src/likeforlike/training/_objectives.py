@@ -47,7 +47,7 @@ from likeforlike.disparity._columns import (
 )
 from likeforlike.errors import InputError
 from likeforlike.penalties import Layout, Penalty
-from likeforlike.training._trees import BoostedRows, LossName, Problem, curved, scored
+from likeforlike.training._trees import BoostedRows, LossName, Problem, hessian_terms, scored
 from likeforlike.transport._scale import unit_weights
 
 
@@ -105,11 +105,11 @@ class PenalizedLoss:
     def __post_init__(self) -> None:
         if not isinstance(self.penalty, Penalty):
             raise InputError(f"penalty must be a penalty such as FairLeap(), not {self.penalty!r}.")
-        if not at_least_zero(self.strength):
+        if not is_nonnegative(self.strength):
             raise InputError(f"strength must be a finite number >= 0, not {self.strength!r}.")
         if not is_one_of(self.loss, get_args(LossName)):
             raise InputError(f"loss must be one of {get_args(LossName)}, not {self.loss!r}.")
-        object.__setattr__(self, "_last", self._prepared(self.layout))
+        object.__setattr__(self, "_last", self._prepare_table(self.layout))
         _summable(self.layout.mass)
 
     def _read(self, first: Column, second: Column, sample_weight: Column | None) -> _Call:
@@ -130,10 +130,10 @@ class PenalizedLoss:
             mass = self._weights(weight)
         # Trees are grown one after the other on the same rows, so what was prepared is kept.
         if not np.array_equal(mass, self._last.mass):
-            object.__setattr__(self, "_last", self._prepared(replace(self.layout, mass=mass)))
+            object.__setattr__(self, "_last", self._prepare_table(replace(self.layout, mass=mass)))
         return _Call(scores, wanted, self._last, native)
 
-    def _prepared(self, layout: Layout) -> _PreparedRows:
+    def _prepare_table(self, layout: Layout) -> _PreparedRows:
         """The layout as the penalty takes it, checked."""
         prepared = self.penalty.prepare(layout)
         self.penalty.check(prepared)
@@ -174,7 +174,7 @@ def _summable(weight: FloatArray) -> FloatArray:
     )
 
 
-def at_least_zero(number: object) -> bool:
+def is_nonnegative(number: object) -> bool:
     """Whether this is a finite number >= 0."""
     return isinstance(number, Real) and 0.0 <= real(number) < np.inf
 
@@ -225,7 +225,7 @@ class FairObjective(PenalizedLoss):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not at_least_zero(self.learning_rate) or self.learning_rate == 0.0:
+        if not is_nonnegative(self.learning_rate) or self.learning_rate == 0.0:
             raise InputError(
                 f"learning_rate must be a finite number > 0, not {self.learning_rate!r}."
             )
@@ -239,7 +239,7 @@ class FairObjective(PenalizedLoss):
         problem = Problem(self.loss, self.penalty, self.strength, float(self.learning_rate), 0.0)
         at = problem.at(rows, call.raw)
         moved = self.penalty.transported_mass(call.layout)
-        return at.gradient, curved(problem, rows, at, moved).bound
+        return at.gradient, hessian_terms(problem, rows, at, moved).bound
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,7 +55,9 @@ with extra("train"):
     import torch
 
 
-def penalize(penalty: Penalty, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
+def evaluate_penalty(
+    penalty: Penalty, scores: FloatArray, layout: Layout
+) -> tuple[FloatArray, FloatArray]:
     """Values (m,) and gradients of a penalty on scores (m, n) or (m, n, c)."""
     plain = np.ascontiguousarray(scores)
     if plain.ndim == 2:
@@ -63,7 +65,7 @@ def penalize(penalty: Penalty, scores: FloatArray, layout: Layout) -> tuple[Floa
     return penalty.evaluate_classes(plain, layout)
 
 
-class BatchSlopes:
+class PenaltyGradient:
     """Gradient of a penalty for the rows of a batch."""
 
     def __init__(
@@ -96,7 +98,7 @@ class BatchSlopes:
     ) -> FloatArray:
         """∂V / ∂scores, in the shape of the scores, for the rows `which` (s, b) of the batch."""
         if self._sample is None:
-            return penalize(self._penalty, scores, layout)[1]
+            return evaluate_penalty(self._penalty, scores, layout)[1]
         if self._step % self._refresh_every == 0:
             self._refresh(network, splits)
         self._step += 1
@@ -163,7 +165,7 @@ _PERMUTATIONS = 4
 _SEED = 0
 
 
-class Chance:
+class ParityBaseline:
     """Mean penalty of scores whose groups were permuted; 0 where they cannot be."""
 
     def __init__(self, penalty: Penalty, layout: Layout) -> None:
@@ -177,7 +179,7 @@ class Chance:
         if not self._layouts:
             return np.zeros(len(scores))
         found = [
-            penalize(self._penalty, scores, layout.select_splits(splits))[0]
+            evaluate_penalty(self._penalty, scores, layout.select_splits(splits))[0]
             for layout in self._layouts
         ]
         mean: FloatArray = np.mean(found, axis=0)
@@ -331,16 +333,16 @@ def evaluate(
     scores = scores_of(outputs, recipe.loss).cpu().double().numpy()
     values = np.zeros(len(scores))
     if recipe.penalty is not None and blocks is None:
-        values, _ = penalize(recipe.penalty, scores, layout)
+        values, _ = evaluate_penalty(recipe.penalty, scores, layout)
     elif recipe.penalty is not None and blocks is not None:
         for block in blocks:
             which = block[splits] if len(block) > 1 else np.repeat(block, len(scores), axis=0)
             part = np.take_along_axis(
                 scores, which.reshape(*which.shape, *[1] * (scores.ndim - 2)), 1
             )
-            values += penalize(recipe.penalty, part, rows.layout.take(block).select_splits(splits))[
-                0
-            ]
+            values += evaluate_penalty(
+                recipe.penalty, part, rows.layout.take(block).select_splits(splits)
+            )[0]
         values /= len(blocks)
     return loss, values, scores
 
@@ -369,7 +371,7 @@ def train(
     loop = _Loop(network, rows, recipe, strengths, seeds, splits)
     chance = None
     if recipe.penalty is not None and recipe.stopping == "excess":
-        chance = Chance(recipe.penalty, validation.layout)
+        chance = ParityBaseline(recipe.penalty, validation.layout)
     blocks = _stratified_blocks(validation, recipe.validation_rows)
     keeper = EarlyStopping(network, recipe.patience)
     curve: list[Epoch] = []
@@ -421,9 +423,9 @@ class _Loop:
         self._strengths = self.all_strengths[:, None]
         self._rows, self._recipe = rows, recipe
         self._rngs = [np.random.default_rng([int(seed), 0]) for seed in seeds]
-        self._slopes: BatchSlopes | None = None
+        self._slopes: PenaltyGradient | None = None
         if recipe.penalty is not None and self.all_strengths.any():
-            self._slopes = BatchSlopes(
+            self._slopes = PenaltyGradient(
                 recipe.penalty,
                 recipe.loss,
                 rows,
@@ -440,7 +442,7 @@ class _Loop:
             cells = cells // len(self._rows.layout.groups)
         batches = np.stack(
             [
-                batch_rows(of_split, self._recipe.batch_size, rng)
+                make_batches(of_split, self._recipe.batch_size, rng)
                 for of_split, rng in zip(cells, self._rngs, strict=True)
             ]
         )
@@ -463,7 +465,7 @@ class _Loop:
         self,
         validation: Rows,
         number: int,
-        chance: Chance | None,
+        chance: ParityBaseline | None,
         blocks: Sequence[IntArray] | None,
     ) -> Epoch:
         """Loss, penalty and objective on the validation rows."""
@@ -488,7 +490,7 @@ class _Loop:
             self._slopes.keep(np.flatnonzero(going))
 
 
-def batch_rows(cells: IntArray, batch_size: int, rng: np.random.Generator) -> IntArray:
+def make_batches(cells: IntArray, batch_size: int, rng: np.random.Generator) -> IntArray:
     """Rows of the batches of one epoch, shape (batches, b) with b <= batch_size.
 
     Batches have equal size; the few rows that are left over sit out an epoch.
@@ -556,10 +558,10 @@ def prepare(
     def tensors(part: Table) -> Rows:
         return _tensors(part, scale, loss, dtype, device)
 
-    held, judging = _held_out(table, loss, (validation_fraction, limit_fraction), seed)
+    held, judging = _hold_out(table, loss, (validation_fraction, limit_fraction), seed)
     others = np.setdiff1d(np.arange(len(table.inputs)), np.concatenate([held, judging]))
     seen = table.take(others)
-    scale = _scale_of(seen, loss)
+    scale = _standardization(seen, loss)
     # So few rows that none are held back afford double precision.
     dtype = torch.float32 if held.size else torch.float64
     rows = tensors(seen)
@@ -598,14 +600,14 @@ def strength_unit(degree: float, target_spread: float) -> float:
     return unit
 
 
-def _held_out(table: Table, loss: Loss, shares: tuple[float, float], seed: int) -> list[IntArray]:
+def _hold_out(table: Table, loss: Loss, shares: tuple[float, float], seed: int) -> list[IntArray]:
     """Rows that stop training, and rows that judge a limit."""
     layout = Layout.ungrouped(len(table.inputs)) if table.penalized is None else table.penalized
     classes = None if loss == "squared" else table.targets
     return split_holdout(layout, classes, shares, seed, table.validation)
 
 
-def _scale_of(table: Table, loss: Loss) -> Standardization:
+def _standardization(table: Table, loss: Loss) -> Standardization:
     """Means and spreads of the rows of a table, with their weights."""
     size = len(table.inputs)
     weight = np.ones(size) if table.weight is None else unit_weights(table.weight)

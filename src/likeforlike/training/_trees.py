@@ -61,7 +61,7 @@ LossName = Literal["logistic", "squared"]
 """Logistic for a target of 0 and 1, squared for a number."""
 
 
-class Scored(NamedTuple):
+class LossTerms(NamedTuple):
     """Raw scores seen through a loss; all arrays have shape (n,).
 
     Attributes
@@ -77,13 +77,13 @@ class Scored(NamedTuple):
     curvatures: FloatArray
 
 
-def scored(loss: LossName, raw: FloatArray, targets: FloatArray) -> Scored:
+def scored(loss: LossName, raw: FloatArray, targets: FloatArray) -> LossTerms:
     """Scores, losses and derivatives at the raw scores."""
     if loss == "squared":
         one = np.ones(raw.size)
         with np.errstate(over="ignore"):  # a loss that cannot be held is infinite
             apart = raw - targets
-            return Scored(raw, one, apart**2, 2.0 * apart, 2.0 * one)
+            return LossTerms(raw, one, apart**2, 2.0 * apart, 2.0 * one)
     wrong = np.flatnonzero((targets != 0.0) & (targets != 1.0))
     if wrong.size:
         raise InputError(
@@ -91,7 +91,7 @@ def scored(loss: LossName, raw: FloatArray, targets: FloatArray) -> Scored:
             f"{targets[wrong[0]]:g}; encode the classes so, or use loss='squared'."
         )
     chance, slope = _sigmoid(raw)
-    return Scored(chance, slope, np.logaddexp(0.0, raw) - targets * raw, chance - targets, slope)
+    return LossTerms(chance, slope, np.logaddexp(0.0, raw) - targets * raw, chance - targets, slope)
 
 
 def _sigmoid(raw: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -138,7 +138,7 @@ def probabilities(raw: Column) -> FloatArray:
     return _sigmoid(numbers(raw, "raw"))[0]
 
 
-class Pulled(NamedTuple):
+class LeafRows(NamedTuple):
     """Rows at their places, (n,) each, as kernels take them; K levels and G groups.
 
     Attributes
@@ -161,7 +161,7 @@ class Pulled(NamedTuple):
 
 
 @compiled
-def _in_order(rows: Pulled, offsets: IntArray) -> IntArray:
+def _sort_rows(rows: LeafRows, offsets: IntArray) -> IntArray:
     """Places in order of (segment, score); fills in where each segment begins."""
     n_segments = rows.n_levels * rows.n_groups
     for segment in rows.segments:
@@ -176,7 +176,12 @@ def _in_order(rows: Pulled, offsets: IntArray) -> IntArray:
 
 @compiled
 def _add_pair(
-    rows: Pulled, left: IntArray, right: IntArray, mass: FloatArray, share: float, pulls: FloatArray
+    rows: LeafRows,
+    left: IntArray,
+    right: IntArray,
+    mass: FloatArray,
+    share: float,
+    pulls: FloatArray,
 ) -> None:
     """Take off what passes between two segments, from the lowest scores to the highest."""
     i, j = 0, 0
@@ -200,9 +205,9 @@ def _add_pair(
 
 
 @compiled
-def _add_pulls(rows: Pulled, pulls: FloatArray) -> None:
+def _add_couplings(rows: LeafRows, pulls: FloatArray) -> None:
     offsets = np.zeros(rows.n_levels * rows.n_groups + 1, np.int64)
-    order = _in_order(rows, offsets)
+    order = _sort_rows(rows, offsets)
     mass, both = np.empty(rows.n_groups), np.empty(2)
     for i in range(rows.leaves.size):
         pulls[rows.leaves[i], rows.leaves[i]] += rows.weight[i] * rows.slopes[i] ** 2
@@ -223,10 +228,10 @@ def _add_pulls(rows: Pulled, pulls: FloatArray) -> None:
                     _add_pair(rows, left, right, both, share, pulls)
 
 
-def leaf_coupling(rows: Pulled, n_leaves: int) -> FloatArray:
+def couple_leaves(rows: LeafRows, n_leaves: int) -> FloatArray:
     """K (k, k) of the leaves: symmetric, and v·K v >= 0 for all v."""
     pulls = np.zeros((n_leaves, n_leaves))
-    _add_pulls(rows, pulls)
+    _add_couplings(rows, pulls)
     return pulls
 
 
@@ -258,7 +263,7 @@ class BoostedRows:
     layout: Layout | None
 
 
-class At(NamedTuple):
+class ObjectiveTerms(NamedTuple):
     """The objective at some raw scores.
 
     Attributes
@@ -268,7 +273,7 @@ class At(NamedTuple):
     gradient : (n,) floats of what is handed over.
     """
 
-    scored: Scored
+    scored: LossTerms
     objective: float
     loss: float
     value: float
@@ -299,7 +304,7 @@ class Problem:
             return 0.0
         return SCALE[self.loss] * self.strength * float(rows.weight.sum())
 
-    def at(self, rows: BoostedRows, raw: FloatArray) -> At:
+    def at(self, rows: BoostedRows, raw: FloatArray) -> ObjectiveTerms:
         """The objective and its gradient at raw scores (n,)."""
         seen = scored(self.loss, raw, rows.targets)
         pull = self.pull(rows)
@@ -314,10 +319,10 @@ class Problem:
             objective = loss + (self.strength * value if pull else 0.0)
         if not np.isfinite(gradient).all():
             raise InputError(TOO_LARGE)
-        return At(seen, objective, loss, value, gradient)
+        return ObjectiveTerms(seen, objective, loss, value, gradient)
 
 
-class Curved(NamedTuple):
+class HessianTerms(NamedTuple):
     """Second derivatives at some raw scores.
 
     Attributes
@@ -332,12 +337,14 @@ class Curved(NamedTuple):
     bound: FloatArray
 
 
-def curved(problem: Problem, rows: BoostedRows, at: At, moved: FloatArray) -> Curved:
+def hessian_terms(
+    problem: Problem, rows: BoostedRows, at: ObjectiveTerms, moved: FloatArray
+) -> HessianTerms:
     """Second derivatives where `at` says, with the mass (c n,) that the penalty moves."""
     of_loss = SCALE[problem.loss] * rows.weight * at.scored.curvatures
     pull = problem.pull(rows)
     if not pull or problem.penalty is None or rows.layout is None:
-        return Curved(of_loss, np.empty(0), np.maximum(of_loss, FLOOR))
+        return HessianTerms(of_loss, np.empty(0), np.maximum(of_loss, FLOOR))
     steepness = problem.penalty.max_curvature(at.scored.scores, rows.layout)
     with np.errstate(over="ignore", invalid="ignore"):
         of_penalty = pull * steepness * moved
@@ -345,11 +352,11 @@ def curved(problem: Problem, rows: BoostedRows, at: At, moved: FloatArray) -> Cu
         bound = np.maximum(of_loss + problem.learning_rate * by_row, FLOOR)
     if not np.isfinite(bound).all():
         raise InputError(TOO_LARGE)
-    return Curved(of_loss, of_penalty, bound)
+    return HessianTerms(of_loss, of_penalty, bound)
 
 
-def leaf_values(
-    problem: Problem, rows: BoostedRows, at: At, bent: Curved, leaves: IntArray
+def solve_leaves(
+    problem: Problem, rows: BoostedRows, at: ObjectiveTerms, bent: HessianTerms, leaves: IntArray
 ) -> FloatArray:
     """What each leaf (k,) adds to the raw scores of the rows in `leaves` (n,)."""
     occupied = np.flatnonzero(np.bincount(leaves))
@@ -373,7 +380,7 @@ def leaf_values(
 def _coupling(
     problem: Problem,
     rows: BoostedRows,
-    at: At,
+    at: ObjectiveTerms,
     of_penalty: FloatArray,
     leaf: IntArray,
     size: int,
@@ -385,8 +392,8 @@ def _coupling(
     if layout.away.size:
         compared = penalty.evaluate_at_anchors(scores[None], layout).scores[0]
     among = penalty.comparison_layout(layout)
-    return leaf_coupling(
-        Pulled(
+    return couple_leaves(
+        LeafRows(
             np.ascontiguousarray(compared),
             np.ascontiguousarray(among.segments[0]),
             np.ascontiguousarray(of_penalty),
@@ -425,7 +432,7 @@ class Grower(Protocol):
     def leaves(self, inputs: Matrix) -> IntArray:
         """Leaves (n,) of the last tree in which rows are."""
 
-    def finished(self, values: Sequence[FloatArray]) -> Model:
+    def to_model(self, values: Sequence[FloatArray]) -> Model:
         """The library's model of the first trees, with these values of their leaves."""
 
 
@@ -443,7 +450,7 @@ class Library(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Learning:
+class TrainingRows:
     """Rows to learn from, with their inputs."""
 
     rows: BoostedRows
@@ -451,7 +458,7 @@ class Learning:
 
 
 @dataclass(frozen=True, slots=True)
-class Watching:
+class MonitoredRows:
     """Rows held back.
 
     Attributes
@@ -488,23 +495,23 @@ class Boosted:
     stopped: bool
 
     @property
-    def late_fall(self) -> float:
+    def late_improvement(self) -> float:
         """By how much the last tenth of the trees made the objective smaller."""
         best = np.minimum.accumulate(self.objectives)
         return float(best[-1 - max(1, best.size // 10)] - best[-1])
 
     @property
-    def unsettled(self) -> bool:
+    def is_underfitted(self) -> bool:
         """Whether more trees would have made the objective smaller by much."""
         left = min(self.objectives)
         least = max(_UNSETTLED[0] * (self.objectives[0] - left), _UNSETTLED[1] * abs(left))
-        return not self.stopped and self.late_fall > least
+        return not self.stopped and self.late_improvement > least
 
 
 class _Training:
     """The raw scores of the rows to learn from, as they grow."""
 
-    def __init__(self, problem: Problem, learning: Learning, start: float) -> None:
+    def __init__(self, problem: Problem, learning: TrainingRows, start: float) -> None:
         self._problem, self._rows, self._inputs = problem, learning.rows, learning.inputs
         layout, penalty = learning.rows.layout, problem.penalty
         self._moved = np.empty(0)
@@ -515,11 +522,13 @@ class _Training:
 
     def grow(self, grower: Grower) -> FloatArray | None:
         """Values of the leaves of one more tree; `None` if nothing can be split."""
-        bent = curved(self._problem, self._rows, self.at, self._moved)
-        if not grower.grow(_in_single(self.at.gradient), _in_single(bent.bound)):
+        bent = hessian_terms(self._problem, self._rows, self.at, self._moved)
+        if not grower.grow(
+            _to_single_precision(self.at.gradient), _to_single_precision(bent.bound)
+        ):
             return None
         leaves = grower.leaves(self._inputs)
-        values = leaf_values(self._problem, self._rows, self.at, bent, leaves)
+        values = solve_leaves(self._problem, self._rows, self.at, bent, leaves)
         for _ in range(_HALVINGS):
             raw = self._raw + values[leaves]
             after = self._problem.at(self._rows, raw)
@@ -530,7 +539,7 @@ class _Training:
         return np.zeros(values.size)
 
 
-def _in_single(values: FloatArray) -> FloatArray:
+def _to_single_precision(values: FloatArray) -> FloatArray:
     """Values that single precision holds, in the same proportions: libraries keep them so.
 
     What trees are grown by may be scaled; the values of their leaves are found without it.
@@ -545,8 +554,8 @@ def _in_single(values: FloatArray) -> FloatArray:
 def boost(
     problem: Problem,
     grower: Grower,
-    learning: Learning,
-    watching: Watching | None,
+    learning: TrainingRows,
+    watching: MonitoredRows | None,
     *,
     start: float,
     rounds: int,
@@ -589,14 +598,14 @@ def boost(
         follow(len(values))
         stopped = len(objectives) - 1 - int(np.argmin(objectives)) >= patience
     trees = int(np.argmin(objectives))
-    model = grower.finished(values[:trees]) if trees else None
+    model = grower.to_model(values[:trees]) if trees else None
     return Boosted(model, start, trees, tuple(losses), tuple(objectives), stopped)
 
 
 _PERMUTATIONS = 8
 
 
-def watched_objective(
+def make_monitor(
     problem: Problem, rows: BoostedRows, seed: int
 ) -> Callable[[FloatArray], tuple[float, float]]:
     """Objective and loss of raw scores (n,) on rows held back."""

@@ -58,7 +58,7 @@ class XGBoostTrees:
         last = self._booster[self._trees - 1 : self._trees]
         return np.asarray(last.predict(inputs, pred_leaf=True), np.int64).reshape(-1)
 
-    def finished(self, values: Sequence[FloatArray]) -> Model:
+    def to_model(self, values: Sequence[FloatArray]) -> Model:
         """The first trees as an `xgboost.Booster`, which predicts the sum of these values."""
         document = json.loads(self._booster[: len(values)].save_raw("json").decode())
         trees = document["learner"]["gradient_booster"]["model"]["trees"]
@@ -128,7 +128,7 @@ class _XGBoostEstimator(BoostedEstimator):
                 )
 
     def _library(self, categorical: tuple[int, ...], seed: int) -> XGBoost:
-        named = self._named({name: name for name in _NAMES}, seed)
+        named = self._library_settings({name: name for name in _NAMES}, seed)
         named["nthread"] = self.n_jobs or 1
         # XGBoost refuses numbers below what single precision holds; they are nothing.
         for name in ("min_child_weight", "reg_lambda"):

@@ -58,7 +58,7 @@ from likeforlike.training._training import (
     Epoch,
     Follow,
     Trained,
-    batch_rows,
+    make_batches,
     prepare,
 )
 
@@ -298,7 +298,9 @@ class Contest:
     def batches(self, size: int, rngs: Sequence[np.random.Generator]) -> list[IntArray]:
         """Rows (s, b) of the batches of an epoch, in which every cell has its share."""
         cells = self.rows.layout.segments
-        drawn = [batch_rows(of_split, size, rng) for of_split, rng in zip(cells, rngs, strict=True)]
+        drawn = [
+            make_batches(of_split, size, rng) for of_split, rng in zip(cells, rngs, strict=True)
+        ]
         return [np.stack(rows) for rows in zip(*drawn, strict=True)]
 
     def batch(self, which: IntArray) -> Batch:
