@@ -77,7 +77,7 @@ try:
     from likeforlike.training._base import BaseEstimator
 except MissingDependencyError:  # scores are repaired without scikit-learn too
     BaseEstimator = object  # type: ignore[assignment, misc]
-    NotFittedError = InputError  # type: ignore[assignment, misc]
+    NotFittedError = InputError
 
 
 class Fallback(NamedTuple):

@@ -540,8 +540,8 @@ class BoostedEstimator(AimedEstimator):
         if self.strength_ > 0.0 and boosted.is_underfitted:
             warnings.warn(
                 f"{self.n_estimators} trees were not enough: the last tenth of them still made the "
-                f"objective smaller by {boosted.late_improvement:.3g}, so the loss is larger than it "
-                "has to be. Allow more n_estimators, or a larger learning_rate.",
+                f"objective smaller by {boosted.late_improvement:.3g}, so the loss is larger than "
+                "it has to be. Allow more n_estimators, or a larger learning_rate.",
                 UnderfitWarning,
                 stacklevel=5,
             )
