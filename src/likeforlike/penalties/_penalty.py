@@ -92,7 +92,7 @@ class AnchorSlopes(NamedTuple):
 class Penalty(ABC):
     """A differentiable disparity.
 
-    A new penalty is a frozen dataclass that says in `stacked` how to evaluate itself on the scores
+    A new penalty is a frozen dataclass that says in `evaluate` how to evaluate itself on the scores
     of many models at once; everything else follows.
 
     Examples
@@ -126,11 +126,11 @@ class Penalty(ABC):
         return layout.expand_soft_groups()
 
     def evaluate_at_anchors(self, scores: FloatArray, layout: Layout) -> AnchorSlopes:
-        """What slope fields are made of; with one place a row it is what `stacked` says.
+        """What slope fields are made of; with one place a row it is what `evaluate` says.
 
         Parameters
         ----------
-        scores, layout : as for `stacked`.
+        scores, layout : as for `evaluate`.
         """
         copied = layout.repeat_copies(scores)
         values, gradients = self.evaluate(copied, layout.separate_copies())
@@ -187,9 +187,9 @@ class Penalty(ABC):
 
     def max_curvature(self, scores: FloatArray, layout: Layout) -> float:
         """How strongly a move of scores (n,) is bent at the most, for a unit of moved mass: 2 for
-        order 2; see `curvature`.
+        order 2; see `hessian_diagonal`.
 
-        The layout is that of the rows as `prepared` gives it.
+        The layout is that of the rows as `prepare` gives it.
         """
         scale = scale_of(float(scores.min()), float(scores.max()), self.order)
         scaled = scale.inward(scores)

@@ -267,7 +267,7 @@ class SmoothFairLeap(Penalty):
 
         Parameters
         ----------
-        scores, layout : as for `stacked`.
+        scores, layout : as for `evaluate`.
         """
         placed = self.prepare(layout)
         return self._evaluate_lines(
