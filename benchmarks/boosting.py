@@ -26,14 +26,13 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray
-from likeforlike.boosting import lightgbm_objective, probabilities
-from likeforlike.boosting._lightgbm_trees import LightGBM
-from likeforlike.boosting._problem import BoostedRows, Problem
-from likeforlike.boosting._rounds import Learning, boost
 from likeforlike.datasets import load_adult
 from likeforlike.files._writing import write_whole
-from likeforlike.limits._held_rows import estimated_size, validation_disparity
 from likeforlike.penalties import Layout
+from likeforlike.training import lightgbm_objective, probabilities
+from likeforlike.training._lightgbm import LightGBM
+from likeforlike.training._limits import distance_or_inf, estimate_level_disparity
+from likeforlike.training._trees import BoostedRows, Problem, TrainingRows, boost
 
 HERE = Path(__file__).parent
 KEPT = HERE / "boosting.json"
@@ -135,12 +134,12 @@ def by_leaves(seen: Rows, unseen: Rows, strength: float) -> Found:
     """As many trees on the same rows, with leaves of ours."""
     library = LightGBM({"num_threads": 1, "num_leaves": 31})
     rows = BoostedRows(
-        seen.targets, np.ones(seen.targets.size), Layout.of_rows(seen.groups, seen.levels)
+        seen.targets, np.ones(seen.targets.size), Layout.from_columns(seen.groups, seen.levels)
     )
     found = boost(
         Problem("logistic", lfl.FairLeap(), strength, 0.1, 0.0),
         library.grower(seen.inputs),
-        Learning(rows, seen.inputs),
+        TrainingRows(rows, seen.inputs),
         None,
         start=0.0,
         rounds=TREES,
@@ -170,11 +169,11 @@ WAYS: dict[str, Callable[[Rows, Rows, float], Found]] = {
 
 def measured(scores: FloatArray, unseen: Rows) -> dict[str, float]:
     """Loss, AUC and disparity of test rows."""
-    layout = Layout.of_rows(unseen.groups, unseen.levels)
+    layout = Layout.from_columns(unseen.groups, unseen.levels)
     return {
         "loss": float(log_loss(unseen.targets, scores)),
         "auc": float(roc_auc_score(unseen.targets, scores)),
-        "disparity": estimated_size(validation_disparity(scores, layout)),
+        "disparity": distance_or_inf(estimate_level_disparity(scores, layout)),
     }
 
 

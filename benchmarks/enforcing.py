@@ -33,11 +33,11 @@ from likeforlike.datasets import (
     load_law_school,
     make_loans,
 )
-from likeforlike.experiments._split import split
+from likeforlike.experiments import split
 from likeforlike.experiments._tradeoff import Point, repair_tradeoff, tradeoff
-from likeforlike.nn._objectives import Loss
-from likeforlike.nn._training import Recipe
 from likeforlike.penalties import Penalty
+from likeforlike.training._networks import Loss
+from likeforlike.training._training import Recipe
 
 __all__ = ["main", "page", "run"]
 

@@ -40,7 +40,7 @@ from likeforlike.datasets import Dataset
 from likeforlike.errors import RepairWarning
 from likeforlike.files._writing import write_whole
 from likeforlike.repair import ConditionalBarycenter, FairDecisions, UnawareRepair
-from likeforlike.repair._guess import Classifier, default_classifier
+from likeforlike.repair._propensity import Classifier, default_classifier
 
 __all__ = ["SECTION", "main", "run", "section"]
 
@@ -138,7 +138,7 @@ def _decided(split: Split) -> Figures:
     """Accuracy and squared gap of every method."""
     fit, test, f = split.fit, split.test, split.scores
     found: dict[str, Any] = {"none": f[test] > 0.5}
-    for name, limit in {"t = 1": None, "max_gap = .05": 0.05}.items():
+    for name, limit in {"t = 1": None, "max_disparity = .05": 0.05}.items():
         rule = FairDecisions(max_disparity=limit, propensity=_Once())
         rule.fit(f[fit], split.rows.inputs[fit], **split.who(fit))
         found[f"FairDecisions, {name}"] = rule.predict(

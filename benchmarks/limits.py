@@ -28,13 +28,11 @@ from benchmarks.sections import table
 from benchmarks.six_tables import SIX, parted, relative_loss
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import Dataset, make_loans
-from likeforlike.limits._held_rows import HeldRows, estimated_size
-from likeforlike.limits._limit import STRENGTHS
-from likeforlike.nn._fit import Member, fitted
-from likeforlike.nn._stacked import StackedMLP
-from likeforlike.nn._table import Table, prepare
-from likeforlike.nn._training import Recipe, evaluate, train
 from likeforlike.penalties import Layout
+from likeforlike.training._limits import STRENGTHS, HeldRows, Table, distance_or_inf
+from likeforlike.training._network_estimators import Member, fitted
+from likeforlike.training._networks import StackedMLP
+from likeforlike.training._training import Recipe, evaluate, prepare, train
 
 __all__ = ["USED_TO", "main", "page", "read", "run"]
 
@@ -166,7 +164,7 @@ def _trees(case: _Case, limit: float, seed: int) -> _Fitted:
 
 def _by_point_estimate(case: _Case, limit: float, seed: int) -> _Fitted:
     """The rule there was: smallest loss with an estimate within, on the rows that stop."""
-    layout = Layout.of_rows(*case.who.values())
+    layout = Layout.from_columns(*case.who.values())
     targets = np.asarray(case.data.targets)[case.fit].astype(np.float64)
     loss: Any = "logistic" if case.classes else "squared"
     ready = prepare(Table(case.inputs[case.fit], targets, None, layout), loss, 0.2, seed)
@@ -188,7 +186,7 @@ def _by_point_estimate(case: _Case, limit: float, seed: int) -> _Fitted:
         of_all = np.zeros(strengths.size, np.int64)
         losses, _, _ = evaluate(stack.network, ready.validation, of_all, recipe)
         for k, scores in enumerate(ready.scores(stack.network, ready.validation)):
-            size = estimated_size(held.disparity(scores))
+            size = distance_or_inf(held.disparity(scores))
             tried.append((float(losses[k]), size, float(strengths[k]), Member(stack, k)))
 
     look(np.array(STRENGTHS))
@@ -218,7 +216,7 @@ def run(done: list[Run], keep: Callable[[list[Run]], None], quick: bool) -> list
     tables = {name: load() for name, (load, _) in data.items()}
     for rule, name, split in product(_RULES, data, range(splits)):
         whole, case = tables[name], _Case.of(tables[name], split)
-        test = Layout.of_rows(whole.groups[case.test], whole.levels[case.test])
+        test = Layout.from_columns(whole.groups[case.test], whole.levels[case.test])
         for limit in data[name].limits:
             if (name, split, limit, rule) not in known:
                 fitted = _RULES[rule](case, limit, split)
@@ -239,7 +237,7 @@ def _measured(
         rule,
         fitted.promised,
         fitted.strength,
-        estimated_size(estimate),
+        distance_or_inf(estimate),
         estimate.interval[0],
         case.loss(fitted.scores),
         (case.fit.size, case.test.size),

@@ -44,15 +44,16 @@ from benchmarks.sections import with_section
 from benchmarks.six_tables import above_median, law_school_by_race
 from likeforlike import FairBiT, FairLeap
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.boosting import lightgbm_objective, probabilities
 from likeforlike.datasets import Dataset, load_adult, load_communities, load_drug, make_loans
-from likeforlike.experiments import Split, split
+from likeforlike.experiments import split
+from likeforlike.experiments._split import Split
 from likeforlike.experiments._task import network_scores
 from likeforlike.files._writing import write_whole
-from likeforlike.limits._held_rows import validation_disparity
-from likeforlike.nn import CellBatchSampler, Recipe, StackedMLP
-from likeforlike.nn._threads import one_thread
 from likeforlike.penalties import Penalty
+from likeforlike.training import CellBatchSampler, lightgbm_objective, probabilities
+from likeforlike.training._limits import estimate_level_disparity
+from likeforlike.training._networks import StackedMLP, one_thread
+from likeforlike.training._training import Recipe
 
 __all__ = ["main", "run"]
 
@@ -88,12 +89,15 @@ class Case:
 
     def measured(self, scores: FloatArray) -> tuple[float, float, float]:
         """AUC, and squared disparity of the scores and of their ranks, on the test rows."""
-        layout, plain = self.parts.test.layout.of_model(0), np.ascontiguousarray(scores, np.float64)
+        layout, plain = (
+            self.parts.test.layout.select_model(0),
+            np.ascontiguousarray(scores, np.float64),
+        )
         ranks = (rankdata(plain) - 0.5) / plain.size
         return (
             float(roc_auc_score(self.targets[self.test], plain)),
-            validation_disparity(plain, layout).squared,
-            validation_disparity(ranks, layout).squared,
+            estimate_level_disparity(plain, layout).squared,
+            estimate_level_disparity(ranks, layout).squared,
         )
 
 

@@ -17,11 +17,12 @@ import polars as pl
 from likeforlike import FairLeap, SmoothFairLeap
 from likeforlike._arrays import FloatArray
 from likeforlike.datasets import Dataset, load_law_school
-from likeforlike.experiments._split import Split, split
+from likeforlike.experiments import split
+from likeforlike.experiments._split import Split
 from likeforlike.experiments._task import network_scores
-from likeforlike.limits._held_rows import smooth_disparity
-from likeforlike.nn._training import Recipe
 from likeforlike.penalties import Layout, Penalty
+from likeforlike.training._limits import estimate_smooth_disparity
+from likeforlike.training._training import Recipe
 
 __all__ = ["CUTS", "STRENGTHS", "at_cut", "run"]
 
@@ -97,7 +98,7 @@ def _binned(data: Dataset, bins: int) -> FloatArray:
 
 def _with_levels(parts: Split, data: Dataset, levels: FloatArray) -> Split:
     """The same rows with other levels."""
-    layout = Layout.of_rows(data.groups, levels)
+    layout = Layout.from_columns(data.groups, levels)
     return replace(
         parts,
         train=replace(parts.train, layout=layout.take(parts.train_rows)),
@@ -108,9 +109,9 @@ def _with_levels(parts: Split, data: Dataset, levels: FloatArray) -> Split:
 
 def _measured(scores: FloatArray, parts: Split) -> dict[str, Any]:
     errors = ((scores - parts.test_targets[:, None]) ** 2).mean(axis=2)
-    layouts = [parts.test.layout.of_model(k) for k in range(len(scores))]
+    layouts = [parts.test.layout.select_model(k) for k in range(len(scores))]
     squares = [
-        [smooth_disparity(np.ascontiguousarray(one), layout).squared for one in of_split]
+        [estimate_smooth_disparity(np.ascontiguousarray(one), layout).squared for one in of_split]
         for of_split, layout in zip(scores, layouts, strict=True)
     ]
     return {"error": errors.tolist(), "squared": squares}

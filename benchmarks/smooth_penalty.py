@@ -33,7 +33,7 @@ def cases(quick: bool) -> list[Case]:
 
 
 def _evaluated(penalty: Penalty, layout: Layout, scores: FloatArray) -> float:
-    return float(penalty.stacked(scores, layout)[0][0])
+    return float(penalty.evaluate(scores, layout)[0][0])
 
 
 def _measure(size: int, rounds: int) -> Measured:
@@ -44,8 +44,8 @@ def _measure(size: int, rounds: int) -> Measured:
     smooth, binned = SmoothFairLeap(), FairLeap()
     bins = np.floor(_BINS * number).astype(np.int64)
     run = race(
-        partial(_evaluated, smooth, smooth.prepared(Layout.of_rows(group, number)), scores),
-        partial(_evaluated, binned, Layout.of_rows(group, bins), scores),
+        partial(_evaluated, smooth, smooth.prepare(Layout.from_columns(group, number)), scores),
+        partial(_evaluated, binned, Layout.from_columns(group, bins), scores),
         rounds=rounds,
     )
     return Measured(run.ours_seconds, run.peer_seconds)

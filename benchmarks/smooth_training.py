@@ -23,9 +23,9 @@ from benchmarks.smooth_frontier import CUTS, at_cut
 from benchmarks.smooth_frontier import run as frontier
 from likeforlike import FairLeap, SmoothFairLeap
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.limits._held_rows import smooth_disparity
 from likeforlike.penalties import Layout
 from likeforlike.repair import ConditionalBarycenter
+from likeforlike.training._limits import estimate_smooth_disparity
 
 __all__ = ["main", "page", "run"]
 
@@ -152,7 +152,7 @@ def _beyond_chance(size: int, repeats: int) -> list[dict[str, Any]]:
 
 
 def _smooth_squared(scores: FloatArray, data: _Drawn) -> float:
-    return smooth_disparity(scores, Layout.of_rows(data.groups, data.numbers)).squared
+    return estimate_smooth_disparity(scores, Layout.from_columns(data.groups, data.numbers)).squared
 
 
 def _repaired(fit: _Drawn, new: _Drawn, bins: int | None) -> FloatArray:

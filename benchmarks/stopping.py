@@ -28,12 +28,11 @@ from benchmarks.sections import table
 from benchmarks.six_tables import MOST_TO_FIT, MOST_TO_TEST, SIX, parted, relative_loss
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import Dataset, make_loans
-from likeforlike.limits._held_rows import HeldRows
-from likeforlike.nn._fit import Member, fitted
-from likeforlike.nn._stacked import StackedMLP
-from likeforlike.nn._table import Prepared, Table, prepare
-from likeforlike.nn._training import Recipe, Stopping, Trained, train
 from likeforlike.penalties import Layout
+from likeforlike.training._limits import HeldRows, Table
+from likeforlike.training._network_estimators import Member, fitted
+from likeforlike.training._networks import StackedMLP
+from likeforlike.training._training import Prepared, Recipe, Stopping, Trained, prepare, train
 
 __all__ = ["main", "page", "read", "run"]
 
@@ -90,7 +89,7 @@ class _Rows:
 
     @property
     def layout(self) -> Layout:
-        return Layout.of_rows(self.groups, self.levels)
+        return Layout.from_columns(self.groups, self.levels)
 
 
 def _parts(rows: _Rows, split: int) -> tuple[_Rows, _Rows]:

@@ -21,9 +21,8 @@ from benchmarks.timing import Case, Measured, race
 from likeforlike import FairBiT
 from likeforlike.datasets import load_law_school
 from likeforlike.experiments import split
-from likeforlike.nn._data import Rows
-from likeforlike.nn._stacked import StackedMLP
-from likeforlike.nn._training import Recipe, train
+from likeforlike.training._networks import Rows, StackedMLP
+from likeforlike.training._training import Recipe, train
 
 __all__ = ["cases"]
 

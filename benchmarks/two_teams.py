@@ -233,7 +233,7 @@ def _scores(
         return chances
     from lightgbm import LGBMClassifier
 
-    from likeforlike.boosting import lightgbm_objective, probabilities
+    from likeforlike.training import lightgbm_objective, probabilities
 
     objective = lightgbm_objective(lfl.FairLeap(), strength, sensitive, levels[learn])
     trees = LGBMClassifier(objective=objective, n_estimators=150, n_jobs=1, verbose=-1)

@@ -45,7 +45,7 @@ _TRAINING = """
 Means over splits of two thirds and one third, on test rows, against the true A; strength as with
 the true A. A *shuffled* A is the control: it says nothing about anybody, and training on it should
 change nothing. The ratio is that of the disparity to what training with the true A leaves. LightGBM
-has the objective of `likeforlike.boosting`.
+has the objective of `likeforlike.training`.
 """
 
 _COLUMNS = (

@@ -13,8 +13,8 @@ import polars as pl
 from sklearn.metrics import roc_auc_score
 
 import likeforlike as lfl
-from likeforlike.boosting import lightgbm_metric, lightgbm_objective, probabilities
 from likeforlike.datasets import make_loans
+from likeforlike.training import lightgbm_metric, lightgbm_objective, probabilities
 
 loans = make_loans(9000, gap=0.15)
 X, y, sex, income = loans.inputs().matrix, loans.targets, loans.groups, loans.levels

@@ -13,8 +13,8 @@ from sklearn.metrics import roc_auc_score
 from xgboost import XGBClassifier
 
 import likeforlike as lfl
-from likeforlike.boosting import xgboost_metric, xgboost_objective
 from likeforlike.datasets import make_loans
+from likeforlike.training import xgboost_metric, xgboost_objective
 
 RATE = 0.1
 

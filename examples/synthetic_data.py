@@ -30,7 +30,7 @@ from torch import Tensor, nn
 
 import likeforlike as lfl
 from likeforlike.datasets import Dataset, load_drug
-from likeforlike.nn import PenaltyLoss
+from likeforlike.training import PenaltyLoss
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from torch import nn
 
 import likeforlike as lfl
 from likeforlike.datasets import make_loans
-from likeforlike.nn import CellBatchSampler, PenaltyLoss
+from likeforlike.training import CellBatchSampler, PenaltyLoss
 
 # One thread: small networks gain nothing from more, and lose much where cores are busy.
 torch.set_num_threads(1)

@@ -11,8 +11,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import likeforlike as lfl
 from likeforlike.datasets import make_loans
-from likeforlike.estimators._saved_model import read_model
 from tests.command import call
 from tests.test_cli import COMMAND
 
@@ -165,7 +165,7 @@ def test_the_chosen_model_is_kept(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
     done = call(*arguments, "--max-disparity", 1)
     assert done.returncode == 0, done.stderr
-    assert read_model(model).scores(pl.read_csv(path)).shape == (600,)
+    assert lfl.load(model).scores(pl.read_csv(path)).shape == (600,)
     assert (tmp_path / "out" / "frontier.svg").exists()
 
 

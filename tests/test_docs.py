@@ -42,7 +42,12 @@ def test_what_a_page_names_is_there(page: Path) -> None:
 
 @pytest.mark.parametrize(
     "code",
-    ["tests/test_nothing.py", "disparity/_nothing.py", "transport.line", "likeforlike.nn.train"],
+    [
+        "tests/test_nothing.py",
+        "disparity/_nothing.py",
+        "transport.line",
+        "likeforlike.training.train",
+    ],
 )
 def test_the_look_sees_what_is_not_there(code: str) -> None:
     assert absent(code)

@@ -19,7 +19,7 @@ from warnings import catch_warnings, simplefilter
 import pytest
 from _pytest.mark import ParameterSet
 
-from likeforlike.nn._threads import one_thread
+from likeforlike.training._networks import one_thread
 from tests.command import Called, called
 
 ROOT = Path(__file__).parents[1]

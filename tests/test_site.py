@@ -32,7 +32,8 @@ PUBLIC = [
     "likeforlike",
     *(
         f"likeforlike.{name}"
-        for name in sorted(likeforlike._modules)  # type: ignore[attr-defined]
+        for name, home in sorted(likeforlike._homes.items())  # type: ignore[attr-defined]
+        if home == "likeforlike"
     ),
 ]
 

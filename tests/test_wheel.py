@@ -312,7 +312,7 @@ def test_objectives_for_boosting_and_repair_need_no_extra(installed: Installed) 
     """The libraries that grow the trees are the user's to import."""
     code = """
 import likeforlike as lfl
-from likeforlike.boosting import lightgbm_objective, probabilities
+from likeforlike.training import lightgbm_objective, probabilities
 from likeforlike.datasets import make_loans
 from likeforlike.repair import ConditionalBarycenter
 loans = make_loans(1000, gap=0.2)

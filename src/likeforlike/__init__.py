@@ -18,24 +18,23 @@ from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
     from . import auditing as auditing
-    from . import boosting as boosting
     from . import classical as classical
     from . import datasets as datasets
     from . import disparity as disparity
     from . import document as document
     from . import errors as errors
-    from . import estimators as estimators
     from . import experiments as experiments
     from . import inference as inference
     from . import integrations as integrations
-    from . import nn as nn
     from . import paper as paper
     from . import penalties as penalties
     from . import repair as repair
     from . import report as report
     from . import teams as teams
     from . import testing as testing
+    from . import training as training
     from . import transport as transport
+    from ._load import load as load
     from .auditing import Audit as Audit
     from .auditing import Policy as Policy
     from .auditing import Summary as Summary
@@ -47,12 +46,6 @@ if TYPE_CHECKING:
     from .disparity import cdd_lp as cdd_lp
     from .disparity import cdd_wass as cdd_wass
     from .disparity import dd as dd
-    from .estimators import FairClassifier as FairClassifier
-    from .estimators import FairLGBMClassifier as FairLGBMClassifier
-    from .estimators import FairLGBMRegressor as FairLGBMRegressor
-    from .estimators import FairRegressor as FairRegressor
-    from .estimators import FairXGBClassifier as FairXGBClassifier
-    from .estimators import FairXGBRegressor as FairXGBRegressor
     from .penalties import FairBiT as FairBiT
     from .penalties import FairLeap as FairLeap
     from .penalties import SmoothFairLeap as SmoothFairLeap
@@ -62,6 +55,12 @@ if TYPE_CHECKING:
     from .repair import RepairedClassifier as RepairedClassifier
     from .repair import RepairedRegressor as RepairedRegressor
     from .repair import UnawareRepair as UnawareRepair
+    from .training import FairClassifier as FairClassifier
+    from .training import FairLGBMClassifier as FairLGBMClassifier
+    from .training import FairLGBMRegressor as FairLGBMRegressor
+    from .training import FairRegressor as FairRegressor
+    from .training import FairXGBClassifier as FairXGBClassifier
+    from .training import FairXGBRegressor as FairXGBRegressor
 
 __version__ = "0.1.0"
 """Version of the library, as results and saved files name it."""

@@ -40,7 +40,7 @@ class MissingDependencyError(InputError, ImportError):
     --------
     >>> from likeforlike.errors import MissingDependencyError
     >>> try:
-    ...     from likeforlike.nn import PenaltyLoss
+    ...     from likeforlike.training import PenaltyLoss
     ... except MissingDependencyError as missing:
     ...     print(missing)
     """

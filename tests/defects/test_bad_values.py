@@ -243,9 +243,9 @@ assert getattr(lfl, "FairClassifier", "nothing") == "nothing"
 assert "FairClassifier" in dir(lfl) and inspect.getmembers(lfl)
 for code in (
     "from likeforlike import FairClassifier",
-    "from likeforlike.estimators import FairRegressor",
+    "from likeforlike.training import FairRegressor",
     "from likeforlike import nn",
-    "import likeforlike.nn",
+    "import likeforlike.training",
 ):
     for _ in range(2):
         try:

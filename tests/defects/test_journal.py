@@ -13,8 +13,8 @@ import pytest
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray
 from likeforlike.datasets import make_loans
-from likeforlike.experiments import Journal, Penalized, Plain, Task, sweep
-from likeforlike.experiments._marks import mark_of
+from likeforlike.experiments import Penalized, Plain, Task, sweep
+from likeforlike.experiments._journal import Journal, fingerprint
 
 FOREIGN = {
     "a line without an end": b"shopping: eggs, flour",
@@ -139,6 +139,6 @@ def test_marks_differ_wherever_values_do() -> None:
         *(Settings("a", 1), Settings("a", metric(1.0)), Settings("a", metric(1.5))),
         *(Opaque(1), Opaque(2), len, max, int),
     ]
-    assert len({mark_of(value) for value in values}) == len(values)
-    assert mark_of(Opaque(metric(1.0))) == mark_of(Opaque(metric(1.0)))
-    assert mark_of({"a": 1, "b": 2}) == mark_of({"b": 2, "a": 1})
+    assert len({fingerprint(value) for value in values}) == len(values)
+    assert fingerprint(Opaque(metric(1.0))) == fingerprint(Opaque(metric(1.0)))
+    assert fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1})

@@ -19,8 +19,8 @@ import pyarrow as pa
 import pytest
 
 import likeforlike as lfl
-from likeforlike.boosting import lightgbm_metric, lightgbm_objective
 from likeforlike.repair import ConditionalBarycenter
+from likeforlike.training import lightgbm_metric, lightgbm_objective
 
 RNG = np.random.default_rng(7)
 ROWS = 240
@@ -315,9 +315,9 @@ def test_repairs_look_at_proportions_of_weights(heavy: float) -> None:
 def test_boosting_takes_targets_of_any_size(size: float) -> None:
     objective = lightgbm_objective(lfl.FairLeap(), 1.0, GROUPS, LEVELS, loss="squared")
     expected, steep = objective(SCORES, SCORES[::-1].copy())
-    found, curved = objective(SCORES * size, SCORES[::-1] * size)
+    found, hessian_terms = objective(SCORES * size, SCORES[::-1] * size)
     np.testing.assert_allclose(found / size, expected, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(curved, steep, rtol=1e-9)
+    np.testing.assert_allclose(hessian_terms, steep, rtol=1e-9)
 
 
 def test_what_boosting_cannot_hold_is_infinite_and_told_by_no_warning() -> None:

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import likeforlike as lfl
-from likeforlike.estimators import read_model
 
 Document = dict[str, Any]
 
@@ -33,7 +32,7 @@ def document() -> Document:
 
 def read(path: Path, content: str | bytes) -> Any:
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return read_model(path)
+    return lfl.load(path)
 
 
 TABLE = {"debt": [1.0, 3.0], "city": ["Oslo", "Rome"]}
@@ -111,7 +110,9 @@ DAMAGES: dict[str, Callable[[Document], object]] = {
 def test_a_damaged_model_is_refused(damage: Callable[[Document], object], tmp_path: Path) -> None:
     model = document()
     damage(model)
-    with pytest.raises(lfl.errors.InputError, match=r"model\.json is not a model: [^\n]+\.$"):
+    with pytest.raises(
+        lfl.errors.InputError, match=r"model\.json is not a (saved )?model[^\n]+\.$"
+    ):
         read(tmp_path / "model.json", json.dumps(model))
 
 
@@ -129,14 +130,14 @@ CONTENTS = {
 
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 def test_a_file_that_is_no_model_is_refused(content: bytes, tmp_path: Path) -> None:
-    with pytest.raises(lfl.errors.InputError, match="is not a model"):
+    with pytest.raises(lfl.errors.InputError, match=r"is not a (saved )?model"):
         read(tmp_path / "model.json", content)
 
 
 def test_every_cut_of_a_model_is_refused(tmp_path: Path) -> None:
     whole = json.dumps(document())
     for end in range(0, len(whole) - 1, 9):
-        with pytest.raises(lfl.errors.InputError, match="is not a model"):
+        with pytest.raises(lfl.errors.InputError, match=r"is not a (saved )?model"):
             read(tmp_path / "model.json", whole[:end])
 
 
@@ -145,13 +146,15 @@ def test_a_file_too_large_is_not_read(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(1 << 40)
     with pytest.raises(lfl.errors.InputError, match="it has more than 200,000,000 bytes"):
-        read_model(path)
+        lfl.load(path)
 
 
 def test_a_folder_and_a_device_are_no_models(tmp_path: Path) -> None:
     for path in (tmp_path, Path(os.devnull)):
-        with pytest.raises(lfl.errors.InputError, match="is not a model: it is not a file"):
-            read_model(path)
+        with pytest.raises(
+            lfl.errors.InputError, match="is not a saved model, repair or audit: it is not a file"
+        ):
+            lfl.load(path)
 
 
 def test_weights_of_any_size_give_finite_scores_or_an_error(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import likeforlike as lfl
-from likeforlike.nn import PenaltyLoss
+from likeforlike.training import PenaltyLoss
 
 PENALTIES = [lfl.FairLeap(), lfl.FairBiT(), lfl.FairLeap(order=1.0)]
 

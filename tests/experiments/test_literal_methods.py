@@ -12,7 +12,6 @@ import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import make_loans
 from likeforlike.experiments import (
-    FairlearnAdversarial,
     HardLabels,
     Penalized,
     Plain,
@@ -22,10 +21,10 @@ from likeforlike.experiments import (
     WithoutSensitive,
     split,
 )
-from likeforlike.experiments._methods import as_network
-from likeforlike.experiments._run_metrics import predictive_performance
+from likeforlike.experiments._methods import FairlearnAdversarial, as_network
+from likeforlike.experiments._split import predictive_performance
 from likeforlike.experiments._task import trained_networks
-from likeforlike.nn._training import Recipe, evaluate
+from likeforlike.training._training import Recipe, evaluate
 
 pytestmark = pytest.mark.training
 
@@ -68,9 +67,9 @@ def test_entropic_penalties_are_validated_in_blocks(task: Task) -> None:
     splits = np.arange(2)
     _, values, scores = evaluate(network, parts.validation, splits, recipe, blocks)
     for k in range(2):
-        layout = parts.validation.layout.of_model(k)
+        layout = parts.validation.layout.select_model(k)
         expected = [
-            penalty.stacked(scores[k : k + 1, block[k]], layout.take(block[k]))[0][0]
+            penalty.evaluate(scores[k : k + 1, block[k]], layout.take(block[k]))[0][0]
             for block in blocks
         ]
         assert values[k] == pytest.approx(np.mean(expected), rel=1e-12)

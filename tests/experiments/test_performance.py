@@ -16,9 +16,8 @@ from likeforlike.datasets import (
     load_drug,
     load_law_school,
 )
-from likeforlike.experiments import LegitimateOnly, Plain, Task
-from likeforlike.experiments._methods import Method
-from likeforlike.experiments._run_metrics import predictive_performance
+from likeforlike.experiments import LegitimateOnly, Method, Plain, Task
+from likeforlike.experiments._split import predictive_performance
 
 pytestmark = pytest.mark.training
 

@@ -13,7 +13,6 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike.datasets import Dataset, dataset_of_table, make_loans
-from likeforlike.estimators._saved_model import InputColumn, SavedModel, read_model
 from likeforlike.experiments import (
     DCFR,
     Adversarial,
@@ -27,6 +26,7 @@ from likeforlike.experiments import (
     WithoutSensitive,
     fit_model,
 )
+from likeforlike.training import InputColumn, SavedModel
 
 pytestmark = pytest.mark.training
 
@@ -60,8 +60,8 @@ def test_a_kept_model_scores_as_its_run_did(
     task = Task(table(), max_epochs=3, with_sensitive=with_sensitive)
     scores, parts = method.scores(task, [0, 1])
     model = fit_model(task, method, strength=method.strengths[-1], random_state=1)
-    model.write(tmp_path / "model.json")
-    again = read_model(tmp_path / "model.json")
+    model.save(tmp_path / "model.json")
+    again = lfl.load(tmp_path / "model.json")
     assert again.made_by == {"method": method.name, "strength": method.strengths[-1], "seed": 1}
     test = task.data.frame[parts.test_rows[1]]
     # Single precision, and another stack.
@@ -134,8 +134,8 @@ def test_integer_codes_are_not_kept() -> None:
 
 def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(lfl.errors.InputError, match="cannot be read"):
-        read_model(tmp_path / "none.json")
+        lfl.load(tmp_path / "none.json")
     for text in ("{", "[1]", json.dumps({"format": "another"})):
         (tmp_path / "other.json").write_text(text)
-        with pytest.raises(lfl.errors.InputError, match="is not a model"):
-            read_model(tmp_path / "other.json")
+        with pytest.raises(lfl.errors.InputError, match=r"is not a (saved )?model"):
+            lfl.load(tmp_path / "other.json")

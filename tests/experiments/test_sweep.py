@@ -20,19 +20,18 @@ from likeforlike.datasets import Dataset, dataset_of_table, make_loans
 from likeforlike.experiments import (
     DCFR,
     Adversarial,
-    Journal,
     LegitimateOnly,
     Method,
     Penalized,
     Plain,
     PostProcessed,
     Repaired,
-    Split,
     Task,
     split,
     sweep,
 )
-from likeforlike.experiments._run_metrics import MEASURED
+from likeforlike.experiments._journal import Journal
+from likeforlike.experiments._split import MEASURED, Split
 
 pytestmark = pytest.mark.training
 

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from likeforlike.experiments._waiting import as_finished, submitted
+from likeforlike.experiments._guard import as_finished, submitted
 
 FUTURES = 2_000
 TRIES = 60

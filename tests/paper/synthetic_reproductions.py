@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from likeforlike.experiments._methods import Method
-from likeforlike.experiments._run_metrics import MEASURED
-from likeforlike.experiments._vocabulary import PAPER_DATASETS
+from likeforlike.experiments import Method
+from likeforlike.experiments._names import PAPER_DATASETS
+from likeforlike.experiments._split import MEASURED
 from likeforlike.paper._protocol import ALL_METHODS, ENTROPIC_MEASURES
 from likeforlike.paper._reproduction import Reproduction
 

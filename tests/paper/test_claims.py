@@ -5,7 +5,7 @@ from functools import cache, partial
 import polars as pl
 import pytest
 
-from likeforlike.experiments._vocabulary import PAPER_DATASETS
+from likeforlike.experiments._names import PAPER_DATASETS
 from likeforlike.paper._claims import claim_words, paper_claims
 from likeforlike.paper._evidence import (
     PROPOSED,

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from likeforlike.experiments._vocabulary import PAPER_DATASETS
+from likeforlike.experiments._names import PAPER_DATASETS
 from likeforlike.paper._comparison import (
     WAYS,
     agreement,

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 from likeforlike.errors import InputError
-from likeforlike.experiments._run_metrics import MEASURED
-from likeforlike.experiments._sweep import Sweep
-from likeforlike.experiments._sweep_panels import sweep_panel, sweep_svg
-from likeforlike.experiments._vocabulary import CLASSIFICATION, PAPER_DATASETS
+from likeforlike.experiments import Sweep
+from likeforlike.experiments._frontier import sweep_panel, sweep_svg
+from likeforlike.experiments._names import CLASSIFICATION, PAPER_DATASETS
+from likeforlike.experiments._split import MEASURED
 from likeforlike.paper._figures import FIGURES, LOOKS, figure_panels, reproduction_figures
 from likeforlike.paper._protocol import (
     ALL_METHODS,

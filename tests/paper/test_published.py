@@ -5,7 +5,7 @@ import math
 import polars as pl
 import pytest
 
-from likeforlike.experiments._vocabulary import DATASET_LABELS, PAPER_DATASETS
+from likeforlike.experiments._names import DATASET_LABELS, PAPER_DATASETS
 from likeforlike.paper._protocol import PAPER_METHODS
 from likeforlike.paper._published import (
     PRINTED_UNIT,

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from likeforlike.datasets import Dataset, load_law_school, make_loans
-from likeforlike.experiments._run_metrics import MEASURED
+from likeforlike.experiments._split import MEASURED
 from likeforlike.paper import hypervolumes, paper_claims, publish, volume_differences
 from likeforlike.paper._comparison import unit_evidence
 from likeforlike.paper._protocol import _SETTINGS, ALL_METHODS, PAPER_METHODS, Profile

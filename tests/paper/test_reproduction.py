@@ -14,9 +14,9 @@ from polars.testing import assert_frame_equal
 
 import likeforlike as lfl
 from likeforlike.experiments import DCFR, Penalized, Plain, WithoutSensitive
-from likeforlike.experiments import _pool as pool
-from likeforlike.experiments._run_metrics import MEASURED
-from likeforlike.experiments._vocabulary import PAPER_DATASETS
+from likeforlike.experiments import _workers as pool
+from likeforlike.experiments._names import PAPER_DATASETS
+from likeforlike.experiments._split import MEASURED
 from likeforlike.paper._protocol import OWN_METHODS, PAPER_METHODS, Profile, paper_task
 from likeforlike.paper._reproduction import read_reproduction, reproduce
 

@@ -42,7 +42,9 @@ def sample(
     group[3:6], level[3:6] = [0, 1, 1], 4
     weight = rng.random(90) + 0.1 if weighted else None
     scores = rng.random((models, 90))
-    return Sample(np.round(scores, 1) if ties else scores, Layout.of_rows(group, level, weight))
+    return Sample(
+        np.round(scores, 1) if ties else scores, Layout.from_columns(group, level, weight)
+    )
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -55,16 +57,16 @@ def test_rows_of_the_sample_get_their_own_gradient(
 ) -> None:
     scores, layout = sample(1, groups=groups, weighted=weighted, ties=ties)
     penalty = make(name, order)
-    field = SlopeField.of(penalty, scores, layout)
-    values, gradients = penalty.stacked(scores, layout)
+    field = SlopeField.fit(penalty, scores, layout)
+    values, gradients = penalty.evaluate(scores, layout)
     assert (np.abs(gradients) > 1e-4).any()
     np.testing.assert_array_equal(field.values, values)
-    found = field.slopes(scores, layout) * penalty.moved(layout)
+    found = field.gradient(scores, layout) * penalty.transported_mass(layout)
     np.testing.assert_allclose(found, gradients, rtol=0.0, atol=1e-10)
     # In any order, and some of them only.
     some = np.random.default_rng(2).permutation(layout.size)[:40]
     picked = np.ascontiguousarray(scores[:, some])
-    found = field.slopes(picked, layout.take(some)) * penalty.moved(layout)[some]
+    found = field.gradient(picked, layout.take(some)) * penalty.transported_mass(layout)[some]
     np.testing.assert_allclose(found, gradients[:, some], rtol=0.0, atol=1e-10)
 
 
@@ -76,14 +78,14 @@ def test_linear_between_the_rows_and_constant_beyond_them(
 ) -> None:
     scores, layout = sample(3, models=1, weighted=weighted, ties=ties)
     penalty = make(name)
-    _, gradient = penalty.stacked(scores, layout)
-    moved = penalty.moved(layout)
-    field = SlopeField.of(penalty, scores, layout)
+    _, gradient = penalty.evaluate(scores, layout)
+    moved = penalty.transported_mass(layout)
+    field = SlopeField.fit(penalty, scores, layout)
     at = np.linspace(-0.5, 1.5, 201)
     for cell in np.unique(layout.segments):
         own = np.flatnonzero((layout.segments[0] == cell) & (moved > 0.0))
         where = layout.take(np.full(at.size, np.flatnonzero(layout.segments[0] == cell)[0]))
-        found = field.slopes(at[None], where)[0]
+        found = field.gradient(at[None], where)[0]
         if own.size == 0:
             assert not found.any()
             continue
@@ -108,11 +110,11 @@ def test_ties_that_rounding_breaks_are_ties(
     assert np.unique(broken).size > 3 * np.unique(scores).size
     penalty = make(name, order)
     whole, parted = (
-        SlopeField.of(penalty, one, layout, precision=step) for one in (scores, broken)
+        SlopeField.fit(penalty, one, layout, precision=step) for one in (scores, broken)
     )
-    expected = whole.slopes(scores, layout)
+    expected = whole.gradient(scores, layout)
     assert np.abs(expected).max() > 1e-3
-    np.testing.assert_allclose(parted.slopes(broken, layout), expected, rtol=0.0, atol=1e3 * step)
+    np.testing.assert_allclose(parted.gradient(broken, layout), expected, rtol=0.0, atol=1e3 * step)
 
 
 def test_scores_that_are_no_numbers_stay_what_they_are() -> None:
@@ -121,8 +123,8 @@ def test_scores_that_are_no_numbers_stay_what_they_are() -> None:
     scores[0, ::7], scores[1, ::7] = np.nan, np.inf
     scores[2, ::2] += np.finfo(float).eps
     with np.errstate(invalid="ignore"):
-        field = SlopeField.of(lfl.FairLeap(), scores, layout)
-        alone = [lfl.FairLeap().stacked(scores[[k]], layout)[0][0] for k in range(3)]
+        field = SlopeField.fit(lfl.FairLeap(), scores, layout)
+        alone = [lfl.FairLeap().evaluate(scores[[k]], layout)[0][0] for k in range(3)]
     np.testing.assert_array_equal(field.values[:2], alone[:2])
     assert not np.isfinite(field.values[:2]).any()
     assert field.values[2] == pytest.approx(alone[2], rel=1e-12)
@@ -131,13 +133,13 @@ def test_scores_that_are_no_numbers_stay_what_they_are() -> None:
 @pytest.mark.parametrize("name", PENALTIES)
 def test_a_shift_has_a_slope_of_twice_the_shift(name: str) -> None:
     scores = np.random.default_rng(4).random(50)
-    layout = Layout.of_rows(["f"] * 50 + ["m"] * 50)
-    field = SlopeField.of(make(name), np.concatenate([scores, scores + 0.3])[None], layout)
+    layout = Layout.from_columns(["f"] * 50 + ["m"] * 50)
+    field = SlopeField.fit(make(name), np.concatenate([scores, scores + 0.3])[None], layout)
     assert field.values[0] == pytest.approx(0.09, rel=1e-12)
     at = np.linspace(-1.0, 2.0, 31)[None]
     women, men = (layout.take(np.full(31, row)) for row in (0, 99))
-    np.testing.assert_allclose(field.slopes(at, women), -0.6, rtol=1e-12)
-    np.testing.assert_allclose(field.slopes(at, men), 0.6, rtol=1e-12)
+    np.testing.assert_allclose(field.gradient(at, women), -0.6, rtol=1e-12)
+    np.testing.assert_allclose(field.gradient(at, men), 0.6, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", PENALTIES)
@@ -146,8 +148,8 @@ def test_cells_that_are_not_in_the_sample_have_no_slope(name: str) -> None:
     absent = 1
     inside = np.flatnonzero(layout.segments[0] != absent)
     penalty = make(name)
-    field = SlopeField.of(penalty, np.ascontiguousarray(scores[:, inside]), layout.take(inside))
-    found = field.slopes(scores, layout)
+    field = SlopeField.fit(penalty, np.ascontiguousarray(scores[:, inside]), layout.take(inside))
+    found = field.gradient(scores, layout)
     assert (layout.segments[0] == absent).sum() > 3
     assert not found[:, layout.segments[0] == absent].any()
     assert found.any()
@@ -155,8 +157,8 @@ def test_cells_that_are_not_in_the_sample_have_no_slope(name: str) -> None:
 
 def test_levels_with_one_group_have_no_slope_level_by_level() -> None:
     scores, layout = sample(6)
-    field = SlopeField.of(lfl.FairLeap(), scores, layout)
-    assert not field.slopes(scores, layout)[:, :3].any()
+    field = SlopeField.fit(lfl.FairLeap(), scores, layout)
+    assert not field.gradient(scores, layout)[:, :3].any()
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -166,10 +168,12 @@ def test_rows_without_weight_leave_no_trace(name: str, ties: bool) -> None:
     layout.mass[0, 10:40] = 0.0
     counted = np.flatnonzero(layout.mass[0] > 0.0)
     penalty = make(name)
-    with_them = SlopeField.of(penalty, scores, layout)
-    without = SlopeField.of(penalty, np.ascontiguousarray(scores[:, counted]), layout.take(counted))
-    found = with_them.slopes(scores, layout)
-    np.testing.assert_allclose(found, without.slopes(scores, layout), rtol=0.0, atol=1e-12)
+    with_them = SlopeField.fit(penalty, scores, layout)
+    without = SlopeField.fit(
+        penalty, np.ascontiguousarray(scores[:, counted]), layout.take(counted)
+    )
+    found = with_them.gradient(scores, layout)
+    np.testing.assert_allclose(found, without.gradient(scores, layout), rtol=0.0, atol=1e-12)
     assert found[:, 10:40].any()
 
 
@@ -181,17 +185,17 @@ def test_models_may_have_samples_of_their_own(name: str, weighted: bool) -> None
     rows = np.stack([rng.permutation(90)[:60] for _ in range(4)])
     others = np.stack([rng.permutation(90)[:20] for _ in range(4)])
     penalty = make(name)
-    field = SlopeField.of(penalty, scores[0, rows], layout.take(rows))
-    found = field.slopes(scores[0, others], layout.take(others))
+    field = SlopeField.fit(penalty, scores[0, rows], layout.take(rows))
+    found = field.gradient(scores[0, others], layout.take(others))
     for k in range(4):
-        alone = SlopeField.of(penalty, scores[:, rows[k]], layout.take(rows[k]))
+        alone = SlopeField.fit(penalty, scores[:, rows[k]], layout.take(rows[k]))
         assert field.values[k] == alone.values[0]
-        own = alone.slopes(scores[:, others[k]], layout.take(others[k]))
+        own = alone.gradient(scores[:, others[k]], layout.take(others[k]))
         np.testing.assert_array_equal(found[k], own[0])
     chosen = np.array([2, 0])
     some = field.select(chosen)
     np.testing.assert_array_equal(some.values, field.values[chosen])
-    again = some.slopes(scores[0, others[chosen]], layout.take(others[chosen]))
+    again = some.gradient(scores[0, others[chosen]], layout.take(others[chosen]))
     np.testing.assert_array_equal(again, found[chosen])
 
 
@@ -205,7 +209,7 @@ def population(seed: int, size: int, gap: float) -> Population:
     rng = np.random.default_rng(seed)
     group, level = rng.integers(0, 2, size), rng.integers(0, 10, size)
     scores = 0.03 * level + rng.beta(2.0, 2.0, size) * (0.5 + gap * group) + gap * group
-    return Population(scores, Layout.of_rows(group, level))
+    return Population(scores, Layout.from_columns(group, level))
 
 
 def some_rows(seed: int, size: int, of: int) -> IntArray:
@@ -217,15 +221,15 @@ def test_fresh_rows_approximate_the_gradient_of_all_data(name: str) -> None:
     """The error falls like 1/√n: halved, or nearly so, by a sample four times as large."""
     scores, layout = population(10, 40_000, 0.1)
     penalty = make(name)
-    truth = penalty.stacked(scores[None], layout)[1][0] / penalty.moved(layout)
+    truth = penalty.evaluate(scores[None], layout)[1][0] / penalty.transported_mass(layout)
     errors = []
     for size in (256, 1024, 4096):
         wrong = []
         for seed in range(6):
             rows = some_rows(seed, size + 2000, scores.size)
             drawn, fresh = rows[:size], rows[size:]
-            field = SlopeField.of(penalty, scores[None, drawn], layout.take(drawn))
-            found = field.slopes(scores[None, fresh], layout.take(fresh))[0]
+            field = SlopeField.fit(penalty, scores[None, drawn], layout.take(drawn))
+            found = field.gradient(scores[None, fresh], layout.take(fresh))[0]
             wrong.append(np.sqrt(np.mean((found - truth[fresh]) ** 2)))
         errors.append(float(np.mean(wrong)))
     assert errors[1] < 0.65 * errors[0]
@@ -240,17 +244,17 @@ def test_at_parity_a_batch_pushes_where_the_field_does_not(name: str) -> None:
     rng = np.random.default_rng(11)
     half, level = rng.beta(2.0, 2.0, 10_000), rng.integers(0, 10, 10_000)
     scores = np.concatenate([half, half])
-    layout = Layout.of_rows(np.repeat([0, 1], 10_000), np.concatenate([level, level]))
+    layout = Layout.from_columns(np.repeat([0, 1], 10_000), np.concatenate([level, level]))
     penalty = make(name)
-    assert not penalty.stacked(scores[None], layout)[1].any()
-    whole = SlopeField.of(penalty, scores[None], layout)
+    assert not penalty.evaluate(scores[None], layout)[1].any()
+    whole = SlopeField.fit(penalty, scores[None], layout)
     of_batch, of_field = [], []
     for seed in range(10):
         batch, drawn = some_rows(seed, 128, scores.size), some_rows(99 + seed, 4096, scores.size)
         here, own = scores[None, batch], layout.take(batch)
-        moved = penalty.moved(own)
-        field = SlopeField.of(penalty, scores[None, drawn], layout.take(drawn))
-        of_batch.append(np.abs(penalty.stacked(here, own)[1]).mean())
-        of_field.append(np.abs(field.slopes(here, own) * moved).mean())
-        assert not whole.slopes(here, own).any()
+        moved = penalty.transported_mass(own)
+        field = SlopeField.fit(penalty, scores[None, drawn], layout.take(drawn))
+        of_batch.append(np.abs(penalty.evaluate(here, own)[1]).mean())
+        of_field.append(np.abs(field.gradient(here, own) * moved).mean())
+        assert not whole.gradient(here, own).any()
     assert np.mean(of_batch) > 4.0 * np.mean(of_field)

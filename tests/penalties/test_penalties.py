@@ -225,13 +225,13 @@ def test_a_batch_equals_the_loop(name: str, weighted: bool) -> None:
 @pytest.mark.parametrize("name", PENALTIES)
 def test_models_may_see_rows_of_their_own(name: str) -> None:
     data = rows(12, size=300, weighted=True)
-    layout = Layout.of_rows(*data[1:])
+    layout = Layout.from_columns(*data[1:])
     rng = np.random.default_rng(13)
     chosen = np.stack([rng.choice(300, 120, replace=False) for _ in range(5)])
     penalty = PENALTIES[name]()
-    values, gradients = penalty.stacked(data.scores[chosen], layout.take(chosen))
+    values, gradients = penalty.evaluate(data.scores[chosen], layout.take(chosen))
     for which, value, gradient in zip(chosen, values, gradients, strict=True):
-        alone, own = penalty.stacked(data.scores[which][None], layout.take(which))
+        alone, own = penalty.evaluate(data.scores[which][None], layout.take(which))
         assert value == alone[0]
         np.testing.assert_array_equal(gradient, own[0])
 
@@ -266,10 +266,10 @@ def test_equal_laws_cost_nothing(name: str) -> None:
 @pytest.mark.parametrize("name", PENALTIES)
 def test_the_curvature_is_a_bound(name: str, order: float, groups: int) -> None:
     data = rows(16, groups=groups, weighted=True)
-    layout = Layout.of_rows(*data[1:])
+    layout = Layout.from_columns(*data[1:])
     penalty = PENALTIES[name](order=order)
     value, gradient = penalty.value_and_grad(*data)
-    bound = penalty.curvature(data.scores, layout)
+    bound = penalty.hessian_diagonal(data.scores, layout)
     assert (bound >= 0.0).all()
     rng = np.random.default_rng(17)
     for size in (0.001, 0.1, 1.0):
@@ -285,15 +285,15 @@ def test_the_curvature_is_a_bound(name: str, order: float, groups: int) -> None:
 
 def test_the_plan_moves_as_much_as_it_says() -> None:
     data = rows(18, groups=3, weighted=True)
-    layout = Layout.of_rows(*data[1:])
+    layout = Layout.from_columns(*data[1:])
     for name in ("fairbit whole", "fairleap", "wasserstein"):
         # Every pair of groups is counted once on either side.
-        assert PENALTIES[name]().moved(layout).sum() == pytest.approx(2.0, rel=1e-12)
+        assert PENALTIES[name]().transported_mass(layout).sum() == pytest.approx(2.0, rel=1e-12)
 
 
 def test_a_level_with_one_group_is_coverage() -> None:
     data = rows(19, weighted=False)
-    layout = Layout.of_rows(*data[1:])
+    layout = Layout.from_columns(*data[1:])
     alone = (data.groups == 0).sum()
     assert layout.coverage()[0] == pytest.approx(1.0 - 3.0 / alone)
     _, gradient = lfl.FairLeap().value_and_grad(*data)
@@ -375,7 +375,7 @@ def test_bad_settings() -> None:
 def test_kernels_see_one_kind_of_array_whatever_was_given() -> None:
     """Or they would be compiled for each kind anew."""
     data = rows(2, weighted=True)
-    layout = Layout.of_rows(data.groups, data.levels, data.weight)
+    layout = Layout.from_columns(data.groups, data.levels, data.weight)
     scores = np.stack([data.scores, data.scores])
     crooked = replace(
         layout, segments=np.repeat(layout.segments, 2, axis=1)[:, ::2], mass=layout.mass.copy()

@@ -49,10 +49,10 @@ def lawful(size: int, seed: int, shift: float = 0.0) -> Rows:
 def test_gradients_equal_finite_differences(order: float, groups: int, weighted: bool) -> None:
     data = rows(1, groups=groups, weighted=weighted)
     penalty = lfl.SmoothFairLeap(anchors=4, order=order)
-    layout = penalty.prepared(Layout.of_rows(*data[1:]))
+    layout = penalty.prepare(Layout.from_columns(*data[1:]))
 
     def value(scores: FloatArray) -> float:
-        return float(penalty.stacked(scores[None], layout)[0][0])
+        return float(penalty.evaluate(scores[None], layout)[0][0])
 
     _, gradient = penalty.value_and_grad(*data)
     assert np.abs(gradient).max() > 1e-4
@@ -118,7 +118,7 @@ def test_a_shift_is_found_in_full() -> None:
 
 def test_scores_that_are_a_line_in_the_rank_cost_nothing() -> None:
     data = lawful(2000, 3)
-    layout = lfl.SmoothFairLeap().prepared(Layout.of_rows(data.groups, data.levels))
+    layout = lfl.SmoothFairLeap().prepare(Layout.from_columns(data.groups, data.levels))
     along = layout.segments[0, :2000] // 2 + layout.away[0, :2000]
     value, _ = lfl.SmoothFairLeap().value_and_grad(7.0 + 3.0 * along, data.groups, data.levels)
     assert value < 1e-20
@@ -134,8 +134,8 @@ def test_where_scores_lie_costs_no_digits() -> None:
 
 def test_every_row_counts_at_two_anchors_once_in_all() -> None:
     data = rows(6, 2000, weighted=True)
-    layout = lfl.SmoothFairLeap().prepared(Layout.of_rows(*data[1:]))
-    assert (layout.size, layout.places, layout.strata.shape) == (2000, 2, (1, 2000))
+    layout = lfl.SmoothFairLeap().prepare(Layout.from_columns(*data[1:]))
+    assert (layout.size, layout.places, layout.cell_codes.shape) == (2000, 2, (1, 2000))
     assert data.weight is not None
     assert layout.cell_mass().sum() == pytest.approx(data.weight.sum())
     np.testing.assert_allclose(layout.away[0, :2000] - layout.away[0, 2000:], 1.0)
@@ -146,7 +146,7 @@ def test_thin_anchors_are_left_out_and_told() -> None:
     number = rng.random(4000)
     group = np.where(rng.random(4000) < np.where(number < 0.3, 0.4, 0.0), "b", "a")
     group[np.argmax(number)] = "b"
-    layout = lfl.SmoothFairLeap().prepared(Layout.of_rows(group, number))
+    layout = lfl.SmoothFairLeap().prepare(Layout.from_columns(group, number))
     covered = layout.coverage()
     assert 0.3 < covered["a"] < 0.7
     assert 0.98 < covered["b"] < 1.0
@@ -160,7 +160,7 @@ def test_a_group_that_is_missing_somewhere_does_not_stop_the_others() -> None:
     number = rng.random(3000)
     group = rng.integers(0, 2, 3000)
     group[(number < 0.3) & (rng.random(3000) < 0.5)] = 2
-    with_all = lfl.SmoothFairLeap().prepared(Layout.of_rows(group, number)).coverage()
+    with_all = lfl.SmoothFairLeap().prepare(Layout.from_columns(group, number)).coverage()
     assert with_all[0] == with_all[1] == 1.0
     assert with_all[2] > 0.95
 
@@ -184,7 +184,7 @@ def test_categories_have_anchors_of_their_own() -> None:
 def test_anchors_can_be_learned_once() -> None:
     data = rows(11, 2000)
     penalty = lfl.SmoothFairLeap()
-    learned = penalty.on(data.groups, data.levels)
+    learned = penalty.fit_anchors(data.groups, data.levels)
     whole = penalty.value_and_grad(*data)
     assert learned.value_and_grad(*data)[0] == pytest.approx(whole[0], rel=1e-12)
     some = slice(0, 80)
@@ -200,13 +200,13 @@ def test_anchors_can_be_learned_once() -> None:
 def test_stacks_and_splits_equal_the_loop() -> None:
     rng = np.random.default_rng(12)
     data = rows(12, 900, weighted=True)
-    whole = Layout.of_rows(*data[1:])
+    whole = Layout.from_columns(*data[1:])
     chosen = np.stack([rng.permutation(900)[:700] for _ in range(3)])
     scores = rng.random((3, 700)) + data.levels[chosen]
     penalty = lfl.SmoothFairLeap(anchors=5)
-    values, gradients = penalty.stacked(scores, whole.take(chosen))
+    values, gradients = penalty.evaluate(scores, whole.take(chosen))
     for k in range(3):
-        alone, slope = penalty.stacked(scores[k : k + 1], whole.take(chosen[k]))
+        alone, slope = penalty.evaluate(scores[k : k + 1], whole.take(chosen[k]))
         assert values[k] == pytest.approx(alone[0], rel=1e-12)
         np.testing.assert_allclose(gradients[k], slope[0], atol=1e-14)
 
@@ -225,14 +225,14 @@ def test_classes_are_added_up() -> None:
 def test_the_curvature_is_a_bound(order: float) -> None:
     data = rows(14, 400)
     penalty = lfl.SmoothFairLeap(anchors=4, order=order)
-    layout = penalty.prepared(Layout.of_rows(data.groups, data.levels))
-    (value,), (gradient,) = penalty.stacked(data.scores[None], layout)
-    bound = penalty.curvature(data.scores, layout)
+    layout = penalty.prepare(Layout.from_columns(data.groups, data.levels))
+    (value,), (gradient,) = penalty.evaluate(data.scores[None], layout)
+    bound = penalty.hessian_diagonal(data.scores, layout)
     assert bound.shape == (400,)
     rng = np.random.default_rng(15)
     for size in (1e-3, 1e-2):
         step = size * rng.standard_normal(400)
-        (there,), _ = penalty.stacked((data.scores + step)[None], layout)
+        (there,), _ = penalty.evaluate((data.scores + step)[None], layout)
         if order != 1.5:
             assert there <= value + gradient @ step + 0.5 * bound @ step**2 + 1e-12
 
@@ -240,9 +240,11 @@ def test_the_curvature_is_a_bound(order: float) -> None:
 def test_rows_of_the_sample_of_a_field_get_their_own_gradient() -> None:
     data = rows(16, 800, weighted=True)
     penalty = lfl.SmoothFairLeap(anchors=5)
-    layout = penalty.prepared(Layout.of_rows(*data[1:]))
-    field = SlopeField.of(penalty, data.scores[None], layout)
-    found = layout.folded(field.slopes(data.scores[None], layout) * penalty.moved(layout))
+    layout = penalty.prepare(Layout.from_columns(*data[1:]))
+    field = SlopeField.fit(penalty, data.scores[None], layout)
+    found = layout.sum_places(
+        field.gradient(data.scores[None], layout) * penalty.transported_mass(layout)
+    )
     np.testing.assert_allclose(found[0], penalty.value_and_grad(*data)[1], atol=1e-12)
     assert field.select(np.array([0])).lines.shape == field.lines.shape
 
@@ -250,13 +252,13 @@ def test_rows_of_the_sample_of_a_field_get_their_own_gradient() -> None:
 def test_a_field_tells_other_rows_the_gradient_of_all() -> None:
     data = lawful(20_000, 17, shift=0.1)
     penalty = lfl.SmoothFairLeap()
-    layout = penalty.prepared(Layout.of_rows(data.groups, data.levels))
+    layout = penalty.prepare(Layout.from_columns(data.groups, data.levels))
     _, gradient = penalty.value_and_grad(*data)
     sample, batch = np.arange(4000), np.arange(10_000, 10_500)
-    field = SlopeField.of(penalty, data.scores[None, sample], layout.take(sample))
+    field = SlopeField.fit(penalty, data.scores[None, sample], layout.take(sample))
     there = layout.take(batch)
-    share = penalty.moved(layout)[layout.places_of(batch[None])[0]]
-    found = there.folded(field.slopes(data.scores[None, batch], there) * share)[0]
+    share = penalty.transported_mass(layout)[layout.locate_places(batch[None])[0]]
+    found = there.sum_places(field.gradient(data.scores[None, batch], there) * share)[0]
     assert np.corrcoef(found, gradient[batch])[0, 1] > 0.95
     assert found[data.groups[batch] == 1].mean() == pytest.approx(
         gradient[batch][data.groups[batch] == 1].mean(), rel=0.1
@@ -306,7 +308,7 @@ def test_bad_settings() -> None:
     with pytest.raises(lfl.errors.InputError, match="order"):
         lfl.SmoothFairLeap(order=0.5)
     data = rows(19, 2000)
-    learned = lfl.SmoothFairLeap().on(data.groups, data.levels)
+    learned = lfl.SmoothFairLeap().fit_anchors(data.groups, data.levels)
     with pytest.raises(lfl.errors.InputError, match="the anchors were learned from"):
         learned.value_and_grad([0.1, 0.2], ["f", "m"], [1.0, 2.0])
     with pytest.raises(lfl.errors.InputError, match="single value 0"):

@@ -10,10 +10,15 @@ import pytest
 import torch
 
 import likeforlike as lfl
-from likeforlike.boosting import FairObjective, lightgbm_objective, xgboost_objective
 from likeforlike.errors import InputError
-from likeforlike.nn import CellBatchSampler, PenaltyLoss
 from likeforlike.penalties import Layout, Penalty, SlopeField, SoftGroups
+from likeforlike.training import (
+    CellBatchSampler,
+    PenaltyLoss,
+    lightgbm_objective,
+    xgboost_objective,
+)
+from likeforlike.training._objectives import FairObjective
 
 PENALTIES: list[Penalty] = [
     lfl.FairLeap(),
@@ -113,31 +118,31 @@ def test_scores_of_several_models_and_classes() -> None:
 def test_a_field_of_all_rows_gives_their_gradient(penalty: Penalty) -> None:
     case = Case(400, 2, 7)
     scores = np.random.default_rng(8).random((1, 400))
-    layout = penalty.prepared(Layout.of_rows(case.soft, case.levels))
-    field = SlopeField.of(penalty, scores, layout)
-    _, gradient = penalty.stacked(scores, layout)
-    read = layout.folded(field.slopes(scores, layout) * penalty.moved(layout))
+    layout = penalty.prepare(Layout.from_columns(case.soft, case.levels))
+    field = SlopeField.fit(penalty, scores, layout)
+    _, gradient = penalty.evaluate(scores, layout)
+    read = layout.sum_places(field.gradient(scores, layout) * penalty.transported_mass(layout))
     assert np.allclose(read, gradient, atol=1e-9)
 
 
 def test_layouts_of_soft_groups_are_taken_apart_as_others_are() -> None:
     case = Case(60, 3, 9, weighted=True)
-    layout = Layout.of_rows(case.soft, case.levels, case.weight)
+    layout = Layout.from_columns(case.soft, case.levels, case.weight)
     rows = np.array([3, 1, 40])
     some = layout.take(rows)
     assert (some.share[0] == case.soft.probabilities[rows]).all()
     assert case.weight is not None
-    own = Layout.of_rows(case.soft[rows], case.levels[rows], case.weight[rows])
-    assert np.allclose(some.in_copies().mass, own.in_copies().mass)
-    after, before = layout.in_copies().take(rows), some.in_copies()
+    own = Layout.from_columns(case.soft[rows], case.levels[rows], case.weight[rows])
+    assert np.allclose(some.expand_soft_groups().mass, own.expand_soft_groups().mass)
+    after, before = layout.expand_soft_groups().take(rows), some.expand_soft_groups()
     assert (after.segments == before.segments).all()
     assert np.allclose(after.mass, before.mass)
     pair = np.stack([rows, rows[::-1]])
     both = layout.take(pair)
-    assert (both.of_model(1).share == both.share[1:]).all()
-    assert np.allclose(both.for_members(np.array([1, 0, 1])).share, both.share[[1, 0, 1]])
-    assert layout.in_copies().size == layout.size == 60
-    coverage = layout.in_copies().coverage()
+    assert (both.select_model(1).share == both.share[1:]).all()
+    assert np.allclose(both.select_splits(np.array([1, 0, 1])).share, both.share[[1, 0, 1]])
+    assert layout.expand_soft_groups().size == layout.size == 60
+    coverage = layout.expand_soft_groups().coverage()
     assert list(coverage) == ["a", "b", "c"]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike.penalties import Layout, Penalty, SlopeField
-from likeforlike.penalties._worst_pair import WorstPair, worst_pair
+from likeforlike.penalties._penalty import WorstPair, worst_pair_penalty
 
 RNG = np.random.default_rng(0)
 SIZE = 120
@@ -28,7 +28,9 @@ PENALTIES = [
 @pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
 @pytest.mark.parametrize("weight", [None, WEIGHTS], ids=["even", "weighted"])
 def test_it_is_the_largest_of_all_pairs(penalty: Penalty, weight: np.ndarray | None) -> None:
-    values, slopes = WorstPair(penalty).stacked(SCORES, Layout.of_rows(GROUPS, LEVELS, weight))
+    values, slopes = WorstPair(penalty).evaluate(
+        SCORES, Layout.from_columns(GROUPS, LEVELS, weight)
+    )
     for k in range(2):
         found = {}
         for pair in combinations("abc", 2):
@@ -44,34 +46,34 @@ def test_it_is_the_largest_of_all_pairs(penalty: Penalty, weight: np.ndarray | N
 
 
 def test_a_field_of_it_gives_its_slopes() -> None:
-    layout = Layout.of_rows(GROUPS, LEVELS)
+    layout = Layout.from_columns(GROUPS, LEVELS)
     penalty = WorstPair(lfl.FairLeap())
-    moved = penalty.moved(layout)
+    moved = penalty.transported_mass(layout)
     scores = np.random.default_rng(1).random((1, SIZE))
-    field = SlopeField.of(penalty, scores, layout, moved[None])
-    _, expected = penalty.stacked(scores, layout)
-    np.testing.assert_allclose(field.slopes(scores, layout) * moved, expected, atol=1e-12)
+    field = SlopeField.fit(penalty, scores, layout, moved[None])
+    _, expected = penalty.evaluate(scores, layout)
+    np.testing.assert_allclose(field.gradient(scores, layout) * moved, expected, atol=1e-12)
 
 
 def test_two_groups_and_numbers_stay_as_they_are() -> None:
     leap, smooth = lfl.FairLeap(), lfl.SmoothFairLeap()
-    assert worst_pair(leap, Layout.of_rows(["f", "m"])) is leap
-    assert isinstance(worst_pair(leap, Layout.of_rows(GROUPS, LEVELS)), WorstPair)
+    assert worst_pair_penalty(leap, Layout.from_columns(["f", "m"])) is leap
+    assert isinstance(worst_pair_penalty(leap, Layout.from_columns(GROUPS, LEVELS)), WorstPair)
     numbers = np.random.default_rng(2).random(SIZE)
-    assert worst_pair(smooth, Layout.of_rows(GROUPS, numbers)) is smooth
+    assert worst_pair_penalty(smooth, Layout.from_columns(GROUPS, numbers)) is smooth
 
 
 def test_groups_are_dealt_anew_inside_their_levels() -> None:
-    layout = Layout.of_rows(GROUPS, LEVELS)
-    dealt = layout.dealt(np.random.default_rng(3))
+    layout = Layout.from_columns(GROUPS, LEVELS)
+    dealt = layout.permute_groups(np.random.default_rng(3))
     assert (dealt.segments // 3 == layout.segments // 3).all()
     assert (np.bincount(dealt.segments[0]) == np.bincount(layout.segments[0])).all()
     assert (dealt.segments != layout.segments).any()
     # Whoever ignores levels deals across them; what is charged for levels is no matter of chance.
     rng = np.random.default_rng(4)
-    across = lfl.WassersteinPenalty().at_parity(layout, rng)
+    across = lfl.WassersteinPenalty().permute_under_parity(layout, rng)
     assert across is not None
     assert across.levels == ("all",)
-    assert lfl.FairBiT(off_diagonal=True).at_parity(layout, rng) is None
-    numbers = lfl.SmoothFairLeap().prepared(Layout.of_rows(GROUPS, RNG.random(SIZE)))
-    assert lfl.SmoothFairLeap().at_parity(numbers, rng) is None
+    assert lfl.FairBiT(off_diagonal=True).permute_under_parity(layout, rng) is None
+    numbers = lfl.SmoothFairLeap().prepare(Layout.from_columns(GROUPS, RNG.random(SIZE)))
+    assert lfl.SmoothFairLeap().permute_under_parity(numbers, rng) is None

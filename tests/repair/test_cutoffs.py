@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from likeforlike.repair._cutoffs import cut_offs, gaps, largest_gap
-from likeforlike.repair._equal_laws import LevelRows
+from likeforlike.repair._decisions import find_cutoffs, gaps, largest_gap
+from likeforlike.repair._parity_solver import LevelRows
 from tests.repair.unaware import best_decisions, tilts
 
 
@@ -27,7 +27,7 @@ def level(
 def test_two_groups_are_exact(seed: int, weighted: bool, keep: float) -> None:
     rows = level(200, seed, weighted=weighted)
     before = gaps(rows, rows.scores > 0.0)[0, 0]
-    cut = cut_offs(rows, np.array([keep]))
+    cut = find_cutoffs(rows, np.array([keep]))
     accepted = rows.scores > (cut[0] * rows.tilts).sum(axis=1)
     share = rows.mass / rows.mass.sum()
     gap = float(share @ (rows.tilts[:, 0] * accepted))
@@ -46,7 +46,7 @@ def test_two_groups_are_exact(seed: int, weighted: bool, keep: float) -> None:
 def test_rows_that_tie_change_sides_together() -> None:
     rows = level(400, 1, tied=True)
     before = gaps(rows, rows.scores > 0.0)[0, 0]
-    cut = cut_offs(rows, np.zeros(1))
+    cut = find_cutoffs(rows, np.zeros(1))
     accepted = rows.scores > (cut[0] * rows.tilts).sum(axis=1)
     gap = gaps(rows, accepted)[0, 0]
     # Every other λ, one between every two turns, leaves as much or more.
@@ -69,15 +69,15 @@ def test_levels_are_cut_each_by_itself() -> None:
         offsets,
     )
     keep = np.array([0.0, 0.5, 0.2])
-    alone = [cut_offs(one, keep[k : k + 1])[0] for k, one in enumerate(parts)]
-    np.testing.assert_allclose(cut_offs(together, keep), alone, rtol=1e-12)
+    alone = [find_cutoffs(one, keep[k : k + 1])[0] for k, one in enumerate(parts)]
+    np.testing.assert_allclose(find_cutoffs(together, keep), alone, rtol=1e-12)
 
 
 @pytest.mark.parametrize("keep", [0.0, 0.5])
 def test_three_groups_keep_what_they_should(keep: float) -> None:
     rows = level(4000, 5, n_groups=3)
     before = gaps(rows, rows.scores > 0.0)
-    cut = cut_offs(rows, np.array([keep]))
+    cut = find_cutoffs(rows, np.array([keep]))
     after = gaps(rows, rows.scores > (cut[0] * rows.tilts).sum(axis=1))
     np.testing.assert_allclose(after, keep * before, atol=4e-3)
     assert largest_gap(before)[0] > 0.1
@@ -89,4 +89,4 @@ def test_the_largest_gap_is_between_any_two_groups() -> None:
 
 def test_a_level_where_nobody_can_change_sides_stays() -> None:
     rows = LevelRows(np.array([0.5, -0.5]), np.zeros((2, 1)), np.ones(2), np.array([0, 2]))
-    assert cut_offs(rows, np.zeros(1)) == 0.0
+    assert find_cutoffs(rows, np.zeros(1)) == 0.0

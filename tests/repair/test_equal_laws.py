@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from likeforlike._arrays import FloatArray
-from likeforlike.repair._equal_laws import LevelRows, means, solve
+from likeforlike.repair._parity_solver import LevelRows, means, solve
 from tests.repair.unaware import least_change, tilts
 
 VALUES = np.linspace(0.0, 1.0, 11)

@@ -13,9 +13,10 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
+import likeforlike as lfl
 from likeforlike.errors import InputError
-from likeforlike.repair import FairDecisions, UnawareRepair, read_repair, write_repair
-from likeforlike.repair._plain_classifier import plain_classifier
+from likeforlike.repair import FairDecisions, UnawareRepair
+from likeforlike.repair._plain_values import plain_classifier
 from tests.repair.unaware import Drawn, drawn
 
 PEOPLE = drawn(1200, levels=2)
@@ -53,11 +54,11 @@ def fitted(people: Drawn, kind: Any = UnawareRepair, **settings: Any) -> Any:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_repair_is_read_as_it_was_written(name: str, tmp_path: Path) -> None:
-    repair = fitted(PEOPLE, propensity=MODELS[name], values=30, t=0.9)
-    write_repair(repair, tmp_path / "repair.json")
-    again = read_repair(tmp_path / "repair.json")
+    repair = fitted(PEOPLE, propensity=MODELS[name], values=30, repair_level=0.9)
+    repair.save(tmp_path / "repair.json")
+    again = lfl.load(tmp_path / "repair.json")
     assert isinstance(again, UnawareRepair)
-    assert again.get_params()["t"] == 0.9
+    assert again.get_params()["repair_level"] == 0.9
     new = drawn(300, levels=2, seed=5)
     columns = (new.scores, new.inputs)
     np.testing.assert_allclose(
@@ -73,8 +74,8 @@ def test_a_repair_is_read_as_it_was_written(name: str, tmp_path: Path) -> None:
 def test_decisions_are_read_as_they_were_written(tmp_path: Path) -> None:
     words = PEOPLE._replace(levels=np.array(["low", "high"])[PEOPLE.levels])
     rule = fitted(words, FairDecisions, max_disparity=0.02, cost=(2, 1))
-    write_repair(rule, tmp_path / "rule.json")
-    again = read_repair(tmp_path / "rule.json")
+    rule.save(tmp_path / "rule.json")
+    again = lfl.load(tmp_path / "rule.json")
     assert isinstance(again, FairDecisions)
     new = {"legitimate_features": words.levels}
     np.testing.assert_array_equal(
@@ -86,14 +87,14 @@ def test_decisions_are_read_as_they_were_written(tmp_path: Path) -> None:
 def test_a_classifier_without_plain_numbers_is_refused(tmp_path: Path) -> None:
     repair = fitted(PEOPLE, propensity=GaussianNB(), values=10)
     with pytest.raises(InputError, match="GaussianNB cannot be written as plain numbers"):
-        write_repair(repair, tmp_path / "repair.json")
+        repair.save(tmp_path / "repair.json")
     assert not (tmp_path / "repair.json").exists()
 
 
 @pytest.fixture(scope="module")
 def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     path = tmp_path_factory.mktemp("saved") / "repair.json"
-    write_repair(fitted(PEOPLE, propensity=MODELS["LightGBM"], values=10), path)
+    fitted(PEOPLE, propensity=MODELS["LightGBM"], values=10).save(path)
     read: dict[str, Any] = json.loads(path.read_text())
     return read
 
@@ -101,9 +102,9 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"format": "likeforlike model 1"}, "does not say"),
-        ({"kind": "Recipe"}, "kind must be one of"),
-        ({"settings": {"t": 7}}, "t must be a number"),
+        ({"format": "likeforlike model 2"}, "its format is"),
+        ({"kind": "Recipe"}, "kind must be .UnawareRepair."),
+        ({"settings": {"repair_level": 7}}, "repair_level must be a number"),
         ({"settings": {"penalty": 7}}, "unexpected keyword"),
         ({"groups": "fm"}, "groups must be a list"),
         ({"levels": [0, None]}, "labels must be text or numbers"),
@@ -122,7 +123,7 @@ def test_what_is_no_repair_is_refused(
     path = tmp_path / "repair.json"
     path.write_text(json.dumps({**document, **change}))
     with pytest.raises(InputError, match=words):
-        read_repair(path)
+        lfl.load(path)
 
 
 @pytest.mark.parametrize(
@@ -145,12 +146,12 @@ def test_trees_that_cannot_be_walked_are_refused(
     path = tmp_path / "repair.json"
     path.write_text(json.dumps({**document, "propensity": trees}))
     with pytest.raises(InputError, match=words):
-        read_repair(path)
+        lfl.load(path)
 
 
 @pytest.mark.parametrize("text", ["", "[1, 2]", '{"format": "likeforlike repair 1"}', "[" * 50_000])
 def test_files_that_are_something_else_are_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "repair.json"
     path.write_text(text)
-    with pytest.raises(InputError, match="is not a repair"):
-        read_repair(path)
+    with pytest.raises(InputError, match=r"is not a (saved model, )?repair"):
+        lfl.load(path)

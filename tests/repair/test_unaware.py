@@ -144,7 +144,7 @@ def test_a_score_that_knows_more_than_the_inputs_is_told() -> None:
 def test_t_goes_part_of_the_way(people: Drawn, fitted: UnawareRepair) -> None:
     columns = (people.scores, people.inputs)
     whole = fitted.transform(*columns, legitimate_features=people.levels)
-    half = clone(fitted).set_params(t=0.5)
+    half = clone(fitted).set_params(repair_level=0.5)
     with pytest.raises(Exception, match="not fitted"):
         half.transform(*columns, legitimate_features=people.levels)
     half.fit(*columns, **people.who)
@@ -241,7 +241,11 @@ def test_few_rows_do_no_harm() -> None:
 def test_decisions_are_alike(people: Drawn) -> None:
     other = drawn(6000, levels=4, seed=1)
     rates = {}
-    asked: dict[str, Any] = {"all": {}, "half": {"t": 0.5}, "limit": {"max_gap": 0.1}}
+    asked: dict[str, Any] = {
+        "all": {},
+        "half": {"repair_level": 0.5},
+        "limit": {"max_disparity": 0.1},
+    }
     for name, settings in asked.items():
         rule = FairDecisions(propensity=LogisticRegression(), **settings)
         rule.fit(people.scores, people.inputs, **people.who)
@@ -258,7 +262,7 @@ def test_decisions_are_alike(people: Drawn) -> None:
 
 
 def test_costs_move_the_bar(people: Drawn) -> None:
-    nothing: Any = {"t": 0.0, "propensity": "given"}
+    nothing: Any = {"repair_level": 0.0, "propensity": "given"}
     for cost, bar in (((1, 1), 0.5), ((3, 1), 0.75), ((1, 4), 0.2)):
         rule = FairDecisions(cost=cost, **nothing).fit(people.scores, people.chances, **people.who)
         decided = rule.predict(people.scores, people.chances, legitimate_features=people.levels)
@@ -318,9 +322,9 @@ class Weightless(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 @pytest.mark.parametrize(
     ("settings", "columns", "words"),
     [
-        ({"t": 2}, {}, "t must be a number from 0 to 1"),
+        ({"repair_level": 2}, {}, "repair_level must be a number from 0 to 1"),
         ({"values": 1}, {}, "values must be a whole number"),
-        ({"folds": 1}, {}, "folds must be a whole number of at least 2"),
+        ({"cv": 1}, {}, "cv must be a whole number of at least 2"),
         ({"min_cell": 0}, {}, "min_cell must be"),
         ({"propensity": "guess"}, {}, "propensity must be"),
         ({"propensity": LogisticRegression}, {}, "propensity must be"),
@@ -349,7 +353,7 @@ def test_what_makes_no_sense_is_refused(settings: Any, columns: Any, words: str)
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"max_gap": 2.0}, "max_gap must be"),
+        ({"max_disparity": 2.0}, "max_disparity must be"),
         ({"cost": (1.0,)}, "cost must be two numbers"),
         ({"cost": (0.0, 0.0)}, "cost must be two numbers"),
     ],

@@ -9,19 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+import likeforlike as lfl
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike.disparity._columns import encode_columns
 from likeforlike.errors import InputError
-from likeforlike.limits._held_rows import smooth_disparity
 from likeforlike.penalties import Layout
 from likeforlike.repair import (
     FairDecisions,
     UnawareRepair,
-    read_repair,
-    write_repair,
 )
-from likeforlike.repair._along_number import OF_SCORES
-from likeforlike.repair._unaware_along import AlongUnaware
+from likeforlike.repair._along_number import OF_SCORES, UnawareWindows
+from likeforlike.training._limits import estimate_smooth_disparity
 
 pytestmark = pytest.mark.training
 
@@ -42,7 +40,9 @@ class People(NamedTuple):
     def left(self, scores: FloatArray | IntArray | BoolArray) -> float:
         """Squared disparity among people of the same income, without bias."""
         values = np.asarray(scores, np.float64)
-        return smooth_disparity(values, Layout.of_rows(self.groups, self.income)).squared
+        return estimate_smooth_disparity(
+            values, Layout.from_columns(self.groups, self.income)
+        ).squared
 
 
 def people(seed: int, gap: float, hint: float = 2.0) -> People:
@@ -149,7 +149,7 @@ def test_it_rises_with_the_score_at_equal_guess_and_number(repair: UnawareRepair
 def test_chances_among_equals_give_all_groups_the_same_spread_of_the_number() -> None:
     fit = people(5, 0.0)
     level, group = (encode_columns(column, "x", ROWS) for column in (fit.income, fit.groups))
-    along = AlongUnaware.of(fit.scores, level, group, np.ones(ROWS), OF_SCORES)
+    along = UnawareWindows.of(fit.scores, level, group, np.ones(ROWS), OF_SCORES)
     members = np.eye(2)[fit.groups]
     among = along.among_equals(members, along.stand(level))
     rank = np.argsort(np.argsort(fit.income)) / ROWS
@@ -190,8 +190,8 @@ def test_files_hold_windows_too(
 ) -> None:
     made, new = request.getfixturevalue(kind), shifted[1]
     path = tmp_path / "repair.json"
-    write_repair(made, path)
-    again = read_repair(path)
+    made.save(path)
+    again = lfl.load(path)
     columns = (new.scores, new.chances)
     first, second = (
         one.transform(*columns, legitimate_features=new.income)
@@ -218,7 +218,7 @@ def test_a_file_whose_windows_do_not_fit_is_refused(
     name: str, value: Any, repair: UnawareRepair, tmp_path: Path
 ) -> None:
     path = tmp_path / "repair.json"
-    write_repair(repair, path)
+    repair.save(path)
     document = json.loads(path.read_text())
     if value is None:
         document[name] = None
@@ -226,7 +226,7 @@ def test_a_file_whose_windows_do_not_fit_is_refused(
         document["numbers"][name] = value
     path.write_text(json.dumps(document))
     with pytest.raises(InputError, match="is not a repair"):
-        read_repair(path)
+        lfl.load(path)
 
 
 def test_smooth_needs_a_number() -> None:

@@ -14,7 +14,6 @@ import likeforlike as lfl
 from benchmarks.overlap import KEPT, SETTINGS, section, simulate
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.errors import InputError
-from likeforlike.limits._held_rows import smooth_disparity
 from likeforlike.penalties import Layout
 from likeforlike.repair import ConditionalBarycenter
 from likeforlike.smoothing._comparison import compare_along
@@ -23,6 +22,7 @@ from likeforlike.smoothing._overlap import find_overlap, left_of_group, mixing
 from likeforlike.smoothing._refined import common_gaps
 from likeforlike.smoothing._smoother import Choice
 from likeforlike.smoothing._windows import windows
+from likeforlike.training._limits import estimate_smooth_disparity
 
 Table = dict[str, Any]
 
@@ -432,8 +432,8 @@ def test_repair_refuses_groups_that_lie_apart() -> None:
 
 def test_limits_measure_what_the_audit_finds() -> None:
     table = places(9)
-    layout = Layout.of_rows(table["a"], table["z"])
-    found = smooth_disparity(table["s"], layout)
+    layout = Layout.from_columns(table["a"], table["z"])
+    found = estimate_smooth_disparity(table["s"], layout)
     audit = audited(table)
     assert audit.contrasts[0].estimate is not None
     assert found.squared == pytest.approx(audit.contrasts[0].estimate.squared, rel=0.02)
@@ -442,7 +442,7 @@ def test_limits_measure_what_the_audit_finds() -> None:
 def test_penalty_refuses_groups_that_lie_apart() -> None:
     table = apart(0)
     with pytest.raises(InputError, match="lie apart along the number"):
-        lfl.SmoothFairLeap(anchors=4).on(table["a"], table["z"])
+        lfl.SmoothFairLeap(anchors=4).fit_anchors(table["a"], table["z"])
 
 
 # Several numbers ----------------------------------------------------------------------------------

@@ -222,7 +222,9 @@ def test_root_needs_two_groups_and_a_level_cost() -> None:
     with pytest.raises(lfl.errors.InputError, match="root=True needs two groups and a level_cost"):
         lfl.FairBiT(root=True).value_and_grad([0.1, 0.2], [0, 1])
     with pytest.raises(lfl.errors.InputError, match="bends without bound"):
-        lfl.FairBiT.paper(root=True).curvature(np.array([0.1, 0.2]), Layout.of_rows([0, 1]))
+        lfl.FairBiT.paper(root=True).hessian_diagonal(
+            np.array([0.1, 0.2]), Layout.from_columns([0, 1])
+        )
 
 
 def test_equal_scores_cost_nothing_under_the_root() -> None:
@@ -235,7 +237,7 @@ def test_equal_scores_cost_nothing_under_the_root() -> None:
 def test_constants_are_in_the_unit_of_the_target() -> None:
     """C and reg are those of scores times the unit of a layout."""
     scores, sides, levels = table(8)
-    layout = Layout.of_rows(sides, levels)
+    layout = Layout.from_columns(sides, levels)
     scaled = replace(layout, unit=np.array([10.0]))
     for penalty in (
         lfl.FairBiT.paper(),
@@ -243,8 +245,8 @@ def test_constants_are_in_the_unit_of_the_target() -> None:
         lfl.FairBiT.paper(reg=0.05, root=True),
         lfl.FairLeap.paper(reg=0.05),
     ):
-        wanted, slope = penalty.stacked(scores[None], layout)
-        found, gradient = penalty.stacked(scores[None] / 10.0, scaled)
+        wanted, slope = penalty.evaluate(scores[None], layout)
+        found, gradient = penalty.evaluate(scores[None] / 10.0, scaled)
         assert found * 10.0**penalty.degree == pytest.approx(wanted, rel=1e-9)
         np.testing.assert_allclose(gradient * 10.0 ** (penalty.degree - 1.0), slope, atol=1e-9)
 

@@ -9,17 +9,17 @@ import numpy as np
 import torch
 
 import likeforlike as lfl
-from likeforlike.boosting import (
+from likeforlike.experiments.rivals import QuantileRepair
+from likeforlike.penalties import Penalty
+from likeforlike.repair import ConditionalBarycenter
+from likeforlike.training import (
+    PenaltyLoss,
     lightgbm_metric,
     lightgbm_objective,
     probabilities,
     xgboost_metric,
     xgboost_objective,
 )
-from likeforlike.experiments.rivals import QuantileRepair
-from likeforlike.nn import PenaltyLoss
-from likeforlike.penalties import Penalty
-from likeforlike.repair import ConditionalBarycenter
 from tools.fuzz import settings
 from tools.fuzz.columns import hostile, labels, plain_scores, scores, weights
 from tools.fuzz.draw import Draw

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from likeforlike.estimators import read_model
-from likeforlike.experiments import Journal
+import likeforlike as lfl
+from likeforlike.experiments._journal import Journal
 from tools.fuzz.columns import hostile, labels, scores
 from tools.fuzz.draw import Draw
 from tools.fuzz.runner import Target
@@ -110,7 +110,7 @@ def _models(draw: Draw) -> None:
     content = json.dumps(document).encode()
     path = Path(_FOLDER.name, "model.json")
     path.write_bytes(_damaged(draw, content) if draw.happens(0.5) else content)
-    model = draw.call(read_model, path)
+    model = draw.call(lfl.load, path)
     size = draw.randint(1, 5)
     table = {
         column.name: scores(draw, size)
@@ -123,8 +123,8 @@ def _models(draw: Draw) -> None:
     found = draw.call(model.scores, table)
     assert np.isfinite(found).all(), found
     again = Path(_FOLDER.name, "again.json")
-    model.write(again)
-    np.testing.assert_array_equal(read_model(again).scores(table), found)
+    model.save(again)
+    np.testing.assert_array_equal(lfl.load(again).scores(table), found)
 
 
 def _journals(draw: Draw) -> None:

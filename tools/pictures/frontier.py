@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from likeforlike.experiments._frontier import Frontier
+from likeforlike.experiments import Frontier
 from likeforlike.report import _svg as svg
 from likeforlike.report._scale import Scale, ticks
 from tools.pictures.drawing import Axes, key, picture

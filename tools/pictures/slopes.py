@@ -47,24 +47,24 @@ def measured() -> SlopesFound:
     """Slopes of FairLeap on loan scores without any disparity."""
     loans = make_loans(_ROWS, gap=0.0)
     scores = loans.frame["score"].to_numpy()
-    layout = Layout.of_rows(loans.groups, loans.levels)
+    layout = Layout.from_columns(loans.groups, loans.levels)
     mine = (loans.levels == _LEVEL) & (loans.groups == _GROUP)
     order = np.random.default_rng(0).permutation(_ROWS)
     penalty = FairLeap()
     found = []
     for rows in order[: _BATCH * _BATCHES].reshape(_BATCHES, _BATCH):
         own = layout.take(rows)
-        _, gradient = penalty.stacked(scores[rows][None], own)
-        moved = penalty.moved(own)
+        _, gradient = penalty.evaluate(scores[rows][None], own)
+        moved = penalty.transported_mass(own)
         here = mine[rows] & (moved > 0.0)
         found.append(np.stack([scores[rows][here], gradient[0][here] / moved[here]]))
     sample = order[:_FIELD]
-    field = SlopeField.of(penalty, scores[sample][None], layout.take(sample))
+    field = SlopeField.fit(penalty, scores[sample][None], layout.take(sample))
     grid = np.linspace(_LOW, _HIGH, 101)
     one = layout.take(np.full(grid.size, np.flatnonzero(mine)[0]))
     batch = np.concatenate(found, axis=1)
     which = np.repeat(np.arange(_BATCHES), [part.shape[1] for part in found])
-    return SlopesFound(batch[0], batch[1], which, grid, field.slopes(grid[None], one)[0])
+    return SlopesFound(batch[0], batch[1], which, grid, field.gradient(grid[None], one)[0])
 
 
 def slopes() -> str:

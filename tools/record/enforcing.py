@@ -14,12 +14,12 @@ from sklearn.tree import DecisionTreeClassifier
 from tools.record.case import Case, columns, loans, pair, people
 from tools.record.library import (
     ConditionalBarycenter,
-    boosting,
+    StackedMLP,
     experiments,
     lfl,
-    nn,
     penalties,
     rivals,
+    training,
 )
 
 __all__ = ["CASES"]
@@ -44,7 +44,7 @@ def _every_penalty() -> list[penalties.Penalty]:
 
 
 def _penalties() -> object:
-    layout = penalties.Layout.of_rows(people()["group"], people()["level"])
+    layout = penalties.Layout.from_columns(people()["group"], people()["level"])
     found = {}
     for k, penalty in enumerate(_every_penalty()):
         several = np.column_stack([pair()["score"], pair()["score"] ** 2])
@@ -53,23 +53,25 @@ def _penalties() -> object:
             "three groups": penalty.value_and_grad(**columns(people())),
             "weighted": penalty.value_and_grad(**columns(pair(), weighted=True)),
             "two columns": penalty.value_and_grad(several, pair()["group"], pair()["level"]),
-            "curvature": penalty.curvature(people()["score"].to_numpy(), layout),
+            "curvature": penalty.hessian_diagonal(people()["score"].to_numpy(), layout),
         }
     return found
 
 
 def _slope_field() -> object:
-    sample = penalties.Layout.of_rows(pair()["group"], pair()["level"])
+    sample = penalties.Layout.from_columns(pair()["group"], pair()["level"])
     scores = pair()["score"].to_numpy()[None]
-    field = penalties.SlopeField.of(lfl.FairLeap(), scores, sample)
-    return field.values, field.slopes(scores + 0.003, sample)
+    field = penalties.SlopeField.fit(lfl.FairLeap(), scores, sample)
+    return field.values, field.gradient(scores + 0.003, sample)
 
 
 def _torch() -> object:
     scores = torch.tensor(pair()["score"].to_numpy(), requires_grad=True)
-    loss = nn.PenaltyLoss(lfl.FairBiT())(scores, pair()["group"], pair()["level"])
+    loss = training.PenaltyLoss(lfl.FairBiT())(scores, pair()["group"], pair()["level"])
     loss.backward()
-    batches = nn.CellBatchSampler(pair()["group"], pair()["level"], batch_size=32, random_state=5)
+    batches = training.CellBatchSampler(
+        pair()["group"], pair()["level"], batch_size=32, random_state=5
+    )
     return {
         "loss": loss.item(),
         "gradient": None if scores.grad is None else scores.grad.numpy(),
@@ -78,7 +80,7 @@ def _torch() -> object:
 
 
 def _stacked() -> object:
-    network = nn.StackedMLP(seeds=[1, 2, 1], sizes=(4, 5, 3, 1))
+    network = StackedMLP(seeds=[1, 2, 1], sizes=(4, 5, 3, 1))
     inputs = torch.tensor(loans().inputs().matrix[:20], dtype=torch.float32)
     return network(inputs[None]).detach().double().numpy()
 
@@ -91,16 +93,16 @@ def _boosting() -> object:
     for loss in ("logistic", "squared"):
         for penalty in (lfl.FairLeap(), lfl.FairBiT(order=1), lfl.WassersteinPenalty(order=3)):
             who: Any = (penalty, 2.5, groups, levels)
-            light = boosting.lightgbm_objective(*who, loss=loss)
-            extreme = boosting.xgboost_objective(*who, loss=loss, learning_rate=0.05)
+            light = training.lightgbm_objective(*who, loss=loss)
+            extreme = training.xgboost_objective(*who, loss=loss, learning_rate=0.05)
             found[f"{type(penalty).__name__}, {loss}"] = {
                 "lightgbm": light(targets, raw),
                 "lightgbm, weighted": light(targets, raw, weight),
                 "xgboost": extreme(targets, raw),
-                "lightgbm metric": boosting.lightgbm_metric(*who, loss=loss)(targets, raw),
-                "xgboost metric": boosting.xgboost_metric(*who, loss=loss)(targets, raw),
+                "lightgbm metric": training.lightgbm_metric(*who, loss=loss)(targets, raw),
+                "xgboost metric": training.xgboost_metric(*who, loss=loss)(targets, raw),
             }
-    return found, boosting.probabilities(raw)
+    return found, training.probabilities(raw)
 
 
 def _who() -> dict[str, Any]:

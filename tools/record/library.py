@@ -4,20 +4,21 @@ No other file of the record imports from the library, so this is the one to chan
 """
 
 import likeforlike as lfl
-from likeforlike import boosting, datasets, experiments, inference, nn, penalties
+from likeforlike import datasets, experiments, inference, penalties, training
 from likeforlike.cli import app
 from likeforlike.experiments import rivals
 from likeforlike.repair import ConditionalBarycenter
+from likeforlike.training._networks import StackedMLP
 
 __all__ = [
     "ConditionalBarycenter",
+    "StackedMLP",
     "app",
-    "boosting",
     "datasets",
     "experiments",
     "inference",
     "lfl",
-    "nn",
     "penalties",
     "rivals",
+    "training",
 ]

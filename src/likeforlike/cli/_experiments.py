@@ -24,8 +24,7 @@ from likeforlike.cli._shared import (
 )
 from likeforlike.cli._terminal import sweep_notes, sweep_table
 from likeforlike.errors import InputError, MissingDependencyError
-from likeforlike.experiments._method_names import METHOD_NAMES
-from likeforlike.experiments._vocabulary import PAPER_DATASETS, PAPER_METHOD_NAMES
+from likeforlike.experiments._names import METHOD_NAMES, PAPER_DATASETS, PAPER_METHOD_NAMES
 from likeforlike.report._terminal import Terminal
 
 if TYPE_CHECKING:
@@ -91,9 +90,9 @@ def sweep_command(
     from likeforlike.datasets import dataset_of_table
     from likeforlike.datasets._table_file import read_table
     from likeforlike.experiments import Task, fit_model, sweep
-    from likeforlike.experiments._dask import dask_executor
+    from likeforlike.experiments._frontier import sweep_svg
     from likeforlike.experiments._methods import as_network
-    from likeforlike.experiments._sweep_panels import sweep_svg
+    from likeforlike.experiments._workers import dask_executor
     from likeforlike.files._csv import CsvOptions
     from likeforlike.files._number_texts import check_decimal
     from likeforlike.files._writing import check_writable, write_whole
@@ -164,7 +163,7 @@ def sweep_command(
         )
         if model is not None:
             chosen = next(each for each in methods if each.name == best["method"])
-            fit_model(task, chosen, strength=best["strength"]).write(model)
+            fit_model(task, chosen, strength=best["strength"]).save(model)
             terminal.print(f"Written: {model}, trained on the first split")
     terminal.print(f"Written: {out}")
 

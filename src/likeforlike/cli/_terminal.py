@@ -11,7 +11,7 @@ from likeforlike._text import visible
 from likeforlike.report._terminal import Terminal
 
 if TYPE_CHECKING:
-    from likeforlike.experiments._sweep import Sweep
+    from likeforlike.experiments import Sweep
 
 
 def say_error(words: str) -> None:

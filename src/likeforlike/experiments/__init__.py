@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING
 from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
-    from ._fairlearn import FairlearnAdversarial as FairlearnAdversarial
     from ._frontier import Frontier as Frontier
-    from ._journal import Journal as Journal
-    from ._method_names import METHOD_NAMES as METHOD_NAMES
-    from ._method_names import named_methods as named_methods
     from ._methods import DCFR as DCFR
     from ._methods import Adversarial as Adversarial
     from ._methods import HardLabels as HardLabels
@@ -20,19 +16,16 @@ if TYPE_CHECKING:
     from ._methods import Penalized as Penalized
     from ._methods import Plain as Plain
     from ._methods import WithoutSensitive as WithoutSensitive
-    from ._repairing import PostProcessed as PostProcessed
-    from ._repairing import Repaired as Repaired
-    from ._repairing import RepairedPenalized as RepairedPenalized
-    from ._run_metrics import MEASURED as MEASURED
-    from ._saving import fit_model as fit_model
-    from ._split import Split as Split
+    from ._names import named_methods as named_methods
+    from ._repair_methods import Decided as Decided
+    from ._repair_methods import PostProcessed as PostProcessed
+    from ._repair_methods import Repaired as Repaired
+    from ._repair_methods import RepairedPenalized as RepairedPenalized
+    from ._repair_methods import WithoutGroups as WithoutGroups
     from ._split import split as split
     from ._sweep import Sweep as Sweep
+    from ._sweep import fit_model as fit_model
     from ._sweep import sweep as sweep
     from ._task import Task as Task
-    from ._tradeoff import Point as Point
-    from ._tradeoff import tradeoff as tradeoff
-    from ._unaware_methods import Decided as Decided
-    from ._unaware_methods import WithoutGroups as WithoutGroups
 
 attach(__name__)

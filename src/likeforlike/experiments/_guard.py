@@ -1,11 +1,14 @@
-"""Processes that never outlive who started them, not even while they still import.
+"""Processes that never outlive their parent, and futures that can be interrupted safely.
 
-Nor do they answer an interrupt, which a terminal sends to everybody: that is for the parent.
-
-A process that is spawned first runs the main script of its parent, which may import for seconds,
-and only then anything of ours. If the parent is killed meanwhile nobody tells the child. So the
+A spawned process first runs the main script of its parent, which may import for seconds, and only
+then anything of this library. If the parent is killed meanwhile, nothing stops the child. So the
 guard travels in the very first thing that a child reads, its name: unpickling it starts a thread
-that waits for the end of the parent. That thread knows nothing but the standard library.
+that waits for the end of the parent. That thread uses nothing but the standard library. Nor do
+children answer an interrupt, which a terminal sends to all of them: that is for the parent.
+
+`concurrent.futures.wait` takes the locks of all its futures for a moment. An interrupt in that
+moment leaves some of them locked; the thread of the pool then waits for them for ever, and Python,
+which waits for that thread, never ends. The more futures there are, the longer the moment.
 """
 
 from __future__ import annotations
@@ -13,12 +16,14 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
+from queue import Empty, SimpleQueue
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 # Until the child knows its parent as `multiprocessing` does, it looks who its parent is. (A process
 # whose parent has ended has another one, except on Windows.)
@@ -69,7 +74,7 @@ class _GuardedProcess(SpawnProcess):
 def _interrupts_held() -> Iterator[None]:
     """Let interrupts wait, and processes that are started meanwhile never get any.
 
-    Whoever is to ignore a signal by itself is not yet able to while it is started and imports.
+    A process that ignores a signal itself cannot do so yet while it starts and imports.
     """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
@@ -87,7 +92,7 @@ def _interrupts_held() -> Iterator[None]:
 
 @contextmanager
 def interrupt_postponed() -> Iterator[None]:
-    """Answer an interrupt afterwards: a process that is half started would be nobody's."""
+    """Answer an interrupt afterwards: a process that is half started would have no owner."""
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield
@@ -106,3 +111,46 @@ class GuardedContext(SpawnContext):
     """What a pool of guarded processes is made with."""
 
     Process = _GuardedProcess
+
+
+Given = TypeVar("Given")
+Found = TypeVar("Found")
+
+# Seconds after which a waiting thread checks for an interrupt: one that another thread
+# has taken does not wake this one.
+_AWAKE = 0.5
+
+
+def submitted(
+    submit: Callable[[Given], Future[Found]], calls: Iterable[Given]
+) -> dict[Future[Found], Given]:
+    """Hand over all calls; an interrupt meanwhile is answered afterwards."""
+    with interrupt_postponed():
+        return {submit(call): call for call in calls}
+
+
+def as_finished(under_way: Iterable[Future[Found]]) -> Iterator[Future[Found]]:
+    """Futures in the order in which they are finished; each puts itself in a queue.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from likeforlike.experiments._guard import as_finished, submitted
+    >>> with ThreadPoolExecutor(2) as pool:
+    ...     under_way = submitted(lambda k: pool.submit(abs, k), [-1, 2, -3])
+    ...     sorted(future.result() for future in as_finished(under_way))
+    [1, 2, 3]
+    """
+    futures = list(under_way)
+    ready: SimpleQueue[Future[Found]] = SimpleQueue()
+    with interrupt_postponed():
+        for future in futures:
+            future.add_done_callback(ready.put)
+    for _ in futures:
+        yield _next(ready)
+
+
+def _next(ready: SimpleQueue[Future[Found]]) -> Future[Found]:
+    while True:
+        with suppress(Empty):
+            return ready.get(timeout=_AWAKE)

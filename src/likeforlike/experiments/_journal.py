@@ -1,10 +1,13 @@
-"""The journal: finished runs, one line each, appended and never changed.
+"""The journal of a sweep: finished runs, one line each, appended and never changed.
 
-Each line is JSON with a checksum, written in one piece and forced to the disk before the run that
-it tells of counts as finished. The first line says that this is a journal, and of which version of
-the library: a file without it is somebody else's and is not touched. A process may be killed at any
-moment: at worst the last line is incomplete, and it is cut off when the journal is opened again.
-Damage anywhere else is refused.
+Each line is JSON with a checksum, written in one piece and forced to the disk before its run counts
+as finished. The first line says that this is a journal, and of which version of the library: a file
+without it is left alone. A process may be killed at any moment: at worst the last line is
+incomplete, and it is cut off when the journal is opened again. Damage anywhere else is refused.
+
+Runs are found again by a *fingerprint* of their settings. A `repr` is for readers: numpy cuts long
+arrays short, polars shows a few columns, and a plain object shows its address in memory. A
+fingerprint spells out everything, so two settings that differ have different fingerprints.
 """
 
 from __future__ import annotations
@@ -12,18 +15,84 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import fields, is_dataclass
+from functools import partial
+from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 from zlib import crc32
 
+import numpy as np
+import polars as pl
+
 from likeforlike.errors import InputError
 
+
+def fingerprint(value: object) -> str:
+    """SHA-256 of everything that a value consists of."""
+    return sha256(_spelled(value).encode()).hexdigest()
+
+
+def _spelled(value: Any) -> str:  # noqa: ANN401
+    """A value as text, complete."""
+    for kind, spell in _SPELLINGS:
+        if isinstance(value, kind):
+            return f"{_kind(value)}({spell(value)})"
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = {field.name: getattr(value, field.name) for field in fields(value)}
+        return f"{_kind(value)}({_mapping(parts)})"
+    if isinstance(value, type) or hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    return f"{_kind(value)}({_mapping(vars(value)) if hasattr(value, '__dict__') else repr(value)})"
+
+
+def _kind(value: object) -> str:
+    return f"{type(value).__module__}.{type(value).__qualname__}"
+
+
+def _mapping(parts: Mapping[Any, Any]) -> str:
+    return ", ".join(sorted(f"{_spelled(key)}: {_spelled(part)}" for key, part in parts.items()))
+
+
+def _array(array: np.ndarray[Any, Any]) -> str:
+    if array.dtype.hasobject:
+        return f"{array.shape}, {_sequence(array.ravel().tolist())}"
+    content = sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
+    return f"{array.dtype.str}, {array.shape}, {content}"
+
+
+def _frame(frame: pl.DataFrame) -> str:
+    content = sha256(frame.write_csv().encode()).hexdigest()
+    return f"{_sequence([(name, str(kind)) for name, kind in frame.schema.items()])}, {content}"
+
+
+def _sequence(values: Any) -> str:  # noqa: ANN401
+    return ", ".join(_spelled(value) for value in values)
+
+
+def _set(values: Any) -> str:  # noqa: ANN401
+    return ", ".join(sorted(_spelled(value) for value in values))
+
+
+# Kinds whose spelling is not that of their parts by name; the first that fits counts.
+_SPELLINGS: tuple[tuple[type | tuple[type, ...], Callable[[Any], str]], ...] = (
+    ((bool, int, float, complex, str, bytes, type(None), np.generic), repr),
+    (np.ndarray, _array),
+    (pl.DataFrame, _frame),
+    (pl.Series, lambda series: _frame(series.to_frame())),
+    (Mapping, _mapping),
+    ((set, frozenset), _set),
+    ((list, tuple), _sequence),
+    (partial, lambda call: _sequence([call.func, call.args, call.keywords])),
+)
+
+
 _FORMAT = "likeforlike journal 1"
-# More than a first line takes; nobody reads a large file to see that it is none of ours.
+# More than a first line takes; a large file is not read to see that it is no journal.
 _FIRST_LINE = 1024
 
 
@@ -34,18 +103,6 @@ class Journal:
     ----------
     path : of the file; made if it is not there. A file that is no journal is refused, and so is one
         of another version of the library.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from likeforlike.experiments import Journal
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with Journal(Path(folder) / "runs.jsonl") as journal:
-    ...         journal.add("FairLeap 1.0 seed 0", {"performance": 0.8})
-    ...     with Journal(Path(folder) / "runs.jsonl") as journal:
-    ...         "FairLeap 1.0 seed 0" in journal, dict(journal)
-    (True, {'FairLeap 1.0 seed 0': {'performance': 0.8}})
     """
 
     def __init__(self, path: Path | str) -> None:

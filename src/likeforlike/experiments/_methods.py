@@ -1,7 +1,12 @@
-"""Methods: what a sweep compares, each as a stack over seeds and strengths.
+"""Methods that a sweep compares, each as a stack over seeds and strengths.
 
 A method turns a task into scores of the test rows, for every seed and strength at once. They are
 plain frozen values, so that they travel to other processes.
+
+fairlearn's adversarial debiasing is there as it comes, with the network and the stopping of the
+task. Its classifier has no probabilities: `predict` gives decisions. The probability of its network
+is read as well; `HardLabels` cuts it as `predict` does. Its adversary sees the output of the
+network and nothing else, so it aims at demographic parity and knows nothing of levels.
 """
 
 from __future__ import annotations
@@ -10,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,12 +28,11 @@ from likeforlike.experiments.rivals._adversarial import (
     Criterion,
     train_adversarial,
 )
-from likeforlike.experiments.rivals._adversarial_training import Schedule
-from likeforlike.experiments.rivals._adversary import check_two_groups
+from likeforlike.experiments.rivals._contests import Schedule, check_two_groups
 from likeforlike.experiments.rivals._dcfr import DCFRSettings, train_dcfr
-from likeforlike.nn._stacked import StackedMLP
-from likeforlike.nn._training import Trained, evaluate
 from likeforlike.penalties import Layout, Penalty, SmoothFairLeap, WassersteinPenalty
+from likeforlike.training._networks import Rows, StackedMLP
+from likeforlike.training._training import Trained, evaluate
 
 
 @dataclass(frozen=True)
@@ -235,7 +239,7 @@ def as_network(method: Method) -> NetworkMethod:
         raise InputError(
             f"{method.name!r} is more than a network, so it cannot be kept as one; leave it out, "
             "or fit QuantileRepair, ConditionalBarycenter, UnawareRepair or FairDecisions yourself "
-            "(likeforlike.repair.write_repair keeps the last two)."
+            "(`save` of a repair keeps the last two)."
         )
     return method
 
@@ -362,7 +366,7 @@ class DCFR(NetworkMethod):
 
 
 def _check_adversary(name: str, task: Task) -> None:
-    check_two_groups(Layout.of_rows(task.data.groups))
+    check_two_groups(Layout.from_columns(task.data.groups))
     if task.smooth:
         refuse_numbers(name)
 
@@ -385,3 +389,94 @@ def _played(train: Callable[..., Trained], parts: Split, strengths: Sequence[flo
         seeds=parts.seeds,
         splits=np.repeat(np.arange(parts.seeds.size), len(strengths)),
     ).network
+
+
+@dataclass(frozen=True)
+class FairlearnAdversarial(Method):
+    """Adversarial debiasing by fairlearn; strengths are its `alpha`.
+
+    The network has the layers, the optimizer, the rate and the batches of the task, and stops after
+    its `patience` epochs without a lower loss on the validation rows, as the paper says of all
+    methods. The weights of the last epoch are kept, since fairlearn keeps no others. It must be
+    installed.
+
+    Attributes
+    ----------
+    name, strengths : as for every method.
+    """
+
+    name: str = "fairlearn"
+    strengths: tuple[float, ...] = (1.0,)
+
+    def check(self, task: Task) -> None:
+        """Refuse a `task` of more than two groups, and a machine without fairlearn."""
+        check_two_groups(Layout.from_columns(task.data.groups))
+        try:
+            import fairlearn.adversarial  # noqa: F401
+        except ImportError as error:
+            raise InputError(
+                f"{self.name} needs fairlearn, as pip install 'likeforlike[bench]' brings it."
+            ) from error
+
+    def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
+        """Scores (s, k, n) of the test rows of `task`, for s `seeds` at k strengths; the splits."""
+        parts = task.split(seeds)
+        found = np.stack(
+            [
+                np.stack([_fitted_scores(task, parts, k, alpha) for alpha in self.strengths])
+                for k in range(len(seeds))
+            ]
+        )
+        return parts.natural(found), parts
+
+
+def _fitted_scores(task: Task, parts: Split, split: int, alpha: float) -> FloatArray:
+    """Scores (n,) of the test rows of one split, as its network gives them."""
+    from fairlearn.adversarial import AdversarialFairnessClassifier, AdversarialFairnessRegressor
+
+    classes = parts.loss != "squared"
+    inputs, targets = _arrays(parts.train, split)
+    groups = parts.train.layout.segments[split] % 2
+    model = (AdversarialFairnessClassifier if classes else AdversarialFairnessRegressor)(
+        backend="torch",
+        predictor_model=[part for width in task.hidden for part in (width, "relu")],
+        adversary_model=[50, "relu"],
+        learning_rate=task.learning_rate,
+        alpha=alpha,
+        epochs=task.max_epochs,
+        batch_size=task.batch_size,
+        shuffle=True,
+        callbacks=_Patience(task, parts, split),
+        random_state=int(parts.seeds[split]),
+    )
+    model.fit(inputs, targets, sensitive_features=groups)
+    scores: FloatArray = model.backendEngine_.evaluate(_arrays(parts.test, split)[0])
+    return scores.ravel().astype(np.float64)
+
+
+class _Patience:
+    """Stops after so many epochs without a lower loss on the validation rows."""
+
+    def __init__(self, task: Task, parts: Split, split: int) -> None:
+        self._inputs, self._targets = _arrays(parts.validation, split)
+        self._batches = -(-parts.train.size // task.batch_size)
+        self._patience, self._squared = task.patience, parts.loss == "squared"
+        self._least, self._since = np.inf, 0
+
+    def __call__(self, model: Any, step: int, **_: object) -> bool:  # noqa: ANN401
+        if step % self._batches:
+            return False
+        scores = model.backendEngine_.evaluate(self._inputs).ravel().astype(np.float64)
+        if self._squared:
+            loss = ((scores - self._targets) ** 2).mean()
+        else:
+            chance = np.where(self._targets > 0.5, scores, 1.0 - scores)
+            loss = -np.log(np.maximum(chance, 1e-12)).mean()
+        self._since = 0 if loss < self._least else self._since + 1
+        self._least = min(self._least, loss)
+        return self._since >= self._patience
+
+
+def _arrays(rows: Rows, split: int) -> tuple[FloatArray, FloatArray]:
+    """Inputs (n, d) and targets (n,) of one data set."""
+    return rows.inputs[split].double().numpy(), rows.targets[split].double().numpy()

@@ -1,27 +1,43 @@
-"""Splits: a data set cut into training, validation and test rows, once for every seed.
+"""Splits of a data set into training, validation and test rows, and metrics on the test rows.
 
-Rows are dealt so that every part has its share of every cell. Inputs are standardized by the
-training rows of the same seed, and so are the targets of a regression: a network could not reach a
-salary from weights near 0, and against errors of its size no penalty would weigh anything. Scores
-are given back in the unit of the target (`Split.natural`).
+Every part has its share of every cell. Inputs are standardized by the training rows of the same
+seed, and so are the targets of a regression: a network could not reach a salary from weights near
+0, and against errors of its size no penalty would weigh anything. Scores are given back in the unit
+of the target (`Split.natural`).
+
+Metrics are all that the paper reports, exactly and in natural units: W_1, which its text names, and
+W_2², which its tables seem to show. Its bi-causal distance is of order 2, with levels numbered from
+0 and the metric |l - l'|², C = 1, un-rooted, less what the levels alone cost. Averages over runs
+should use `squared`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._extras import extra
 from likeforlike.datasets._dataset import Dataset
 from likeforlike.datasets._inputs import Encoding
-from likeforlike.errors import InputError
-from likeforlike.nn._data import Rows
-from likeforlike.nn._objectives import Loss
+from likeforlike.disparity._cdd_lp import cdd_lp, dd
+from likeforlike.disparity._cdd_wass import cdd_wass
+from likeforlike.disparity._cells import Cells
+from likeforlike.disparity._measures import MeasureName
+from likeforlike.errors import InputError, LevelCostWarning
 from likeforlike.penalties import Layout
-from likeforlike.penalties._even_order import even_order
+from likeforlike.penalties._sampling import stratified_order
+from likeforlike.training._limits import (
+    estimate_level_disparity,
+    estimate_smooth_disparity,
+    make_score_cells,
+)
+from likeforlike.training._networks import Loss, Rows
 from likeforlike.transport._scale import means_and_spreads
 
 with extra("train"):
@@ -101,11 +117,11 @@ def split(
     if min(shares) <= 0.0 or abs(sum(shares) - 1.0) > 1e-9:
         raise InputError(f"shares must be three positive numbers that sum to 1, not {shares}.")
     matrix = data.inputs(encoding, with_sensitive=with_sensitive).matrix
-    layout = Layout.of_rows(data.groups, data.levels)
+    layout = Layout.from_columns(data.groups, data.levels)
     targets = data.targets.astype(np.float64)
     edges = np.round(np.cumsum(shares[:2]) * len(matrix)).astype(int)
     orders = [
-        np.split(even_order(layout.segments[0], np.random.default_rng([seed, 3])), edges)
+        np.split(stratified_order(layout.segments[0], np.random.default_rng([seed, 3])), edges)
         for seed in seeds
     ]
     parts = [np.stack(part) for part in zip(*orders, strict=True)]
@@ -162,3 +178,114 @@ def _packed(
         torch.tensor(targets, dtype=torch.float32),
         layout.take(rows),
     )
+
+
+MEASURED = (
+    "performance",
+    "cdd_wass",
+    "diagonal",
+    "off_diagonal",
+    "cdd_uniform",
+    "cdd_average",
+    "cdd_marginal",
+    "w2sq_uniform",
+    "w2sq_average",
+    "w2sq_marginal",
+    "dd",
+    "squared",
+)
+"""Names of what is measured of a run, in order: columns of `Sweep.runs`.
+
+`performance` is the AUC, or the mean squared error of a regression; `cdd_wass` the bi-causal
+distance as the paper normalizes it; `diagonal` and `off_diagonal` its split with the discrete
+metric; `cdd_uniform`, `cdd_average` and `cdd_marginal` Σ_l Q(l) W_1(l) with three measures Q, and
+`w2sq_uniform`, `w2sq_average` and `w2sq_marginal` Σ_l Q(l) W_2²(l); `dd` is W_1 between the groups
+whatever the level, and `squared` Σ_l P(l) W_1²(l) without small-sample bias.
+"""
+
+DESCRIBED = ("rows", "levels", "coverage", "baseline")
+"""What a run says of its test rows: how many there are, in how many levels groups meet, the least
+share of a group in them, and the performance of a constant: .5, or the mean squared error of the
+mean of the training targets."""
+
+MEASURES: tuple[MeasureName, ...] = ("uniform", "average", "marginal")
+"""The paper's measures Q."""
+
+OwnMeasure = Callable[
+    [FloatArray, FloatArray, npt.NDArray[Any], npt.NDArray[Any]],
+    float,
+]
+"""A measure of one's own: scores, targets, groups and levels of the test rows in, a number out."""
+
+
+def run_metrics(
+    scores: FloatArray,
+    targets: FloatArray,
+    layout: Layout,
+    loss: Loss,
+    *,
+    smooth: bool = False,
+    own: Mapping[str, OwnMeasure] | None = None,
+) -> dict[str, float]:
+    """Measure the scores of one run.
+
+    With `smooth` levels are numbers: scores are carried to the centers of windows along them, and
+    windows take the place of levels.
+    """
+    plain = np.ascontiguousarray(scores, dtype=np.float64)
+    cells = make_score_cells(plain, layout, smooth=smooth)
+    first = {Q: cdd_lp(cells, order=1, measure=Q) for Q in MEASURES}
+    second = {Q: cdd_lp(cells, order=2, p=2, measure=Q) for Q in MEASURES}
+    measured = {
+        "levels": len(first["marginal"].by_level),
+        "coverage": float(min(first["marginal"].coverage.values())),
+        "performance": predictive_performance(plain, targets, loss),
+        **_nested(cells),
+        **{f"cdd_{Q}": found.value for Q, found in first.items()},
+        **{f"w2sq_{Q}": found.value**2 for Q, found in second.items()},
+        "dd": dd(cells, order=1).value,
+        "squared": (estimate_smooth_disparity if smooth else estimate_level_disparity)(
+            plain, layout
+        ).squared,
+    }
+    for name, measure in (own or {}).items():
+        measured[name] = float(measure(plain, targets, *_labels(layout)))
+    return measured
+
+
+def _nested(cells: Cells) -> dict[str, float]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LevelCostWarning)
+        papers = cdd_wass(cells, order=2, level_metric="ordinal", level_cost=1.0)
+    ours = cdd_wass(cells, order=2)
+    return {
+        "cdd_wass": papers.excess,
+        "diagonal": ours.diagonal,
+        "off_diagonal": ours.off_diagonal,
+    }
+
+
+def _labels(layout: Layout) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Group and level of every row."""
+    level, group = np.divmod(layout.segments[0], len(layout.groups))
+    labels = []
+    for names, codes in ((layout.groups, group), (layout.levels, level)):
+        array = np.empty(len(names), dtype=object)
+        array[:] = names
+        labels.append(array[codes])
+    return labels[0], labels[1]
+
+
+def constant_performance(targets: FloatArray, constant: float, loss: Loss) -> float:
+    """Performance of a constant: .5, or the mean squared error of the mean of training targets."""
+    return float(((targets - constant) ** 2).mean()) if loss == "squared" else 0.5
+
+
+def predictive_performance(scores: FloatArray, targets: FloatArray, loss: Loss) -> float:
+    """AUC of a classification, mean squared error of a regression."""
+    if loss == "squared":
+        return float(((scores - targets) ** 2).mean())
+    with extra("train"):
+        from sklearn.metrics import roc_auc_score
+
+    return float(roc_auc_score(targets, scores))

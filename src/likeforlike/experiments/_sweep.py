@@ -2,7 +2,8 @@
 
 Work is cut into *units*: one method with all its strengths on a few seeds, trained as one stack. A
 unit is always the same whatever else runs, so a sweep that was killed and started again ends with
-exactly the results of one that was not. Finished units go to the journal at once.
+exactly the results of one that was not. Finished units go to the journal at once. A single run can
+be trained once more, from the same seed, as a model to keep (`fit_model`).
 """
 
 from __future__ import annotations
@@ -17,25 +18,31 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from likeforlike.disparity._columns import encode
 from likeforlike.disparity._numeric_levels import warn_of_thin_levels
 from likeforlike.errors import InputError, UnderfitWarning
-from likeforlike.experiments._executor import check_executor, finished_elsewhere
-from likeforlike.experiments._frontier import Frontier
-from likeforlike.experiments._journal import Journal
-from likeforlike.experiments._marks import mark_of
-from likeforlike.experiments._methods import Method
-from likeforlike.experiments._pool import Entry, Unit, finished
-from likeforlike.experiments._run_metrics import DESCRIBED, MEASURED
-from likeforlike.experiments._sweep_panels import sweep_panel
+from likeforlike.experiments._frontier import Frontier, sweep_panel
+from likeforlike.experiments._journal import Journal, fingerprint
+from likeforlike.experiments._methods import Method, as_network
+from likeforlike.experiments._split import DESCRIBED, MEASURED, input_scale
 from likeforlike.experiments._task import Task
+from likeforlike.experiments._workers import (
+    Entry,
+    Unit,
+    check_executor,
+    finished,
+    finished_elsewhere,
+)
 from likeforlike.files._writing import write_whole
 from likeforlike.penalties import Layout, SmoothFairLeap
 from likeforlike.plots._axes import axes_or_new
 from likeforlike.plots._tradeoff import draw_panel
+from likeforlike.training import InputColumn, SavedModel
 from likeforlike.transport._threads import n_threads
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
 
 _SETTINGS = "settings"
 
@@ -55,7 +62,8 @@ class Sweep:
     Examples
     --------
     >>> import polars as pl
-    >>> from likeforlike.experiments import MEASURED, Sweep
+    >>> from likeforlike.experiments import Sweep
+    >>> from likeforlike.experiments._split import MEASURED
     >>> runs = [
     ...     {"method": "FairLeap", "strength": strength, "seed": 0, "rows": 100}
     ...     | dict.fromkeys(MEASURED, gap) | {"performance": performance}
@@ -191,7 +199,7 @@ def sweep(
             if executor is None
             else finished_elsewhere(waiting, executor)
         )
-        # Closed whatever happens here: whoever interrupts a sweep leaves nothing running.
+        # Closed whatever happens here: an interrupted sweep leaves nothing running.
         with closing(results):
             for unit, entry in results:
                 kept.add(unit.key, entry)
@@ -237,11 +245,11 @@ def gathered(units: Sequence[Unit], entries: Mapping[str, Entry]) -> Sweep:
 
 def units_of(task: Task, methods: Sequence[Method], seeds: int, together: int) -> list[Unit]:
     """Cut a sweep into units, after a look at what it asks for."""
-    layout = Layout.of_rows(task.data.groups, task.data.levels)
+    layout = Layout.from_columns(task.data.groups, task.data.levels)
     if task.smooth:
         SmoothFairLeap().check(layout)
     else:
-        layout.check_meeting()
+        layout.check_common_support()
         warn_of_thin_levels(layout.levels, layout.size, "smooth=True of Task (--smooth)")
     taken = set(task.measures) & {"method", "strength", "seed", *DESCRIBED, *MEASURED}
     if taken:
@@ -270,8 +278,8 @@ def _removed_if_refused(kept: Journal, units: Sequence[Unit]) -> Iterator[None]:
 
 def check_settings(kept: Journal, task: Task, methods: Sequence[Method]) -> None:
     """Refuse a journal that belongs to another sweep."""
-    marks = {method.name: mark_of(method) for method in methods}
-    mark = {"data": mark_of(task.data), "task": mark_of({**vars(task), "data": None})}
+    marks = {method.name: fingerprint(method) for method in methods}
+    mark = {"data": fingerprint(task.data), "task": fingerprint({**vars(task), "data": None})}
     entries = dict(kept)
     if _SETTINGS not in entries:
         kept.add(_SETTINGS, mark)
@@ -289,3 +297,62 @@ def check_settings(kept: Journal, task: Task, methods: Sequence[Method]) -> None
                 f"the journal {kept.path} has runs of {name!r} with other settings; choose another "
                 "file, or another name."
             )
+
+
+def fit_model(task: Task, method: Method, *, strength: float, random_state: int = 0) -> SavedModel:
+    """The network of one run, as a model to keep.
+
+    A sweep keeps figures, not networks. The same seed gives the same network again, to the rounding
+    of stacked arithmetic, so the one that was chosen is trained once more.
+
+    Parameters
+    ----------
+    task, method : of the sweep.
+    strength : of the run.
+    random_state : of the run; the rows it trains on follow from it.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> from likeforlike.datasets import make_loans
+    >>> from likeforlike.experiments import Penalized, Task, fit_model
+    >>> loans = make_loans(500)
+    >>> method = Penalized("FairLeap", (1.0, 10.0), lfl.FairLeap())
+    >>> model = fit_model(Task(loans, max_epochs=2), method, strength=10.0)
+    >>> model.scores(loans.frame).shape
+    (500,)
+    """
+    network_method = as_network(method)
+    if task.encoding != "one-hot":
+        raise InputError("only models of one-hot inputs can be kept.")
+    visible = network_method.seen(task)
+    parts = visible.split([random_state])
+    network = replace(network_method, strengths=(strength,)).networks(visible, parts)
+    matrix = visible.data.inputs(with_sensitive=visible.with_sensitive).matrix[parts.train_rows[0]]
+    mean, spread = input_scale(matrix)
+    *weights, last, bias = (weight[0].detach().double().numpy() for weight in network.weights)
+    # The last layer gives scores in the unit of the target.
+    weights += [last * parts.target_spread[0], parts.natural(bias[None])[0]]
+    return SavedModel(
+        _columns(visible),
+        mean,
+        spread,
+        tuple(weights),
+        visible.data.task,
+        {"method": method.name, "strength": strength, "seed": random_state},
+    )
+
+
+def _columns(task: Task) -> tuple[InputColumn, ...]:
+    """The columns that the networks of a task read."""
+    data = task.data
+    last = (data.sensitive,) if task.with_sensitive else ()
+    columns = []
+    for name in dict.fromkeys((*data.features, *last)):
+        column = data.frame[name].alias("column")  # polars takes some names for patterns
+        if column.dtype.is_numeric():
+            columns.append(InputColumn(name))
+        else:
+            values = encode(column.cast(str), f"column {name!r}").labels
+            columns.append(InputColumn(name, tuple(str(value) for value in values)))
+    return tuple(columns)

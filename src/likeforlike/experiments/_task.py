@@ -11,12 +11,10 @@ import numpy as np
 from likeforlike._arrays import FloatArray
 from likeforlike.datasets._dataset import Dataset
 from likeforlike.datasets._inputs import Encoding
-from likeforlike.experiments._run_metrics import OwnMeasure
-from likeforlike.experiments._split import Split, split
-from likeforlike.nn._stacked import StackedMLP
-from likeforlike.nn._table import strength_unit
-from likeforlike.nn._training import Recipe, evaluate, train
+from likeforlike.experiments._split import OwnMeasure, Split, split
 from likeforlike.penalties import Penalty
+from likeforlike.training._networks import StackedMLP
+from likeforlike.training._training import Recipe, evaluate, strength_unit, train
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from likeforlike._arrays import FloatArray
-from likeforlike.experiments._repairing import plain_scores, repaired_scores
-from likeforlike.experiments._run_metrics import predictive_performance
-from likeforlike.experiments._split import Split
+from likeforlike.experiments._repair_methods import plain_scores, repaired_scores
+from likeforlike.experiments._split import Split, predictive_performance
 from likeforlike.experiments._task import network_scores
-from likeforlike.limits._held_rows import validation_disparity
-from likeforlike.nn._training import Recipe
+from likeforlike.training._limits import estimate_level_disparity
+from likeforlike.training._training import Recipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +27,6 @@ class Point:
     performance_error : standard error of its mean over the splits.
     disparity : root of the mean of the unbiased squares, 0 where that is negative.
     squares : the unbiased squared disparity of every split.
-
-    Examples
-    --------
-    >>> from likeforlike.experiments import Point
-    >>> point = Point(
-    ...     1.0, performance=0.8, performance_error=0.01, disparity=0.03, squares=(0.0008, 0.001)
-    ... )
-    >>> point.strength, point.disparity
-    (1.0, 0.03)
     """
 
     strength: float
@@ -66,8 +56,9 @@ def tradeoff(
     --------
     >>> import likeforlike as lfl
     >>> from likeforlike.datasets import make_loans
-    >>> from likeforlike.experiments import split, tradeoff
-    >>> from likeforlike.nn import Recipe
+    >>> from likeforlike.experiments import split
+    >>> from likeforlike.experiments._tradeoff import tradeoff
+    >>> from likeforlike.training._training import Recipe
     >>> parts = split(make_loans(3000, gap=0.2), [0, 1])
     >>> recipe = Recipe("logistic", lfl.FairLeap(), learning_rate=0.01, max_epochs=8)
     >>> free, held = tradeoff(parts, recipe, [0.0, 30.0])
@@ -81,7 +72,7 @@ def tradeoff(
 def repair_tradeoff(parts: Split, recipe: Recipe, amounts: Sequence[float]) -> list[Point]:
     """The same for networks without a penalty whose scores are repaired by the amounts t.
 
-    Repair needs the group of everybody at prediction; it shows what can be had with it.
+    Repair needs the group of every row at prediction; it shows what that can achieve.
     """
     known, new = plain_scores(parts, recipe)
     return [_point(amount, repaired_scores(parts, known, new, amount), parts) for amount in amounts]
@@ -96,7 +87,9 @@ def _point(strength: float, scores: FloatArray, parts: Split) -> Point:
         ]
     )
     squares = tuple(
-        validation_disparity(np.ascontiguousarray(of_split), parts.test.layout.of_model(k)).squared
+        estimate_level_disparity(
+            np.ascontiguousarray(of_split), parts.test.layout.select_model(k)
+        ).squared
         for k, of_split in enumerate(scores)
     )
     error = (

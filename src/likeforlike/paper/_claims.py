@@ -19,7 +19,7 @@ from functools import cache, partial
 from importlib import resources
 from typing import Any
 
-from likeforlike.experiments._vocabulary import CLASSIFICATION, PAPER_DATASETS, REGRESSION
+from likeforlike.experiments._names import CLASSIFICATION, PAPER_DATASETS, REGRESSION
 from likeforlike.paper._comparison import stands_for
 from likeforlike.paper._evidence import (
     PROPOSED,
@@ -184,7 +184,7 @@ def paper_claims(reproduction: Reproduction) -> list[Claim]:
     Examples
     --------
     >>> import polars as pl
-    >>> from likeforlike.experiments import MEASURED
+    >>> from likeforlike.experiments._split import MEASURED
     >>> from likeforlike.paper import Reproduction, paper_claims
     >>> names = ["no regularization", "legitimate only"]
     >>> runs = pl.DataFrame(

@@ -14,11 +14,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from likeforlike.experiments._vocabulary import (
-    CLASSIFICATION,
-    DATASET_LABELS,
-    FAIRLEAPS,
-)
+from likeforlike.experiments._names import CLASSIFICATION, DATASET_LABELS, FAIRLEAPS
 from likeforlike.files._writing import write_whole
 from likeforlike.paper._protocol import ENTROPIC_MEASURES
 from likeforlike.paper._published import PRINTED_UNIT, PUBLISHED_DISPARITIES, published_rows

@@ -16,8 +16,8 @@ import polars as pl
 
 from likeforlike._text import counted
 from likeforlike.errors import InputError
-from likeforlike.experiments._sweep import Sweep
-from likeforlike.experiments._vocabulary import DATASET_LABELS, DISPARITY_LABELS, FAIRLEAPS
+from likeforlike.experiments import Sweep
+from likeforlike.experiments._names import DATASET_LABELS, DISPARITY_LABELS, FAIRLEAPS
 from likeforlike.paper._comparison import stands_for
 from likeforlike.paper._protocol import PAPER_METHODS
 from likeforlike.paper._reproduction import Reproduction

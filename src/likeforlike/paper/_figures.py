@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from likeforlike.experiments._sweep import Sweep
-from likeforlike.experiments._sweep_panels import sweep_panel
+from likeforlike.experiments import Sweep
+from likeforlike.experiments._frontier import sweep_panel
 from likeforlike.paper._protocol import LITERAL_METHODS, OWN_METHODS, PAPER_METHODS
 from likeforlike.paper._reproduction import Reproduction
 from likeforlike.plots._looks import Look

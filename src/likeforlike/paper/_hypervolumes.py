@@ -16,8 +16,8 @@ from collections.abc import Iterator
 import polars as pl
 
 from likeforlike._arrays import FloatArray
-from likeforlike.experiments._sweep import Sweep
-from likeforlike.experiments._vocabulary import FAIRLEAPS
+from likeforlike.experiments import Sweep
+from likeforlike.experiments._names import FAIRLEAPS
 from likeforlike.paper._reproduction import Reproduction
 from likeforlike.paper._resampled import Between, Resampled, resample
 
@@ -67,7 +67,7 @@ def hypervolumes(found: Reproduction | Sweep) -> pl.DataFrame:
     Examples
     --------
     >>> import polars as pl
-    >>> from likeforlike.experiments import MEASURED
+    >>> from likeforlike.experiments._split import MEASURED
     >>> from likeforlike.paper import Reproduction, hypervolumes
     >>> names = ["no regularization", "FairBiT", "legitimate only"]
     >>> runs = pl.DataFrame(
@@ -113,7 +113,7 @@ def volume_differences(reproduction: Reproduction) -> pl.DataFrame:
     Examples
     --------
     >>> import polars as pl
-    >>> from likeforlike.experiments import MEASURED
+    >>> from likeforlike.experiments._split import MEASURED
     >>> from likeforlike.paper import Reproduction, volume_differences
     >>> names = ["no regularization", "FairBiT", "our FairBiT", "legitimate only"]
     >>> runs = pl.DataFrame(

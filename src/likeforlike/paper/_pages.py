@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from likeforlike._text import counted
-from likeforlike.experiments._vocabulary import DISPARITY_LABELS
+from likeforlike.experiments._names import DISPARITY_LABELS
 from likeforlike.paper._claims import paper_claims
 from likeforlike.paper._comparison import (
     WAYS,
@@ -76,7 +76,7 @@ def reproduction_pages(
     Examples
     --------
     >>> import polars as pl
-    >>> from likeforlike.experiments import MEASURED
+    >>> from likeforlike.experiments._split import MEASURED
     >>> from likeforlike.paper import Reproduction, reproduction_pages
     >>> names = ["no regularization", "legitimate only"]
     >>> runs = pl.DataFrame(

@@ -38,8 +38,7 @@ from likeforlike.datasets import (
 )
 from likeforlike.disparity._cdd_wass import cdd_wass
 from likeforlike.errors import InputError, LevelCostWarning
-from likeforlike.experiments._fairlearn import FairlearnAdversarial
-from likeforlike.experiments._methods import (
+from likeforlike.experiments import (
     DCFR,
     Adversarial,
     HardLabels,
@@ -47,11 +46,14 @@ from likeforlike.experiments._methods import (
     Method,
     Penalized,
     Plain,
+    PostProcessed,
+    Repaired,
+    RepairedPenalized,
+    Task,
     WithoutSensitive,
 )
-from likeforlike.experiments._repairing import PostProcessed, Repaired, RepairedPenalized
-from likeforlike.experiments._task import Task
-from likeforlike.experiments._vocabulary import FAIRLEAPS, PAPER_DATASETS, PAPER_METHOD_NAMES
+from likeforlike.experiments._methods import FairlearnAdversarial
+from likeforlike.experiments._names import FAIRLEAPS, PAPER_DATASETS, PAPER_METHOD_NAMES
 from likeforlike.penalties import FairBiT, FairLeap, Penalty, WassersteinPenalty
 
 

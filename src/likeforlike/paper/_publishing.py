@@ -31,7 +31,7 @@ def publish(reproduction: Reproduction, folder: Path | str, page: Path | str) ->
     >>> import tempfile
     >>> from pathlib import Path
     >>> import polars as pl
-    >>> from likeforlike.experiments import MEASURED
+    >>> from likeforlike.experiments._split import MEASURED
     >>> from likeforlike.paper import Reproduction, publish
     >>> runs = pl.DataFrame(
     ...     {"dataset": "drug", "method": name, "strength": 0.0, "seed": 0, "rows": 9}

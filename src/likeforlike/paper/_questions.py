@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from likeforlike.experiments._vocabulary import DATASET_LABELS
+from likeforlike.experiments._names import DATASET_LABELS
 from likeforlike.paper._evidence import (
     PROPOSED,
     SLIGHT,

@@ -20,18 +20,11 @@ from typing import Any
 import polars as pl
 
 from likeforlike.errors import InputError
+from likeforlike.experiments import DCFR, Method, Sweep, Task
 from likeforlike.experiments._journal import Journal
-from likeforlike.experiments._methods import DCFR, Method
-from likeforlike.experiments._pool import Entry, Unit, finished, peak_megabytes
-from likeforlike.experiments._sweep import (
-    Sweep,
-    able_methods,
-    check_settings,
-    gathered,
-    units_of,
-)
-from likeforlike.experiments._task import Task
-from likeforlike.experiments._vocabulary import CLASSIFICATION, PAPER_DATASETS
+from likeforlike.experiments._names import CLASSIFICATION, PAPER_DATASETS
+from likeforlike.experiments._sweep import able_methods, check_settings, gathered, units_of
+from likeforlike.experiments._workers import Entry, Unit, finished, peak_megabytes
 from likeforlike.files._writing import write_whole
 from likeforlike.paper._protocol import ALL_METHODS, Profile, paper_task
 from likeforlike.transport._threads import n_threads
@@ -52,7 +45,7 @@ class Reproduction:
     Examples
     --------
     >>> import polars as pl
-    >>> from likeforlike.experiments import MEASURED
+    >>> from likeforlike.experiments._split import MEASURED
     >>> from likeforlike.paper import Reproduction
     >>> run = {"dataset": "drug", "method": "FairBiT", "strength": 1.0, "seed": 0, "rows": 9}
     >>> runs = pl.DataFrame([run | dict.fromkeys(MEASURED, 0.5)])

@@ -17,7 +17,7 @@ import polars as pl
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike.errors import InputError
-from likeforlike.experiments._sweep import Sweep
+from likeforlike.experiments import Sweep
 
 DRAWS = 500
 """How often runs are drawn."""

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from ._fairbit import FairBiT as FairBiT
     from ._fairleap import FairLeap as FairLeap
     from ._layout import Layout as Layout
+    from ._layout import SoftGroups as SoftGroups
     from ._penalty import Penalty as Penalty
     from ._slope_field import SlopeField as SlopeField
     from ._smooth_fairleap import SmoothFairLeap as SmoothFairLeap
-    from ._soft_groups import SoftGroups as SoftGroups
     from ._wasserstein import WassersteinPenalty as WassersteinPenalty
 
 attach(__name__)

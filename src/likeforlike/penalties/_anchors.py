@@ -29,7 +29,7 @@ import numpy as np
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike.disparity._numbered_levels import Numbered, numbered_levels
 from likeforlike.errors import InputError
-from likeforlike.penalties._layout import Layout, NothingToCompare
+from likeforlike.penalties._layout import Layout, NoCommonSupportError
 from likeforlike.smoothing._fine_cells import FineCells, fine_cells
 from likeforlike.smoothing._overlap import arrange_cells, find_overlap, restrict_smoothers
 from likeforlike.smoothing._propensity import propensity
@@ -49,7 +49,7 @@ class _Standing(NamedTuple):
     Attributes
     ----------
     position : (K,) floats from 0 to m - 1.
-    category : (K,) integers; -1 where nobody was seen.
+    category : (K,) integers; -1 where no row was seen.
     chances : (K, G) floats, e_a(L).
     """
 
@@ -73,7 +73,7 @@ class Anchors:
     ----------
     number : m, the anchors of every category.
     groups, categories : labels.
-    segment : (C,) integers, the place of every category in the ranking; -1 where nobody was seen.
+    segment : (C,) integers, the place of every category in the ranking; -1 where no row was seen.
     ranking : the numbers that were seen.
     position : (v,) floats, where each of them stands, from 0 to m - 1.
     chances : (v, G) floats, e_a there.
@@ -91,16 +91,16 @@ class Anchors:
     present: BoolArray
     scale: FloatArray
 
-    def place(self, layout: Layout) -> Layout:
+    def assign(self, layout: Layout) -> Layout:
         """The rows of a layout of one model or more, each at two anchors."""
         if layout.groups != self.groups:
             raise InputError(
                 f"groups are {list(layout.groups)}, but the anchors were learned from "
                 f"{list(self.groups)}; learn them from rows of all groups."
             )
-        return self._placed(layout, self._standing(numbered_levels(layout.levels, _WHO)))
+        return self._assign(layout, self._locate(numbered_levels(layout.levels, _WHO)))
 
-    def _standing(self, levels: Numbered) -> _Standing:
+    def _locate(self, levels: Numbered) -> _Standing:
         known = {
             label: code for code, label in enumerate(self.categories) if self.segment[code] >= 0
         }
@@ -113,7 +113,7 @@ class Anchors:
         chances = (1.0 - part) * self.chances[below] + part * self.chances[above]
         return _Standing(position, category, chances)
 
-    def _placed(self, layout: Layout, standing: _Standing) -> Layout:
+    def _assign(self, layout: Layout, standing: _Standing) -> Layout:
         shares = _shares(self.number, self.present, self.scale, standing)
         level = layout.segments // len(self.groups)
         below = _below(standing.position, self.number)
@@ -131,13 +131,13 @@ class Anchors:
         )
 
 
-def anchored(layout: Layout, number: int) -> tuple[Anchors, Layout]:
+def fit_anchors(layout: Layout, number: int) -> tuple[Anchors, Layout]:
     """Learn anchors from the rows of one model; those rows, each at two anchors."""
     levels = numbered_levels(layout.levels, _WHO)
     size = len(layout.levels), len(layout.groups)
     cells = layout.segments[0]
     rows = np.bincount(cells, minlength=size[0] * size[1]).reshape(size).astype(np.float64)
-    weight = layout.moderate().mass[0] if layout.mass.size else np.ones(cells.size)
+    weight = layout.with_moderate_weights().mass[0] if layout.mass.size else np.ones(cells.size)
     mass = layout.cell_mass()
     squares = np.bincount(cells, np.square(weight), rows.size).reshape(size).astype(np.float64)
     seen = np.flatnonzero(mass.sum(axis=1) > 0.0)
@@ -169,8 +169,8 @@ def anchored(layout: Layout, number: int) -> tuple[Anchors, Layout]:
         present,
         scale,
     )
-    everywhere = learned._standing(levels) if seen.size < size[0] else standing
-    return learned, learned._placed(layout, everywhere)
+    everywhere = learned._locate(levels) if seen.size < size[0] else standing
+    return learned, learned._assign(layout, everywhere)
 
 
 def _overlapping(
@@ -179,7 +179,7 @@ def _overlapping(
     """Cells of levels as their groups can be compared, and the segments (S,) where they cannot.
 
     Where rows with nearly the same number are of one group, a curve of chances that follows single
-    numbers would say that nobody has equals. It is one that leaves enough of the groups, as in an
+    numbers would leave no row with equals. It is one that leaves enough of the groups, as in an
     audit (`smoothing`), and numbers count as one.
 
     Parameters
@@ -226,7 +226,7 @@ def _positions(fine: FineCells, chances: FloatArray, number: int) -> FloatArray:
 
 
 def _below(position: FloatArray, number: int) -> IntArray:
-    """The anchor below, (K,); the last but one for whoever stands at the last."""
+    """The anchor below, (K,); the last but one for rows at the last."""
     return np.minimum(position.astype(np.int64), number - 2)
 
 
@@ -283,10 +283,10 @@ def _compared(
 def check_anchored(layout: Layout) -> None:
     """Raise unless two groups are compared at some anchor."""
     if len(layout.groups) > 1 and not any(layout.coverage().values()):
-        raise NothingToCompare(
+        raise NoCommonSupportError(
             f"no anchor has {LEAST_ROWS:g} effective rows of two of the groups "
             f"{list(layout.groups)}, or they lie apart along the number, so nothing can be "
             "compared; take fewer anchors or more rows, bins with FairLeap, or learn "
-            "the anchors from all rows first, by SmoothFairLeap().on(groups, levels)."
+            "the anchors from all rows first, by SmoothFairLeap().fit_anchors(groups, levels)."
         )
-    layout.check_meeting()
+    layout.check_common_support()

@@ -7,7 +7,7 @@ where π has the level shares of the two groups as marginals and G is the ground
 on the scores, and what is left is 0 for equal scores. The gradient is that of the moves the plan
 makes. With more than two groups V is the mean over pairs of groups, weighted by ω_a ω_b.
 
-With the discrete metric and a safe C everybody who can stay in a level stays, whatever C is:
+With the discrete metric and a safe C all mass that can stay in a level stays, whatever C is:
 
     V(f) = Σ_l min(p_0(l), p_1(l)) W_p^p(P_0^l, P_1^l) + what those pay who had to change level.
 
@@ -36,13 +36,13 @@ from likeforlike.disparity._cdd_wass import (
 )
 from likeforlike.disparity._distances import check_cost_order
 from likeforlike.errors import InputError
-from likeforlike.penalties._group_mass import group_mass, moderate_mass, pair_mass
+from likeforlike.penalties._fairleap import group_mass, moderate_mass, pair_mass
 from likeforlike.penalties._layout import Layout
 from likeforlike.penalties._penalty import (
     Penalty,
-    evaluated,
-    group_shares,
-    moved_between_groups,
+    evaluate_scaled,
+    group_transported_mass,
+    pair_weights,
 )
 from likeforlike.transport._atoms import Packed
 from likeforlike.transport._compiled import compiled
@@ -91,7 +91,7 @@ class _Sides(NamedTuple):
 
 
 @compiled
-def _flow_between(
+def _optimal_flow(
     packed: Packed,
     sides: _Sides,
     supply: FloatArray,
@@ -120,7 +120,7 @@ def _flow_between(
 
 
 @compiled
-def _staying(
+def _split_marginals(
     totals: FloatArray, sides: _Sides, keep: bool, supply: FloatArray, demand: FloatArray
 ) -> tuple[float, float, FloatArray]:
     """Fill in what each level of either side has to move; says the whole, that, and what stays."""
@@ -144,7 +144,7 @@ def _staying(
 
 
 @compiled
-def _between_groups(
+def _transport_groups(
     packed: Packed,
     sides: _Sides,
     problem: _Problem,
@@ -155,10 +155,10 @@ def _between_groups(
     """V between two groups; adds weight * ∂V to the slopes of the atoms."""
     size = problem.ground.shape[0]
     supply, demand = np.empty(size), np.empty(size)
-    whole, moving, stay = _staying(packed.totals, sides, problem.keep, supply, demand)
+    whole, moving, stay = _split_marginals(packed.totals, sides, problem.keep, supply, demand)
     flow, extra = np.zeros((size, size)), 0.0
     if problem.change and moving > 0.0:
-        flow, extra = _flow_between(packed, sides, supply, demand, problem, level_cost)
+        flow, extra = _optimal_flow(packed, sides, supply, demand, problem, level_cost)
     value = extra / whole
     for i in range(size):
         flow[i, i] += stay[i]
@@ -184,7 +184,7 @@ def _entropic_inside_levels(
     """Σ_l min(p_0(l), p_1(l)) V(l), the entropic costs of those who stay in their level."""
     size, value = problem.ground.shape[0], 0.0
     supply, demand = np.empty(size), np.empty(size)
-    whole, _, stay = _staying(packed.totals, sides, keep=True, supply=supply, demand=demand)
+    whole, _, stay = _split_marginals(packed.totals, sides, keep=True, supply=supply, demand=demand)
     for i in range(size):
         if stay[i] > 0.0:
             left, right = i * sides.n_groups + sides.left, i * sides.n_groups + sides.right
@@ -208,7 +208,7 @@ def _entropic_between_groups(
     """The same with both stages entropic, as in Algorithm 1 of the paper."""
     size, order = problem.ground.shape[0], problem.order
     supply, demand = np.empty(size), np.empty(size)
-    whole, _, _ = _staying(packed.totals, sides, keep=False, supply=supply, demand=demand)
+    whole, _, _ = _split_marginals(packed.totals, sides, keep=False, supply=supply, demand=demand)
     sources, targets = _positive(supply), _positive(demand)
     shape = sources.size, targets.size
     cost, levels, outer = np.empty(shape), np.empty(shape), np.empty(shape)
@@ -259,8 +259,8 @@ def _blur_moves(
 ) -> bool:
     """Put entropic costs in the place of exact ones wherever mass is moved; whether any was new.
 
-    Slopes go to `inner` (K, atoms): atoms of the left side have a line for each level of the right
-    one, and the other way round.
+    AnchorSlopes go to `inner` (K, atoms): atoms of the left side have a line for each level of the
+    right one, and the other way round.
     """
     new = False
     for i, at in enumerate(sources):
@@ -305,7 +305,7 @@ def _level_cost(problem: _Problem, stack: Stack, k: int) -> float:
 
 
 @compiled
-def _group_shares(totals: FloatArray, n_groups: int) -> FloatArray:
+def _pair_weights(totals: FloatArray, n_groups: int) -> FloatArray:
     """Weight (G, G) of each pair of groups a < b, ω_a ω_b / Σ ω_a ω_b; 0 elsewhere."""
     of_group = moderate_mass(group_mass(totals, n_groups))
     pairs, shares = pair_mass(of_group), np.zeros((n_groups, n_groups))
@@ -321,13 +321,13 @@ def _bicausal(stack: Stack, problem: _Problem, first: int, last: int) -> None:
     for k in range(first, last):
         packed, rows, atom_of = sorted_atoms(stack, k)
         cost = _level_cost(problem, stack, k)
-        shares = _group_shares(packed.totals, stack.n_groups)
+        shares = _pair_weights(packed.totals, stack.n_groups)
         slopes, value = np.zeros(packed.values.size), 0.0
         for g in range(stack.n_groups):
             for h in range(g + 1, stack.n_groups):
                 share, sides = shares[g, h], _Sides(g, h, stack.n_groups)
                 if share > 0.0:
-                    value += share * _between_groups(packed, sides, problem, cost, share, slopes)
+                    value += share * _transport_groups(packed, sides, problem, cost, share, slopes)
         stack.values[k] = value
         row_slopes(slopes, packed.mass, atom_of, rows, mass_of(stack, k), stack.gradients[k])
 
@@ -338,7 +338,7 @@ def _entropic_bicausal(stack: Stack, problem: _Problem, first: int, last: int) -
     for k in range(first, last):
         packed, rows, atom_of = sorted_atoms(stack, k)
         cost, reg = _level_cost(problem, stack, k), of_model(problem.reg, k)
-        shares = _group_shares(packed.totals, stack.n_groups)
+        shares = _pair_weights(packed.totals, stack.n_groups)
         slopes, value = np.zeros(packed.values.size), 0.0
         for g in range(stack.n_groups):
             for h in range(g + 1, stack.n_groups):
@@ -370,16 +370,18 @@ class Ground(NamedTuple):
     safe: bool
 
 
-def ground_between(level_metric: LevelMetric, levels: tuple[Hashable, ...], order: float) -> Ground:
+def level_cost_matrix(
+    level_metric: LevelMetric, levels: tuple[Hashable, ...], order: float
+) -> Ground:
     """Ground cost between levels; remembered, since training asks for it at every step."""
     if isinstance(level_metric, str):
-        return _named_ground(level_metric, levels, order)
+        return _named_level_cost(level_metric, levels, order)
     cost = level_ground(level_metric, levels, order)
     return Ground(cost, *level_cost_factor(cost))
 
 
 @lru_cache(maxsize=32)
-def _named_ground(
+def _named_level_cost(
     level_metric: Literal["discrete", "ordinal", "numeric"],
     levels: tuple[Hashable, ...],
     order: float,
@@ -388,7 +390,7 @@ def _named_ground(
     return Ground(cost, *level_cost_factor(cost))
 
 
-def bicausal(
+def bicausal_cost(
     scores: FloatArray,
     layout: Layout,
     ground: Ground,
@@ -405,7 +407,7 @@ def bicausal(
         cost = np.full(1, np.nan)
         if level_cost is not None:
             # For scores that small any level cost looks infinite, and one that large will do.
-            cost = np.minimum(rows.in_own_unit(level_cost, scale, order), LARGEST_COST)
+            cost = np.minimum(rows.convert_constant(level_cost, scale, order), LARGEST_COST)
         problem = _Problem(
             ground.cost,
             cost,
@@ -413,7 +415,7 @@ def bicausal(
             level_cost is None and ground.safe,
             off_diagonal,
             float(order),
-            rows.in_own_unit(reg, scale, order),
+            rows.convert_constant(reg, scale, order),
         )
         kernel, size = _bicausal, scaled.shape[1] * len(layout.levels)
         if reg > 0.0:
@@ -421,12 +423,12 @@ def bicausal(
         over_models(partial(kernel, stack, problem), len(scaled), size)
         return stack.values, stack.gradients
 
-    return evaluated(evaluate, scores, layout.moderate(), order)
+    return evaluate_scaled(evaluate, scores, layout.with_moderate_weights(), order)
 
 
 @dataclass(frozen=True)
 class FairBiT(Penalty):
-    """Penalty on the bi-causal transport distance between the groups' laws of (level, score).
+    """Penalty on the bi-causal transport distance between distributions of (level, score).
 
     Parameters
     ----------
@@ -483,7 +485,7 @@ class FairBiT(Penalty):
         """1 for the root, else p."""
         return 1.0 if self.root else self.order
 
-    def at_parity(self, layout: Layout, rng: np.random.Generator) -> Layout | None:
+    def permute_under_parity(self, layout: Layout, rng: np.random.Generator) -> Layout | None:
         """Rows whose groups differ by chance alone inside their levels.
 
         `None` where those are charged who change level: that is no matter of chance.
@@ -491,20 +493,20 @@ class FairBiT(Penalty):
         Parameters
         ----------
         layout : prepared.
-        rng : deals the groups.
+        rng : generator of the permutation.
         """
-        return None if self._everybody(layout) else super().at_parity(layout, rng)
+        return None if self._moves_all(layout) else super().permute_under_parity(layout, rng)
 
-    def stacked(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
+    def evaluate(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
         """Values (m,) and gradients (m, n) of the scores (m, n) of m models on rows of a layout."""
-        ground = ground_between(self.level_metric, layout.levels, self.order)
-        values, gradients = bicausal(
+        ground = level_cost_matrix(self.level_metric, layout.levels, self.order)
+        values, gradients = bicausal_cost(
             scores,
             layout,
             ground,
             order=self.order,
             level_cost=self.level_cost,
-            off_diagonal=self._everybody(layout),
+            off_diagonal=self._moves_all(layout),
             reg=self.reg,
         )
         return self._rooted(values, gradients, layout, ground) if self.root else (values, gradients)
@@ -515,15 +517,15 @@ class FairBiT(Penalty):
         """From V to (V + C least)^{1/p} - (C least)^{1/p}, and its gradient; 0 where both are."""
         if len(layout.groups) != 2 or self.level_cost is None:
             raise InputError("root=True needs two groups and a level_cost.")
-        shares = [_level_shares(layout.of_model(k)) for k in range(len(layout.segments))]
+        shares = [_level_shares(layout.select_model(k)) for k in range(len(layout.segments))]
         least = np.array([least_level_transport(*of_split, ground.cost) for of_split in shares])
-        levels = layout.in_own_unit(self.level_cost, Scale(), self.order) * least
+        levels = layout.convert_constant(self.level_cost, Scale(), self.order) * least
         whole = values + levels
         root = whole ** (1.0 / self.order)
         factor = np.divide(root, self.order * whole, out=np.zeros(len(whole)), where=whole > 0.0)
         return root - levels ** (1.0 / self.order), gradients * factor[:, None]
 
-    def curvature(self, scores: FloatArray, layout: Layout) -> FloatArray:
+    def hessian_diagonal(self, scores: FloatArray, layout: Layout) -> FloatArray:
         """A diagonal (n,) that bounds the second derivative; the root has none.
 
         Parameters
@@ -532,27 +534,27 @@ class FairBiT(Penalty):
         """
         if self.root:
             raise InputError("root=True bends without bound, and trees need one; leave it out.")
-        return super().curvature(scores, layout)
+        return super().hessian_diagonal(scores, layout)
 
-    def moved(self, layout: Layout) -> FloatArray:
+    def transported_mass(self, layout: Layout) -> FloatArray:
         """Mass that the plan moves to or from each row of a layout, shape (n,).
 
-        For two groups that is 1 / n_a where everybody counts, and min(p_0(l), p_1(l)) / n_al where
+        For two groups that is 1 / n_a where all rows count, and min(p_0(l), p_1(l)) / n_al where
         those do who stay in their level.
         """
-        if self._everybody(layout):
-            return moved_between_groups(layout)
+        if self._moves_all(layout):
+            return group_transported_mass(layout)
         mass = layout.cell_mass()
         shares = mass / np.maximum(mass.sum(axis=0), np.finfo(float).tiny)
         stays = np.minimum(shares[:, :, None], shares[:, None, :])
-        of_cell = (stays * group_shares(mass.sum(axis=0))).sum(axis=2)
+        of_cell = (stays * pair_weights(mass.sum(axis=0))).sum(axis=2)
         with np.errstate(divide="ignore", invalid="ignore"):
             per_mass = np.where(mass > 0.0, of_cell / mass, 0.0)
-        return layout.by_row(per_mass)
+        return layout.cell_values_by_row(per_mass)
 
-    def _everybody(self, layout: Layout) -> bool:
+    def _moves_all(self, layout: Layout) -> bool:
         """Whether those count who have to change level."""
-        ground = ground_between(self.level_metric, layout.levels, self.order)
+        ground = level_cost_matrix(self.level_metric, layout.levels, self.order)
         apart = self.level_cost is None and ground.safe
         if self.off_diagonal is False and not apart:
             raise InputError(

@@ -2,8 +2,9 @@
 
     V(f) = Σ_l Q(l) W_p^p(P_0^l, P_1^l),
 
-with P_a^l the law of the scores of group a in level l and Q a measure over the levels where groups
-meet. With more than two groups the inner cost of a level is the mean over pairs of groups,
+with P_a^l the distribution of the scores of group a in level l and Q a measure over the levels
+where groups meet. With more than two groups the inner cost of a level is the mean over pairs of
+groups,
 
     Σ_{a<b} ω_a ω_b W_p^p(P_a^l, P_b^l) / Σ_{a<b} ω_a ω_b,   ω_a = P(A = a | L = l),
 
@@ -15,6 +16,7 @@ Reference: Ghassemi et al. (2025), FairLeap.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -27,15 +29,50 @@ from likeforlike.disparity._cdd_wass import check_reg
 from likeforlike.disparity._distances import check_cost_order
 from likeforlike.disparity._measures import MEASURES, Measure, MeasureName
 from likeforlike.errors import InputError
-from likeforlike.penalties._group_mass import group_mass, moderate_mass, pair_mass
 from likeforlike.penalties._layout import Layout
-from likeforlike.penalties._penalty import Penalty, evaluated, group_shares
+from likeforlike.penalties._penalty import Penalty, evaluate_scaled, pair_weights
 from likeforlike.transport._compiled import compiled
 from likeforlike.transport._entropic import entropic_pair
 from likeforlike.transport._pairs import add_pair, row_slopes
 from likeforlike.transport._rows import Stack, mass_of, of_model, sorted_atoms
 from likeforlike.transport._scale import Scale, moderate, weight_factor
 from likeforlike.transport._threads import over_models
+
+
+@compiled
+def moderate_mass(mass: FloatArray) -> FloatArray:
+    """Mass of groups in moderate units, so that products of two can be held. A kernel."""
+    most = 0.0
+    for part in mass:
+        most = max(most, part)
+    if most == 0.0 or 1e-100 < most < 1e100:
+        return mass
+    moderated = np.empty(mass.size)
+    # A factor of more than two to the power of a thousand could not be held.
+    exponent = max(math.frexp(most)[1], -1000)
+    for group in range(mass.size):
+        moderated[group] = math.ldexp(mass[group], -exponent)
+    return moderated
+
+
+@compiled
+def group_mass(cells: FloatArray, n_groups: int) -> FloatArray:
+    """Mass of each group over all levels, shape (G,). A kernel."""
+    mass = np.zeros(n_groups)
+    for cell in range(cells.size):
+        mass[cell % n_groups] += cells[cell]
+    return mass
+
+
+@compiled
+def pair_mass(mass: FloatArray) -> float:
+    """Σ_{a<b} m_a m_b: what the shares of pairs of groups are taken of. A kernel."""
+    whole, pairs = 0.0, 0.0
+    for part in mass:
+        pairs += whole * part
+        whole += part
+    return pairs
+
 
 # Kernels take numbers for names.
 _MARGINAL, _AVERAGE = MEASURES.index("marginal"), MEASURES.index("average")
@@ -151,7 +188,7 @@ def _entropic_levelwise(
         row_slopes(slopes, packed.mass, atom_of, rows, mass_of(stack, k), stack.gradients[k])
 
 
-def levelwise(
+def levelwise_cost(
     scores: FloatArray,
     layout: Layout,
     order: float,
@@ -161,34 +198,34 @@ def levelwise(
     reg: float = 0.0,
 ) -> tuple[FloatArray, FloatArray]:
     """Σ_l Q(l) W_p^p(l) of m models and its gradient; entropic with `reg`."""
-    weighed = layout.moderate()
+    weighed = layout.with_moderate_weights()
     if summed and measure == "marginal" and weighed is not layout:
         raise InputError("summed=True adds weights up, and these are too large or too small.")
-    numbered = _numbered(measure, layout, summed=summed)
+    numbered = _resolve_measure(measure, layout, summed=summed)
 
     def evaluate(scaled: FloatArray, rows: Layout, scale: Scale) -> tuple[FloatArray, FloatArray]:
         stack = rows.stack(scaled)
         if reg == 0.0:
             over_models(partial(_levelwise, stack, numbered, float(order)), *scaled.shape)
         else:
-            regs = rows.in_own_unit(reg, scale, order)
+            regs = rows.convert_constant(reg, scale, order)
             kernel = partial(_entropic_levelwise, stack, numbered, float(order), regs)
             over_models(kernel, len(scaled), scaled.shape[1] ** 2)
         return stack.values, stack.gradients
 
-    return evaluated(evaluate, scores, weighed, order)
+    return evaluate_scaled(evaluate, scores, weighed, order)
 
 
-def _numbered(measure: Measure, layout: Layout, *, summed: bool) -> _Measure:
+def _resolve_measure(measure: Measure, layout: Layout, *, summed: bool) -> _Measure:
     if isinstance(measure, Mapping):
-        given = _given(measure, layout)
+        given = _check_measure(measure, layout)
         if summed and weight_factor(float(given.max())) != 1.0:
             raise InputError("summed=True adds weights up, and these are too large or too small.")
         return _Measure(_GIVEN, given if summed else moderate(given), summed)
     return _Measure(MEASURES.index(measure), np.empty(0), summed)
 
 
-def _given(measure: Mapping[Hashable, float], layout: Layout) -> FloatArray:
+def _check_measure(measure: Mapping[Hashable, float], layout: Layout) -> FloatArray:
     absent = [level for level in layout.levels if level not in measure]
     if absent:
         raise InputError(
@@ -253,19 +290,21 @@ class FairLeap(Penalty):
         """
         return cls(measure=measure, order=order, summed=measure == "uniform", reg=reg)
 
-    def stacked(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
+    def evaluate(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
         """Values (m,) and gradients (m, n) of the scores (m, n) of m models on rows of a layout."""
-        return levelwise(scores, layout, self.order, self.measure, summed=self.summed, reg=self.reg)
+        return levelwise_cost(
+            scores, layout, self.order, self.measure, summed=self.summed, reg=self.reg
+        )
 
-    def moved(self, layout: Layout) -> FloatArray:
+    def transported_mass(self, layout: Layout) -> FloatArray:
         """Mass that the plan moves to or from each row of a layout, shape (n,).
 
         For two groups that is Q(l) / n_al.
         """
         mass = layout.cell_mass()
-        measure = _numbered(self.measure, layout, summed=self.summed)
+        measure = _resolve_measure(self.measure, layout, summed=self.summed)
         weight = _level_measure(mass.ravel(), len(mass), len(layout.groups), measure)
-        shares = np.array([group_shares(of_level).sum(axis=1) for of_level in mass])
+        shares = np.array([pair_weights(of_level).sum(axis=1) for of_level in mass])
         with np.errstate(divide="ignore", invalid="ignore"):
             of_cell = np.where(mass > 0.0, weight[:, None] * shares / mass, 0.0)
-        return layout.by_row(of_cell)
+        return layout.cell_values_by_row(of_cell)

@@ -1,8 +1,12 @@
-"""Layout: which level and group every row belongs to, encoded once and used many times."""
+"""Layout of rows: the level and group of each, encoded once and used many times; soft groups.
+
+With `SoftGroups` a row belongs to every group, with probabilities instead of a label. Its layout
+holds a copy of the row per group (`Layout.expand_soft_groups`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,12 +16,96 @@ import numpy.typing as npt
 from likeforlike._arrays import FloatArray, IntArray, plain
 from likeforlike.disparity._columns import Codes, Column, encode, refuse_many_groups, weights
 from likeforlike.errors import InputError
-from likeforlike.penalties._soft_groups import SoftGroups
 from likeforlike.transport._rows import Stack
 from likeforlike.transport._scale import Scale, moderate
 
+# Probabilities that were written with a few digits add up to one only nearly.
+_SLACK = 1e-6
 
-class NothingToCompare(InputError):  # noqa: N818
+
+class SoftGroups:
+    """Probabilities of groups by row, in the place of labels.
+
+    Accepted wherever groups train a model: by penalties, by estimators as `sensitive_features`, by
+    objectives of boosting and by torch losses. A row counts in every group by its probability.
+    Where A is no input of the model nothing is lost in population, since
+
+        E[g_A ∂f | X, L] = Σ_a P(A = a | X, L) g_a ∂f.
+
+    Measures and audits do not take it: whether a model treats groups alike is for the true A to
+    say (`likeforlike.teams`).
+
+    Parameters
+    ----------
+    probabilities : (n, G) numbers >= 0 that sum to one in every row; (n,) are those of the second
+        of two groups.
+    groups : G labels, in the order of the columns.
+
+    Examples
+    --------
+    >>> import likeforlike as lfl
+    >>> from likeforlike.penalties import SoftGroups
+    >>> sure = SoftGroups([0.0, 1.0], ("f", "m"))
+    >>> lfl.FairLeap().value_and_grad([0.2, 0.6], sure)[0] == (
+    ...     lfl.FairLeap().value_and_grad([0.2, 0.6], ["f", "m"])[0]
+    ... )
+    True
+    >>> unsure = SoftGroups([0.5, 0.5], ("f", "m"))
+    >>> lfl.FairLeap().value_and_grad([0.2, 0.6], unsure)[0]
+    0.0
+    """
+
+    def __init__(
+        self, probabilities: npt.ArrayLike, groups: Sequence[Hashable] = ("0", "1")
+    ) -> None:
+        try:
+            given = np.asarray(probabilities, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"probabilities must be numbers: {error}.") from error
+        if given.ndim == 1:
+            given = np.column_stack([1.0 - given, given])
+        self.groups: tuple[Hashable, ...] = tuple(groups)
+        self.probabilities: FloatArray = _checked(given, self.groups)
+
+    def __len__(self) -> int:
+        return len(self.probabilities)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many rows and groups there are, (n, G)."""
+        return self.probabilities.shape
+
+    # Rows are taken out together, never one by one: a row alone would look like two of them.
+    __iter__ = None
+
+    def __getitem__(self, rows: Any) -> SoftGroups:  # noqa: ANN401
+        return SoftGroups(self.probabilities[rows], self.groups)
+
+    def __repr__(self) -> str:
+        return f"SoftGroups({len(self):,} rows of {list(self.groups)})"
+
+
+def _checked(given: FloatArray, groups: tuple[Hashable, ...]) -> FloatArray:
+    if given.ndim != 2 or given.shape[1] != len(groups) or len(set(groups)) < len(groups):
+        raise InputError(
+            f"probabilities must have a column for each of the groups {list(groups)}, which must "
+            f"differ; their shape is {given.shape}."
+        )
+    if not given.size:
+        raise InputError("probabilities is empty; there is nothing to measure.")
+    odd = ~(np.isfinite(given) & (given >= 0.0)).all(axis=1)
+    odd |= ~(np.abs(given.sum(axis=1) - 1.0) <= _SLACK)
+    if odd.any():
+        row = int(np.argmax(odd))
+        raise InputError(
+            f"probabilities of row {row} are {given[row].tolist()}; they must be 0 or more and sum "
+            "to one."
+        )
+    whole: FloatArray = given / given.sum(axis=1, keepdims=True)
+    return whole
+
+
+class NoCommonSupportError(InputError):
     """No level of these rows holds two groups."""
 
 
@@ -44,7 +132,7 @@ class Layout:
     Examples
     --------
     >>> from likeforlike.penalties import Layout
-    >>> layout = Layout.of_rows(["f", "m", "m"], [1, 1, 2])
+    >>> layout = Layout.from_columns(["f", "m", "m"], [1, 1, 2])
     >>> layout.levels, layout.groups, layout.coverage()
     ((1, 2), ('f', 'm'), {'f': 1.0, 'm': 0.5})
     """
@@ -59,7 +147,7 @@ class Layout:
     unit: FloatArray = field(default_factory=lambda: np.empty(0))
 
     @classmethod
-    def of_rows(
+    def from_columns(
         cls,
         sensitive_features: Column,
         legitimate_features: Column | None = None,
@@ -84,16 +172,16 @@ class Layout:
             size = len(group) if isinstance(group, SoftGroups) else group.codes.size
             if size != level.codes.size:
                 raise InputError(f"levels has {level.codes.size} row(s), but groups have {size}.")
-        layout = cls.of_codes(group, level)
+        layout = cls.from_codes(group, level)
         if sample_weight is None:
             return layout
-        return layout.weighted(weights(sample_weight, "sample_weight", layout.size))
+        return layout.with_weights(weights(sample_weight, "sample_weight", layout.size))
 
     @classmethod
-    def of_codes(cls, group: Codes | SoftGroups, level: Codes | None) -> Layout:
+    def from_codes(cls, group: Codes | SoftGroups, level: Codes | None) -> Layout:
         """Layout of rows whose group and level are numbered already; `level=None` is one level."""
         if isinstance(group, SoftGroups):
-            alone = cls.of_codes(Codes(np.zeros(len(group), np.int64), group.groups), level)
+            alone = cls.from_codes(Codes(np.zeros(len(group), np.int64), group.groups), level)
             return replace(alone, share=group.probabilities[None])
         refuse_many_groups(group.labels, "groups")
         if level is None:
@@ -102,16 +190,16 @@ class Layout:
         return cls(segments[None, :], level.labels, group.labels, np.empty((0, 0)))
 
     @classmethod
-    def single(cls, size: int) -> Layout:
+    def ungrouped(cls, size: int) -> Layout:
         """Layout of `size` rows of which nothing is known: one level, one group."""
         return cls(np.zeros((1, size), np.int64), ("all",), ("all",), np.empty((0, 0)))
 
-    def weighted(self, sample_weight: FloatArray) -> Layout:
+    def with_weights(self, sample_weight: FloatArray) -> Layout:
         """The same rows, each with its `sample_weight`, (n,) numbers >= 0, times what it had."""
         mass = sample_weight[None, :]
         return replace(self, mass=mass * self.mass if self.mass.size else mass)
 
-    def moderate(self) -> Layout:
+    def with_moderate_weights(self) -> Layout:
         """The same rows with weights of a size that products can carry, in the same proportions."""
         mass = moderate(self.mass) if self.mass.size else self.mass
         return self if mass is self.mass else replace(self, mass=mass)
@@ -127,7 +215,7 @@ class Layout:
         return self.copies * (2 if self.away.size else 1)
 
     @property
-    def strata(self) -> IntArray:
+    def cell_codes(self) -> IntArray:
         """Cells (s, n) of which batches should have their share: those of the first places."""
         return self.segments[:, : self.size]
 
@@ -136,27 +224,27 @@ class Layout:
         """How many cells there are, K x G."""
         return len(self.levels) * len(self.groups)
 
-    def of_model(self, k: int) -> Layout:
+    def select_model(self, k: int) -> Layout:
         """Layout of the rows that model k of a stack sees."""
         place = min(k, len(self.segments) - 1)
         part = self._each(lambda values: values[place : place + 1])
         return replace(part, unit=self.unit[place : place + 1])
 
-    def for_members(self, splits: IntArray) -> Layout:
+    def select_splits(self, splits: IntArray) -> Layout:
         """Layout for m models of which model k sees the rows of split `splits[k]`."""
         if len(self.segments) == 1:
             return self
         each = self._each(lambda values: values[splits])
         return replace(each, unit=self.unit[splits] if self.unit.size else self.unit)
 
-    def in_own_unit(self, constant: float, scale: Scale, order: float) -> FloatArray:
+    def convert_constant(self, constant: float, scale: Scale, order: float) -> FloatArray:
         """A `constant` in the unit of costs of an `order`, for scores on a `scale`, (s,)."""
         units = self.unit if self.unit.size else np.ones(1)
         return np.array([Scale(size=scale.size * unit).powered(constant, -order) for unit in units])
 
     def take(self, rows: IntArray) -> Layout:
         """Layout of some rows: (n',) integers for all models, or (s, n') for each its own."""
-        chosen = self.places_of(np.atleast_2d(rows))
+        chosen = self.locate_places(np.atleast_2d(rows))
 
         if len(self.segments) == 1:
             return self._each(lambda values: values[0, chosen])
@@ -172,7 +260,7 @@ class Layout:
             share=pick(self.share) if self.share.size else self.share,
         )
 
-    def in_copies(self) -> Layout:
+    def expand_soft_groups(self) -> Layout:
         """Rows of soft groups once a group, each with its part of the mass; others as they are."""
         if not self.share.size:
             return self
@@ -189,60 +277,60 @@ class Layout:
             copies=many,
         )
 
-    def apart(self) -> Layout:
+    def separate_copies(self) -> Layout:
         """Every copy of a row as a row of its own."""
         return self if self.copies == 1 else replace(self, copies=1)
 
-    def copied(self, of_rows: FloatArray) -> FloatArray:
+    def repeat_copies(self, of_rows: FloatArray) -> FloatArray:
         """What rows have, `of_rows` (..., n), for every copy (..., copies n)."""
-        return _repeated(of_rows, self.copies)
+        return _repeat(of_rows, self.copies)
 
-    def merged(self, of_copies: FloatArray) -> FloatArray:
+    def sum_copies(self, of_copies: FloatArray) -> FloatArray:
         """What copies of rows have, `of_copies` (..., copies n), added up by row (..., n)."""
-        return _added(of_copies, self.copies)
+        return _sum_parts(of_copies, self.copies)
 
-    def places_of(self, rows: IntArray) -> IntArray:
+    def locate_places(self, rows: IntArray) -> IntArray:
         """Where the places of rows (s, b) are among those of all rows, (s, c b)."""
         if self.places == 1:
             return rows
         return np.concatenate([rows + k * self.size for k in range(self.places)], axis=1)
 
-    def spread(self, of_rows: FloatArray) -> FloatArray:
+    def repeat_at_places(self, of_rows: FloatArray) -> FloatArray:
         """What rows have, `of_rows` (..., n), at each of their places (..., c n)."""
-        return _repeated(of_rows, self.places)
+        return _repeat(of_rows, self.places)
 
-    def folded(self, of_places: FloatArray) -> FloatArray:
+    def sum_places(self, of_places: FloatArray) -> FloatArray:
         """What the places of rows have, `of_places` (..., c n), added up by row (..., n)."""
-        return _added(of_places, self.places)
+        return _sum_parts(of_places, self.places)
 
-    def dealt(self, rng: np.random.Generator) -> Layout:
-        """The same rows with their groups dealt anew inside levels: equals who differ by chance.
+    def permute_groups(self, rng: np.random.Generator) -> Layout:
+        """Permute group labels within each level: equals that differ by chance.
 
         Parameters
         ----------
-        rng : deals them.
+        rng : generator of the permutation.
         """
         many = len(self.groups)
-        dealt = np.empty_like(self.segments)
+        permuted = np.empty_like(self.segments)
         for k, cells in enumerate(self.segments):
             level = cells // many
             mixed = np.lexsort((rng.random(level.size), level))
-            dealt[k, mixed] = cells[np.argsort(level, kind="stable")]
-        return replace(self, segments=dealt)
+            permuted[k, mixed] = cells[np.argsort(level, kind="stable")]
+        return replace(self, segments=permuted)
 
     def cell_mass(self) -> FloatArray:
         """Mass of each cell of the first model's rows in moderate units, shape (K, G)."""
         shape = len(self.levels), len(self.groups)
-        weights_of_rows = self.moderate().mass[0] if self.mass.size else None
+        weights_of_rows = self.with_moderate_weights().mass[0] if self.mass.size else None
         mass = np.bincount(self.segments[0], weights_of_rows, minlength=shape[0] * shape[1])
         return mass.reshape(shape).astype(np.float64)
 
-    def by_row(self, of_cell: FloatArray) -> FloatArray:
+    def cell_values_by_row(self, of_cell: FloatArray) -> FloatArray:
         """What the first model's rows have at their places, (c n,), of amounts `of_cell` (K, G).
 
         The amounts are for a unit of mass, which is that of `cell_mass`.
         """
-        mass = self.moderate().mass[0] if self.mass.size else 1.0
+        mass = self.with_moderate_weights().mass[0] if self.mass.size else 1.0
         amounts: FloatArray = of_cell.ravel()[self.segments[0]] * mass
         return amounts
 
@@ -269,25 +357,25 @@ class Layout:
         totals = np.maximum(mass.sum(axis=0), np.finfo(float).tiny)
         return dict(zip(self.groups, (mass[met].sum(axis=0) / totals).tolist(), strict=True))
 
-    def check_meeting(self) -> None:
+    def check_common_support(self) -> None:
         """Raise unless two groups meet in some level."""
         if len(self.groups) < 2:
-            raise NothingToCompare(
+            raise NoCommonSupportError(
                 f"groups has the single value {self.groups[0]!r}; a comparison needs at least two."
             )
         if not any(self.coverage().values()):
-            raise NothingToCompare(
+            raise NoCommonSupportError(
                 f"no level holds two of the groups {list(self.groups)}, so nothing can be "
                 "compared; use coarser levels."
             )
 
 
-def _repeated(values: FloatArray, times: int) -> FloatArray:
+def _repeat(values: FloatArray, times: int) -> FloatArray:
     """Values (..., n) one after the other so many times, (..., times n)."""
     return values if times == 1 else np.concatenate([values] * times, axis=-1)
 
 
-def _added(values: FloatArray, parts: int) -> FloatArray:
+def _sum_parts(values: FloatArray, parts: int) -> FloatArray:
     """Values (..., parts n) of all parts, added up, (..., n)."""
     if parts == 1:
         return values

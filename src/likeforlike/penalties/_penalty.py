@@ -1,16 +1,25 @@
 """Penalty: a disparity with its gradient.
 
 A penalty is an un-rooted disparity V(f) of scores f in R^n given their groups and levels, with
-∂V / ∂f. Scores with several columns, one a class, are penalized class by class and summed.
+∂V / ∂f. Scores with several columns, one per class, are penalized class by class and summed.
 Levels where only one group occurs cannot be compared; their rows get gradient 0, and
 `Layout.coverage` says how many they are.
+
+Limits have to hold for every pair of groups, and a mean over pairs depends little on a small group.
+`WorstPair` is the penalty of the pair that differs most at the moment,
+
+    V(f) = max_{a<b} V_ab(f),
+
+with V_ab the penalty of the rows of groups a and b alone.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +34,7 @@ from likeforlike.transport._scale import Scale, is_moderate, moderate, powered, 
 _LEAST = 0.01
 
 
-def evaluated(
+def evaluate_scaled(
     evaluate: Callable[[FloatArray, Layout, Scale], tuple[FloatArray, FloatArray]],
     scores: FloatArray,
     layout: Layout,
@@ -38,16 +47,16 @@ def evaluated(
     Rows that are there several times, as those of soft groups are, have the sum of the slopes.
     """
     if layout.copies > 1:
-        copied = layout.copied(scores)
-        found, slopes = evaluated(evaluate, copied, layout.apart(), order)
-        return found, layout.merged(slopes)
+        copied = layout.repeat_copies(scores)
+        found, slopes = evaluate_scaled(evaluate, copied, layout.separate_copies(), order)
+        return found, layout.sum_copies(slopes)
     ends = list(zip(scores.min(axis=1).tolist(), scores.max(axis=1).tolist(), strict=True))
     scales = [_scale_between(lowest, highest, order) for lowest, highest in ends]
     if scales.count(Scale()) == len(scales):
         return evaluate(scores, layout, Scale())
     values, gradients = np.empty(len(scores)), np.empty(scores.shape)
     for k, scale in enumerate(scales):
-        rows = layout.of_model(k)
+        rows = layout.select_model(k)
         value, gradient = evaluate(scale.inward(scores[k : k + 1]), rows, scale)
         values[k] = scale.powered(float(value[0]), order)
         gradients[k] = powered(gradient[0], scale.size, order - 1.0)
@@ -62,7 +71,7 @@ def _scale_between(lowest: float, highest: float, order: float) -> Scale:
     return scale_of(lowest, highest, order)
 
 
-class Slopes(NamedTuple):
+class AnchorSlopes(NamedTuple):
     """What a penalty finds at every place of every row; rows have one place, or two.
 
     Attributes
@@ -83,7 +92,7 @@ class Slopes(NamedTuple):
 class Penalty(ABC):
     """A differentiable disparity.
 
-    A new penalty is a frozen dataclass that says in `stacked` how to evaluate itself on the scores
+    A new penalty is a frozen dataclass that says in `evaluate` how to evaluate itself on the scores
     of many models at once; everything else follows.
 
     Examples
@@ -102,32 +111,32 @@ class Penalty(ABC):
         return self.order
 
     @abstractmethod
-    def stacked(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
+    def evaluate(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
         """Values (m,) and gradients (m, n) of the scores (m, n) of m models on rows of a layout."""
 
     @abstractmethod
-    def moved(self, layout: Layout) -> FloatArray:
+    def transported_mass(self, layout: Layout) -> FloatArray:
         """Mass (n,) that the plan moves to or from each row of a layout, whatever the scores."""
 
-    def prepared(self, layout: Layout) -> Layout:
+    def prepare(self, layout: Layout) -> Layout:
         """The layout as this penalty takes it, with all that does not depend on scores worked out.
 
-        Whoever evaluates a penalty many times on the same rows does this once.
+        Do this once to evaluate a penalty many times on the same rows.
         """
-        return layout.in_copies()
+        return layout.expand_soft_groups()
 
-    def by_place(self, scores: FloatArray, layout: Layout) -> Slopes:
-        """What slope fields are made of; with one place a row it is what `stacked` says.
+    def evaluate_at_anchors(self, scores: FloatArray, layout: Layout) -> AnchorSlopes:
+        """What slope fields are made of; with one place a row it is what `evaluate` says.
 
         Parameters
         ----------
-        scores, layout : as for `stacked`.
+        scores, layout : as for `evaluate`.
         """
-        copied = layout.copied(scores)
-        values, gradients = self.stacked(copied, layout.apart())
-        return Slopes(values, copied, gradients, np.empty((0, 0, 0)))
+        copied = layout.repeat_copies(scores)
+        values, gradients = self.evaluate(copied, layout.separate_copies())
+        return AnchorSlopes(values, copied, gradients, np.empty((0, 0, 0)))
 
-    def compared(self, layout: Layout) -> Layout:
+    def comparison_layout(self, layout: Layout) -> Layout:
         """The layout in whose levels rows are compared: itself, unless levels are ignored.
 
         Parameters
@@ -136,24 +145,24 @@ class Penalty(ABC):
         """
         return layout
 
-    def at_parity(self, layout: Layout, rng: np.random.Generator) -> Layout | None:
+    def permute_under_parity(self, layout: Layout, rng: np.random.Generator) -> Layout | None:
         """Rows whose groups differ by chance alone among those that are compared with each other.
 
         The value there is what a penalty of so few rows has without any disparity. `None` where
-        groups cannot be dealt anew: rows in several places, or of soft groups.
+        groups cannot be permuted: rows in several places, or of soft groups.
 
         Parameters
         ----------
         layout : prepared.
-        rng : deals the groups.
+        rng : generator of the permutation.
         """
-        return layout.dealt(rng) if layout.places == 1 else None
+        return layout.permute_groups(rng) if layout.places == 1 else None
 
     def check(self, layout: Layout) -> None:
         """Raise unless there is something to compare in the rows of the layout."""
-        layout.check_meeting()
+        layout.check_common_support()
 
-    def curvature(self, scores: FloatArray, layout: Layout) -> FloatArray:
+    def hessian_diagonal(self, scores: FloatArray, layout: Layout) -> FloatArray:
         """A diagonal (n,) that bounds the second derivative, for Newton steps: sound and positive.
 
         With the plan held fixed, V(f + d) is at most Σ m_k |u + d_i - v - d_j|^p over its moves k,
@@ -170,17 +179,17 @@ class Penalty(ABC):
         scores : (n,) finite floats.
         layout : of the rows.
         """
-        prepared = self.prepared(layout)
-        moved = prepared.folded(self.moved(prepared))
+        prepared = self.prepare(layout)
+        moved = prepared.sum_places(self.transported_mass(prepared))
         bound: FloatArray = np.zeros(moved.size)
-        np.multiply(2.0 * self.steepness(scores, prepared), moved, out=bound, where=moved > 0.0)
+        np.multiply(2.0 * self.max_curvature(scores, prepared), moved, out=bound, where=moved > 0.0)
         return bound
 
-    def steepness(self, scores: FloatArray, layout: Layout) -> float:
+    def max_curvature(self, scores: FloatArray, layout: Layout) -> float:
         """How strongly a move of scores (n,) is bent at the most, for a unit of moved mass: 2 for
-        order 2; see `curvature`.
+        order 2; see `hessian_diagonal`.
 
-        The layout is that of the rows as `prepared` gives it.
+        The layout is that of the rows as `prepare` gives it.
         """
         scale = scale_of(float(scores.min()), float(scores.max()), self.order)
         scaled = scale.inward(scores)
@@ -189,7 +198,7 @@ class Penalty(ABC):
         if self.order > 2.0:
             steepness = self.order * (self.order - 1.0) * reach ** (self.order - 2.0)
         elif self.order < 2.0 and reach > 0.0:
-            value = float(self.stacked(scaled[None], layout)[0][0])
+            value = float(self.evaluate(scaled[None], layout)[0][0])
             size = max(value ** (1.0 / self.order), _LEAST * reach)
             steepness = self.order * size ** (self.order - 2.0)
         return scale.powered(steepness, self.order - 2.0)
@@ -241,24 +250,24 @@ class Penalty(ABC):
         gradients : floats in the shape of the scores.
         """
         values = _score_array(scores, axes=(2, 3))
-        layout = Layout.of_rows(sensitive_features, legitimate_features, sample_weight)
+        layout = Layout.from_columns(sensitive_features, legitimate_features, sample_weight)
         if values.shape[1] != layout.size:
             raise InputError(f"groups has {layout.size} row(s), but scores have {values.shape[1]}.")
-        layout = self.prepared(layout)
+        layout = self.prepare(layout)
         self.check(layout)
         if values.ndim == 2:
-            return self.stacked(values, layout)
-        return self.stacked_classes(values, layout)
+            return self.evaluate(values, layout)
+        return self.evaluate_classes(values, layout)
 
-    def stacked_classes(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
+    def evaluate_classes(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
         """Values (m,) and gradients (m, n, c) of scores (m, n, c): the sum over the c classes.
 
         The layout is that of the n rows.
         """
         models, rows, classes = scores.shape
         flat = np.ascontiguousarray(scores.transpose(0, 2, 1)).reshape(models * classes, rows)
-        repeated = layout.for_members(np.repeat(np.arange(len(layout.segments)), classes))
-        values, gradients = self.stacked(flat, repeated)
+        repeated = layout.select_splits(np.repeat(np.arange(len(layout.segments)), classes))
+        values, gradients = self.evaluate(flat, repeated)
         by_class = gradients.reshape(models, classes, rows).transpose(0, 2, 1)
         return values.reshape(models, classes).sum(axis=1), np.ascontiguousarray(by_class)
 
@@ -288,7 +297,7 @@ def _score_array(scores: Column, axes: tuple[int, int]) -> FloatArray:
     return values
 
 
-def group_shares(mass: FloatArray) -> FloatArray:
+def pair_weights(mass: FloatArray) -> FloatArray:
     """Weights ω_a ω_b / Σ_{a<b} ω_a ω_b of pairs of groups, with the mass (G,) of each group."""
     mass = moderate(mass)
     products = np.outer(mass, mass)
@@ -297,8 +306,86 @@ def group_shares(mass: FloatArray) -> FloatArray:
     return shares
 
 
-def moved_between_groups(layout: Layout) -> FloatArray:
+def group_transported_mass(layout: Layout) -> FloatArray:
     """Mass moved to or from each row between whole groups: 1 / n_a for two. Shape (n,)."""
     mass = layout.cell_mass().sum(axis=0)
-    per_row = group_shares(mass).sum(axis=1) / np.maximum(mass, np.finfo(float).tiny)
-    return layout.by_row(np.broadcast_to(per_row, (len(layout.levels), per_row.size)))
+    per_row = pair_weights(mass).sum(axis=1) / np.maximum(mass, np.finfo(float).tiny)
+    return layout.cell_values_by_row(np.broadcast_to(per_row, (len(layout.levels), per_row.size)))
+
+
+def worst_pair_penalty(penalty: Penalty, layout: Layout) -> Penalty:
+    """The penalty of the worst pair of a layout's groups; itself for two groups.
+
+    Where groups are compared along a number all of them share their anchors, and the penalty stays
+    as it is.
+    """
+    if len(layout.groups) < 3 or penalty.prepare(layout).away.size:
+        return penalty
+    return WorstPair(penalty)
+
+
+@dataclass(frozen=True)
+class WorstPair(Penalty):
+    """The largest penalty of any two groups.
+
+    Parameters
+    ----------
+    penalty : what is evaluate_scaled for every two groups.
+    """
+
+    penalty: Penalty
+    order: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "order", self.penalty.order)
+
+    def evaluate(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
+        """Values (m,) and gradients (m, n) of the scores (m, n) of m models on rows of a layout."""
+        largest, slopes = np.full(len(scores), -np.inf), np.zeros(scores.shape)
+        for pair in _pairs(layout):
+            values, gradients = self.penalty.evaluate(scores, pair)
+            larger = values > largest
+            largest[larger], slopes[larger] = values[larger], gradients[larger]
+        return largest, slopes
+
+    def transported_mass(self, layout: Layout) -> FloatArray:
+        """Mass (n,) that the plans of all pairs move to or from each row, whichever is worst."""
+        moved: FloatArray = np.sum(
+            [self.penalty.transported_mass(pair) for pair in _pairs(layout)], axis=0
+        )
+        return moved
+
+    def prepare(self, layout: Layout) -> Layout:
+        """The layout as the penalty inside takes it."""
+        return self.penalty.prepare(layout)
+
+    def comparison_layout(self, layout: Layout) -> Layout:
+        """The layout in whose levels the penalty inside compares rows.
+
+        Parameters
+        ----------
+        layout : prepared.
+        """
+        return self.penalty.comparison_layout(layout)
+
+    def permute_under_parity(self, layout: Layout, rng: np.random.Generator) -> Layout | None:
+        """Rows whose groups differ by chance alone, as the penalty inside deals them.
+
+        Parameters
+        ----------
+        layout : prepared.
+        rng : generator of the permutation.
+        """
+        return self.penalty.permute_under_parity(layout, rng)
+
+    def check(self, layout: Layout) -> None:
+        """Raise unless the penalty inside finds something to compare."""
+        self.penalty.check(layout)
+
+
+def _pairs(layout: Layout) -> Iterator[Layout]:
+    """The rows with weight for two groups at a time."""
+    group = layout.segments % len(layout.groups)
+    for pair in combinations(range(len(layout.groups)), 2):
+        inside = np.isin(group, pair).astype(np.float64)
+        yield replace(layout, mass=layout.mass * inside if layout.mass.size else inside)

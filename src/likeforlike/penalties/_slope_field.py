@@ -1,11 +1,11 @@
 """The slope field of a penalty: its gradient at any score, known from a large sample of rows.
 
 A penalty on a small batch is biased upwards, because few rows in a cell never look alike. A *field*
-is evaluated on a large sample instead: in every cell the slope of the penalty for a unit of moved
-mass, s(u) = ∂V/∂u_i / moved_i, at the sorted scores u of the sample, linear in between. Rows of
-any batch then read off their slope at the score they have now. For order 2 the slope is
-2 (f - t(f)) with t the transport map of the sample, so the field is the true gradient as long as
-the quantile functions of the sample are, and rows of the sample itself get their exact gradient.
+is evaluate_scaled on a large sample instead: in every cell the slope of the penalty for a unit of
+moved mass, s(u) = ∂V/∂u_i / moved_i, at the sorted scores u of the sample, linear in between. Rows
+of any batch then read off their slope at the score they have now. For order 2 the slope is 2 (f -
+t(f)) with t the transport map of the sample, so the field is the true gradient as long as the
+quantile functions of the sample are, and rows of the sample itself get their exact gradient.
 
 Networks give many rows the same score: all rows whose hidden units are silent, say. Rounding parts
 some of them by a last digit, and which slope a row would get is chance then. Scores of the sample
@@ -42,7 +42,7 @@ def _bin(score: float, low: float, reach: float, bins: int) -> int:
 
 
 @compiled
-def _join_ties(
+def _merge_near_ties(
     scores: FloatArray,
     ordered: FloatArray,
     apart: FloatArray,
@@ -81,14 +81,14 @@ def _any_within(ordered: FloatArray, apart: FloatArray) -> bool:
     return False
 
 
-def _without_rounding(scores: FloatArray, precision: float) -> FloatArray:
+def _round_ties(scores: FloatArray, precision: float) -> FloatArray:
     """Scores (m, n), equal where they differ by rounding only."""
     ordered = np.sort(scores, axis=1)
     apart = _LAST_DIGITS * precision * np.abs(ordered[:, [0, -1]]).max(axis=1)
     if not _any_within(ordered, apart):
         return scores
     joined = scores.copy()
-    kernel = partial(_join_ties, scores, ordered, apart, joined)
+    kernel = partial(_merge_near_ties, scores, ordered, apart, joined)
     over_models(kernel, *scores.shape)
     return joined
 
@@ -163,7 +163,7 @@ def _look_up(
 
 @dataclass(frozen=True, slots=True)
 class SlopeField:
-    """Slopes of a penalty for m models, from their scores on a sample of rows.
+    """AnchorSlopes of a penalty for m models, from their scores on a sample of rows.
 
     Attributes
     ----------
@@ -177,9 +177,9 @@ class SlopeField:
     >>> import numpy as np
     >>> import likeforlike as lfl
     >>> from likeforlike.penalties import Layout, SlopeField
-    >>> sample = Layout.of_rows(["f", "f", "m", "m"])
-    >>> field = SlopeField.of(lfl.FairLeap(), np.array([[0.0, 1.0, 2.0, 3.0]]), sample)
-    >>> field.slopes(np.array([[0.5]]), sample.take(np.array([0])))
+    >>> sample = Layout.from_columns(["f", "f", "m", "m"])
+    >>> field = SlopeField.fit(lfl.FairLeap(), np.array([[0.0, 1.0, 2.0, 3.0]]), sample)
+    >>> field.gradient(np.array([[0.5]]), sample.take(np.array([0])))
     array([[-4.]])
     """
 
@@ -190,7 +190,7 @@ class SlopeField:
     lines: FloatArray
 
     @classmethod
-    def of(
+    def fit(
         cls,
         penalty: Penalty,
         scores: FloatArray,
@@ -203,20 +203,21 @@ class SlopeField:
 
         Parameters
         ----------
-        penalty, scores, layout : as for `Penalty.stacked`.
-        moved : (m, n) or (1, n) floats, `Penalty.moved` of every split, where it is known.
+        penalty, scores, layout : as for `Penalty.evaluate`.
+        moved : (m, n) or (1, n) floats, `Penalty.transported_mass` of every split, where it is
+            known.
         precision : relative distance of neighboring numbers in which the scores were computed;
             scores a few of them apart are taken for equal.
         """
-        scores = _without_rounding(scores, precision)
-        layout = penalty.prepared(layout)
-        values, compared, gradients, lines = penalty.by_place(scores, layout)
+        scores = _round_ties(scores, precision)
+        layout = penalty.prepare(layout)
+        values, compared, gradients, lines = penalty.evaluate_at_anchors(scores, layout)
         if moved is None:
-            splits = [layout.of_model(k) for k in range(len(layout.segments))]
-            moved = np.stack([penalty.moved(split) for split in splits])
+            splits = [layout.select_model(k) for k in range(len(layout.segments))]
+            moved = np.stack([penalty.transported_mass(split) for split in splits])
         slopes = np.zeros(compared.shape)
         np.divide(gradients, moved, out=slopes, where=moved > 0.0)
-        # A row without mass has no slope to tell; all of them go to a cell that nobody looks at.
+        # A row without mass has no slope; all of them go to a cell that is not read.
         segments = np.where(moved > 0.0, layout.segments, layout.cells)
         places, heights = np.empty(compared.shape), np.empty(compared.shape)
         offsets = np.empty((len(scores), layout.cells + 2), np.int64)
@@ -234,24 +235,24 @@ class SlopeField:
             self.lines[models] if self.lines.size else self.lines,
         )
 
-    def slopes(self, scores: FloatArray, layout: Layout) -> FloatArray:
-        """Slopes for a unit of moved mass at the scores (m, b) of the rows of a layout.
+    def gradient(self, scores: FloatArray, layout: Layout) -> FloatArray:
+        """AnchorSlopes for a unit of moved mass at the scores (m, b) of the rows of a layout.
 
         They are (m, c b) where rows have c places; the layout is a prepared one.
         """
         if not self.lines.size:
-            return self._heights_at(layout.spread(scores), layout)
+            return self._interpolate(layout.repeat_at_places(scores), layout)
         level = np.broadcast_to(
             layout.segments // len(layout.groups), (len(scores), layout.places * scores.shape[1])
         )
         slope, center, pull = (
             np.take_along_axis(self.lines[:, :, part], level, axis=1) for part in range(3)
         )
-        heights = self._heights_at(layout.spread(scores) - slope * layout.away, layout)
+        heights = self._interpolate(layout.repeat_at_places(scores) - slope * layout.away, layout)
         turned: FloatArray = heights - pull * (layout.away - center)
         return turned
 
-    def _heights_at(self, scores: FloatArray, layout: Layout) -> FloatArray:
+    def _interpolate(self, scores: FloatArray, layout: Layout) -> FloatArray:
         heights_there = np.empty(scores.shape)
         kernel = partial(
             _look_up,

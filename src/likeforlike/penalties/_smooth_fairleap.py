@@ -2,12 +2,12 @@
 
     V(f) = Σ_k Q(k) W_p^p(P_0^k, P_1^k)
 
-over anchors k along the legitimate number. P_a^k is the law of f - b_k x among the rows of group a,
-which count by their hat and overlap weight there (`penalties._anchors`); x is how far a row is from
-the anchor, and b_k the slope of the line through all scores at the anchor. Overlap weights give all
-groups the same spread of x, so scores that depend on the number alone cost nothing; without the
-line they would still make the laws wide and V noisy. Q is P(L) seen through the hats. With more
-than two groups, means over pairs are taken as in `FairLeap`.
+over anchors k along the legitimate number. P_a^k is the distribution of f - b_k x among the rows of
+group a, which count by their hat and overlap weight there (`penalties._anchors`); x is how far a
+row is from the anchor, and b_k the slope of the line through all scores at the anchor. Overlap
+weights give all groups the same spread of x, so scores that depend on the number alone cost
+nothing; without the line they would still make the distributions wide and V noisy. Q is P(L) seen
+through the hats. With more than two groups, means over pairs are taken as in `FairLeap`.
 
 The line is fitted by weighted least squares, b_k = Σ_i ω_i (x_i - x̄) f_i / S_k with ω the mass that
 is moved and S_k = Σ ω (x - x̄)². By the chain rule, with g_i the slope of the transport cost,
@@ -27,10 +27,10 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.disparity._columns import Column
 from likeforlike.disparity._distances import check_cost_order
 from likeforlike.errors import InputError
-from likeforlike.penalties._anchors import Anchors, anchored, check_anchored
-from likeforlike.penalties._fairleap import FairLeap, levelwise
+from likeforlike.penalties._anchors import Anchors, check_anchored, fit_anchors
+from likeforlike.penalties._fairleap import FairLeap, levelwise_cost
 from likeforlike.penalties._layout import Layout
-from likeforlike.penalties._penalty import Penalty, Slopes
+from likeforlike.penalties._penalty import AnchorSlopes, Penalty
 from likeforlike.transport._compiled import compiled
 from likeforlike.transport._threads import over_models
 
@@ -109,7 +109,7 @@ def _fit_lines(
 
 
 @compiled
-def _add_pull(
+def _line_adjoint(
     slopes: FloatArray, rows: _Placed, lines: FloatArray, spread: FloatArray, first: int, last: int
 ) -> None:
     """Fill in D of every line."""
@@ -125,7 +125,7 @@ def _add_pull(
 
 
 @compiled
-def _fold(
+def _row_gradient(
     slopes: FloatArray,
     rows: _Placed,
     lines: FloatArray,
@@ -174,7 +174,8 @@ class SmoothFairLeap(Penalty):
 
     Examples
     --------
-    The score depends on income, which the groups have unequally; nobody is treated differently.
+    The score depends on income, which is spread unequally over the groups; equals are treated
+    alike.
 
     >>> import numpy as np
     >>> import likeforlike as lfl
@@ -198,7 +199,7 @@ class SmoothFairLeap(Penalty):
         if not (isinstance(anchors, int | np.integer) and anchors >= 2):
             raise InputError(f"anchors must be a whole number of 2 or more, not {self.anchors!r}.")
 
-    def on(
+    def fit_anchors(
         self,
         sensitive_features: Column,
         legitimate_features: Column,
@@ -219,76 +220,80 @@ class SmoothFairLeap(Penalty):
         >>> import likeforlike as lfl
         >>> income = np.arange(200.0)
         >>> group = np.tile(["f", "m"], 100)
-        >>> penalty = lfl.SmoothFairLeap(anchors=4).on(group, income)
+        >>> penalty = lfl.SmoothFairLeap(anchors=4).fit_anchors(group, income)
         >>> penalty.value_and_grad([0.5, 0.7], ["f", "m"], [80.0, 90.0])[0] > 0.0
         True
         """
         layout = (
-            Layout.of_rows(sensitive_features, legitimate_features, sample_weight)
-            .in_copies()
-            .apart()
+            Layout.from_columns(sensitive_features, legitimate_features, sample_weight)
+            .expand_soft_groups()
+            .separate_copies()
         )
-        learned, placed = anchored(layout, int(self.anchors))
+        learned, placed = fit_anchors(layout, int(self.anchors))
         check_anchored(placed)
         return replace(self, learned=learned)
 
-    def prepared(self, layout: Layout) -> Layout:
+    def prepare(self, layout: Layout) -> Layout:
         """The rows of a layout at their anchors, which are learned from them unless they were."""
         if layout.away.size:
             return layout
-        copies = layout.in_copies().copies
-        rows = layout.in_copies().apart()
+        copies = layout.expand_soft_groups().copies
+        rows = layout.expand_soft_groups().separate_copies()
         if self.learned is not None:
-            return replace(self.learned.place(rows), copies=copies)
-        splits = [rows.of_model(k) for k in range(len(rows.segments))]
-        placed = [anchored(split, int(self.anchors))[1] for split in splits]
-        together = placed[0] if len(placed) == 1 else _side_by_side(placed)
+            return replace(self.learned.assign(rows), copies=copies)
+        splits = [rows.select_model(k) for k in range(len(rows.segments))]
+        placed = [fit_anchors(split, int(self.anchors))[1] for split in splits]
+        together = placed[0] if len(placed) == 1 else _concatenate(placed)
         return replace(together, copies=copies)
 
     def check(self, layout: Layout) -> None:
         """Raise unless two groups have enough rows of the layout at some anchor."""
-        check_anchored(self.prepared(layout))
+        check_anchored(self.prepare(layout))
 
-    def stacked(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
+    def evaluate(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
         """Values (m,) and gradients (m, n) of the scores (m, n) of m models on rows of a layout."""
-        placed = self.prepared(layout)
+        placed = self.prepare(layout)
         rows = self._rows(placed)
-        copied = placed.copied(scores)
-        found = self._sloped(copied, placed.apart(), rows)
+        copied = placed.repeat_copies(scores)
+        found = self._evaluate_lines(copied, placed.separate_copies(), rows)
         gradients = np.empty(copied.shape)
-        over_models(partial(_fold, found.slopes, rows, found.lines, gradients), *found.slopes.shape)
-        return found.values, placed.merged(gradients)
+        over_models(
+            partial(_row_gradient, found.slopes, rows, found.lines, gradients), *found.slopes.shape
+        )
+        return found.values, placed.sum_copies(gradients)
 
-    def by_place(self, scores: FloatArray, layout: Layout) -> Slopes:
+    def evaluate_at_anchors(self, scores: FloatArray, layout: Layout) -> AnchorSlopes:
         """Values, and slopes at the anchors, before lines give back their part.
 
         Parameters
         ----------
-        scores, layout : as for `stacked`.
+        scores, layout : as for `evaluate`.
         """
-        placed = self.prepared(layout)
-        return self._sloped(placed.copied(scores), placed.apart(), self._rows(placed))
+        placed = self.prepare(layout)
+        return self._evaluate_lines(
+            placed.repeat_copies(scores), placed.separate_copies(), self._rows(placed)
+        )
 
-    def moved(self, layout: Layout) -> FloatArray:
+    def transported_mass(self, layout: Layout) -> FloatArray:
         """Mass (2 n,) moved to or from the rows of a layout, at first and at second anchors."""
-        return FairLeap(order=self.order).moved(self.prepared(layout))
+        return FairLeap(order=self.order).transported_mass(self.prepare(layout))
 
     def _rows(self, placed: Layout) -> _Placed:
         splits = range(len(placed.segments))
-        moved = np.stack([self.moved(placed.of_model(k)) for k in splits])
+        moved = np.stack([self.transported_mass(placed.select_model(k)) for k in splits])
         return _Placed(placed.segments, moved, placed.away, len(placed.levels), len(placed.groups))
 
-    def _sloped(self, scores: FloatArray, placed: Layout, rows: _Placed) -> Slopes:
+    def _evaluate_lines(self, scores: FloatArray, placed: Layout, rows: _Placed) -> AnchorSlopes:
         carried = np.empty((len(scores), placed.segments.shape[1]))
         lines = np.empty((len(scores), rows.n_levels, 3))
         spread = np.empty((len(scores), rows.n_levels))
         over_models(partial(_fit_lines, scores, rows, carried, lines, spread), *carried.shape)
-        values, slopes = levelwise(carried, placed, self.order)
-        over_models(partial(_add_pull, slopes, rows, lines, spread), *carried.shape)
-        return Slopes(values, carried, slopes, lines)
+        values, slopes = levelwise_cost(carried, placed, self.order)
+        over_models(partial(_line_adjoint, slopes, rows, lines, spread), *carried.shape)
+        return AnchorSlopes(values, carried, slopes, lines)
 
 
-def _side_by_side(placed: list[Layout]) -> Layout:
+def _concatenate(placed: list[Layout]) -> Layout:
     """Layouts of models that have the same levels and groups, as one."""
     return replace(
         placed[0],

@@ -16,9 +16,9 @@ import numpy as np
 from likeforlike._arrays import FloatArray
 from likeforlike.disparity._cdd_wass import check_reg
 from likeforlike.disparity._distances import check_cost_order
-from likeforlike.penalties._fairleap import levelwise
+from likeforlike.penalties._fairleap import levelwise_cost
 from likeforlike.penalties._layout import Layout
-from likeforlike.penalties._penalty import Penalty, moved_between_groups
+from likeforlike.penalties._penalty import Penalty, group_transported_mass
 
 
 @dataclass(frozen=True)
@@ -50,38 +50,38 @@ class WassersteinPenalty(Penalty):
         """The paper's settings: W_1, entropic with `reg`."""
         return cls(order=order, reg=reg)
 
-    def stacked(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
+    def evaluate(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
         """Values (m,) and gradients (m, n) of the scores (m, n) of m models on rows of a layout."""
-        return levelwise(scores, _pooled(layout), self.order, reg=self.reg)
+        return levelwise_cost(scores, _pool_levels(layout), self.order, reg=self.reg)
 
-    def compared(self, layout: Layout) -> Layout:
-        """The layout with one level, in which everybody is compared.
+    def comparison_layout(self, layout: Layout) -> Layout:
+        """Pool all levels, so that all rows are compared.
 
         Parameters
         ----------
         layout : prepared.
         """
-        return _pooled(layout)
+        return _pool_levels(layout)
 
-    def at_parity(self, layout: Layout, rng: np.random.Generator) -> Layout | None:
+    def permute_under_parity(self, layout: Layout, rng: np.random.Generator) -> Layout | None:
         """Rows whose groups differ by chance alone, whatever their levels.
 
         Parameters
         ----------
         layout : prepared.
-        rng : deals the groups.
+        rng : generator of the permutation.
         """
-        return _pooled(layout).dealt(rng) if layout.places == 1 else None
+        return _pool_levels(layout).permute_groups(rng) if layout.places == 1 else None
 
     def check(self, layout: Layout) -> None:
         """Raise unless the layout has two groups; they need not meet in a level."""
-        _pooled(layout).check_meeting()
+        _pool_levels(layout).check_common_support()
 
-    def moved(self, layout: Layout) -> FloatArray:
+    def transported_mass(self, layout: Layout) -> FloatArray:
         """Mass (n,) that the plan moves to or from each row of a layout: 1 / n_a for two groups."""
-        return moved_between_groups(layout)
+        return group_transported_mass(layout)
 
 
-def _pooled(layout: Layout) -> Layout:
+def _pool_levels(layout: Layout) -> Layout:
     """The same rows with all levels thrown together."""
     return replace(layout, segments=layout.segments % len(layout.groups), levels=("all",))

@@ -8,16 +8,10 @@ from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
     from ._barycenter import ConditionalBarycenter as ConditionalBarycenter
-    from ._barycenter import Fallback as Fallback
     from ._decisions import FairDecisions as FairDecisions
-    from ._guess_quality import GuessQuality as GuessQuality
-    from ._held_out import Moved as Moved
-    from ._held_out import Parity as Parity
     from ._repaired_model import RepairedClassifier as RepairedClassifier
     from ._repaired_model import RepairedRegressor as RepairedRegressor
-    from ._saved_repair import read_repair as read_repair
-    from ._saved_repair import write_repair as write_repair
-    from ._told import Told as Told
+    from ._report import RepairReport as RepairReport
     from ._unaware import UnawareRepair as UnawareRepair
 
 attach(__name__)

@@ -1,22 +1,35 @@
-"""Scores carried along a number to the centers of windows, and back.
+"""Levels that are numbers: windows, and scores carried to their centers and back.
 
-The barycenter of a window would also repair what scores owe to the number inside it, which is
-nobody's disparity. So scores are first carried to the center of their window (`smoothing`),
-repaired there, and carried back:
+The barycenter of a window would also repair the dependence of scores on the number inside it, which
+is no disparity. So scores are first carried to the center of their window (`smoothing`), repaired
+there, and carried back:
 
-- many different scores, with one model of what scores owe to the number. The common gap of the
-  groups, and then their gaps in every window, are taken out before it is fitted, and added again at
-  the center: otherwise the model would contain P(A | L) times the gap, and a wide window would hide
-  a part of it, and a curve that follows numbers of one group each all of it;
-- decisions and ratings, as ranks among all who have the same number, with a lot inside each step.
+- many different scores, with one model of their dependence on the number. The common gap of the
+  groups, and then their gaps in every window, are subtracted before it is fitted, and added again
+  at the center: otherwise the model would contain P(A | L) times the gap, and a wide window would
+  hide a part of it, and a curve that follows numbers of one group each all of it;
+- decisions and ratings, as ranks among all rows with the same number, with random tie-breaking.
   Repaired ranks become decisions and ratings again.
 
-The carry sees to the number; windows only have to follow how the disparity changes along it. The
+The carry removes the number; windows only have to follow how the disparity changes along it. The
 maps of a window are as noisy as its smaller group is small, so windows are cut where the two
 largest groups meet equally often, and hold 600 effective rows of theirs, n_a n_b / (n_a + n_b), or
-1000 of decisions and ratings, whose lots add noise. There are at most max(4, n^(1/3)) windows, and
-of decisions and ratings at least 4. The curve is one that leaves enough of the groups, as in an
-audit (`smoothing`); where groups lie apart along the number, there is no repair.
+1000 of decisions and ratings, whose tie-breaking adds noise. There are at most max(4, n^(1/3))
+windows, and of decisions and ratings at least 4. The curve is one that leaves enough of the groups,
+as in an audit; where groups lie apart along the number, there is no repair.
+
+**Without the group at prediction.** Rows of a window still differ in their number, and a propensity
+knows their number as well. With e_a(l) = P(A = a | L = l), smoothed, and h = 1 / Σ_b 1 / e_b,
+chances η_a are replaced by η_a h / e_a, up to a factor for every window. Rows weighted by them have
+the same spread of the number, that of h, in every group: for two groups the tilt becomes η_1 - e_1,
+how much more likely a row is to be of the group than others with the same number. Without it a
+repair would sort rows by their number, and leave the disparity among equals as it was.
+
+The remaining disparity is estimated as an audit with `smooth` does it: in windows of about n^(1/3)
+rows of each fold, with scores carried to their centers.
+
+Reference: Li & Li (2019), *Propensity score weighting for causal inference with multiple
+treatments*.
 """
 
 from __future__ import annotations
@@ -28,10 +41,11 @@ from typing import NamedTuple
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.disparity._columns import Codes
+from likeforlike.disparity._columns import Codes, unnamed
 from likeforlike.disparity._numbered_levels import numbered_levels
 from likeforlike.errors import InputError
 from likeforlike.smoothing._carry import ScaleCarry, ValueCarry, fit_carry, law_at, scale_carry
+from likeforlike.smoothing._comparison import compare_along
 from likeforlike.smoothing._fine_cells import FineCells, Place, fine_cells
 from likeforlike.smoothing._overlap import (
     REASONS,
@@ -39,18 +53,19 @@ from likeforlike.smoothing._overlap import (
     find_overlap,
     restrict_smoothers,
 )
+from likeforlike.smoothing._propensity import chance_at, propensity_curve
 from likeforlike.smoothing._refined import common_gaps
-from likeforlike.smoothing._windows import number_at, window_counts, windows_of_cells
+from likeforlike.smoothing._windows import number_at, window_counts, windows, windows_of_cells
 
 _WHO = "smooth=True"
 _FEW_WINDOWS = 4.0
 _ROUNDS = 1
-# Tables of laws are made for this many rows at a time.
+# Tables of distributions are made for this many rows at a time.
 _AT_A_TIME = 65_536
 _STREAM = 5
 
 
-class Journey(NamedTuple):
+class CarriedScores(NamedTuple):
     """Rows at the centers of their windows, and how they get home.
 
     Attributes
@@ -93,7 +108,7 @@ class Gaps(NamedTuple):
     Attributes
     ----------
     of_group : (K, G) floats, by how much the mean of a group is above that of the largest one.
-    of_all : (K,) floats, by how much the mean of everybody is.
+    of_all : (K,) floats, by how much the mean of all rows is.
     """
 
     of_group: FloatArray
@@ -101,7 +116,7 @@ class Gaps(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class AlongNumber:
+class WindowedLevels:
     """A carry that was fitted to scores, for these and for other rows.
 
     Attributes
@@ -128,7 +143,7 @@ class AlongNumber:
         group: Codes,
         mass: FloatArray | None,
         size: WindowSize | None = None,
-    ) -> AlongNumber:
+    ) -> WindowedLevels:
         """Fit the carry to scores (n,) with weights (n,) > 0, in windows of a given size."""
         levels = numbered_levels(level.labels, _WHO)
         there, segment = np.unique(levels.category[level.codes], return_inverse=True)
@@ -161,7 +176,7 @@ class AlongNumber:
         """Gaps between the rows in `fit`, at the centers."""
         window = self.windows.of_cell[self.cells.cell]
         start, end = self.cells.own_places, self._centers(window)
-        carried = self._carried(scores, group.codes, window, start, end)
+        carried = self._carry(scores, group.codes, window, start, end)
         size = len(self.labels), len(group.labels)
         cell = window * size[1] + group.codes
         mass = np.bincount(cell, self.cells.mass, minlength=size[0] * size[1]).reshape(size)
@@ -174,14 +189,16 @@ class AlongNumber:
         of_group = np.where(known, mean - mean[:, [largest]], 0.0)
         return Gaps(of_group, (mass * of_group).sum(axis=1) / mass.sum(axis=1))
 
-    def out(self, scores: FloatArray, level: Codes, group: IntArray, seed: int | None) -> Journey:
+    def out(
+        self, scores: FloatArray, level: Codes, group: IntArray, seed: int | None
+    ) -> CarriedScores:
         """Carry scores (n,) of groups (n,) to the centers of their windows."""
         window, start, end = self.stand(level)
         if isinstance(self.model, ScaleCarry):
-            compared = self._carried(scores, group, window, start, end)
+            compared = self._carry(scores, group, window, start, end)
         else:
             compared = _ranks(self.model, scores, start, seed)
-        return Journey(compared, Codes(window, self.labels), start, end)
+        return CarriedScores(compared, Codes(window, self.labels), start, end)
 
     def stand(self, level: Codes) -> tuple[IntArray, Place, Place]:
         """Windows of rows (n,), the places of the rows, and those of the centers."""
@@ -205,7 +222,7 @@ class AlongNumber:
     def _centers(self, window: IntArray) -> Place:
         return self.cells.place(self.windows.segment, self.windows.center).of(window)
 
-    def _carried(
+    def _carry(
         self, scores: FloatArray, group: IntArray, window: IntArray, start: Place, end: Place
     ) -> FloatArray:
         assert isinstance(self.model, ScaleCarry)
@@ -213,7 +230,7 @@ class AlongNumber:
         carried: FloatArray = self.model.move(scores - gap, start, end) + gap
         return carried
 
-    def back(self, repaired: FloatArray, journey: Journey) -> FloatArray:
+    def back(self, repaired: FloatArray, journey: CarriedScores) -> FloatArray:
         """Carry what was repaired from the centers to where the rows are."""
         if isinstance(self.model, ScaleCarry):
             gap = self.gaps.of_all[journey.window.codes]
@@ -256,7 +273,7 @@ def _common_gaps(
     first = np.empty(n_groups, np.int64)
     first[order] = np.arange(n_groups)
     gap = common_gaps(cells, scores, first[group.codes], model.choice)
-    # Groups at the end may have nobody.
+    # Groups at the end may have no rows.
     common = np.zeros(n_groups)
     common[order[: gap.size]] = gap
     share = np.bincount(window, cells.mass * common[group.codes], n_windows)
@@ -264,7 +281,7 @@ def _common_gaps(
 
 
 def _ranks(model: ValueCarry, scores: FloatArray, start: Place, seed: int | None) -> FloatArray:
-    """Ranks (n,) of decisions and ratings among all of the same number, by lot inside a step."""
+    """Rank (n,) decisions and ratings among rows of the same number, with random tie-breaking."""
     # Ratings that were not there in fit count as the nearest one.
     middles = (model.values[1:] + model.values[:-1]) / 2.0
     code = np.searchsorted(middles, scores)
@@ -308,8 +325,166 @@ def _windows(cells: FineCells, overlap: FloatArray, least: float, held: float) -
     inner = np.clip(np.floor(share * counts[of_segment]).astype(np.int64), 0, last)
     code = np.r_[0, np.cumsum(counts)][of_segment] + inner
     there, of_cell = np.unique(code, return_inverse=True)
-    # A window where nobody meets has a center too.
+    # A window without overlap has a center too.
     weight = overlap + 1e-9 * cells.total
     center = np.bincount(of_cell, weight * cells.center) / np.bincount(of_cell, weight)
     begins = np.searchsorted(of_cell, np.arange(there.size))
     return CellWindows(of_cell, of_segment[begins], center)
+
+
+# Decisions and ratings are assigned to windows at random; always with the same seed.
+_LOT = 0
+
+
+class Standing(NamedTuple):
+    """Where rows stand along the number.
+
+    Attributes
+    ----------
+    window : (n,) integers.
+    start, end : places of the rows, and of the centers of their windows.
+    """
+
+    window: IntArray
+    start: Place
+    end: Place
+
+
+@dataclass(frozen=True, slots=True)
+class UnawareWindows:
+    """Windows along a number, and what is known of groups and scores there.
+
+    Attributes
+    ----------
+    along : windows, and how scores depend on the number.
+    chances : (m, G) floats, P(A = a | L) over the fine cells.
+    factors : (K, G) floats that bring chances among equals to the shares of every window.
+    """
+
+    along: WindowedLevels
+    chances: FloatArray
+    factors: FloatArray
+
+    @classmethod
+    def of(
+        cls, scores: FloatArray, level: Codes, group: Codes, mass: FloatArray, size: WindowSize
+    ) -> UnawareWindows:
+        """Learn from rows (n,) with weights (n,) > 0, whose groups are known."""
+        along = WindowedLevels.of(scores, level, group, mass, size)
+        members = [(group.codes == a).astype(np.float64) for a in range(len(group.labels))]
+        curves = np.column_stack([propensity_curve(along.cells, member)[0] for member in members])
+        window, start, end = along.stand(level)
+        plain = cls(along, curves, np.ones((len(along.labels), len(members))))
+        among = plain.among_equals(np.column_stack(members), Standing(window, start, end))
+        weighted = mass[:, None] * np.column_stack(members)
+        whole, shares = _sums(window, mass[:, None] * among), _sums(window, weighted)
+        return cls(along, curves, shares / np.where(whole > 0.0, whole, 1.0))
+
+    @property
+    def labels(self) -> tuple[Hashable, ...]:
+        """The number at the center of every window, with the category if there are any."""
+        return self.along.labels
+
+    def stand(self, level: Codes) -> Standing:
+        """Where rows of these levels stand."""
+        return Standing(*self.along.stand(level))
+
+    def numbers(self, level: Codes) -> FloatArray:
+        """The number of every row, (n, 1); beside it its category, (n, 2), if there are any."""
+        levels = numbered_levels(level.labels, _WHO)
+        if len(self.along.categories) == 1:
+            return levels.numbers[level.codes][:, None]
+        known = {label: float(k) for k, label in enumerate(self.along.categories)}
+        category = np.array([known.get(label, -1.0) for label in levels.categories])
+        return np.column_stack([levels.numbers, category[levels.category]])[level.codes]
+
+    def among_equals(self, chances: FloatArray, standing: Standing) -> FloatArray:
+        """Chances (n, G) relative to those of others with the same number; see the module."""
+        local = np.column_stack([chance_at(curve, standing.start) for curve in self.chances.T])
+        local /= local.sum(axis=1, keepdims=True)
+        overlap = 1.0 / (1.0 / local).sum(axis=1, keepdims=True)
+        among: FloatArray = chances * overlap / local * self.factors[standing.window]
+        return among
+
+    def out(self, scores: FloatArray, standing: Standing) -> FloatArray:
+        """Carry scores (n,) to the centers; those with few values stay what they are."""
+        return self._moved(scores, standing.window, standing.start, standing.end)
+
+    def back(self, scores: FloatArray, standing: Standing) -> FloatArray:
+        """Carry scores (n,) from the centers to where the rows are."""
+        return self._moved(scores, standing.window, standing.end, standing.start)
+
+    def _moved(self, scores: FloatArray, window: IntArray, start: Place, end: Place) -> FloatArray:
+        model = self.along.model
+        if not isinstance(model, ScaleCarry):
+            return scores
+        # The curve is that of the largest group; scores are those of all rows.
+        gap = self.along.gaps.of_all[window]
+        moved: FloatArray = model.move(scores - gap, start, end) + gap
+        return moved
+
+
+def _sums(window: IntArray, amounts: FloatArray) -> FloatArray:
+    return np.column_stack([np.bincount(window, column) for column in amounts.T])
+
+
+class ComparisonWindows(NamedTuple):
+    """Rows in windows that are narrow enough to compare people in, each fold by itself.
+
+    Attributes
+    ----------
+    numbers : (n,) floats.
+    segment : (n,) integers, category and fold.
+    """
+
+    numbers: FloatArray
+    segment: IntArray
+
+    @classmethod
+    def of(cls, level: Codes, fold: IntArray) -> ComparisonWindows:
+        """Take levels apart into numbers and categories."""
+        levels = numbered_levels(level.labels, _WHO)
+        key = levels.category[level.codes] * (int(fold.max()) + 1) + fold
+        return cls(levels.numbers[level.codes], np.unique(key, return_inverse=True)[1])
+
+    def windows(self) -> Codes:
+        """The window of every row."""
+        found = windows(fine_cells(self.numbers, self.segment), self.numbers)
+        return Codes(found.of_line, tuple(range(found.center.size)))
+
+    def compared(
+        self, scores: FloatArray, group: IntArray, mass: FloatArray
+    ) -> tuple[FloatArray, Codes, Codes | None]:
+        """Scores (n,) carried to the centers of their windows, as an estimate needs them.
+
+        With their levels, the same whatever the scores, and what rows count as one with.
+        """
+        cells = fine_cells(self.numbers, self.segment, mass=mass)
+        overlap = find_overlap(cells, group)
+        found = compare_along(
+            cells, self.numbers, scores, group, overlap=overlap, cut=False, seed=_LOT
+        )
+        level, alone = found.levels()
+        labels = tuple(range(found.speaks.size + len(alone)))
+        return found.refined().values, Codes(level, labels), unnamed(found.cells.cluster)
+
+
+class WindowedRows(NamedTuple):
+    """Rows on their way to the centers of windows and back.
+
+    Attributes
+    ----------
+    along : what was learned.
+    places : where the rows stand.
+    """
+
+    along: UnawareWindows
+    places: Standing
+
+    def out(self, scores: FloatArray) -> FloatArray:
+        """Scores (n,) at the centers."""
+        return self.along.out(scores, self.places)
+
+    def back(self, scores: FloatArray) -> FloatArray:
+        """Scores (n,) from the centers where the rows are."""
+        return self.along.back(scores, self.places)

@@ -4,14 +4,15 @@ With F_al and Q_al the distribution and quantile functions of the scores of grou
 
     T(f, a, l) = Σ_{a'} P(a' | l) Q_{a'l}(F_al(f)),        repaired = (1 - t) f + t T(f, a, l).
 
-T sends the groups of a level to one law, their barycenter, and keeps the order inside each cell.
-No other way to reach parity in every level changes the scores less in mean square. On the way
+T sends the groups of a level to one distribution, their barycenter, and keeps the order inside each
+cell. No other way to reach parity in every level changes the scores less in mean square. On the way
 there every distance shrinks in proportion: W_p(t) = (1 - t) W_p(0) for every level and every p.
 
-Which of this is exact on the rows it was fitted on. A row has one score, and n rows have laws
-whose masses are multiples of 1/n, so cells of different size cannot in general have the same law.
-Each row goes to the mean of the barycenter's quantile function over the probability interval that
-the row holds (`transport.quantiles`); tied rows share the interval of their score by lot. Then
+Which of this is exact on the rows it was fitted on. A row has one score, and n rows have
+distributions whose masses are multiples of 1/n, so cells of different size cannot in general have
+the same distribution. Each row goes to the mean of the barycenter's quantile function over the
+probability interval that the row holds (`transport.quantiles`); tied rows share the interval of
+their score at random. Then
 
 - the mean gap of every two groups is (1 - t) times what it was, exactly;
 - cells of equal size with equal weights: every W_p is (1 - t) times what it was, exactly, tied or
@@ -44,29 +45,39 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._extras import extra
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes, Column, encode_columns, numbers, weights
 from likeforlike.errors import InputError, MissingDependencyError
-from likeforlike.repair._along_number import AlongNumber
-from likeforlike.repair._held_out import squared_disparity
-from likeforlike.repair._level_maps import (
+from likeforlike.repair._along_number import WindowedLevels
+from likeforlike.repair._quantile_maps import (
     LevelMaps,
     MappedRows,
+    ShrunkMaps,
     check_groups,
     check_width,
-    known_groups,
     level_maps,
+    locate_groups,
     mean_squared_change,
-    squared_distances,
+    shrunk_maps,
+    squared_level_distances,
 )
-from likeforlike.repair._shrunk_maps import ShrunkMaps, shrunk_maps
-from likeforlike.repair._trust import by_fold, deal, held_out, trusted_part
+from likeforlike.repair._report import (
+    assign_folds,
+    choose_trust,
+    predict_held_out,
+    split_levels_by_fold,
+    squared_disparity,
+)
 from likeforlike.transport._scale import Scale, moderate
 
 try:
-    from likeforlike.estimators._sklearn import BaseEstimator
+    with extra("train"):
+        from sklearn.exceptions import NotFittedError
+    from likeforlike.training._base import BaseEstimator
 except MissingDependencyError:  # scores are repaired without scikit-learn too
     BaseEstimator = object  # type: ignore[assignment, misc]
+    NotFittedError = InputError
 
 
 class Fallback(NamedTuple):
@@ -77,17 +88,6 @@ class Fallback(NamedTuple):
     level, group : labels of the cell.
     rows : how many rows it had in `fit`.
     borrowed : the level whose map it takes; `None` is the map of all levels pooled.
-
-    Examples
-    --------
-    >>> from likeforlike.repair import ConditionalBarycenter
-    >>> repair = ConditionalBarycenter(min_cell=2).fit(
-    ...     [0.1, 0.3, 0.5, 0.9, 0.4],
-    ...     sensitive_features=["f", "f", "m", "m", "m"],
-    ...     legitimate_features=[1, 1, 1, 1, 2],
-    ... )
-    >>> repair.fallbacks_[-1]
-    Fallback(level=2, group='m', rows=1, borrowed=1)
     """
 
     level: Hashable
@@ -120,7 +120,7 @@ class ConditionalBarycenter(BaseEstimator):
     smooth : whether levels are numbers, such as income, alone or with categories given as text:
         scores are then carried along the number to the centers of windows, repaired there and
         carried back, so that a repair takes nothing away that scores owe to the number.
-    random_state : seed of the lot that decides which of several rows with the same score, group
+    random_state : seed for random tie-breaking: which of several rows with the same score, group
         and level gets how much of what is due to that score. `None` draws anew every time.
 
     Attributes
@@ -160,7 +160,7 @@ class ConditionalBarycenter(BaseEstimator):
     fallbacks_: tuple[Fallback, ...]
     trust_: float
     shared_: float
-    _along: AlongNumber | None
+    _along: WindowedLevels | None
 
     def __init__(
         self,
@@ -211,17 +211,17 @@ class ConditionalBarycenter(BaseEstimator):
             self._along = _along(values, level, group, sample_weight)
             compared, places = self._along.out(values, level, group.codes, self.random_state)[:2]
         rows = _Rows.of(compared, group, places, sample_weight)
-        self._maps, self._scale = self._learned(rows)
+        self._maps, self._scale = self._fit_maps(rows)
         maps = self._maps.maps
         cells = maps.cells
-        squares = squared_distances(cells)
+        squares = squared_level_distances(cells)
         self._has_levels = level is not None
         self.groups_, self.levels_ = cells.groups, cells.levels
         self.distances_ = self._scale.size * np.sqrt(squares.max(axis=(1, 2)))
         self.coverage_ = maps.coverage
         self.fallbacks_ = _fallbacks(maps)
         if self.cv is not None:
-            self._maps = self._maps.times(self._trusted(rows))
+            self._maps = self._maps.times(self._choose_trust(rows))
         self.trust_, self.shared_ = self._maps.parts
         self._full_risk = mean_squared_change(maps, squares)
         if self._along is not None and level is not None:
@@ -234,7 +234,7 @@ class ConditionalBarycenter(BaseEstimator):
             self._full_risk = float(np.average(change**2, weights=rows.mass))
         return self
 
-    def _learned(self, rows: _Rows) -> tuple[ShrunkMaps, Scale]:
+    def _fit_maps(self, rows: _Rows) -> tuple[ShrunkMaps, Scale]:
         """Maps of rows, and the scale that their scores are on."""
         cells, scale = Cells.from_codes(
             rows.level, rows.group, rows.scores, sample_weight=rows.mass if rows.weighted else None
@@ -245,25 +245,25 @@ class ConditionalBarycenter(BaseEstimator):
         columns = scale.inward(rows.scores), rows.group, rows.level, rows.mass
         return shrunk_maps(cells, *columns, self.min_cell), scale
 
-    def _trusted(self, rows: _Rows) -> float:
+    def _choose_trust(self, rows: _Rows) -> float:
         """The part of the repair that makes rows better which the maps were not fitted on."""
-        fold = deal(rows.group.codes, rows.level.codes, self.cv or 2, self.random_state)
+        fold = assign_folds(rows.group.codes, rows.level.codes, self.cv or 2, self.random_state)
 
         def repaired(others: IntArray, inside: IntArray) -> FloatArray:
-            maps, scale = self._learned(rows.of_places(others))
+            maps, scale = self._fit_maps(rows.of_places(others))
             held = rows.of_places(inside)
-            known = known_groups(held.group, maps.maps.cells.groups)
+            known = locate_groups(held.group, maps.maps.cells.groups)
             new = MappedRows(scale.inward(held.scores), known, *held.level, held.mass)
             return scale.outward(maps.carried(new, self.random_state))
 
-        moved, apart = held_out(fold, repaired), by_fold(rows.level, fold)
+        moved, apart = predict_held_out(fold, repaired), split_levels_by_fold(rows.level, fold)
 
         def left(part: float) -> float:
             reach = self.repair_level * part
             partly = (1.0 - reach) * rows.scores + reach * moved
             return squared_disparity(partly, rows.group, apart, rows.mass)
 
-        return trusted_part(left, left(0.0), self.repair_level)
+        return choose_trust(left, left(0.0), self.repair_level)
 
     @property
     def predicted_risk_(self) -> float:
@@ -297,7 +297,9 @@ class ConditionalBarycenter(BaseEstimator):
         (n,) floats.
         """
         if not hasattr(self, "_maps"):
-            raise InputError("this ConditionalBarycenter has no maps yet; call fit first.")
+            raise NotFittedError(
+                "this ConditionalBarycenter instance is not fitted yet; call fit first."
+            )
         self._check_settings()
         values = numbers(scores, "scores")
         group = encode_columns(sensitive_features, "sensitive_features", values.size)
@@ -305,7 +307,7 @@ class ConditionalBarycenter(BaseEstimator):
         mass = None
         if sample_weight is not None:
             mass = moderate(weights(sample_weight, "sample_weight", values.size))
-        moved = self._mapped(values, known_groups(group, self.groups_), Codes(*level), mass)
+        moved = self._mapped(values, locate_groups(group, self.groups_), Codes(*level), mass)
         repaired: FloatArray = (1.0 - self.repair_level) * values + self.repair_level * moved
         return repaired
 
@@ -433,13 +435,13 @@ def _occurring(column: Codes, rows: IntArray) -> Codes:
 
 def _along(
     scores: FloatArray, level: Codes, group: Codes, sample_weight: Column | None
-) -> AlongNumber:
+) -> WindowedLevels:
     """How scores are carried along the number, learned from the rows that count."""
     if sample_weight is None:
-        return AlongNumber.of(scores, level, group, None)
+        return WindowedLevels.of(scores, level, group, None)
     mass = moderate(weights(sample_weight, "sample_weight", scores.size))
     counted = np.flatnonzero(mass)
-    return AlongNumber.of(
+    return WindowedLevels.of(
         scores[counted],
         level._replace(codes=level.codes[counted]),
         group._replace(codes=group.codes[counted]),

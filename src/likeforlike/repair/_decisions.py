@@ -1,13 +1,19 @@
-"""Decisions that accept groups alike in every level without asking for the group at prediction.
+"""Decisions with equal acceptance rates in every level, without the group at prediction.
 
-With q the probability that somebody should be accepted, accepting is worth
+With q the probability that a row should be accepted, accepting is worth
 
     b = (c_n q - c_p (1 - q)) / max(c_p, c_n),
 
-where c_p is the cost of accepting somebody wrongly and c_n that of refusing somebody wrongly.
-Equal rates in level l at the least cost are had by accepting where b > λ_l w, with the tilt
-w = η_1 / p_1 - η_0 / p_0 of the chances η of the groups given the inputs: people who look like
-members of the group that is accepted less often need less. λ_l is found exactly, by sorting b / w.
+where c_p is the cost of a false positive and c_n that of a false negative. Equal rates in level l
+at the least cost are had by accepting where b > λ_l w, with the tilt w = η_1 / p_1 - η_0 / p_0 of
+the propensities η of the groups given the inputs: rows that look like members of the group that is
+accepted less often need less. In general, with mass m,
+
+    max Σ m b d    subject to    Σ m w d = target,    d = 0 or 1,
+
+is solved by accepting where b > λ · w. For two groups λ is one number, found exactly by sorting
+b / w: that is where a row changes sides. For more groups it is the dual of `_parity_solver` with
+the values 0 and 1.
 """
 
 from __future__ import annotations
@@ -16,21 +22,99 @@ from typing import Any
 
 import numpy as np
 
-from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike.disparity._columns import Column
 from likeforlike.errors import InputError
 from likeforlike.repair._along_number import WindowSize
-from likeforlike.repair._cutoffs import cut_offs, gaps, largest_gap
-from likeforlike.repair._equal_laws import LevelRows
-from likeforlike.repair._guess import Inputs, Propensity
-from likeforlike.repair._slots import slot_rows
-from likeforlike.repair._unaware_rows import Sorted, UnawareEstimator
+from likeforlike.repair._parity_solver import LevelRows, arrange_by_slot, solve
+from likeforlike.repair._propensity import Inputs, Propensity
+from likeforlike.repair._unaware_estimator import SlottedRows, UnawareEstimator, check_maps
+
+# How sharply decisions of more than two groups are drawn: benefits closer than this are alike.
+_SHARPEST = 1e-4
+
+
+def gaps(rows: LevelRows, accepted: BoolArray) -> FloatArray:
+    """Σ m w d of every level, (K, J): how differently groups are accepted."""
+    weight = rows.mass / np.add.reduceat(rows.mass, rows.offsets[:-1])[_level_of(rows)]
+    part = (weight * accepted)[:, None] * rows.tilts
+    found: FloatArray = np.add.reduceat(part, rows.offsets[:-1], axis=0)
+    return found
+
+
+def largest_gap(gap: FloatArray) -> FloatArray:
+    """The largest difference of rates between two groups in each level, (K,), of gaps (K, J)."""
+    against_all = np.column_stack([np.zeros(len(gap)), gap])
+    widest: FloatArray = against_all.max(axis=1) - against_all.min(axis=1)
+    return widest
+
+
+def find_cutoffs(rows: LevelRows, keep: FloatArray) -> FloatArray:
+    """λ of every level, (K, J).
+
+    Parameters
+    ----------
+    rows : benefits in [-1, 1] for scores, of K levels.
+    keep : (K,) floats in [0, 1], what part of its gap each level keeps.
+    """
+    if rows.tilts.shape[1] == 1:
+        return _exact(rows, keep)[:, None]
+    gap = gaps(rows, rows.scores > 0.0)
+    aim = np.stack([-keep[:, None] * gap, keep[:, None] * gap], axis=1)
+    # With f = (1 + b) / 2 the values 0 and 1 cost 0 and -b.
+    halves = rows._replace(scores=0.5 * (1.0 + rows.scores))
+    potential = solve(halves, np.array([0.0, 1.0]), _SHARPEST, target=aim).potential
+    cut: FloatArray = potential[:, 1] - potential[:, 0]
+    return cut
+
+
+def _level_of(rows: LevelRows) -> IntArray:
+    return np.repeat(np.arange(rows.offsets.size - 1), np.diff(rows.offsets))
+
+
+def _exact(rows: LevelRows, keep: FloatArray) -> FloatArray:
+    """λ (K,) of two groups: rows change sides in the order of b / w until the gap is small enough.
+
+    With s the sign of a level's gap, λ s rises from 0; a row changes sides at s b / w, if that is
+    positive, and then the gap shrinks by m |w|. Rows that change sides at the same λ do so
+    together. Of all λ that keep the gap as small as wanted, or come closest to it, the smallest is
+    taken.
+    """
+    level, tilt = _level_of(rows), rows.tilts[:, 0]
+    gap = gaps(rows, rows.scores > 0.0)[:, 0]
+    sign, size, wanted = np.where(gap < 0.0, -1.0, 1.0), np.abs(gap), keep * np.abs(gap)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        turn = sign[level] * rows.scores / tilt
+    # A benefit of nothing is refused at λ = 0, and any λ at all may change that.
+    at_once = (rows.scores == 0.0) & (sign[level] * tilt < 0.0)
+    turn = np.where(at_once, 0.0, turn)
+    turning = np.flatnonzero(((turn > 0.0) & np.isfinite(turn)) | at_once)
+    order = turning[np.lexsort((turn[turning], level[turning]))]
+    at, of = turn[order], level[order]
+    weight = (rows.mass / np.add.reduceat(rows.mass, rows.offsets[:-1])[level])[order]
+    # Sums that begin anew in every level.
+    lost = np.r_[0.0, np.cumsum(weight * np.abs(tilt[order]))]
+    before = lost[np.searchsorted(of, np.arange(gap.size))]
+    excess = np.maximum(np.abs(size[of] - (lost[1:] - before[of])) - wanted[of], 0.0)
+    last_of_tie = np.diff(of, append=-1).astype(bool) | (np.diff(at, append=np.inf) > 0.0)
+    stops = np.flatnonzero(last_of_tie)
+    # Sums round: what is off by the last digits is not off.
+    best = stops[np.lexsort((at[stops], np.round(excess[stops], 12), of[stops]))]
+    best = best[np.unique(of[best], return_index=True)[1]]
+    best = best[excess[best] < (size - wanted)[of[best]]]
+    follows = np.minimum(best + 1, max(at.size - 1, 0))
+    another = (follows > best) & (of[follows] == of[best])
+    # Half way to the next turn, so that rounding changes no decision.
+    cut = np.zeros(gap.size)
+    beyond = np.where(another, at[follows], at[best] + 1.0)
+    cut[of[best]] = sign[of[best]] * 0.5 * (at[best] + beyond)
+    return cut
 
 
 class FairDecisions(UnawareEstimator):
     """Accept groups alike in every level without asking for the group at prediction.
 
-    Whoever has a probability is accepted or not, at a stated cost of errors, so that the rates of
+    Rows are accepted or not by their probability, at a stated cost of errors, so that the rates of
     acceptance of the groups are equal in every level, or differ by no more than `max_disparity`, at
     the least cost there is. A small distance between scores does not bound the gap of rates at a
     cut- off, so decisions are repaired themselves. They are deterministic.
@@ -47,12 +131,12 @@ class FairDecisions(UnawareEstimator):
     repair_level : how much of the gap is to go in every level, from 0 to 1.
     max_disparity : instead of `repair_level`, the largest gap of rates that a level may keep, from
         0 to 1.
-    cost : of accepting somebody wrongly, and of refusing somebody wrongly; (1, 1) accepts above a
+    cost : of a false positive, and of a false negative; (1, 1) accepts above a
         probability of one half.
     smooth : whether levels are numbers, alone or with categories given as text. Every window along
         the number then has its cut-off, and guesses count as they differ from those of others with
         the same number.
-    min_cell, propensity, folds, random_state : as for `UnawareRepair`.
+    min_cell, propensity, cv, random_state : as for `UnawareRepair`.
 
     Attributes
     ----------
@@ -133,28 +217,35 @@ class FairDecisions(UnawareEstimator):
             )
         return scores
 
-    def _learn(self, rows: Sorted) -> None:
+    def _learn(self, rows: SlottedRows) -> None:
         known = rows.rows
         benefit = self._benefit(known.scores)
         plain = (benefit, rows.chances, known.mass, known.level.codes, rows.rest)
-        benefits = slot_rows(rows.slots, *plain, natural=True)
+        benefits = arrange_by_slot(rows.slots, *plain, natural=True)
         self.gaps_ = largest_gap(gaps(benefits, benefits.scores > 0.0))
         self._removed = 1.0 - float(self._kept(self.gaps_).mean())
         self._rows = benefits
 
-    def _trust(self, known: Sorted) -> None:
+    def _trust(self, known: SlottedRows) -> None:
         super()._trust(known)
         self.cut_offs_ = self._cut(self._rows, self.trust_)
         del self._rows
 
-    def _outcome(self, rows: Sorted, trust: float) -> FloatArray:
+    def _maps(self) -> FloatArray:
+        return self.cut_offs_
+
+    def _set_maps(self, maps: FloatArray) -> None:
+        check_maps(maps, (len(self._slots.shares), len(self.groups_) - 1))
+        self.cut_offs_ = maps
+
+    def _outcome(self, rows: SlottedRows, trust: float) -> FloatArray:
         known = rows.rows
         benefit = self._benefit(known.scores)
         plain = (benefit, rows.chances, known.mass, known.level.codes, rows.rest)
         decided = np.empty(benefit.size)
         for fold in range(self.cv):
             slots, others = rows.without(fold)
-            cut = self._cut(slot_rows(slots, *plain, others, natural=True), trust)
+            cut = self._cut(arrange_by_slot(slots, *plain, others, natural=True), trust)
             inside = np.flatnonzero(~others)
             place = slots.slot[known.level.codes[inside]]
             tilts = slots.tilts(rows.chances[inside], place)
@@ -169,7 +260,7 @@ class FairDecisions(UnawareEstimator):
 
     def _cut(self, rows: LevelRows, trust: float) -> FloatArray:
         kept = self._kept(largest_gap(gaps(rows, rows.scores > 0.0)))
-        return cut_offs(rows, 1.0 - trust * (1.0 - kept))
+        return find_cutoffs(rows, 1.0 - trust * (1.0 - kept))
 
     def predict(
         self,
@@ -178,7 +269,7 @@ class FairDecisions(UnawareEstimator):
         *,
         legitimate_features: Column | None = None,
     ) -> IntArray:
-        """Decide, 1 or 0; nobody's group is needed.
+        """Decide, 1 or 0, without the group.
 
         Parameters
         ----------
@@ -212,6 +303,6 @@ class FairDecisions(UnawareEstimator):
             and max(costs) > 0.0
         ):
             raise InputError(
-                "cost must be two numbers of 0 or more, not both 0: of accepting somebody wrongly, "
-                f"and of refusing somebody wrongly; not {costs!r}."
+                "cost must be two numbers of 0 or more, not both 0: of a false positive and of a "
+                f"false negative; not {costs!r}."
             )

@@ -14,15 +14,15 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._extras import extra
 from likeforlike.disparity._columns import Column, encode_columns, weights
 from likeforlike.errors import InputError, MissingGroupsWarning
-from likeforlike.estimators._sklearn import (
+from likeforlike.repair._decisions import FairDecisions
+from likeforlike.repair._propensity import Inputs
+from likeforlike.repair._unaware import UnawareRepair
+from likeforlike.training._base import (
     BaseEstimator,
     ClassifierMixin,
     MetaEstimatorMixin,
     RegressorMixin,
 )
-from likeforlike.repair._decisions import FairDecisions
-from likeforlike.repair._guess import Inputs
-from likeforlike.repair._unaware import UnawareRepair
 
 with extra("train"):
     from sklearn.base import clone
@@ -272,7 +272,7 @@ class RepairedRegressor(RegressorMixin, _RepairedModel):
     ----------
     estimator : any regressor; `None` is scikit-learn's LinearRegression.
     repair : an `UnawareRepair`; `None` means the default one.
-    folds, random_state : as for `RepairedClassifier`.
+    cv, random_state : as for `RepairedClassifier`.
 
     Attributes
     ----------

@@ -2,15 +2,15 @@
 
 Inside a level l let f be the score and η_a(x) = P(A = a | x, l) the chance of each group given the
 inputs. Among all ways to move scores that look at f, η and l only, take the one that changes them
-least in mean square while the laws of the groups become equal,
+least in mean square while the distributions of the groups become equal,
 
     min E (g - f)²    subject to    P(g = y | A = a, l) the same for all a,
 
-where the law of group a is that of all rows weighted by η_a(x) / p_a(l). `_equal_laws` solves it on
-a grid. If η is 0 or 1 the solution is the barycenter of the level; if η is the same for everybody,
-f has the same law in every group, and nothing is moved. If the guess is constant although the score
-knows more, nothing is moved either, and the disparity stays: so the result is measured with the
-true groups on rows held out, and a warning says so.
+where the distribution of group a is that of all rows weighted by η_a(x) / p_a(l). `_parity_solver`
+solves it on a grid. If η is 0 or 1 the solution is the barycenter of the level; if η is the same
+for all rows, f has the same distribution in every group, and nothing is moved. If the guess is
+constant although the score knows more, nothing is moved either, and the disparity stays: so the
+result is measured with the true groups on rows held out, and a warning says so.
 
 Maps that are learned from few rows carry their noise into the scores, and may do harm. Where a full
 repair leaves more than half of the disparity on rows held out, the part of it that leaves least is
@@ -32,15 +32,14 @@ from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Column
 from likeforlike.errors import InputError
 from likeforlike.repair._along_number import OF_SCORES
-from likeforlike.repair._equal_laws import means, solve
-from likeforlike.repair._guess import Inputs, Propensity
-from likeforlike.repair._level_maps import (
+from likeforlike.repair._parity_solver import arrange_by_slot, means, solve
+from likeforlike.repair._propensity import Inputs, Propensity
+from likeforlike.repair._quantile_maps import (
     level_maps,
     mean_squared_change,
-    squared_distances,
+    squared_level_distances,
 )
-from likeforlike.repair._slots import slot_rows
-from likeforlike.repair._unaware_rows import FitRows, Sorted, UnawareEstimator
+from likeforlike.repair._unaware_estimator import FitRows, SlottedRows, UnawareEstimator, check_maps
 
 
 class UnawareRepair(UnawareEstimator):
@@ -78,13 +77,14 @@ class UnawareRepair(UnawareEstimator):
     ----------
     groups_, levels_ : labels found in `fit`; with `smooth`, levels are the centers of windows.
     propensity_ : the fitted classifier; `None` if chances were given.
-    guess_ : how well each group can be guessed among equals (`GuessQuality`); of two, the second.
+    guess_ : how well each group can be guessed among equals (`PropensityQuality`); of two, the
+        second.
     propensity_auc_, calibration_ : the worst of them: AUC among equals, and how far guessed shares
         are from true ones.
     parity_ : distances and gaps before and after, with the true groups, on rows held out, with
         intervals (`Parity`).
-    moved_ : how far the people of every cell were moved (`Moved`).
-    report_ : all of it in words (`Told`).
+    moved_ : how far the people of every cell were moved (`CellShift`).
+    report_ : all of it in words (`RepairReport`).
     trust_ : what part of the repair is done, 1 unless rows held out fared better with less.
     fitted_risk_ : mean squared change of the scores at this `repair_level`, on rows held out.
     aware_risk_ : what `ConditionalBarycenter`, which knows the group, changes at this
@@ -147,16 +147,16 @@ class UnawareRepair(UnawareEstimator):
     def _before(self, scores: FloatArray) -> FloatArray:
         return scores
 
-    def _learn(self, rows: Sorted) -> None:
+    def _learn(self, rows: SlottedRows) -> None:
         self._set_values()
         known = rows.rows._replace(scores=rows.scores)
         plain = (known.scores, rows.chances, known.mass, known.level.codes, rows.rest)
-        found = solve(slot_rows(rows.slots, *plain), self._values, self._beta)
+        found = solve(arrange_by_slot(rows.slots, *plain), self._values, self._beta)
         self._potential, self.residual_ = found.potential, float(found.residual.max())
         moved = np.empty(known.scores.size)
         for fold in range(self.cv):
             slots, others = rows.without(fold)
-            others_rows = slot_rows(slots, *plain, others)
+            others_rows = arrange_by_slot(slots, *plain, others)
             potential = solve(
                 others_rows, self._values, self._beta, start=found.potential
             ).potential
@@ -175,7 +175,15 @@ class UnawareRepair(UnawareEstimator):
         self._values = np.linspace(0.0, 1.0, self.values)
         self._beta = float(self._values[1] ** 2)
 
-    def _outcome(self, rows: Sorted, trust: float) -> FloatArray:
+    def _maps(self) -> FloatArray:
+        return self._potential
+
+    def _set_maps(self, maps: FloatArray) -> None:
+        check_maps(maps, (len(self._slots.shares), self.values, len(self.groups_) - 1))
+        self._set_values()
+        self._potential = maps
+
+    def _outcome(self, rows: SlottedRows, trust: float) -> FloatArray:
         reach = self.repair_level * trust
         repaired: FloatArray = (1.0 - reach) * rows.rows.scores + reach * self._held_out
         return repaired
@@ -197,7 +205,7 @@ class UnawareRepair(UnawareEstimator):
         *,
         legitimate_features: Column | None = None,
     ) -> FloatArray:
-        """Repair scores; nobody's group is needed.
+        """Repair scores without the group.
 
         Parameters
         ----------
@@ -232,4 +240,4 @@ def _aware_risk(rows: FitRows, min_cell: int) -> float:
         rows.level, rows.group, rows.scores, sample_weight=rows.mass
     ).scaled()
     maps = level_maps(cells, min_cell)
-    return scale.powered(mean_squared_change(maps, squared_distances(cells)), 2.0)
+    return scale.powered(mean_squared_change(maps, squared_level_distances(cells)), 2.0)

@@ -10,10 +10,8 @@ import torch
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray
 from likeforlike.datasets import make_loans
-from likeforlike.nn import StackedMLP
-from likeforlike.nn._data import Rows
-from likeforlike.nn._objectives import Loss, scores_of
 from likeforlike.penalties import Layout
+from likeforlike.training._networks import Loss, Rows, StackedMLP, scores_of
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ def loans(loss: Loss) -> Loans:
                     None, which
                 ],
                 torch.tensor(target, dtype=torch.float32)[None, which],
-                Layout.of_rows(data.groups[which], data.levels[which]),
+                Layout.from_columns(data.groups[which], data.levels[which]),
             )
         )
     rows, validation, new = parts

@@ -12,16 +12,13 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.experiments.rivals._adversarial import (
     AdversarialSettings,
     Criterion,
+    debiased,
+    project_out,
     train_adversarial,
 )
-from likeforlike.experiments.rivals._adversarial_training import Learner, Schedule
-from likeforlike.experiments.rivals._adversary import Opponent, View, guess_losses
-from likeforlike.experiments.rivals._projection import debiased, project_out
-from likeforlike.nn import StackedMLP
-from likeforlike.nn._data import Rows
-from likeforlike.nn._objectives import Loss, losses
-from likeforlike.nn._threads import one_thread
+from likeforlike.experiments.rivals._contests import Learner, Opponent, Schedule, View, guess_losses
 from likeforlike.penalties import Layout
+from likeforlike.training._networks import Loss, Rows, StackedMLP, losses, one_thread
 from tests.experiments.rivals.loans import disparities, loans, small_rows
 
 pytestmark = pytest.mark.training
@@ -104,7 +101,7 @@ def best_guesses(
 ) -> tuple[FloatArray, FloatArray]:
     """The best guess for every (level, score), (4,): counted, and of an adversary in training."""
     level, group, score = discrete(counts)
-    layout = Layout.of_rows(group, level)
+    layout = Layout.from_columns(group, level)
     signal = torch.tensor(score, dtype=torch.float64)[None, :, None]
     opponent = Opponent(Rows(signal, signal[..., 0], layout), weighted=weighted)
     view = opponent.view(layout, None, FIRST)
@@ -142,7 +139,7 @@ def test_the_best_unweighted_adversary_reads_the_group_off_the_level() -> None:
 def test_weights_of_cells_with_sample_weights_and_lonely_levels() -> None:
     group, level = ["f", "m", "m", "m", "f"], [0, 0, 0, 1, 2]
     sample = torch.tensor([[2.0, 1.0, 1.0, 5.0, 7.0]])
-    layout = Layout.of_rows(group, level)
+    layout = Layout.from_columns(group, level)
     rows = Rows(torch.zeros(1, 5, 1), torch.zeros(1, 5), layout, sample)
     view = Opponent(rows).view(layout, sample, FIRST)
     # Level 0 holds the mass 2 of each group; the others have one group and do not count.
@@ -160,7 +157,7 @@ def test_the_blind_adversary_is_the_best_that_sees_the_level_alone(
     guess: Any, weighted: bool
 ) -> None:
     level, group, _ = discrete(UNFAIR)
-    layout = Layout.of_rows(group, level)
+    layout = Layout.from_columns(group, level)
     rows = Rows(torch.zeros(1, level.size, 1).double(), torch.zeros(1, level.size), layout)
     view = Opponent(rows, weighted=weighted).view(layout, None, FIRST)
     best = float(view.blind_losses(guess)[0])

@@ -15,8 +15,12 @@ from sklearn.utils.estimator_checks import check_estimator
 import likeforlike as lfl
 from likeforlike.datasets import Dataset, make_loans
 from likeforlike.errors import InputError, MissingGroupsWarning
-from likeforlike.experiments.rivals._adversarial import AdversarialClassifier, AdversarialRegressor
-from likeforlike.experiments.rivals._dcfr import DCFRClassifier, DCFRRegressor
+from likeforlike.experiments.rivals import (
+    AdversarialClassifier,
+    AdversarialRegressor,
+    DCFRClassifier,
+    DCFRRegressor,
+)
 
 pytestmark = pytest.mark.training
 

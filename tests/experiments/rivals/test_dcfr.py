@@ -11,14 +11,16 @@ import torch
 
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.experiments.rivals._adversarial_training import Learner, Optimizer, Schedule
-from likeforlike.experiments.rivals._adversary import Opponent, guess_losses
+from likeforlike.experiments.rivals._contests import (
+    Learner,
+    Opponent,
+    Optimizer,
+    Schedule,
+    guess_losses,
+)
 from likeforlike.experiments.rivals._dcfr import AdversaryLoss, DCFRSettings, represent, train_dcfr
-from likeforlike.nn import StackedMLP
-from likeforlike.nn._data import Rows
-from likeforlike.nn._objectives import Loss
-from likeforlike.nn._threads import one_thread
 from likeforlike.penalties import Layout
+from likeforlike.training._networks import Loss, Rows, StackedMLP, one_thread
 from tests.experiments.rivals.loans import disparities, loans, small_rows
 
 pytestmark = pytest.mark.training
@@ -39,7 +41,7 @@ def lowest_cost(
 ) -> float:
     """What the guesses of an adversary cost that has been trained on fixed codes."""
     code, group, level, weight = data
-    layout = Layout.of_rows(group, level)
+    layout = Layout.from_columns(group, level)
     signal = torch.from_numpy(np.eye(4)[code])[None]
     sample = torch.from_numpy(weight)[None]
     opponent = Opponent(Rows(signal, sample, layout, sample))

@@ -12,6 +12,6 @@ if TYPE_CHECKING:
     from ._dcfr import DCFRClassifier as DCFRClassifier
     from ._dcfr import DCFRRegressor as DCFRRegressor
     from ._legitimate_only import LegitimateOnly as LegitimateOnly
-    from ._repair import QuantileRepair as QuantileRepair
+    from ._quantile_repair import QuantileRepair as QuantileRepair
 
 attach(__name__)

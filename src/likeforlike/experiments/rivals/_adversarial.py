@@ -6,8 +6,9 @@ as well. It descends the cost L_A of its guesses, while the model descends along
     g = ∇L_P - proj(∇L_P on ∇L_A) - strength * ∇L_A,
 
 the gradient of its loss L_P without what would help the adversary, and then against the adversary.
-∇ is over all weights of a model, so there is one projection a model, not one a layer. Both take
-their steps at once, on the same batch.
+∇ is over all weights of a model, so there is one projection per model, not one per layer: a
+projection per layer also removes what layers do for and against the adversary that cancels between
+them. Both take their steps at once, on the same batch.
 
 The adversary sees the raw outputs of the model: the log-odds of a binary classifier (of several
 classes, the log-probabilities up to a constant), the prediction of a regressor. They determine the
@@ -18,6 +19,7 @@ hidden layer on the log-odds can do as well.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -25,19 +27,72 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray
 from likeforlike._extras import extra
-from likeforlike.estimators._checks import check_sizes
-from likeforlike.estimators._network_estimator import NetworkClassifier, NetworkRegressor
-from likeforlike.experiments.rivals._adversarial_training import Batch, Players, Schedule
-from likeforlike.experiments.rivals._adversary import Guess, Opponent, guess_losses
-from likeforlike.experiments.rivals._estimator import ContestEstimator, Task, check_choice
-from likeforlike.experiments.rivals._projection import debiased
-from likeforlike.nn._data import Rows
-from likeforlike.nn._objectives import Loss, losses
-from likeforlike.nn._training import Follow, Trained
+from likeforlike.experiments.rivals._contests import (
+    Batch,
+    ContestEstimator,
+    Guess,
+    Opponent,
+    Players,
+    Schedule,
+    Task,
+    check_choice,
+    guess_losses,
+)
+from likeforlike.training._base import check_sizes
+from likeforlike.training._network_estimators import NetworkClassifier, NetworkRegressor
+from likeforlike.training._networks import Loss, Rows, losses
+from likeforlike.training._training import Follow, Trained
 
 with extra("train"):
     import torch
     from torch import Tensor
+
+
+def project_out(gradients: Sequence[Tensor], directions: Sequence[Tensor]) -> list[Tensor]:
+    """Gradients without their projection on a direction, for every member of a stack.
+
+    g - (⟨g, d⟩ / ⟨d, d⟩) d, with both products over all weights of a member; g where d = 0.
+    """
+    length = _products(directions, directions)
+    share = _products(gradients, directions) / torch.where(length > 0.0, length, 1.0)
+    return [
+        gradient - _along(share, direction) * direction
+        for gradient, direction in zip(gradients, directions, strict=True)
+    ]
+
+
+def debiased(
+    gradients: Sequence[Tensor], directions: Sequence[Tensor], strengths: Tensor
+) -> list[Tensor]:
+    """Where models go: g = ∇L_P - proj(∇L_P on ∇L_A) - strength * ∇L_A.
+
+    Members of strength 0 have no adversary: g = ∇L_P.
+    """
+    return [
+        torch.where(
+            _along(strengths, gradient) > 0.0,
+            rest - _along(strengths, gradient) * direction,
+            gradient,
+        )
+        for gradient, direction, rest in zip(
+            gradients, directions, project_out(gradients, directions), strict=True
+        )
+    ]
+
+
+def _products(left: Sequence[Tensor], right: Sequence[Tensor]) -> Tensor:
+    """Inner products over all weights of each member, shape (m,), in double precision."""
+    parts = [
+        (one * other).flatten(1).sum(dim=1, dtype=torch.float64)
+        for one, other in zip(left, right, strict=True)
+    ]
+    return torch.stack(parts).sum(dim=0)
+
+
+def _along(values: Tensor, weight: Tensor) -> Tensor:
+    """Values (m,) in the type and number of axes of a weight (m, ...)."""
+    return values.to(weight.dtype).view(-1, *[1] * (weight.ndim - 1))
+
 
 Criterion = Literal["conditional", "parity"]
 """What is sought: parity among equals, or parity without regard to the level."""

@@ -1,4 +1,4 @@
-"""DCFR: a representation from which nobody can tell the group among equals (Xu et al., 2020).
+"""DCFR: a representation that does not reveal the group among equals (Xu et al., 2020).
 
 An encoder z = ReLU(x W + b) and a predictor linear in z play against an adversary h(z, L):
 
@@ -19,23 +19,25 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._extras import extra
-from likeforlike.estimators._checks import check_count
-from likeforlike.estimators._network_estimator import NetworkClassifier, NetworkRegressor
-from likeforlike.experiments.rivals._adversarial_training import (
+from likeforlike.experiments.rivals._contests import (
     Batch,
     Contest,
+    ContestEstimator,
+    Guess,
     Learner,
+    Opponent,
     Optimizer,
     Players,
     Schedule,
+    Task,
+    check_choice,
     contend,
+    guess_losses,
 )
-from likeforlike.experiments.rivals._adversary import Guess, Opponent, guess_losses
-from likeforlike.experiments.rivals._estimator import ContestEstimator, Task, check_choice
-from likeforlike.nn._data import Rows
-from likeforlike.nn._objectives import Loss, losses
-from likeforlike.nn._stacked import StackedMLP
-from likeforlike.nn._training import Follow, Trained
+from likeforlike.training._base import check_count
+from likeforlike.training._network_estimators import NetworkClassifier, NetworkRegressor
+from likeforlike.training._networks import Loss, Rows, StackedMLP, losses
+from likeforlike.training._training import Follow, Trained
 
 with extra("train"):
     import torch
@@ -155,7 +157,7 @@ class _Players(Players[DCFRSettings]):
 
 
 class _Refit(_Players):
-    """The same models with frozen encoders, and nobody to play against."""
+    """The same models with frozen encoders, and no adversary."""
 
     __slots__ = ()
 
@@ -234,7 +236,7 @@ class DCFRClassifier(_DCFR, NetworkClassifier):
     A linear layer and a ReLU encode the inputs, a linear predictor reads the code, and an adversary
     guesses the group from code and level; the module says how. Inputs are standardized
     inside. There must be two groups. The sensitive feature is no input of the model; the authors
-    give theirs both it and indicators of the levels, and whoever wants that puts them into X.
+    give theirs both it and indicators of the levels, which can be put into X.
 
     Parameters
     ----------

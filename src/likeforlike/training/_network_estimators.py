@@ -1,0 +1,623 @@
+"""scikit-learn estimators with networks inside.
+
+    minimize  loss(f) + strength * V(f),        or        loss(f)  with  disparity(f) <= limit,
+
+with a multi-layer perceptron f, or another torch module. Groups and levels are needed to fit, never
+to predict. `NetworkEstimator` checks inputs, sets fitted attributes and predicts; how a network is
+trained is left to its subclasses, here `FairClassifier` and `FairRegressor`.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._extras import extra
+from likeforlike._progress import epochs_bar
+from likeforlike.disparity._columns import numbers, refuse_masked
+from likeforlike.errors import InputError, UnmetLimitWarning
+from likeforlike.inference import DistanceEstimate
+from likeforlike.penalties import Layout
+from likeforlike.training._base import (
+    Aim,
+    AimedEstimator,
+    ClassifierMixin,
+    FitColumns,
+    GroupedEstimator,
+    Inputs,
+    RegressorMixin,
+    Tags,
+    Targets,
+    check_count,
+    check_sizes,
+    compute_class_factors,
+    draw_seed,
+    encode_classes,
+    refuse_unknown,
+)
+from likeforlike.training._limits import (
+    Candidate,
+    Limit,
+    Table,
+    Trial,
+    require_rows,
+    select_within_limit,
+)
+from likeforlike.training._networks import (
+    Loss,
+    Module,
+    StackedMLP,
+    StackedModule,
+    check_device,
+    scores_of,
+    seeded,
+)
+from likeforlike.training._training import (
+    Epoch,
+    Follow,
+    Prepared,
+    Recipe,
+    Standardization,
+    Trained,
+    evaluate,
+    prepare,
+    strength_unit,
+    train,
+)
+from likeforlike.transport._scale import Scale
+
+with extra("train"):
+    import torch
+    from sklearn.utils.validation import check_is_fitted, validate_data
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A network that predicts in the unit of the target.
+
+    Attributes
+    ----------
+    network : a stack of one.
+    scale, loss : what surrounds it.
+    strength : what it was trained with.
+    curve : loss on the validation rows after every epoch of its training.
+    disparity : on the validation rows, or on the limit rows; `None` without groups.
+    coverage : share of each group that could be compared there; `None` without groups.
+    path : strengths tried for a limit.
+    complaint : what is to be said of a limit that was not met, or `None`.
+    """
+
+    network: StackedMLP
+    scale: Standardization
+    loss: Loss
+    strength: float
+    curve: tuple[float, ...]
+    disparity: DistanceEstimate | None
+    coverage: dict[Hashable, float] | None
+    path: tuple[Candidate, ...] = ()
+    complaint: str | None = None
+
+    @torch.no_grad()
+    def scores(self, inputs: FloatArray) -> FloatArray:
+        """Scores (n,) or (n, c) of inputs (n, d)."""
+        with np.errstate(over="ignore"):
+            scaled = (inputs - self.scale.mean) / self.scale.spread
+        dtype = self.network.weights[0].dtype
+        outputs = self.network.eval()(torch.tensor(scaled, dtype=dtype)[None])
+        plain: FloatArray = scores_of(outputs, self.loss)[0].double().numpy()
+        with np.errstate(over="ignore"):
+            scores = self.scale.target_mean + self.scale.target_spread * plain
+        odd = np.flatnonzero(~np.isfinite(scores.reshape(len(inputs), -1)).all(axis=1))
+        if odd.size:
+            raise InputError(
+                f"row {odd[0]} of X is so far from the training rows that it has no score; "
+                f"there are {odd.size} such row(s)."
+            )
+        return scores
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One network of a stack that was trained."""
+
+    trained: Trained
+    place: int
+
+    def network(self) -> StackedMLP:
+        """The network alone, as a stack of one."""
+        return self.trained.network.select(torch.tensor([self.place]))
+
+    def curve(self, patience: int | None = None) -> tuple[float, ...]:
+        """Loss after every epoch until it stopped; the stack may have gone on without it."""
+        last = np.inf if patience is None else int(self.trained.best_epoch[self.place]) + patience
+        return tuple(
+            float(epoch.loss[epoch.members == self.place][0])
+            for epoch in self.trained.curve
+            if epoch.number <= last and self.place in epoch.members
+        )
+
+
+def fitted(ready: Prepared, member: Member, strength: float, patience: int | None = None) -> Fitted:
+    """A trained network, with its disparity on the validation rows."""
+    network, curve = member.network(), member.curve(patience)
+    disparity, coverage = None, None
+    if ready.held is not None:
+        disparity, coverage = ready.held.measure(ready.scores(network, ready.validation)[0])
+    kept = network.cpu()
+    return Fitted(kept, ready.scale, ready.loss, strength, curve, disparity, coverage)
+
+
+def fit_network(
+    table: Table,
+    recipe: Recipe,
+    sizes: tuple[int, ...],
+    *,
+    strength: float,
+    limit: Limit | None,
+    validation_fraction: float,
+    limit_fraction: float,
+    seed: int,
+    module: Module | None = None,
+    device: str | None = None,
+    follow: Follow | None = None,
+) -> Fitted:
+    """Fit one network with a strength, or within a limit of its disparity."""
+    if table.layout is None:
+        limit = None
+    share = 0.0 if limit is None else limit_fraction
+    ready = prepare(
+        table, recipe.loss, validation_fraction, seed, limit_fraction=share, device=device
+    )
+    unit = 1.0
+    if recipe.penalty is not None:
+        unit = strength_unit(recipe.penalty.degree, ready.scale.target_spread)
+
+    def stack(members: int) -> StackedMLP:
+        if module is None:
+            return StackedMLP([seed] * members, sizes)
+        return StackedModule(module, members, sizes[0], sizes[-1], seed)
+
+    def trained(strengths: FloatArray) -> Trained:
+        # A module may draw while it is trained, as layers that drop units do.
+        with seeded(seed):
+            return train(
+                stack(strengths.size).to(ready.rows.inputs),
+                ready.rows,
+                ready.validation,
+                recipe,
+                strengths=strengths * unit,
+                seeds=np.array([seed]),
+                follow=follow,
+            )
+
+    if limit is None:
+        alone = Member(trained(np.array([strength])), 0)
+        return fitted(ready, alone, strength, recipe.patience)
+    return _fit_within_limit(limit, ready, recipe, trained)
+
+
+def _fit_within_limit(
+    limit: Limit, ready: Prepared, recipe: Recipe, trained: Callable[[FloatArray], Trained]
+) -> Fitted:
+    """The network that is taken for a limit, whether or not it is shown to hold it."""
+    held, judging = (require_rows(one, ready.rows.size) for one in (ready.held, ready.judging))
+
+    def tried(strengths: FloatArray) -> list[Trial[Member]]:
+        stack = trained(strengths)
+        losses, _, _ = evaluate(
+            stack.network, ready.validation, np.zeros(strengths.size, np.int64), recipe
+        )
+        assert ready.limit_rows is not None
+        seen = ready.scores(stack.network, ready.validation)
+        judged = ready.scores(stack.network, ready.limit_rows)
+        return [
+            Trial(Member(stack, k), float(strength), float(losses[k]), seen[k], judged[k])
+            for k, strength in enumerate(strengths)
+        ]
+
+    kept = select_within_limit(limit, held, judging, tried)
+    member = kept.trial.model
+    return Fitted(
+        member.network().cpu(),
+        ready.scale,
+        ready.loss,
+        kept.chosen.strength,
+        member.curve(recipe.patience),
+        kept.disparity,
+        judging.coverage(),
+        kept.candidates,
+        None if kept.met else kept.describe_failure(),
+    )
+
+
+class Learned(NamedTuple):
+    """Targets (n,) as networks take them, the loss, and how many outputs that needs."""
+
+    targets: FloatArray | IntArray
+    loss: Loss
+    outputs: int
+
+
+class NetworkEstimator(GroupedEstimator):
+    """An estimator with a network inside: what does not depend on how it is trained."""
+
+    learning_rate: float | None
+    max_epochs: int
+    patience: int
+    batch_size: int
+    validation_fraction: float
+    random_state: int | np.random.RandomState | None
+    verbose: bool
+    strength_: float
+    disparity_: DistanceEstimate | None
+    coverage_: dict[Hashable, float] | None
+    loss_curve_: list[float]
+    n_iter_: int
+    _numeric = False
+
+    @abstractmethod
+    def _fit_table(self, table: Table, loss: Loss, outputs: int, seed: int) -> Fitted:
+        """Train a network on checked rows."""
+
+    @abstractmethod
+    def _needs_groups(self) -> bool:
+        """Whether training without groups is worth a warning."""
+
+    @abstractmethod
+    def _check_layout(self, layout: Layout) -> None:
+        """Raise unless there is something to compare in these rows."""
+
+    def _prepare_table(self, table: Table) -> Table:
+        """The table with its layout as a penalty takes it; subclasses with a penalty say how."""
+        return table
+
+    def _check_settings(self) -> None:
+        """Raise if a setting makes no sense; subclasses check their own as well."""
+        for name in ("max_epochs", "patience", "batch_size"):
+            check_count(name, getattr(self, name))
+        if not 0.0 < self.validation_fraction < 1.0:
+            raise InputError(
+                f"validation_fraction must lie between 0 and 1, not {self.validation_fraction!r}."
+            )
+        if self.learning_rate is not None and not self.learning_rate > 0.0:
+            raise InputError(f"learning_rate must be more than 0, not {self.learning_rate!r}.")
+
+    @abstractmethod
+    def _prepare_targets(self, y: npt.NDArray[Any]) -> Learned:
+        """What is learned of the checked targets y (n,)."""
+
+    def _fit_columns(self, inputs: Inputs, targets: Targets, columns: FitColumns) -> None:
+        refuse_unknown(targets, "y")
+        # Sums that scikit-learn tries first may overflow; it then looks at every value.
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                settings = {"y_numeric": self._numeric, "accept_sparse": "csr"}
+                given, y = validate_data(self, inputs, targets, dtype=np.float64, **settings)
+        except OverflowError as error:
+            raise InputError("y has numbers too large to be held; use other units.") from error
+        y = numbers(y, "y") if self._numeric else y
+        size = len(y)
+        learned, loss, outputs = self._prepare_targets(y)
+        layout = columns.layout(size, needed=self._needs_groups())
+        if layout is not None:
+            self._check_layout(layout)
+        held = columns.held(size)
+        table = _drop_zero_weights(
+            Table(_dense(given), learned, columns.weights(size), layout, held)
+        )
+        self._fit(self._weight_loss(table), loss, outputs)
+
+    def _fit(self, table: Table, loss: Loss, outputs: int) -> None:
+        """Train, then set the fitted attributes, all at once."""
+        seed = draw_seed(self.random_state)
+        table = self._prepare_table(table)
+        fitted = self._fit_table(table, loss, outputs, seed)
+        self._fitted = fitted
+        self.strength_ = 0.0 if table.layout is None else fitted.strength
+        self.disparity_ = fitted.disparity
+        self.coverage_ = fitted.coverage
+        unit = Scale(size=fitted.scale.target_spread)
+        self.loss_curve_ = [unit.powered(loss, 2.0) for loss in fitted.curve]
+        self.n_iter_ = len(fitted.curve)
+
+    def _scores(self, X: Inputs) -> FloatArray:  # noqa: N803
+        """Scores of new rows, (n,) or (n, c), in the unit of the target."""
+        check_is_fitted(self)
+        refuse_masked(X, "X")
+        given = validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr")
+        return self._fitted.scores(_dense(given))
+
+    def _weight_loss(self, table: Table) -> Table:
+        """The table with what the loss of its rows is multiplied by; people count as before."""
+        return table
+
+    def __sklearn_tags__(self) -> Tags:
+        """What scikit-learn should know: sparse inputs are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class NetworkClassifier(ClassifierMixin, NetworkEstimator):
+    """`predict_proba` and `predict` of a classifier."""
+
+    classes_: npt.NDArray[Any]
+    class_weight: Mapping[Any, float] | str | None = None
+
+    def _weight_loss(self, table: Table) -> Table:
+        factors = compute_class_factors(
+            self.class_weight, self.classes_[table.targets.astype(np.int64)]
+        )
+        if factors is None:
+            return table
+        return replace(table, weight=factors if table.weight is None else table.weight * factors)
+
+    def _prepare_targets(self, y: npt.NDArray[Any]) -> Learned:
+        classes, targets = encode_classes(y)
+        self.classes_ = classes
+        if classes.size == 2:
+            return Learned(targets, "logistic", 1)
+        return Learned(targets, "softmax", classes.size)
+
+    def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803, ANN401
+        """Probability of every class for the rows of X (n, d), shape (n, c)."""
+        scores = self._scores(X)
+        return np.column_stack([1.0 - scores, scores]) if scores.ndim == 1 else scores
+
+    def predict(self, X: Any) -> Any:  # noqa: N803, ANN401
+        """The most probable class for the rows of X (n, d), shape (n,)."""
+        most_probable = np.argmax(self.predict_proba(X), axis=1)
+        return self.classes_[most_probable]
+
+
+class NetworkRegressor(RegressorMixin, NetworkEstimator):
+    """`predict` of a regressor."""
+
+    _numeric = True
+
+    def _prepare_targets(self, y: npt.NDArray[Any]) -> Learned:
+        try:
+            targets = y.astype(np.float64)
+        except ValueError as error:
+            raise InputError(f"y must hold numbers: {error}.") from error
+        return Learned(targets, "squared", 1)
+
+    def predict(self, X: Any) -> FloatArray:  # noqa: N803, ANN401
+        """Predicted targets for the rows of X (n, d), shape (n,)."""
+        return self._scores(X)
+
+
+def _dense(inputs: Inputs) -> FloatArray:
+    """Inputs (n, d) as an array: they are standardized, which leaves no zeros."""
+    dense: FloatArray = inputs.toarray() if hasattr(inputs, "toarray") else inputs
+    return dense
+
+
+def _drop_zero_weights(table: Table) -> Table:
+    """The rows that count, with their weights in the layout as well."""
+    if table.weight is None:
+        return table
+    table = table.take(np.flatnonzero(table.weight))
+    if table.layout is None or table.weight is None:
+        return table
+    return replace(table, layout=table.layout.with_weights(table.weight))
+
+
+_LEARNING_RATE = 1e-3
+_LOG = logging.getLogger("likeforlike.training")
+# Epochs between two lines of the log.
+_LOGGED = 10
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class _FairEstimator(AimedEstimator, NetworkEstimator):
+    """Networks trained under a penalty or under a limit."""
+
+    hidden_layer_sizes: tuple[int, ...] = (50, 20)
+    module: Module | None = None
+    learning_rate: float | None = _LEARNING_RATE
+    max_epochs: int = 500
+    patience: int = 50
+    batch_size: int = 256
+    penalty_rows: int | None = 4096
+    device: str | None = None
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        Aim.of(self)
+        if self.penalty_rows is not None:
+            check_count("penalty_rows", self.penalty_rows)
+        check_sizes("hidden_layer_sizes", self.hidden_layer_sizes)
+        if self.module is not None and not callable(self.module):
+            raise InputError(
+                "module must be a torch module, or a function of the numbers of inputs and outputs "
+                f"that makes one, not {self.module!r}."
+            )
+        check_device(self.device)
+
+    def _needs_groups(self) -> bool:
+        return Aim.of(self).needs_groups
+
+    def _check_layout(self, layout: Layout) -> None:
+        """Nothing yet: what can be compared is checked when rows without weight are out."""
+
+    def _prepare_table(self, table: Table) -> Table:
+        known = table.layout
+        return table if known is None else replace(table, prepared=Aim.of(self).prepare(known))
+
+    def _fit_table(self, table: Table, loss: Loss, outputs: int, seed: int) -> Fitted:
+        aim = Aim.of(self)
+        recipe = Recipe(
+            loss=loss,
+            penalty=None if table.layout is None else aim.choose_penalty(table.layout),
+            learning_rate=self.learning_rate or _LEARNING_RATE,
+            max_epochs=self.max_epochs,
+            patience=self.patience,
+            batch_size=self.batch_size,
+            penalty_rows=self.penalty_rows,
+            stopping="excess",
+        )
+        with epochs_bar(self.max_epochs, self.verbose) as tick:
+
+            def follow(epoch: Epoch) -> None:
+                tick(epoch.number)
+                if self.verbose:
+                    _log_epoch(epoch)
+
+            fitted = fit_network(
+                table,
+                recipe,
+                (table.inputs.shape[1], *self.hidden_layer_sizes, outputs),
+                strength=aim.strength,
+                limit=aim.limit,
+                validation_fraction=self.validation_fraction,
+                limit_fraction=self.limit_fraction,
+                seed=seed,
+                module=self.module,
+                device=self.device,
+                follow=follow,
+            )
+        if self.verbose:
+            _log_fitted(fitted)
+        self.path_ = fitted.path
+        if fitted.complaint is not None:
+            warnings.warn(fitted.complaint, UnmetLimitWarning, stacklevel=5)
+        return fitted
+
+
+def _log_epoch(epoch: Epoch) -> None:
+    """One line every ten epochs; the means are those of the networks still in training."""
+    if epoch.number % _LOGGED == 0:
+        _LOG.info(
+            "epoch %d: %d network(s) in training, validation loss %.5g, penalty %.5g",
+            epoch.number,
+            len(epoch.members),
+            epoch.loss.mean(),
+            epoch.value.mean(),
+        )
+
+
+def _log_fitted(fitted: Fitted) -> None:
+    """What was tried for a limit, and what came out."""
+    for tried in fitted.path:
+        upper = "not judged" if tried.upper is None else f"up to {tried.upper:.4g}"
+        _LOG.info(
+            "strength %.4g: validation loss %.5g, disparity %.4g; on the limit rows %s",
+            tried.strength,
+            tried.loss,
+            tried.disparity,
+            upper,
+        )
+    _LOG.info("strength %.4g after %d epochs", fitted.strength, len(fitted.curve))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class FairClassifier(_FairEstimator, NetworkClassifier):
+    """Classifier whose scores are alike for all groups among equals.
+
+    A multi-layer perceptron that minimizes log loss + strength * penalty; the penalty acts on the
+    probability of the second class, or on those of all classes and is summed. Inputs are
+    standardized inside. A fifth of the rows, with its share of every cell, is held back to stop
+    training early; below 100 rows none is.
+
+    Parameters
+    ----------
+    penalty : `FairLeap()` if `None`; any `Penalty`.
+    strength : of the penalty, 1 if `None`; 0 trains without it.
+    max_disparity : instead of a strength, a limit on the conditional disparity, in units of the
+        score (along the number, if the penalty is `SmoothFairLeap`; of the worst pair, if there are
+        several groups): the smallest loss is sought among strengths that are shown to hold it.
+    limit_confidence : how sure that must be, between 0.5 and 1.
+    hidden_layer_sizes : of the network.
+    module : instead of these a torch module, or a function that makes one of the numbers of inputs
+        and outputs. It is given standardized rows (b, d) and returns raw outputs (b, c): one for
+        two classes, before the logistic function. A module begins with the weights it has.
+    learning_rate, max_epochs, patience, batch_size : of Adam, when to stop at the latest, after
+        how many epochs without improvement, and rows of a batch.
+    penalty_rows : rows of the sample on which the penalty is evaluated every few steps; `None`
+        evaluates it on each batch, as the paper does.
+    validation_fraction : share of rows held back to stop training.
+    limit_fraction : share of rows held back, beside those, to judge a limit and for nothing else.
+    device : where torch computes, such as `"cuda"`; penalties are evaluated on the processor, and
+        the fitted network is kept there.
+    random_state : seed.
+    verbose : show a progress bar on a terminal, and tell the logger `likeforlike.training` every
+        ten epochs how training goes.
+    class_weight : `None`, `"balanced"` or {class: weight}, for the loss. The disparity counts
+        people, whatever their class.
+
+    Attributes
+    ----------
+    classes_ : labels.
+    strength_ : the strength trained with.
+    disparity_ : what the audit's estimate says on the validation rows, with its interval; `None`
+        without sensitive features. Under a limit it is that of the limit rows, and its interval
+        ends above at what was judged.
+    coverage_ : share of each group in levels where groups meet, on the same rows.
+    path_ : strengths tried for `max_disparity`: loss and disparity on the validation rows, the
+        upper end on the limit rows where it was judged, and whether it held.
+    loss_curve_, n_iter_ : validation loss after every epoch, and how many there were, of the model
+        that was chosen.
+    n_features_in_, feature_names_in_ : of X.
+
+    Notes
+    -----
+    A limit holds for the model that is handed over with the probability `limit_confidence`: the
+    disparity of one that breaks it is judged below it once in ten fits. Limits are refused
+    (`InputError`) where less than half of a group can be compared on the limit rows; if no strength
+    is shown to hold a limit, the surest model is taken and `UnmetLimitWarning` says what would
+    help. An interrupted fit leaves the estimator as it was before.
+
+    Examples
+    --------
+    >>> from likeforlike import FairClassifier
+    >>> from likeforlike.datasets import make_loans
+    >>> loans = make_loans(2000, gap=0.15)
+    >>> model = FairClassifier(strength=10.0, max_epochs=20, random_state=0).fit(
+    ...     loans.inputs().matrix,
+    ...     loans.targets,
+    ...     sensitive_features=loans.groups,
+    ...     legitimate_features=loans.levels,
+    ... )
+    >>> model.predict_proba(loans.inputs().matrix).shape
+    (2000, 2)
+    """
+
+    class_weight: Mapping[Any, float] | str | None = None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class FairRegressor(_FairEstimator, NetworkRegressor):
+    """Regressor whose scores are alike for all groups among equals.
+
+    A multi-layer perceptron that minimizes squared error + strength * penalty. Attributes and notes
+    are those of `FairClassifier`; the disparity is in the unit of the target.
+
+    Parameters
+    ----------
+    penalty, strength, max_disparity, limit_confidence : as for `FairClassifier`.
+    hidden_layer_sizes, module, learning_rate, max_epochs, patience, batch_size : as there.
+    penalty_rows, validation_fraction, limit_fraction, device, random_state, verbose : as there.
+
+    Examples
+    --------
+    >>> from likeforlike import FairRegressor
+    >>> from likeforlike.datasets import make_loans
+    >>> loans = make_loans(2000, gap=0.15)
+    >>> model = FairRegressor(strength=10.0, max_epochs=20, random_state=0).fit(
+    ...     loans.inputs().matrix,
+    ...     loans.frame["score"].to_numpy(),
+    ...     sensitive_features=loans.groups,
+    ...     legitimate_features=loans.levels,
+    ... )
+    >>> model.predict(loans.inputs().matrix).shape
+    (2000,)
+    """

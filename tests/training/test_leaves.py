@@ -1,0 +1,249 @@
+"""Leaves fitted with the penalty between them: curvature, steps and rounds, from definitions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import likeforlike as lfl
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.penalties import Layout, Penalty, SoftGroups
+from likeforlike.training import probabilities
+from likeforlike.training._lightgbm import LightGBM
+from likeforlike.training._trees import (
+    Boosted,
+    BoostedRows,
+    LeafRows,
+    Library,
+    LossName,
+    Problem,
+    TrainingRows,
+    boost,
+    couple_leaves,
+    hessian_terms,
+    make_monitor,
+    solve_leaves,
+)
+from likeforlike.training._xgboost import XGBoost
+
+PENALTIES: list[Penalty] = [lfl.FairLeap(), lfl.FairBiT(), lfl.WassersteinPenalty()]
+
+
+def rows(
+    seed: int, penalty: Penalty, n_groups: int = 2, size: int = 80, *, weighted: bool = True
+) -> BoostedRows:
+    """Unequal cells, a level with one group only, a singleton and a row of weight 0."""
+    rng = np.random.default_rng(seed)
+    groups, levels = rng.integers(0, n_groups, size), rng.integers(0, 3, size)
+    levels[:4], groups[:4] = 3, 0
+    levels[4:6], groups[4:6] = 4, [0, 1]
+    weight = rng.random(size) + 0.2 if weighted else np.ones(size)
+    weight[7] = 0.0 if weighted else 1.0
+    layout = penalty.prepare(Layout.from_columns(groups, levels, weight))
+    return BoostedRows(rng.integers(0, 2, size).astype(float), weight, layout)
+
+
+def coupling(
+    problem: Problem, given: BoostedRows, raw: FloatArray, leaves: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """K of the leaves, and its diagonal bound 2 D."""
+    assert problem.penalty is not None
+    assert given.layout is not None
+    at = problem.at(given, raw)
+    bent = hessian_terms(problem, given, at, problem.penalty.transported_mass(given.layout))
+    layout, among = given.layout, problem.penalty.comparison_layout(given.layout)
+    pulled = LeafRows(
+        layout.repeat_at_places(at.scored.scores),
+        among.segments[0],
+        bent.of_penalty,
+        layout.repeat_at_places(at.scored.slopes),
+        np.tile(leaves, layout.places),
+        len(among.levels),
+        len(among.groups),
+    )
+    size = int(leaves.max()) + 1
+    twice: FloatArray = np.zeros(size)
+    np.add.at(twice, pulled.leaves, 2.0 * bent.of_penalty * pulled.slopes**2)
+    return couple_leaves(pulled, size), twice
+
+
+@pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
+def test_curvature_between_leaves_is_that_of_the_penalty(penalty: Penalty) -> None:
+    """For two groups V is a parabola as long as nobody overtakes: second differences are exact."""
+    given = rows(1, penalty)
+    problem = Problem("squared", penalty, 3.0, 1.0, 0.0)
+    rng = np.random.default_rng(2)
+    raw, leaves = rng.standard_normal(given.targets.size), rng.integers(0, 5, given.targets.size)
+    matrix, _ = coupling(problem, given, raw, leaves)
+
+    def value(values: FloatArray) -> float:
+        assert given.layout is not None
+        found, _ = penalty.evaluate((raw + values[leaves])[None], given.layout)
+        return problem.pull(given) * float(found[0])
+
+    for _ in range(5):
+        step = 1e-5 * rng.standard_normal(5)
+        second = (value(step) - 2.0 * value(np.zeros(5)) + value(-step)) / 1e-10
+        assert step @ matrix @ step / 1e-10 == pytest.approx(second, rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("n_groups", [2, 3, 5])
+@pytest.mark.parametrize("loss", ["logistic", "squared"])
+@pytest.mark.parametrize("penalty", [*PENALTIES, lfl.FairLeap(order=1.5), lfl.FairLeap(order=3.0)])
+def test_curvature_is_symmetric_and_between_nothing_and_the_bound(
+    penalty: Penalty, loss: LossName, n_groups: int
+) -> None:
+    given = rows(3, penalty, n_groups)
+    rng = np.random.default_rng(4)
+    raw, leaves = rng.standard_normal(given.targets.size), rng.integers(0, 6, given.targets.size)
+    matrix, twice = coupling(Problem(loss, penalty, 2.0, 1.0, 0.0), given, raw, leaves)
+    np.testing.assert_allclose(matrix, matrix.T, rtol=1e-12)
+    assert np.linalg.eigvalsh(matrix).min() > -1e-9 * twice.max()
+    assert np.linalg.eigvalsh(np.diag(twice) - matrix).min() > -1e-9 * twice.max()
+
+
+def test_a_leaf_of_everybody_moves_freely() -> None:
+    given = rows(5, lfl.FairLeap(), weighted=False)
+    problem = Problem("squared", lfl.FairLeap(), 100.0, 1.0, 0.0)
+    matrix, twice = coupling(
+        problem, given, np.random.default_rng(6).random(80), np.zeros(80, np.int64)
+    )
+    assert abs(matrix[0, 0]) < 1e-9 * twice[0]
+
+
+@pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
+@pytest.mark.parametrize("learning_rate", [0.1, 0.5, 1.0])
+def test_no_step_makes_the_objective_worse(penalty: Penalty, learning_rate: float) -> None:
+    given = rows(7, penalty)
+    assert given.layout is not None
+    problem = Problem("squared", penalty, 50.0, learning_rate, 0.0)
+    rng = np.random.default_rng(8)
+    raw, moved = rng.standard_normal(80), penalty.transported_mass(given.layout)
+    at = problem.at(given, raw)
+    for _ in range(60):
+        leaves = rng.integers(0, rng.integers(1, 12), 80)
+        bent = hessian_terms(problem, given, at, moved)
+        raw = raw + solve_leaves(problem, given, at, bent, leaves)[leaves]
+        after = problem.at(given, raw)
+        assert after.objective <= at.objective * (1.0 + 1e-9)
+        at = after
+
+
+def test_without_a_penalty_leaves_take_newton_steps() -> None:
+    given = rows(9, lfl.FairLeap())
+    problem = Problem("logistic", None, 0.0, 0.3, 2.0)
+    rng = np.random.default_rng(10)
+    raw, leaves = rng.standard_normal(80), rng.integers(0, 4, 80) * 3
+    at = problem.at(given, raw)
+    values = solve_leaves(
+        problem, given, at, hessian_terms(problem, given, at, np.empty(0)), leaves
+    )
+    chance = probabilities(raw)
+    for leaf in (0, 3, 6, 9):
+        here = leaves == leaf
+        slope = (given.weight * (chance - given.targets))[here].sum()
+        bend = (given.weight * chance * (1.0 - chance))[here].sum()
+        assert values[leaf] == pytest.approx(-0.3 * slope / (bend + 2.0), rel=1e-8)
+
+
+LIBRARIES: list[Library] = [
+    LightGBM({"num_threads": 1, "num_leaves": 7, "seed": 0}),
+    XGBoost({"nthread": 1, "max_depth": 3, "seed": 0}),
+]
+
+
+def boosted(
+    library: Library, inputs: FloatArray, given: BoostedRows, problem: Problem, **more: Any
+) -> Boosted:
+    matrix = library.rows(inputs)
+    wanted: dict[str, Any] = {"start": 0.3, "rounds": 25, "patience": 25, **more}
+    return boost(
+        problem,
+        library.grower(matrix),
+        TrainingRows(given, matrix),
+        None,
+        follow=lambda _: None,
+        **wanted,
+    )
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("library", LIBRARIES, ids=lambda one: type(one).__name__)
+def test_the_model_of_the_library_has_our_leaves(library: Library) -> None:
+    given = rows(11, lfl.FairLeap(), size=300)
+    inputs = np.random.default_rng(12).standard_normal((300, 3))
+    inputs[::7, 1] = np.nan
+    problem = Problem("logistic", lfl.FairLeap(), 5.0, 0.3, 1.0)
+    found = boosted(library, inputs, given, problem)
+    raw = found.start + library.raw(found.model, library.rows(inputs))
+    assert found.trees == 25
+    assert problem.at(given, raw).objective == pytest.approx(found.objectives[-1], rel=1e-6)
+    assert (np.diff(found.objectives) <= 1e-12).all()
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("library", LIBRARIES, ids=lambda one: type(one).__name__)
+def test_inputs_that_cannot_be_split_end_the_training(library: Library) -> None:
+    given = rows(13, lfl.FairLeap())
+    problem = Problem("squared", lfl.FairLeap(), 5.0, 0.3, 1.0)
+    found = boosted(library, np.ones((80, 2)), given, problem)
+    assert (found.trees, found.model, found.stopped) == (0, None, True)
+    assert not found.is_underfitted
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("library", LIBRARIES, ids=lambda one: type(one).__name__)
+def test_a_strong_penalty_is_fitted_in_as_few_trees(library: Library) -> None:
+    """What a network-free minimum is like: the best of all scores that depend on the level alone.
+
+    The inputs tell the level and, in another column, the group. With second derivatives row by row
+    the same trees stay far from it.
+    """
+    rng = np.random.default_rng(14)
+    groups, levels = rng.integers(0, 2, 1500), rng.integers(0, 6, 1500)
+    targets = (rng.random(1500) < probabilities(0.8 * levels - 2.0 + groups)).astype(float)
+    inputs = np.column_stack([levels, groups + 0.3 * rng.standard_normal(1500)])
+    layout = Layout.from_columns(groups, levels)
+    given = BoostedRows(targets, np.ones(1500), layout)
+    problem = Problem("logistic", lfl.FairLeap(), 1000.0, 0.3, 0.0)
+    share = np.array([targets[levels == level].mean() for level in range(6)])[levels]
+    parity = -np.mean(targets * np.log(share) + (1.0 - targets) * np.log(1.0 - share))
+    found = boosted(library, inputs, given, problem, start=0.0)
+    assert found.objectives[-1] < parity + 0.003
+    assert not found.is_underfitted
+
+
+@pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
+def test_what_chance_gives_is_taken_off(penalty: Penalty) -> None:
+    """At parity the objective on rows held back is the loss, however few rows a cell has."""
+    rng = np.random.default_rng(15)
+    levels = np.repeat(np.arange(30), 10)
+    excess = []
+    for _ in range(60):
+        layout = Layout.from_columns(np.append(rng.integers(0, 2, 298), [0, 1]), levels)
+        given = BoostedRows(rng.standard_normal(300), np.ones(300), layout)
+        problem = Problem("squared", penalty, 1.0, 0.1, 0.0)
+        objective, loss = make_monitor(problem, given, 0)(rng.standard_normal(300))
+        excess.append(objective - loss)
+    error = np.std(excess) / np.sqrt(len(excess))
+    assert abs(np.mean(excess)) < 4.0 * error
+    plain, _ = penalty.evaluate(rng.standard_normal((1, 300)), layout)
+    assert plain[0] > 4.0 * error
+
+
+def test_soft_groups_that_are_sure_are_groups() -> None:
+    given = rows(16, lfl.FairLeap())
+    assert given.layout is not None
+    groups = given.layout.segments[0] % 2
+    levels = given.layout.segments[0] // 2
+    soft = lfl.FairLeap().prepare(
+        Layout.from_columns(SoftGroups(groups.astype(float), (0, 1)), levels, given.weight)
+    )
+    problem = Problem("logistic", lfl.FairLeap(), 3.0, 1.0, 0.0)
+    rng = np.random.default_rng(17)
+    raw, leaves = rng.standard_normal(80), rng.integers(0, 5, 80)
+    hard, _ = coupling(problem, given, raw, leaves)
+    sure, _ = coupling(problem, BoostedRows(given.targets, given.weight, soft), raw, leaves)
+    np.testing.assert_allclose(sure, hard, rtol=1e-9, atol=1e-9 * np.abs(hard).max())
