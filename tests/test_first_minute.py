@@ -143,7 +143,7 @@ def test_the_summary_for_new_york_is_on_page_terminal_and_document(tmp_path: Any
 
 def test_conventions_stand_in_the_document_in_the_order_of_contrasts(found: lfl.Audit) -> None:
     document = found.to_dict()
-    for part, contrast in zip(document["conventions"], document["contrasts"], strict=True):
+    for part, contrast in zip(document["classical"], document["contrasts"], strict=True):
         assert part["columns"] == contrast["columns"]
         assert set(part["groups"]) == set(contrast["groups"])
         assert part["groups"][1] == contrast["reference"]

@@ -84,7 +84,9 @@ def _summary(array: npt.NDArray[np.generic]) -> dict[str, Plain]:
     }
 
 
-def differences(recorded: Plain, now: Plain, tolerance: float, path: str = "") -> Iterator[str]:
+def differences(
+    recorded: Plain, now: Plain, tolerance: float, path: str = "", *, near_zero: float = _NEAR_ZERO
+) -> Iterator[str]:
     """Where two plain results differ: one line a place, and none if they agree.
 
     What is new does not differ: results may gain entries, but what was recorded has to stay.
@@ -94,6 +96,8 @@ def differences(recorded: Plain, now: Plain, tolerance: float, path: str = "") -
     recorded, now : as made by `plain`.
     tolerance : of numbers, relative to the larger of the two.
     path : of the place inside the whole result.
+    near_zero : how far from each other numbers may be whatever their size, as a part of the
+        tolerance.
 
     Examples
     --------
@@ -104,7 +108,9 @@ def differences(recorded: Plain, now: Plain, tolerance: float, path: str = "") -
     if isinstance(recorded, dict) and isinstance(now, dict):
         for key, part in recorded.items():
             if key in now:
-                yield from differences(part, now[key], tolerance, f"{path}.{key}")
+                yield from differences(
+                    part, now[key], tolerance, f"{path}.{key}", near_zero=near_zero
+                )
             else:
                 yield f"{path}.{key}: was recorded, now there is none"
     elif isinstance(recorded, list) and isinstance(now, list):
@@ -112,17 +118,17 @@ def differences(recorded: Plain, now: Plain, tolerance: float, path: str = "") -
             yield f"{path}: {len(recorded)} entries were recorded, now there are {len(now)}"
             return
         for k, (before, after) in enumerate(zip(recorded, now, strict=True)):
-            yield from differences(before, after, tolerance, f"{path}[{k}]")
-    elif not _agree(recorded, now, tolerance):
+            yield from differences(before, after, tolerance, f"{path}[{k}]", near_zero=near_zero)
+    elif not _agree(recorded, now, tolerance, near_zero * tolerance):
         yield f"{path}: {recorded!r} was recorded, now it is {now!r}"
 
 
-def _agree(recorded: Plain, now: Plain, tolerance: float) -> bool:
+def _agree(recorded: Plain, now: Plain, tolerance: float, absolute: float) -> bool:
     if not (_is_number(recorded) and _is_number(now)):
         return type(recorded) is type(now) and recorded == now
     assert isinstance(recorded, int | float)
     assert isinstance(now, int | float)
-    return math.isclose(recorded, now, rel_tol=tolerance, abs_tol=_NEAR_ZERO * tolerance)
+    return math.isclose(recorded, now, rel_tol=tolerance, abs_tol=absolute)
 
 
 def _is_number(value: Plain) -> bool:
