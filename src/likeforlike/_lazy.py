@@ -25,6 +25,7 @@ class _LazyPackage(ModuleType):
     _homes: dict[str, str]
     _modules: frozenset[str]
     _lacking: dict[str, MissingExtra]
+    __all__: list[str]
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         if name not in self._modules and name not in self._homes:
@@ -50,7 +51,17 @@ class _LazyPackage(ModuleType):
         return import_module, (self.__name__,)
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *self._homes, *self._modules})
+        """What is public, modules, and names that begin with an underscore.
+
+        What a package imports for its own use is left out.
+        """
+        known = {*self._homes, *self._modules}
+        own = (
+            name
+            for name, value in vars(self).items()
+            if name.startswith("_") or name in self.__all__ or isinstance(value, ModuleType)
+        )
+        return sorted({*known, *own})
 
 
 class _Lacking(MetaPathFinder):

@@ -41,6 +41,7 @@ def smooth_sentences(
 ) -> list[str]:
     """How the groups were compared along numbers, and what bins would have made of it."""
     columns, windows = listed(smooth["columns"]), len(smooth["windows"])
+    unit = document["settings"]["unit"]
     if smooth["method"] == "carry":
         how = (
             f"Scores were carried along {columns} to the centres of {windows:,} windows, so that "
@@ -56,7 +57,7 @@ def smooth_sentences(
         how,
         *_fit(contrast, smooth),
         *_units(document, smooth),
-        *_bins(contrast, smooth),
+        *_bins(contrast, smooth, f" {unit}" if unit else ""),
         *_companion(smooth),
     ]
 
@@ -108,23 +109,25 @@ def _units(document: AuditFigures, smooth: SmoothPart) -> list[str]:
     return [told]
 
 
-def _bins(contrast: ContrastPart, smooth: SmoothPart) -> list[str]:
+def _bins(contrast: ContrastPart, smooth: SmoothPart, unit: str) -> list[str]:
     """What bins would have shown, unless the gap of bins is that of places, not of widths."""
     if smooth["units"] != "rows" or smooth["gap_confounding"] is None:
         return []
     gap = contrast["gap"]["value"]
     binned = gap + smooth["gap_confounding"]
+    if gap < 0.0:  # told as the sentences before it tell the gap: by how much who is higher is so
+        gap, binned = -gap, -binned
     share = f" of the estimated share of {contrast['groups'][1]}"
     told = (
         f"{smooth['bins']} bins{'' if smooth['method'] == 'carry' else share} would have shown a "
-        f"gap of {figure(binned)}"
+        f"gap of {figure(binned)}{unit} instead of {figure(gap)}{unit}"
     )
-    told += f" instead of {figure(gap)}"
     distance = contrast["estimate"]
     if smooth["confounding"] is None or distance is None or distance["value"] is None:
         return [f"{told}."]
     far = distance["value"] + smooth["confounding"]
-    return [f"{told}, and a distance of {figure(far)} instead of {figure(distance['value'])}."]
+    carried = f"{figure(distance['value'])}{unit}"
+    return [f"{told}, and a distance of {figure(far)}{unit} instead of {carried}."]
 
 
 def _companion(smooth: SmoothPart) -> list[str]:
