@@ -18,6 +18,7 @@ to nine digits) that is written with the fewest digits, and of those the most fr
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -32,6 +33,8 @@ SINGLE = 2.0**-24
 
 # So many rows that lie together without being equal are no chance.
 _ROWS = 5
+# So many scores are looked up at a time.
+_AT_ONCE = 1_000_000
 # So many scores are looked at before all are.
 _LOOKED_AT = 10_000
 
@@ -61,9 +64,22 @@ def without_float_noise(cells: Cells) -> tuple[Cells, dict[float, float], float]
 def denoised(values: FloatArray, changed: dict[float, float]) -> FloatArray:
     """Scores (n,) in the place of which others were taken."""
     old = np.array(sorted(changed))
-    place = np.minimum(np.searchsorted(old, values), old.size - 1)
     new = np.array([changed[value] for value in old.tolist()])
-    found: FloatArray = np.where(old[place] == values, new[place], values)
+    found = values.copy()
+    for part in _parts(values.size):
+        place = _places(old, values[part])
+        found[part] = np.where(old[place] == values[part], new[place], values[part])
+    return found
+
+
+def _parts(size: int) -> Iterator[slice]:
+    """So many scores in parts: what is looked up for all of them at once would fill the memory."""
+    return (slice(first, first + _AT_ONCE) for first in range(0, size, _AT_ONCE))
+
+
+def _places(ordered: FloatArray, values: FloatArray) -> IntArray:
+    """Where each score is in a list in order, if it is there."""
+    found: IntArray = np.minimum(np.searchsorted(ordered, values), ordered.size - 1)
     return found
 
 
@@ -99,7 +115,10 @@ def float_noise(
         return {}, NOISE
     # Few of many scores lie so near: to look each up among them is faster than to sort all again.
     few = np.union1d(ordered[near], ordered[near + 1])
-    there = few[np.minimum(np.searchsorted(few, values), few.size - 1)] == values
+    del ordered, apart
+    there = np.concatenate(
+        [few[_places(few, values[part])] == values[part] for part in _parts(values.size)]
+    )
     distinct, of = np.unique(values[there], return_inverse=True)
     begins = np.diff(distinct, prepend=-np.inf) > noise(distinct)
     first = distinct[begins]
