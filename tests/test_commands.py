@@ -415,6 +415,13 @@ def test_refused_sweep_leaves_no_journal(tmp_path: Path) -> None:
     assert "no features" in said
 
 
+@pytest.mark.parametrize("limit", ["-1", "nan", "inf"])
+def test_sweep_with_no_limit_at_all_is_refused_before_it_trains(limit: str, tmp_path: Path) -> None:
+    roles = ["--target", "score", "--sensitive", "sex", "--feature", "debt", "--seeds", 1]
+    said = _refused_cleanly(tmp_path, "sweep", "t.csv", *roles, f"--max-disparity={limit}")
+    assert "max_disparity must be a finite number of 0 or more" in " ".join(said.split())
+
+
 def test_too_long_ledger_name_is_refused(tmp_path: Path) -> None:
     assert "too long" in _refused_cleanly(tmp_path, "custodian", "status", "--ledger", "x" * 300)
 

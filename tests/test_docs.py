@@ -83,3 +83,11 @@ def test_words_are_counted(tmp_path: Path) -> None:
     page.write_text("# Two words\n\n| a table | of 5 |\n|---|---|\n", "utf-8")
     assert words(page) == 6
     assert len(READ) > 30
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_rows_of_a_table_have_as_many_cells_as_its_head(page: Path) -> None:
+    blocks = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for block in re.findall(r"(?:^\|.*\n)+", blocks, re.MULTILINE):
+        rows = [re.sub(r"`[^`]*`|\\\|", "", row).count("|") for row in block.splitlines()]
+        assert len(set(rows)) == 1, block

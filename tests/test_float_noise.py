@@ -12,7 +12,14 @@ import pytest
 import likeforlike as lfl
 from likeforlike import Cells
 from likeforlike.auditing import summarize
-from likeforlike.disparity._float_noise import float_noise, without_float_noise
+from likeforlike.disparity._float_noise import (
+    NOISE,
+    SINGLE,
+    _changed,
+    _usual_size,
+    float_noise,
+    without_float_noise,
+)
 
 NAMED: dict[str, Any] = {"score": "s", "sensitive": "a", "legitimate": "l"}
 RANDOM = np.random.default_rng(1)
@@ -126,3 +133,59 @@ def test_weights_and_clusters_are_kept() -> None:
     assert snapped.cluster is not None
     assert again.cluster is not None
     assert np.array_equal(snapped.cluster, again.cluster)
+
+
+# Many rows ---------------------------------------------------------------------------------------
+
+
+def test_usual_size_is_that_of_ordered_sizes() -> None:
+    rng = np.random.default_rng(0)
+    for size in [*range(1, 40), 1000]:
+        for shift in (-5.0, -0.3, 0.0, 0.3, 5.0):
+            for scores in (rng.normal(size=size) + shift, rng.integers(-2, 3, size) * 0.5):
+                place = int(0.95 * (size - 1))
+                wanted = np.partition(np.abs(scores), place)[place]
+                assert _usual_size(np.sort(scores)) == wanted
+
+
+def test_scores_that_are_near_by_chance_are_not_looked_at_singly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of very many scores, millions are: a dictionary of them would fill the memory."""
+    looked_at: list[int] = []
+
+    def counting(values: Any, *rest: Any) -> dict[float, float]:
+        looked_at.append(len(values))
+        return _changed(values, *rest)
+
+    monkeypatch.setattr("likeforlike.disparity._float_noise._changed", counting)
+    pairs = np.repeat(np.arange(1.0, 1000.0), 2)
+    pairs[1::2] += 1e-8
+    for order in (pairs, np.random.default_rng(0).permutation(pairs)):
+        assert float_noise(order) == ({}, NOISE)
+        assert not looked_at
+        tied = np.r_[order, 3000.0, 3000.0, 3000.0 - 1e-8]
+        assert float_noise(tied)[0] == {3000.0 - 1e-8: 3000.0}
+        assert looked_at.pop() == 3
+
+
+def test_five_rows_that_lie_together_are_no_chance() -> None:
+    scores = np.r_[np.arange(1.0, 100.0), 200.0 + 1e-9 * np.arange(5)]
+    assert len(float_noise(scores)[0]) == 4
+    assert float_noise(scores[:-1])[0] == {}
+    assert float_noise(scores[:-1], np.r_[np.ones(102, np.int64), 2])[0] != {}
+
+
+def test_single_precision_is_seen_in_any_row() -> None:
+    """A group is held in it only if all its rows are, also those that are looked at last."""
+    rng = np.random.default_rng(0)
+    group = np.arange(40_000) % 2
+    double = rng.random(40_000)
+    rounded = double.astype(np.float32).astype(np.float64)
+    scores = np.where(group == 1, rounded, double)
+    scores[:20] = rounded[0]
+    scores[1] = rounded[0]
+    scores[0] = rounded[0] * (1.0 + 2.0**-26)
+    assert float_noise(scores, None, group)[1] == SINGLE
+    scores[39_999] = double[39_998]
+    assert float_noise(scores, None, group)[1] == NOISE

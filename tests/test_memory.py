@@ -18,7 +18,10 @@ import sys
 import numpy as np, polars as pl, likeforlike as lfl
 random = np.random.default_rng(0)
 def table(rows):
-    return pl.DataFrame({{"score": random.random(rows), "sex": random.integers(0, 2, rows),
+    score = random.random(rows)
+    if sys.argv[2] == "near":
+        score = np.arange(rows) // 2 / rows + 1e-10 * (np.arange(rows) % 2)
+    return pl.DataFrame({{"score": score, "sex": random.integers(0, 2, rows),
                           "level": random.integers(0, 20, rows)}})
 def held(which):
     lines = open("/proc/self/status").read().splitlines()
@@ -35,9 +38,9 @@ print((held("VmHWM") - before) / {ROWS})
 
 @pytest.mark.process
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="counts as Linux does")
-@pytest.mark.parametrize("permutations", [0, 99])
-def test_an_audit_holds_little_beyond_its_table(permutations: int) -> None:
-    told = subprocess.run(
-        [sys.executable, "-c", AUDIT, str(permutations)], capture_output=True, text=True, check=True
-    )
+@pytest.mark.parametrize(("permutations", "scores"), [(0, "any"), (99, "any"), (0, "near")])
+def test_an_audit_holds_little_beyond_its_table(permutations: int, scores: str) -> None:
+    """Also if every score has a neighbor as near as float noise is."""
+    line = [sys.executable, "-c", AUDIT, str(permutations), scores]
+    told = subprocess.run(line, capture_output=True, text=True, check=True)
     assert 0.0 < float(told.stdout) <= MOST

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -256,3 +257,11 @@ def test_scores_of_one_bin_vary() -> None:
     one, other = level_gaps(found), level_gaps(exact)
     assert one.low <= other.low + 1e-8
     assert one.high >= other.high - 1e-8
+
+
+def test_labels_that_are_no_labels_are_refused() -> None:
+    """A column of dictionaries, which an engine cannot count by."""
+    table = pd.DataFrame({"s": np.arange(20) / 20, "a": ["f", "m"] * 10, "l": [{}] * 20})
+    for resolution in (None, 0.1):
+        with pytest.raises(lfl.InputError, match=r"\bl\b"):
+            lfl.audit(table, **NAMED, resolution=resolution, permutations=0)

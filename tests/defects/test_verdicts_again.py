@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -291,3 +292,59 @@ def test_long_tails_are_read_from_what_permutations_do_not_change() -> None:
             assert (weights == WEIGHTS) == (gap == 1.0)
     decided = Cells.from_rows((normal > 2.0).astype(float), group)
     assert _weights(score_contrast(contrasts(decided, "pairwise")[0])) == WEIGHTS
+
+
+# Words -------------------------------------------------------------------------------------------
+
+
+def test_p_values_on_a_page_have_one_sign_before_them() -> None:
+    rng = np.random.default_rng(0)
+    group = np.arange(900) % 3
+    table = pl.DataFrame({"s": rng.normal(size=900) + 2.0 * group, "g": group, "l": group // 3})
+    made = page(lfl.audit(table, score="s", sensitive="g", permutations=99).to_dict())
+    assert "One test over all 3 groups: p = 0.01." in made
+    decided = table.with_columns(s=(table["s"] > 1.0).cast(float))
+    roles: dict[str, Any] = {"score": "s", "sensitive": "g", "legitimate": "l", "permutations": 9}
+    for found in (table, decided):
+        made += page(lfl.audit(found.filter(pl.col("g") < 2), **roles).to_dict())
+    assert "p &lt; 0.001" in made
+    assert not any(wrong in made for wrong in ("p = &lt;", "p = <", "p = p", "p p"))
+
+
+def test_a_marked_level_whose_interval_holds_0_is_explained() -> None:
+    """Scores that differ in spread alone, and such as differ in their mean."""
+    rng = np.random.default_rng(0)
+    group = np.arange(800) % 2
+    roles: dict[str, Any] = {"score": "s", "sensitive": "g", "permutations": 99}
+    words = "ranks or spread of the scores differ more clearly than their means"
+    for factor, shift, explained in ((5.0, 0.0, True), (1.0, 2.0, False)):
+        score = rng.normal(size=800) * np.where(group == 1, factor, 1.0) + shift * group
+        found = lfl.audit(pl.DataFrame({"s": score, "g": group}), **roles)
+        [level] = found.to_dict()["contrasts"][0]["levels"]
+        assert level["p_adjusted"] is not None
+        assert level["p_adjusted"] <= 0.05
+        assert (words in found.to_html()) == explained
+
+
+@pytest.mark.parametrize("turned", [1, -1])
+def test_what_bins_would_show_has_the_sign_and_the_unit_of_the_gap(turned: int) -> None:
+    rng = np.random.default_rng(0)
+    number = rng.normal(size=800)
+    group = (rng.random(800) < 1.0 / (1.0 + np.exp(-number))).astype(int)
+    score = turned * (10.0 * number + 4.0 * group + rng.normal(size=800))
+    table = pl.DataFrame({"pay": score, "g": group, "z": number})
+    roles: dict[str, Any] = {"score": "pay", "sensitive": "g", "smooth": "z", "unit": "EUR"}
+    sentences = lfl.audit(table, **roles, permutations=9).finding["sentences"]
+    [told] = [each for each in sentences if "bins would have shown" in each]
+    figures = re.findall(r"(-?[\d.]+) EUR", told)
+    assert len(figures) == 4
+    assert all(float(each) > 0.0 for each in figures)
+    assert f"is {figures[1]} EUR higher" in " ".join(sentences)
+
+
+def test_packages_show_what_is_public_and_nothing_they_import() -> None:
+    shown = {name for name in dir(lfl) if not name.startswith("_")}
+    assert shown >= set(lfl.__all__) - {"__version__"}
+    assert not shown & {"TYPE_CHECKING", "annotations", "lazy_package"}
+    for package in (lfl.disparity, lfl.experiments, lfl.teams):
+        assert not set(dir(package)) & {"TYPE_CHECKING", "annotations", "lazy_package"}

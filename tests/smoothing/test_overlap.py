@@ -18,7 +18,7 @@ from likeforlike.penalties import Layout
 from likeforlike.repair import ConditionalBarycenter
 from likeforlike.smoothing._comparison import compare_along
 from likeforlike.smoothing._fine_cells import FineCells, fine_cells
-from likeforlike.smoothing._overlap import find_overlap, left_of_group, mixing
+from likeforlike.smoothing._overlap import find_overlap, left_of_group, mixing, row_sums
 from likeforlike.smoothing._refined import common_gaps
 from likeforlike.smoothing._smoother import Choice
 from likeforlike.smoothing._windows import windows
@@ -489,6 +489,12 @@ def test_rows_with_the_same_features_share_a_fold() -> None:
     assert smooth(found).units == "units"
     assert found.gap == pytest.approx(0.3, abs=0.25)
     assert found.gate(0.15) != "pass"
+
+
+@pytest.mark.parametrize("columns", range(1, 12))
+def test_sums_of_rows_are_those_of_numpy(columns: int) -> None:
+    table = np.random.default_rng(columns).lognormal(0.0, 20.0, (300, columns))
+    assert np.array_equal(row_sums(table), table.sum(axis=1))
 
 
 # Groups that mix ----------------------------------------------------------------------------------

@@ -312,3 +312,9 @@ def test_complex_raw_scores_are_refused_and_not_cut(make: Callable[..., Any]) ->
     handed = make(lfl.FairLeap(), 1.0, ["f", "m"], loss="squared")
     with pytest.raises(lfl.errors.InputError, match="the raw scores must be numbers"):
         handed(np.array([0.0, 2.0]), np.array([1.0 + 1.0j, 2.0]))
+
+
+def test_a_strength_of_numpy_holds_any_disparity() -> None:
+    handed = lightgbm_metric(lfl.FairLeap(), np.float32(1.5), ["f", "m"], loss="squared")
+    _, value, _ = handed(np.array([0.0, 1.0]), np.array([0.0, 1e50]))
+    assert 1e90 < value < math.inf

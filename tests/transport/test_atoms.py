@@ -1,8 +1,15 @@
 import numpy as np
 import pytest
 
+from likeforlike import Cells
 from likeforlike.transport import _sorting as sorting
-from likeforlike.transport._atoms import Packed, atom_of_rows, atoms_of_rows, segment_means
+from likeforlike.transport._atoms import (
+    Atoms,
+    Packed,
+    atom_of_rows,
+    atoms_of_rows,
+    segment_means,
+)
 from likeforlike.transport._sorting import join_segments, sort_rows
 
 SIZES = [1, 2, 47, 48, 49, 50, 1000, 20_000]
@@ -86,3 +93,16 @@ def test_the_interpreted_kernel_agrees_with_the_compiled_one() -> None:
     arguments = (packed, 0, 1, 1.5, 0.0, np.empty(0))
     kernel = pairs.add_pair
     assert kernel(*arguments) == kernel.py_func(*arguments)  # type: ignore[attr-defined]
+
+
+def test_rows_without_weights_are_counted_and_their_masses_kept() -> None:
+    """As if every row had a weight of 1 of its own, bit by bit."""
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=1000) * 10.0 ** rng.integers(-5, 6, 1000)
+    atoms = Cells.from_rows(scores, rng.integers(0, 2, 1000), rng.integers(0, 7, 1000)).atoms
+    assert atoms.mass.strides == (0,)
+    alone = Atoms(atoms.values, np.ones(1000), atoms.counts, atoms.offsets)
+    assert np.array_equal(atoms.totals, alone.totals)
+    assert np.array_equal(segment_means(atoms), segment_means(alone))
+    assert atoms.packed.mass is atoms.packed.mass
+    assert np.array_equal(atoms.packed.mass, alone.mass)

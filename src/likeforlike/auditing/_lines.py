@@ -96,18 +96,24 @@ class Lines:
             keys = [self.weight, *keys] if self.weight is not None else keys
             keys = [self.cluster.codes, *keys] if self.cluster is not None else keys
             order = kept[np.lexsort([key[kept] for key in keys])]
-        lines = replace(self._kept(order, self.group), edges=self._bin_edges())
+        edges = self._bin_edges(order if self.weight is None else None)
+        lines = replace(self._kept(order, self.group), edges=edges)
         if lines.weight is None:
             return lines
         return replace(lines, weight=moderate(lines.weight))
 
-    def _bin_edges(self) -> tuple[float, ...]:
-        """Where `bins` would cut the number."""
+    def _bin_edges(self, order: IntArray | None = None) -> tuple[float, ...]:
+        """Where `bins` would cut the number; `order` is that of all lines by it, if it is known."""
         if not self.along_one:
             return ()
-        values, code = np.unique(self.numbers[:, 0], return_inverse=True)
-        counts = np.bincount(code, self.counts).astype(np.int64)
-        return quantile_edges(values, counts, BINS)
+        order = np.argsort(self.numbers[:, 0], kind="stable") if order is None else order
+        ordered = self.numbers[order, 0]
+        begins = np.flatnonzero(np.r_[True, np.diff(ordered) > 0.0])
+        if self.counts is None:
+            counts: IntArray = np.diff(begins, append=ordered.size)
+        else:
+            counts = np.add.reduceat(self.counts[order], begins)
+        return quantile_edges(ordered[begins], counts, BINS)
 
     def binned(self) -> Cells:
         """Scores as they are in ten bins of the number, as `bins` would cut it."""

@@ -39,6 +39,7 @@ def coarser_words(document: AuditDocument, column: str) -> str:
 def smooth_sentences(document: AuditDocument, contrast: ContrastAudit, smooth: Smooth) -> list[str]:
     """How the groups were compared along numbers, and what bins would have made of it."""
     columns, windows = listed(smooth.columns), len(smooth.windows)
+    unit = document.settings.unit
     if smooth.method == "carry":
         how = (
             f"Scores were carried along {columns} to the centers of {windows:,} windows, so that "
@@ -54,7 +55,7 @@ def smooth_sentences(document: AuditDocument, contrast: ContrastAudit, smooth: S
         how,
         *_fit(contrast, smooth),
         *_units(document, smooth),
-        *_bins(contrast, smooth),
+        *_bins(contrast, smooth, f" {unit}" if unit else ""),
         *_companion(smooth),
     ]
 
@@ -106,23 +107,25 @@ def _units(document: AuditDocument, smooth: Smooth) -> list[str]:
     return [told]
 
 
-def _bins(contrast: ContrastAudit, smooth: Smooth) -> list[str]:
+def _bins(contrast: ContrastAudit, smooth: Smooth, unit: str) -> list[str]:
     """What bins would have shown, unless the gap of bins is that of places, not of widths."""
     if smooth.units != "rows" or smooth.gap_confounding is None:
         return []
     gap = contrast.gap.value
     binned = gap + smooth.gap_confounding
+    if gap < 0.0:  # told as the sentences before it tell the gap: by how much who is higher is so
+        gap, binned = -gap, -binned
     share = f" of the estimated share of {contrast.groups[1]}"
     told = (
         f"{smooth.bins} bins{'' if smooth.method == 'carry' else share} would have shown a "
-        f"gap of {figure(binned)}"
+        f"gap of {figure(binned)}{unit} instead of {figure(gap)}{unit}"
     )
-    told += f" instead of {figure(gap)}"
     distance = contrast.estimate
     if smooth.confounding is None or distance is None or distance.value is None:
         return [f"{told}."]
     far = distance.value + smooth.confounding
-    return [f"{told}, and a distance of {figure(far)} instead of {figure(distance.value)}."]
+    carried = f"{figure(distance.value)}{unit}"
+    return [f"{told}, and a distance of {figure(far)}{unit} instead of {carried}."]
 
 
 def _companion(smooth: Smooth) -> list[str]:

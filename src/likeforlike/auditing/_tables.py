@@ -365,7 +365,15 @@ def _counted(
             nw.new_series(_WIDTH, (fine.high - fine.low)[cell], backend=counted.implementation),
         )
     binned = with_parts(frame, roles.score, _BIN, resolution)
-    return binned.group_by(*keys).agg(nw.len().alias(_COUNT), *added_parts()).collect()
+    try:
+        return binned.group_by(*keys).agg(nw.len().alias(_COUNT), *added_parts()).collect()
+    except TypeError as error:  # as pandas says of a column of lists or of dictionaries
+        if "unhashable" not in str(error):
+            raise
+        names = ", ".join((*roles.legitimate, *roles.all_sensitive))
+        raise InputError(
+            f"a column among {names} holds values that are no labels ({error}); write them as text."
+        ) from error
 
 
 def level_names(

@@ -97,8 +97,7 @@ def sweep_command(
     from likeforlike.files._number_texts import check_decimal
     from likeforlike.files._writing import check_writable, write_whole
 
-    if model is not None and max_disparity is None:
-        raise InputError("--model needs --max-disparity, which says which model to keep.")
+    _check_limit(max_disparity, model)
     check_writable(model)
     group, levels = one_column(sensitive), [*(legitimate or []), *([smooth] if smooth else [])]
     table = read_table(
@@ -166,6 +165,16 @@ def sweep_command(
             fit_model(task, chosen, strength=best["strength"]).save(model)
             terminal.print(f"Written: {model}, trained on the first split")
     terminal.print(f"Written: {out}")
+
+
+def _check_limit(max_disparity: float | None, model: Path | None) -> None:
+    """Complain about a limit before anything is trained."""
+    from likeforlike.limits._limit import Limit
+
+    if max_disparity is not None:
+        Limit(max_disparity)
+    elif model is not None:
+        raise InputError("--model needs --max-disparity, which says which model to keep.")
 
 
 def _chosen_methods(

@@ -18,6 +18,7 @@ to nine digits) that is written with the fewest digits, and of those the most fr
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -32,6 +33,10 @@ SINGLE = 2.0**-24
 
 # So many rows that lie together without being equal are no chance.
 _ROWS = 5
+# So many scores are looked up at a time.
+_AT_ONCE = 1_000_000
+# So many scores are looked at before all are.
+_LOOKED_AT = 10_000
 
 
 def without_float_noise(cells: Cells) -> tuple[Cells, dict[float, float], float]:
@@ -59,9 +64,22 @@ def without_float_noise(cells: Cells) -> tuple[Cells, dict[float, float], float]
 def denoised(values: FloatArray, changed: dict[float, float]) -> FloatArray:
     """Scores (n,) in the place of which others were taken."""
     old = np.array(sorted(changed))
-    place = np.minimum(np.searchsorted(old, values), old.size - 1)
     new = np.array([changed[value] for value in old.tolist()])
-    found: FloatArray = np.where(old[place] == values, new[place], values)
+    found = values.copy()
+    for part in _parts(values.size):
+        place = _places(old, values[part])
+        found[part] = np.where(old[place] == values[part], new[place], values[part])
+    return found
+
+
+def _parts(size: int) -> Iterator[slice]:
+    """So many scores in parts: what is looked up for all of them at once would fill the memory."""
+    return (slice(first, first + _AT_ONCE) for first in range(0, size, _AT_ONCE))
+
+
+def _places(ordered: FloatArray, values: FloatArray) -> IntArray:
+    """Where each score is in a list in order, if it is there."""
+    found: IntArray = np.minimum(np.searchsorted(ordered, values), ordered.size - 1)
     return found
 
 
@@ -69,11 +87,12 @@ def float_noise(
     values: FloatArray, counts: IntArray | None = None, group: IntArray | None = None
 ) -> tuple[dict[float, float], float]:
     """{score: the one that it is taken for}, and up to which difference. Arrays have shape (m,)."""
-    # Scores come cell by cell, each in order: a stable sort merges such runs.
-    ordered = np.sort(values, kind="stable")
-    rows = np.ones(values.size, np.int64) if counts is None else counts
+    ordered = np.sort(values)
+    once = counts is None or int(counts.max()) == 1
     with np.errstate(over="ignore"):
-        reach, usual = float(ordered[-1] - ordered[0]), _usual_size(values, rows)
+        reach = float(ordered[-1] - ordered[0])
+    usual = _usual_size(ordered) if counts is None or once else _usual_size_of(values, counts)
+    rows = np.ones(values.size, np.int64) if counts is None else counts
 
     def noise(value: FloatArray) -> FloatArray:
         found: FloatArray = NOISE * np.minimum(reach, np.maximum(np.abs(value), usual))
@@ -87,29 +106,73 @@ def float_noise(
         old, new = np.array(list(changed)), np.array(list(changed.values()))
         if (np.abs(old - new) > noise(old)).any():
             return changed, SINGLE
-    apart = np.diff(ordered)
-    near = (apart > 0.0) & (apart <= noise(ordered[1:]))
-    if not near.any():
+    with np.errstate(over="ignore"):
+        apart = np.diff(ordered)
+    # Noise is at most that of the reach, which few scores are as near as.
+    near = np.flatnonzero((apart > 0.0) & (apart <= NOISE * reach))
+    near = near[apart[near] <= noise(ordered[near + 1])]
+    if near.size == 0 or (once and _parts_no_ties(ordered, near)):
         return {}, NOISE
     # Few of many scores lie so near: to look each up among them is faster than to sort all again.
-    few = np.union1d(ordered[:-1][near], ordered[1:][near])
-    there = few[np.minimum(np.searchsorted(few, values), few.size - 1)] == values
+    few = np.union1d(ordered[near], ordered[near + 1])
+    del ordered, apart
+    there = np.concatenate(
+        [few[_places(few, values[part])] == values[part] for part in _parts(values.size)]
+    )
     distinct, of = np.unique(values[there], return_inverse=True)
     begins = np.diff(distinct, prepend=-np.inf) > noise(distinct)
     first = distinct[begins]
     cluster = np.cumsum(begins) - 1
     # A chain that is longer than noise is none.
     extent = np.maximum.reduceat(distinct, np.flatnonzero(begins)) - first
-    key = np.where((extent <= noise(first))[cluster], first[cluster], distinct)[of]
-    return _changed(values[there], key, rows[there], noise(key)), NOISE
+    key = np.where((extent <= noise(first))[cluster], first[cluster], distinct)
+    # Of very many scores some millions lie so near: only those that change are looked at singly.
+    tied = _tied(key, np.bincount(of, rows[there]).astype(np.float64))[of]
+    moved = np.flatnonzero(there)[tied]
+    key = key[of[tied]]
+    return _changed(values[moved], key, rows[moved], noise(key)), NOISE
 
 
-def _usual_size(values: FloatArray, rows: IntArray) -> float:
-    """The .95 quantile of |score| over rows."""
+def _parts_no_ties(ordered: FloatArray, near: IntArray) -> bool:
+    """Whether scores of one row each, near the next at these places, are so near by chance.
+
+    None of them occurs twice, and nowhere do so many follow each other that they are no chance.
+    """
+    before, after = np.maximum(near - 1, 0), np.minimum(near + 2, ordered.size - 1)
+    twice = (near > 0) & (ordered[before] == ordered[near])
+    twice |= (near + 2 < ordered.size) & (ordered[after] == ordered[near + 1])
+    # `_ROWS` scores that follow each other are near the next at one place less.
+    many = near[_ROWS - 2 :] - near[: max(near.size - (_ROWS - 2), 0)] == _ROWS - 2
+    return not (twice.any() or many.any())
+
+
+def _tied(key: FloatArray, rows: FloatArray) -> BoolArray:
+    """Which of different scores in order (d,) are in a cluster of rows that would be tied."""
+    begins = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
+    size, most = np.diff(begins, append=key.size), np.maximum.reduceat(rows, begins)
+    found: BoolArray = np.repeat((size > 1) & ((most > 1.0) | (size >= _ROWS)), size)
+    return found
+
+
+def _usual_size(ordered: FloatArray) -> float:
+    """The .95 quantile of |score|, of scores in order (m,): found without ordering sizes."""
+    place = int(0.95 * (ordered.size - 1))
+    below = int(np.searchsorted(ordered, 0.0))
+    down, up = -ordered[:below][::-1], ordered[below:]
+    # Of the place + 1 smallest sizes, `least` to `most` are of scores below 0.
+    least, most = max(place + 1 - up.size, 0), min(place + 1, down.size)
+    while least < most:
+        middle = (least + most) // 2
+        if down[middle] < up[place - middle]:
+            least = middle + 1
+        else:
+            most = middle
+    return float(max(abs(x) for x in (*down[:least][-1:], *up[: place + 1 - least][-1:])))
+
+
+def _usual_size_of(values: FloatArray, rows: IntArray) -> float:
+    """The same over rows, of which scores have several. Arrays have shape (m,)."""
     size = np.abs(values)
-    if int(rows.max()) == 1:
-        place = int(0.95 * (size.size - 1))
-        return float(np.partition(size, place)[place])
     order = np.argsort(size)
     reached = np.cumsum(rows[order])
     return float(size[order][np.searchsorted(reached, 0.95 * reached[-1])])
@@ -117,6 +180,12 @@ def _usual_size(values: FloatArray, rows: IntArray) -> float:
 
 def _in_single_precision(values: FloatArray, group: IntArray) -> BoolArray | None:
     """Which values are of groups in single precision; `None` unless others are in double. (m,)."""
+    # Where a few rows of every group are in double precision, no other has to be looked at.
+    first = slice(0, values.size, max(values.size // _LOOKED_AT, 1))
+    with np.errstate(over="ignore"):
+        few = values[first].astype(np.float32) != values[first]
+    if np.bincount(group[first][few], minlength=int(group.max()) + 1).all():
+        return None
     with np.errstate(over="ignore"):
         exact = values.astype(np.float32) == values
     if exact.all():

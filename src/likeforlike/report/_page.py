@@ -8,8 +8,9 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from likeforlike._text import p_text
 from likeforlike.document._names import named_groups
-from likeforlike.document._results import AuditDocument, Verdict, as_document
+from likeforlike.document._results import AuditDocument, LevelAudit, Verdict, as_document
 from likeforlike.document._verdict_words import verdict_meaning, verdict_origin, verdict_title
 from likeforlike.report import _format as formats
 from likeforlike.report._comparison import comparison_chart
@@ -33,6 +34,8 @@ from likeforlike.report._tables import (
     level_rows,
     settings_rows,
 )
+
+_EVIDENCE = 0.05
 
 
 def page(document: AuditDocument | Mapping[str, object]) -> str:
@@ -119,6 +122,22 @@ def summary(document: AuditDocument | Mapping[str, object]) -> str:
     return template.render(**_finding(document), wide_gaps=gap_chart(document, WIDE))
 
 
+def _differs_beyond_its_mean(level: LevelAudit) -> bool:
+    """Whether a level differs by more than chance while the interval of its gap holds 0."""
+    ends, p_value = level.gap_interval, level.p_adjusted
+    if ends is None or p_value is None or p_value > _EVIDENCE:
+        return False
+    return ends[0] <= 0.0 <= ends[1]
+
+
+def _omnibus_p(document: AuditDocument) -> str:
+    """The p-value of all groups, and no more than the permutations could have counted."""
+    if document.omnibus is None:
+        return ""
+    test = document.contrasts[0].test
+    return p_text(document.omnibus.p_value, None if test is None else test.permutations)
+
+
 def _finding(document: AuditDocument) -> dict[str, object]:
     """What both templates speak of."""
     contrast = document.contrasts[0]
@@ -131,6 +150,8 @@ def _finding(document: AuditDocument) -> dict[str, object]:
         "second": contrast.groups[1],
         "equals": bool(document.roles.legitimate),
         "shown": min(SHOWN, len(contrast.levels)),
+        "beyond_means": any(map(_differs_beyond_its_mean, contrast.levels)),
+        "omnibus_p": _omnibus_p(document),
         "drawn": min(DRAWN, len(contrast.levels)),
         "levels": len(contrast.levels),
         "verdicts": [_verdict(part) for part in document.verdicts],

@@ -64,6 +64,8 @@ _LEFT, _LEAST_LEFT = 0.8, 0.25
 # Windows with less mixing than this say nothing, where so many neighbors should differ.
 _APART, _EXPECTED = 0.2, 4.0
 _NOTHING = 1e-12
+# Fewer columns than these numpy adds up from the left, one after the other.
+_FEW_COLUMNS = 8
 
 _CLOSE = "rows with nearly the same number are of one group"
 REASONS: Final = {
@@ -149,7 +151,7 @@ def mixing(
     size = int(window.max()) + 1
     found = sums(window, (count - 1.0) * _differ(count, total, own), size)
     mean = total / count[:, None]
-    between = 1.0 - (mean[1:] * mean[:-1]).sum(axis=1)
+    between = 1.0 - row_sums(mean[1:] * mean[:-1])
     same = np.flatnonzero(np.diff(window) == 0)
     found += sums(window[same], between[same], size)
     many = sums(window, count, size)
@@ -168,9 +170,20 @@ def mixing(
 def _differ(count: FloatArray, total: FloatArray, own: FloatArray) -> FloatArray:
     """The chance that two elements differ; 0 of one."""
     pairs = count * (count - 1.0)
-    alike = ((total**2).sum(axis=1) - own) / np.where(pairs > 0.0, pairs, 1.0)
+    alike = (row_sums(total**2) - own) / np.where(pairs > 0.0, pairs, 1.0)
     differ: FloatArray = np.where(pairs > 0.0, 1.0 - alike, 0.0)
     return differ
+
+
+def row_sums(table: FloatArray) -> FloatArray:
+    """Σ along every row of (P, G), as numpy adds up, but column by column where there are few."""
+    if not 0 < table.shape[1] < _FEW_COLUMNS:
+        total: FloatArray = table.sum(axis=1)
+        return total
+    total = table[:, 0].copy()
+    for column in table.T[1:]:
+        total += column
+    return total
 
 
 def _by_code(code: IntArray, table: FloatArray, size: int) -> FloatArray:
@@ -200,13 +213,13 @@ class _Numbers:
 
     def elements_of_rows(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """What `mixing` takes, if elements are rows."""
-        count = self.rows.sum(axis=1)
+        count = row_sums(self.rows)
         return count, self.rows, count
 
     def elements_of_numbers(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The same if elements are all rows with a number."""
-        share = self.rows / self.rows.sum(axis=1, keepdims=True)
-        return np.ones(share.shape[0]), share, (share**2).sum(axis=1)
+        share = self.rows / row_sums(self.rows)[:, None]
+        return np.ones(share.shape[0]), share, row_sums(share**2)
 
     def elements_of_clusters(
         self, cells: FineCells, group: IntArray
@@ -218,10 +231,10 @@ class _Numbers:
         element = combine(self.of_line, cells.cluster)
         many = int(element.max()) + 1
         share = sums(element * n_groups + group, cells.rows, many * n_groups).reshape(many, -1)
-        share /= share.sum(axis=1, keepdims=True)
+        share /= row_sums(share)[:, None]
         number = np.zeros(many, np.int64)
         number[element] = self.of_line
-        own = sums(number, (share**2).sum(axis=1), size)
+        own = sums(number, row_sums(share**2), size)
         return sums(number, np.ones(many), size), _by_code(number, share, size), own
 
     def few(self, size: int) -> BoolArray:
@@ -240,8 +253,8 @@ class _Numbers:
 
 def _variation(rows: FloatArray) -> FloatArray:
     """n (1 - Σ_k s_k²) of rows (P, G)."""
-    whole = rows.sum(axis=1)
-    varied: FloatArray = whole - (rows**2).sum(axis=1) / np.maximum(whole, _NOTHING)
+    whole = row_sums(rows)
+    varied: FloatArray = whole - row_sums(rows**2) / np.maximum(whole, _NOTHING)
     return varied
 
 
@@ -258,7 +271,7 @@ def find_overlap(
     """
     numbers, size = _Numbers(cells, group), cells.offsets.size - 1
     of_cell = windows_of_cells(cells, window_counts(replace(cells, cluster=None)))
-    window, segment, count = of_cell[numbers.cell], numbers.segment, numbers.rows.sum(axis=1)
+    window, segment, count = of_cell[numbers.cell], numbers.segment, row_sums(numbers.rows)
     of_window = np.zeros(int(of_cell.max()) + 1, np.int64)
     of_window[of_cell] = cells.of_segment
 

@@ -161,7 +161,8 @@ class PenalizedLoss:
         counted = weight > 0.0
         with np.errstate(over="ignore"):
             loss = float(np.average(at.losses[counted], weights=weight[counted]))
-        return loss + (self.strength * float(disparity[0]) if self.strength else 0.0)
+        # A strength of numpy may be of a narrow type, which a large disparity overflows.
+        return loss + (float(self.strength) * float(disparity[0]) if self.strength else 0.0)
 
 
 def _summable(weight: FloatArray) -> FloatArray:

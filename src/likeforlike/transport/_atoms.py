@@ -17,6 +17,10 @@ from likeforlike._arrays import FloatArray, IntArray, plain
 from likeforlike.transport._compiled import compiled
 from likeforlike.transport._sorted_rows import SortedRows
 
+# Up to so many atoms, masses that kernels can take are kept: to make them again takes longer than a
+# sweep. Of more atoms they would be what fills the memory.
+_KEPT = 1_000_000
+
 
 class Packed(NamedTuple):
     """Atoms as kernels take them: values (m,), mass (m,), offsets (S + 1,) and totals (S,)."""
@@ -58,11 +62,19 @@ class Atoms:
     @property
     def packed(self) -> Packed:
         """Values (m,), mass (m,), offsets (S + 1,) and totals (S,): all that transport looks at."""
-        return Packed(self.values, plain(self.mass), self.offsets, self.totals)
+        mass = self._plain_mass if self.mass.size <= _KEPT else plain(self.mass)
+        return Packed(self.values, mass, self.offsets, self.totals)
+
+    @cached_property
+    def _plain_mass(self) -> FloatArray:
+        """Mass (m,) as kernels take it."""
+        return plain(self.mass)
 
     @cached_property
     def totals(self) -> FloatArray:
         """Mass of each segment, shape (S,), summed from the left as sweeps do; 0 if empty."""
+        if self.mass.strides == (0,):  # so many ones add up to their number, exactly
+            return np.diff(self.offsets).astype(np.float64)
         return segment_sums(plain(self.mass), np.empty(0), self.offsets)
 
 
@@ -139,7 +151,10 @@ def segment_counts(atoms: Atoms) -> IntArray:
 
 def segment_means(atoms: Atoms) -> FloatArray:
     """Mean value of each of the S segments; NaN for an empty one."""
-    sums = segment_sums(plain(atoms.mass), atoms.values, atoms.offsets)
+    if atoms.mass.strides == (0,):  # a mass of 1 changes no product
+        sums = segment_sums(atoms.values, np.empty(0), atoms.offsets)
+    else:
+        sums = segment_sums(plain(atoms.mass), atoms.values, atoms.offsets)
     with np.errstate(invalid="ignore"):
         means: FloatArray = sums / atoms.totals
     return means
