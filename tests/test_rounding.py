@@ -263,5 +263,5 @@ def test_labels_that_are_no_labels_are_refused() -> None:
     """A column of dictionaries, which an engine cannot count by."""
     table = pd.DataFrame({"s": np.arange(20) / 20, "a": ["f", "m"] * 10, "l": [{}] * 20})
     for resolution in (None, 0.1):
-        with pytest.raises(lfl.InputError, match=r"\bl\b"):
+        with pytest.raises(lfl.errors.InputError, match=r"\bl\b"):
             lfl.audit(table, **NAMED, resolution=resolution, permutations=0)

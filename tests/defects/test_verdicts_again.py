@@ -334,7 +334,7 @@ def test_what_bins_would_show_has_the_sign_and_the_unit_of_the_gap(turned: int) 
     score = turned * (10.0 * number + 4.0 * group + rng.normal(size=800))
     table = pl.DataFrame({"pay": score, "g": group, "z": number})
     roles: dict[str, Any] = {"score": "pay", "sensitive": "g", "smooth": "z", "unit": "EUR"}
-    sentences = lfl.audit(table, **roles, permutations=9).finding["sentences"]
+    sentences = lfl.audit(table, **roles, permutations=9).finding.sentences
     [told] = [each for each in sentences if "bins would have shown" in each]
     figures = re.findall(r"(-?[\d.]+) EUR", told)
     assert len(figures) == 4
