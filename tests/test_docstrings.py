@@ -298,4 +298,4 @@ def test_the_look_sees_what_is_lacking() -> None:
     assert list(faults_of_constant(Thing(module, "LEAST_WORDS", LEAST_WORDS))) == [
         "no text below it"
     ]
-    assert "Verdict" in constants(importlib.import_module("likeforlike.auditing._gate"))
+    assert "Outcome" in constants(importlib.import_module("likeforlike.document._results"))

@@ -290,7 +290,13 @@ class Audit:
         return self._evidence("a verdict").judge(thresholds, policy)
 
     def with_threshold(self, threshold: float | str, *, of: ThresholdOf = "distance") -> Self:
-        """The same audit with the verdict at a threshold on its page and in its JSON."""
+        """The same audit with what `verdict` says on its page and in its JSON.
+
+        Parameters
+        ----------
+        threshold : in units of the score, or as "5%".
+        of : what it is for, "distance" or "gap".
+        """
         return self.with_verdict(self.verdict(threshold, of=of))
 
     def with_verdict(self, verdict: Verdict) -> Self:

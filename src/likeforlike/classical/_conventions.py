@@ -84,10 +84,12 @@ class Conventions:
 
     Examples
     --------
-    >>> import likeforlike as lfl
+    >>> from likeforlike import Cells
+    >>> from likeforlike.classical import conventions
     >>> from likeforlike.datasets import load_loans
-    >>> roles = {"score": "approved", "sensitive": "sex", "legitimate": "income"}
-    >>> found = lfl.audit(load_loans(1000).frame, **roles, permutations=0).classical()[0]
+    >>> loans = load_loans(1000).frame
+    >>> cells = Cells.from_rows(loans["approved"], loans["sex"], loans["income"])
+    >>> found = conventions(cells, "male", "female")
     >>> found.group, found.beside, round(found.overall.ratio, 3)
     ('male', 'female', 1.0)
     >>> round(found.mantel_haenszel.odds_ratio, 3), round(found.wachter, 3)

@@ -52,7 +52,7 @@ class Roles:
 
     Examples
     --------
-    >>> from likeforlike.document import Roles
+    >>> from likeforlike.document._request import Roles
     >>> Roles("approved", "sex", ("income",)).columns
     ('approved', 'sex', 'income')
     """
@@ -110,7 +110,7 @@ class Settings:
 
     Examples
     --------
-    >>> from likeforlike.document import Settings
+    >>> from likeforlike.document._request import Settings
     >>> Settings(permutations=99).confidence
     0.95
     """
@@ -228,7 +228,7 @@ class Threshold:
 
     Examples
     --------
-    >>> from likeforlike.document import Threshold
+    >>> from likeforlike.auditing import Threshold
     >>> Threshold(0.05, groups=("female", "male"), set_by="credit committee").of
     'distance'
     >>> Threshold("5%").value, Threshold("5%").percent
