@@ -123,7 +123,7 @@ class TreeInputs:
         return inputs, matrix, y
 
     def read(self, estimator: object, given: Inputs) -> Inputs:
-        """Inputs (n, d) of new rows as numbers."""
+        """Return inputs (n, d) of new rows as numbers."""
         refuse_masked(given, "X")
         if not self.categories:
             return validate_data(estimator, given, reset=False, **_NUMBERS)
@@ -136,7 +136,7 @@ class TreeInputs:
         return self._to_numbers(given)
 
     def _to_numbers(self, given: Inputs) -> FloatArray:
-        """A table as numbers (n, d), with codes for categories."""
+        """Return a table as numbers (n, d), with codes for categories."""
         table = nw.from_native(given, eager_only=True)
         columns = [
             _codes(table.get_column(name), self.categories[place], name)
@@ -148,7 +148,7 @@ class TreeInputs:
 
 
 def _categories(given: Inputs) -> dict[int, tuple[Any, ...]]:
-    """The categories of the columns of a table that have any."""
+    """Return the categories of the columns of a table that have any."""
     table = nw.from_native(given, eager_only=True, pass_through=True)
     if not isinstance(table, nw.DataFrame):
         return {}
@@ -160,12 +160,12 @@ def _categories(given: Inputs) -> dict[int, tuple[Any, ...]]:
 
 
 def _is_pandas(native: Column) -> bool:
-    """Whether a column of categories keeps their list, which may hold more than occur."""
+    """Return whether a column of categories keeps their list, which may hold more than occur."""
     return hasattr(native, "cat") and hasattr(native.cat, "set_categories")
 
 
 def _kinds(series: nw.Series[Any]) -> tuple[Any, ...]:
-    """The categories of a column, in an order that does not depend on its rows."""
+    """Return the categories of a column, in an order that does not depend on its rows."""
     native = series.to_native()
     if _is_pandas(native):
         return tuple(native.cat.categories)
@@ -173,7 +173,7 @@ def _kinds(series: nw.Series[Any]) -> tuple[Any, ...]:
 
 
 def _codes(series: nw.Series[Any], categories: tuple[Any, ...], name: str) -> FloatArray:
-    """Codes of the categories of a column; nan where there is none, or one never seen."""
+    """Return codes of the categories of a column; nan where there is none, or one never seen."""
     if not isinstance(series.dtype, nw.Categorical | nw.Enum):
         raise InputError(
             f"column {name!r} of X held categories when the model was fitted, and now has the type "
@@ -190,7 +190,7 @@ def _codes(series: nw.Series[Any], categories: tuple[Any, ...], name: str) -> Fl
 
 
 def _plain(series: nw.Series[Any], name: str) -> FloatArray:
-    """A column of numbers; nan where there is none."""
+    """Return a column of numbers; nan where there is none."""
     if not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
         raise InputError(
             f"column {name!r} of X has the type {series.dtype}; give numbers, or make it "
@@ -226,7 +226,7 @@ class TreeTable:
     validation: BoolArray | None = None
 
     def take(self, rows: IntArray) -> TreeTable:
-        """Some of the rows."""
+        """Return some of the rows."""
         return TreeTable(
             self.inputs[rows],
             self.targets[rows],
@@ -237,11 +237,11 @@ class TreeTable:
         )
 
     def boosted_rows(self) -> BoostedRows:
-        """The rows as boosting takes them."""
+        """Return the rows as boosting takes them."""
         return BoostedRows(self.targets, self.weight, self.prepared)
 
     def held_rows(self) -> HeldRows | None:
-        """The rows as limits take them."""
+        """Return the rows as limits take them."""
         if self.layout is None or self.prepared is None:
             return None
         return HeldRows(self.layout, self.prepared)
@@ -294,14 +294,14 @@ class FittedTrees:
 
 
 def scores_of(loss: LossName, raw: FloatArray) -> FloatArray:
-    """Probabilities, or predictions, of raw scores (n,)."""
+    """Compute probabilities, or predictions, of raw scores (n,)."""
     return probabilities(raw) if loss == "logistic" else raw
 
 
 def predict_scores(
     library: Library, loss: LossName, boosted: Boosted, inputs: Matrix, size: int
 ) -> FloatArray:
-    """Scores (n,) of rows as the library takes them."""
+    """Compute scores (n,) of rows as the library takes them."""
     raw = np.full(size, boosted.start)
     if boosted.model is not None:
         raw = raw + library.raw(boosted.model, inputs)
@@ -324,7 +324,7 @@ class _Parts:
         self.start = _initial_score(self.seen, recipe.loss)
 
     def boosted(self, strength: float, seed: int, follow: Callable[[int], None]) -> Boosted:
-        """A model of one strength."""
+        """Return a model of one strength."""
         recipe = self._recipe
         problem = Problem(
             recipe.loss, recipe.penalty, strength, recipe.learning_rate, recipe.regularization
@@ -345,14 +345,14 @@ class _Parts:
         )
 
     def held_scores(self, boosted: Boosted) -> FloatArray:
-        """Scores of the validation rows; of the rows to learn from if there are none."""
+        """Compute scores of the validation rows; of the rows to learn from if there are none."""
         part, inputs = self.seen, self._inputs
         if self.back.targets.size:
             part, inputs = self.back, self._held_inputs
         return self._scores(boosted, inputs, part.targets.size)
 
     def trial(self, boosted: Boosted, strength: float) -> Trial[Boosted]:
-        """A model as it is judged."""
+        """Return a model as it is judged."""
         loss = boosted.losses[boosted.trees - 1] if boosted.trees else math.inf
         judged = self._scores(boosted, self._last_inputs, self.last.targets.size)
         return Trial(boosted, strength, loss, self.held_scores(boosted), judged)
@@ -396,14 +396,14 @@ def fit_trees(
 def _hold_out(
     table: TreeTable, loss: LossName, shares: tuple[float, float], seed: int
 ) -> list[IntArray]:
-    """Rows that stop training, and rows that judge a limit."""
+    """Return rows that stop training, and rows that judge a limit."""
     layout = Layout.ungrouped(table.targets.size) if table.prepared is None else table.prepared
     classes = table.targets if loss == "logistic" else None
     return split_holdout(layout, classes, shares, seed, table.validation)
 
 
 def _initial_score(table: TreeTable, loss: LossName) -> float:
-    """The raw score that suits all rows best."""
+    """Return the raw score that suits all rows best."""
     mean = float(np.average(table.targets, weights=table.weight))
     if loss == "squared":
         return mean
@@ -454,11 +454,11 @@ class BoostedEstimator(AimedEstimator):
 
     @abstractmethod
     def _library(self, categorical: tuple[int, ...], seed: int) -> Library:
-        """What grows the trees, with the settings of this estimator."""
+        """Return what grows the trees, with the settings of this estimator."""
 
     @abstractmethod
     def _prepare_targets(self, y: npt.NDArray[Any]) -> FloatArray:
-        """What is learned of the checked targets y (n,)."""
+        """Return what is learned of the checked targets y (n,)."""
 
     def _library_settings(self, names: Mapping[str, str], seed: int) -> dict[str, Any]:
         """Settings of the library: those given, our own under their `names` there, and a seed."""
@@ -487,7 +487,7 @@ class BoostedEstimator(AimedEstimator):
         loss_weight: FloatArray,
         layout: Layout | None,
     ) -> TreeTable:
-        """The rows that count, with their weights."""
+        """Return the rows that count, with their weights."""
         rows, weight = np.arange(targets.size), columns.weights(targets.size)
         if weight is not None:
             rows = np.flatnonzero(weight)
@@ -566,7 +566,7 @@ class BoostedEstimator(AimedEstimator):
             )
 
     def _scores(self, given: Inputs) -> FloatArray:
-        """Scores (n,) of new rows."""
+        """Compute scores (n,) of new rows."""
         check_is_fitted(self)
         inputs = self._inputs.read(self, given)
         raw = np.full(inputs.shape[0], self.start_)
@@ -575,7 +575,7 @@ class BoostedEstimator(AimedEstimator):
         return scores_of(self._loss, raw)
 
     def __sklearn_tags__(self) -> Tags:
-        """What scikit-learn should know: missing values and sparse inputs are welcome."""
+        """Return what scikit-learn should know: missing values and sparse inputs are welcome."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
@@ -606,17 +606,17 @@ class BoostedClassifier(ClassifierMixin, BoostedEstimator):
         return super()._loss_weight(y) if factors is None else factors
 
     def predict_proba(self, X: Inputs) -> FloatArray:  # noqa: N803
-        """Probability of both classes for the rows of X (n, d), shape (n, 2)."""
+        """Compute the probability of both classes for the rows of X (n, d), shape (n, 2)."""
         scores = self._scores(X)
         return np.column_stack([1.0 - scores, scores])
 
     def predict(self, X: Inputs) -> npt.NDArray[Any]:  # noqa: N803
-        """The more probable class for the rows of X (n, d), shape (n,)."""
+        """Return the more probable class for the rows of X (n, d), shape (n,)."""
         second = self._scores(X) > 0.5
         return self.classes_[second.astype(np.int64)]
 
     def __sklearn_tags__(self) -> Tags:
-        """What scikit-learn should know: two classes."""
+        """Return what scikit-learn should know: two classes."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
@@ -641,5 +641,5 @@ class BoostedRegressor(RegressorMixin, BoostedEstimator):
         return targets
 
     def predict(self, X: Inputs) -> FloatArray:  # noqa: N803
-        """Predicted targets for the rows of X (n, d), shape (n,)."""
+        """Compute predicted targets for the rows of X (n, d), shape (n,)."""
         return self._scores(X)
