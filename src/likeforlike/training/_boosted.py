@@ -23,14 +23,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from likeforlike._arrays import BoolArray, FloatArray, IntArray, real
+from likeforlike._arrays import FloatArray, IntArray, real
 from likeforlike._extras import extra
 from likeforlike._progress import epochs_bar
 from likeforlike.disparity._columns import Column, numbers, refuse_masked
 from likeforlike.errors import InputError, UnderfitWarning, UnmetLimitWarning
 from likeforlike.inference import DistanceEstimate
 from likeforlike.penalties import Layout, Penalty
-from likeforlike.penalties._sampling import split_holdout
 from likeforlike.training._base import (
     Aim,
     AimedEstimator,
@@ -46,9 +45,9 @@ from likeforlike.training._base import (
     encode_classes,
 )
 from likeforlike.training._limits import (
-    HeldRows,
     Limit,
     LimitResult,
+    Table,
     Trial,
     require_rows,
     select_within_limit,
@@ -205,49 +204,6 @@ _LEAST_SHARE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class TreeTable:
-    """What trees are fitted to.
-
-    Attributes
-    ----------
-    inputs : (n, d) numbers, dense or sparse; missing ones are nan.
-    targets : (n,) floats, 0 and 1 for the logistic loss.
-    weight : (n,) floats > 0 of the loss.
-    layout, prepared : groups and levels as they were given and as the penalty takes them, both
-        with weights; `None` where there is nothing to compare.
-    validation : (n,) truth values, rows to hold back to stop training, or `None`: a share of all.
-    """
-
-    inputs: Matrix
-    targets: FloatArray
-    weight: FloatArray
-    layout: Layout | None
-    prepared: Layout | None
-    validation: BoolArray | None = None
-
-    def take(self, rows: IntArray) -> TreeTable:
-        """Return some of the rows."""
-        return TreeTable(
-            self.inputs[rows],
-            self.targets[rows],
-            self.weight[rows],
-            None if self.layout is None else self.layout.take(rows),
-            None if self.prepared is None else self.prepared.take(rows),
-            None if self.validation is None else self.validation[rows],
-        )
-
-    def boosted_rows(self) -> BoostedRows:
-        """Return the rows as boosting takes them."""
-        return BoostedRows(self.targets, self.weight, self.prepared)
-
-    def held_rows(self) -> HeldRows | None:
-        """Return the rows as limits take them."""
-        if self.layout is None or self.prepared is None:
-            return None
-        return HeldRows(self.layout, self.prepared)
-
-
-@dataclass(frozen=True, slots=True)
 class TreeRecipe:
     """How to boost.
 
@@ -264,14 +220,6 @@ class TreeRecipe:
     regularization: float
     rounds: int
     patience: int
-
-
-@dataclass(frozen=True, slots=True)
-class Fractions:
-    """Shares of the rows that stop training, and that judge a limit."""
-
-    validation: float
-    limit: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +260,7 @@ class _Parts:
     """Rows to learn from, rows that stop training, and rows that judge a limit."""
 
     def __init__(
-        self, table: TreeTable, recipe: TreeRecipe, library: Library, held: list[IntArray]
+        self, table: Table, recipe: TreeRecipe, library: Library, held: list[IntArray]
     ) -> None:
         self._recipe, self._library = recipe, library
         others = np.setdiff1d(np.arange(table.targets.size), np.concatenate(held))
@@ -329,14 +277,14 @@ class _Parts:
         problem = Problem(
             recipe.loss, recipe.penalty, strength, recipe.learning_rate, recipe.regularization
         )
-        watching, held = None, self.back.boosted_rows()
+        watching, held = None, _boosted_rows(self.back)
         if self.back.targets.size:
             seen = make_monitor(problem, held, seed)
             watching = MonitoredRows(self._held_inputs, held.targets.size, seen)
         return boost(
             problem,
             self._library.grower(self._inputs),
-            TrainingRows(self.seen.boosted_rows(), self._inputs),
+            TrainingRows(_boosted_rows(self.seen), self._inputs),
             watching,
             start=self.start,
             rounds=recipe.rounds,
@@ -362,19 +310,20 @@ class _Parts:
 
 
 def fit_trees(
-    table: TreeTable,
+    table: Table,
     recipe: TreeRecipe,
     library: Library,
     *,
     strength: float,
     limit: Limit | None,
-    fractions: Fractions,
+    validation_fraction: float,
+    limit_fraction: float,
     seed: int,
     follow: Callable[[int], None],
 ) -> FittedTrees:
     """Fit trees with a strength, or within a limit of their disparity."""
-    share = fractions.limit if limit is not None else 0.0
-    held = _hold_out(table, recipe.loss, (fractions.validation, share), seed)
+    shares = validation_fraction, limit_fraction if limit is not None else 0.0
+    held = table.hold_out(shares, seed, by_class=recipe.loss == "logistic")
     parts = _Parts(table, recipe, library, held)
     validation = (parts.back if held[0].size else parts.seen).held_rows()
     if limit is None:
@@ -393,16 +342,14 @@ def fit_trees(
     )
 
 
-def _hold_out(
-    table: TreeTable, loss: LossName, shares: tuple[float, float], seed: int
-) -> list[IntArray]:
-    """Return rows that stop training, and rows that judge a limit."""
-    layout = Layout.ungrouped(table.targets.size) if table.prepared is None else table.prepared
-    classes = table.targets if loss == "logistic" else None
-    return split_holdout(layout, classes, shares, seed, table.validation)
+def _boosted_rows(table: Table) -> BoostedRows:
+    """Return the rows as boosting takes them."""
+    assert table.weight is not None
+    targets = table.targets.astype(np.float64, copy=False)
+    return BoostedRows(targets, table.weight, table.prepared)
 
 
-def _initial_score(table: TreeTable, loss: LossName) -> float:
+def _initial_score(table: Table, loss: LossName) -> float:
     """Return the raw score that suits all rows best."""
     mean = float(np.average(table.targets, weights=table.weight))
     if loss == "squared":
@@ -486,7 +433,7 @@ class BoostedEstimator(AimedEstimator):
         columns: FitColumns,
         loss_weight: FloatArray,
         layout: Layout | None,
-    ) -> TreeTable:
+    ) -> Table:
         """Return the rows that count, with their weights."""
         rows, weight = np.arange(targets.size), columns.weights(targets.size)
         if weight is not None:
@@ -494,13 +441,13 @@ class BoostedEstimator(AimedEstimator):
             loss_weight = loss_weight * moderate(weight)
             layout = None if layout is None else layout.with_weights(weight)
         held = columns.held(targets.size)
-        table = TreeTable(inputs, targets, loss_weight, layout, None, held)
+        table = Table(inputs, targets, loss_weight, layout, held)
         if rows.size < targets.size:
             table = table.take(rows)
         known = table.layout
         return table if known is None else replace(table, prepared=Aim.of(self).prepare(known))
 
-    def _fit(self, table: TreeTable) -> None:
+    def _fit(self, table: Table) -> None:
         """Train, then set the fitted attributes, all at once."""
         aim = Aim.of(self)
         seed = draw_seed(self.random_state)
@@ -520,7 +467,8 @@ class BoostedEstimator(AimedEstimator):
                 self._trees,
                 strength=aim.strength,
                 limit=None if table.layout is None else aim.limit,
-                fractions=Fractions(self.validation_fraction, self.limit_fraction),
+                validation_fraction=self.validation_fraction,
+                limit_fraction=self.limit_fraction,
                 seed=seed,
                 follow=lambda number: tick(number - 1),
             )

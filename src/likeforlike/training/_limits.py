@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -36,26 +36,26 @@ from likeforlike.disparity._numbered_levels import numbered_levels
 from likeforlike.errors import InputError
 from likeforlike.inference import DistanceEstimate, estimate_distance
 from likeforlike.penalties import Layout
-from likeforlike.penalties._sampling import SMALL
+from likeforlike.penalties._sampling import SMALL, split_holdout
 from likeforlike.smoothing._comparison import compare_along
 from likeforlike.smoothing._fine_cells import fine_cells
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What a network is fitted to.
+    """What a network or trees are fitted to.
 
     Attributes
     ----------
-    inputs : (n, d) floats.
-    targets : (n,) floats, or classes as integers.
-    weight : (n,) positive floats, or `None`.
+    inputs : (n, d) floats; for trees dense or sparse, and missing ones are nan.
+    targets : (n,) floats, or classes as integers; for trees 0 and 1 of two classes.
+    weight : (n,) positive floats of the loss, or `None`.
     layout : groups and levels, or `None` where there is nothing to penalize.
     validation : (n,) truth values, rows to hold back to stop training, or `None`: a share of all.
     prepared : the layout as the penalty takes it, where that is another one.
     """
 
-    inputs: FloatArray
+    inputs: Any
     targets: FloatArray | IntArray
     weight: FloatArray | None
     layout: Layout | None
@@ -77,6 +77,19 @@ class Table:
             None if self.validation is None else self.validation[rows],
             None if self.prepared is None else self.prepared.take(rows),
         )
+
+    def held_rows(self) -> HeldRows | None:
+        """Return groups and levels of the rows as limits use them; `None` if there are none."""
+        if self.layout is None or self.penalized is None:
+            return None
+        return HeldRows(self.layout, self.penalized)
+
+    def hold_out(self, shares: tuple[float, float], seed: int, *, by_class: bool) -> list[IntArray]:
+        """Return rows that stop training, and rows that judge a limit."""
+        layout = self.penalized
+        layout = Layout.ungrouped(len(self.targets)) if layout is None else layout
+        classes = self.targets if by_class else None
+        return split_holdout(layout, classes, shares, seed, self.validation)
 
 
 # Only decisions and ratings are carried at random; with the same seed for every model.

@@ -36,7 +36,7 @@ from likeforlike._arrays import FloatArray, IntArray, is_one_of
 from likeforlike._extras import extra
 from likeforlike.errors import InputError
 from likeforlike.penalties import Layout, Penalty, SlopeField
-from likeforlike.penalties._sampling import split_holdout, stratified_order
+from likeforlike.penalties._sampling import stratified_order
 from likeforlike.training._limits import HeldRows, Table
 from likeforlike.training._networks import (
     Adam,
@@ -558,7 +558,9 @@ def prepare(
     def tensors(part: Table) -> Rows:
         return _tensors(part, scale, loss, dtype, device)
 
-    held, judging = _hold_out(table, loss, (validation_fraction, limit_fraction), seed)
+    held, judging = table.hold_out(
+        (validation_fraction, limit_fraction), seed, by_class=loss != "squared"
+    )
     others = np.setdiff1d(np.arange(len(table.inputs)), np.concatenate([held, judging]))
     seen = table.take(others)
     scale = _standardization(seen, loss)
@@ -566,27 +568,21 @@ def prepare(
     dtype = torch.float32 if held.size else torch.float64
     rows = tensors(seen)
     if not held.size:
-        return Prepared(rows, rows, scale, loss, _held_rows(seen))
+        return Prepared(rows, rows, scale, loss, seen.held_rows())
     back = table.take(held)
     validation = tensors(back)
     if not judging.size:
-        return Prepared(rows, validation, scale, loss, _held_rows(back))
+        return Prepared(rows, validation, scale, loss, back.held_rows())
     last = table.take(judging)
     return Prepared(
         rows,
         validation,
         scale,
         loss,
-        _held_rows(back),
+        back.held_rows(),
         tensors(last),
-        _held_rows(last),
+        last.held_rows(),
     )
-
-
-def _held_rows(table: Table) -> HeldRows | None:
-    if table.layout is None or table.penalized is None:
-        return None
-    return HeldRows(table.layout, table.penalized)
 
 
 def strength_unit(degree: float, target_spread: float) -> float:
@@ -598,13 +594,6 @@ def strength_unit(degree: float, target_spread: float) -> float:
             "cannot be held; scale y."
         )
     return unit
-
-
-def _hold_out(table: Table, loss: Loss, shares: tuple[float, float], seed: int) -> list[IntArray]:
-    """Return rows that stop training, and rows that judge a limit."""
-    layout = Layout.ungrouped(len(table.inputs)) if table.penalized is None else table.penalized
-    classes = None if loss == "squared" else table.targets
-    return split_holdout(layout, classes, shares, seed, table.validation)
 
 
 def _standardization(table: Table, loss: Loss) -> Standardization:
