@@ -183,7 +183,7 @@ def test_trees_prepare_their_rows_once(
         prepared.append(layout.places)
         return plain(self, layout)
 
-    monkeypatch.setattr(lfl.SmoothFairLeap, "prepared", counted)
+    monkeypatch.setattr(lfl.SmoothFairLeap, "prepare", counted)
     objective = make(lfl.SmoothFairLeap(), 5.0, people.groups, people.income, loss="squared")
     gradient, hessian = objective(people.targets, np.zeros(4000))
     assert gradient.shape == hessian.shape == (4000,)

@@ -49,7 +49,7 @@ class Frontier:
 
     @classmethod
     def of(cls, loss: npt.ArrayLike, disparity: npt.ArrayLike, runs: Sequence[Any]) -> Frontier:
-        """Frontier of n runs, with the loss (n,) and the disparity (n,) of each."""
+        """Make the frontier of n runs, with the loss (n,) and the disparity (n,) of each."""
         losses, gaps = (np.asarray(column, dtype=np.float64) for column in (loss, disparity))
         if not losses.size == gaps.size == len(runs) > 0:
             raise InputError(
@@ -75,7 +75,7 @@ class Frontier:
         return [self.runs[k] for k in self.order]
 
     def hypervolume(self, *, loss: float, disparity: float) -> float:
-        """Area that the frontier dominates, up to a reference point; more is better.
+        """Compute the area that the frontier dominates, up to a reference point; more is better.
 
         Parameters
         ----------
@@ -104,7 +104,7 @@ class Frontier:
         return axes
 
     def choose(self, *, max_disparity: float) -> Any:  # noqa: ANN401
-        """The run of least loss among those with a disparity of at most `max_disparity`."""
+        """Return the run of least loss among those with a disparity of at most `max_disparity`."""
         within = np.flatnonzero(self.disparity <= max_disparity)
         if not within.size:
             raise InputError(
@@ -152,7 +152,7 @@ def sweep_svg(
     *,
     title: str = "Disparity against predictive performance",
 ) -> str:
-    """All methods of a sweep in one panel, as an SVG of its own."""
+    """Return all methods of a sweep in one panel, as an SVG of its own."""
     return tradeoff_svg([sweep_panel(sweep, disparity)], title=title)
 
 
@@ -164,7 +164,7 @@ def sweep_panel(
     looks: Mapping[str, Look] | None = None,
     down_to: str | None = None,
 ) -> Panel:
-    """Means of a sweep with their frontier, for one disparity.
+    """Compute means of a sweep with their frontier, for one disparity.
 
     The axis of performance goes down to the method `down_to`, if there is one. Otherwise an axis
     ends where points are far out, which are those above the upper quartile by more than 1.5 times
@@ -195,7 +195,7 @@ def sweep_panel(
 
 
 def _worst_power(points: Sequence[Point], reached: Sequence[Point], sign: float) -> float:
-    """The performance down to which points are shown."""
+    """Return the performance down to which points are shown."""
     losses = [-sign * point.performance for point in points]
     ends = [-sign * point.performance + (point.performance_error or 0.0) for point in reached]
     loss = max(ends) + 0.05 * (max(ends) - min(losses)) if ends else _fence(losses)
@@ -203,7 +203,7 @@ def _worst_power(points: Sequence[Point], reached: Sequence[Point], sign: float)
 
 
 def _point(row: dict[str, Any], disparity: str, *, best: bool) -> Point:
-    """Means, and the standard errors of the means if there is more than one run."""
+    """Compute means, and the standard errors of the means if there is more than one run."""
     errors: list[float | None] = [
         None if row["seeds"] < 2 else row[f"{name}_sd"] / math.sqrt(row["seeds"])
         for name in (disparity, "performance")
@@ -218,7 +218,7 @@ def _fence(values: Sequence[float]) -> float:
 
 
 def _sample(sweep: Swept) -> str:
-    """How many runs on how many rows."""
+    """Return how many runs on how many rows."""
     seeds, rows = sweep.means()["seeds"].to_list(), sweep.runs["rows"].to_list()
     fewest = f"{min(seeds)} to " if min(seeds) < max(seeds) else ""
     runs = f"{max(seeds):,} run{'' if max(seeds) == 1 else 's'}"

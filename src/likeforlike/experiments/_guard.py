@@ -130,7 +130,7 @@ def submitted(
 
 
 def as_finished(under_way: Iterable[Future[Found]]) -> Iterator[Future[Found]]:
-    """Futures in the order in which they are finished; each puts itself in a queue.
+    """Return futures in the order in which they are finished; each puts itself in a queue.
 
     Examples
     --------

@@ -38,7 +38,7 @@ def fingerprint(value: object) -> str:
 
 
 def _spelled(value: Any) -> str:  # noqa: ANN401
-    """A value as text, complete."""
+    """Return a value as text, complete."""
     for kind, spell in _SPELLINGS:
         if isinstance(value, kind):
             return f"{_kind(value)}({spell(value)})"
@@ -250,13 +250,13 @@ _MARK = 9
 
 
 def _line(entry: Mapping[str, Any]) -> bytes:
-    """An entry as a line of the file, with its checksum."""
+    """Return an entry as a line of the file, with its checksum."""
     body = json.dumps(entry, sort_keys=True)
     return f"{crc32(body.encode()):08x} {body}\n".encode()
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
-    """What a line says; `None` if it is damaged."""
+    """Return what a line says; `None` if it is damaged."""
     mark, _, body = line.partition(b" ")
     if mark != f"{crc32(body):08x}".encode():
         return None

@@ -67,10 +67,10 @@ class NetworkMethod(Method):
 
     @abstractmethod
     def networks(self, task: Task, parts: Split) -> StackedMLP:
-        """Networks for every seed and strength, seed after seed."""
+        """Train networks for every seed and strength, seed after seed."""
 
     def seen(self, task: Task) -> Task:
-        """The task with the inputs that the networks see."""
+        """Return the task with the inputs that the networks see."""
         return task
 
     def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
@@ -105,7 +105,7 @@ class Plain(NetworkMethod):
     strengths: tuple[float, ...] = (0.0,)
 
     def networks(self, task: Task, parts: Split) -> StackedMLP:
-        """Networks for every seed of `parts`, as `task` says."""
+        """Train networks for every seed of `parts`, as `task` says."""
         return trained_networks(parts, task.recipe(parts), self.strengths, task.hidden)
 
 
@@ -135,7 +135,7 @@ class Penalized(NetworkMethod):
     strata: Literal["cells", "levels"] = "cells"
 
     def networks(self, task: Task, parts: Split) -> StackedMLP:
-        """Networks for every seed of `parts` and every strength, as `task` says."""
+        """Train networks for every seed of `parts` and every strength, as `task` says."""
         recipe = task.recipe(
             parts, self.penalty, penalty_rows=self.penalty_rows, strata=self.strata
         )
@@ -186,11 +186,11 @@ class WithoutSensitive(NetworkMethod):
         self.method.check(task)
 
     def seen(self, task: Task) -> Task:
-        """The task without the sensitive feature among its inputs."""
+        """Return the task without the sensitive feature among its inputs."""
         return replace(as_network(self.method).seen(task), with_sensitive=False)
 
     def networks(self, task: Task, parts: Split) -> StackedMLP:
-        """Networks of the other method on `parts` of `task`."""
+        """Train networks of the other method on `parts` of `task`."""
         return as_network(self._inside).networks(task, parts)
 
     @property
@@ -219,7 +219,7 @@ class HardLabels(Method):
     method: Method
 
     def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
-        """Decisions (s, k, n) of the test rows of `task`, for s `seeds` at k strengths."""
+        """Compute decisions (s, k, n) of the test rows of `task`, for s `seeds` at k strengths."""
         scores, parts = replace(self.method, strengths=self.strengths).scores(task, seeds)
         return (scores >= 0.5).astype(np.float64), parts
 
@@ -233,7 +233,7 @@ class HardLabels(Method):
 
 
 def as_network(method: Method) -> NetworkMethod:
-    """A method whose runs are networks and nothing else; an `InputError` if it is more."""
+    """Return a method whose runs are networks and nothing else; an `InputError` if it is more."""
     inside = method.method if isinstance(method, WithoutSensitive) else method
     if not isinstance(inside, NetworkMethod) or not isinstance(method, NetworkMethod):
         raise InputError(
@@ -273,12 +273,12 @@ class LegitimateOnly(NetworkMethod):
     strengths: tuple[float, ...] = (0.0,)
 
     def seen(self, task: Task) -> Task:
-        """The task with the legitimate features as its inputs."""
+        """Return the task with the legitimate features as its inputs."""
         data = replace(task.data, features=task.data.legitimate)
         return replace(task, data=data, with_sensitive=False)
 
     def networks(self, task: Task, parts: Split) -> StackedMLP:
-        """Networks for every seed of `parts`, as `task` says."""
+        """Train networks for every seed of `parts`, as `task` says."""
         return Plain().networks(task, parts)
 
 
@@ -309,7 +309,7 @@ class Adversarial(NetworkMethod):
         _check_adversary(self.name, task)
 
     def networks(self, task: Task, parts: Split) -> StackedMLP:
-        """Networks for every seed of `parts` and every strength, as `task` says."""
+        """Train networks for every seed of `parts` and every strength, as `task` says."""
         settings = AdversarialSettings(
             loss=parts.loss,
             hidden_layer_sizes=task.hidden,
@@ -349,7 +349,7 @@ class DCFR(NetworkMethod):
         _check_adversary(self.name, task)
 
     def networks(self, task: Task, parts: Split) -> StackedMLP:
-        """Networks for every seed of `parts` and every strength, as `task` says."""
+        """Train networks for every seed of `parts` and every strength, as `task` says."""
         # Adadelta, as its authors have it: under Adam the adversary becomes certain, and then its
         # gradient vanishes.
         schedule = replace(_schedule(task), optimizer="adadelta", learning_rate=1.0)
@@ -381,7 +381,7 @@ def _schedule(task: Task) -> Schedule:
 
 
 def _played(train: Callable[..., Trained], parts: Split, strengths: Sequence[float]) -> StackedMLP:
-    """Networks trained against adversaries, for every seed and strength, seed after seed."""
+    """Train networks against adversaries, for every seed and strength, seed after seed."""
     return train(
         parts.train,
         parts.validation,
@@ -431,7 +431,7 @@ class FairlearnAdversarial(Method):
 
 
 def _fitted_scores(task: Task, parts: Split, split: int, alpha: float) -> FloatArray:
-    """Scores (n,) of the test rows of one split, as its network gives them."""
+    """Compute scores (n,) of the test rows of one split, as its network gives them."""
     from fairlearn.adversarial import AdversarialFairnessClassifier, AdversarialFairnessRegressor
 
     classes = parts.loss != "squared"
@@ -478,5 +478,5 @@ class _Patience:
 
 
 def _arrays(rows: Rows, split: int) -> tuple[FloatArray, FloatArray]:
-    """Inputs (n, d) and targets (n,) of one data set."""
+    """Return inputs (n, d) and targets (n,) of one data set."""
     return rows.inputs[split].double().numpy(), rows.targets[split].double().numpy()

@@ -107,7 +107,7 @@ def named_methods(
     of_method: Mapping[str, Sequence[float]] | None = None,
     smooth: bool = False,
 ) -> list[experiments.Method]:
-    """Methods by their names; those that have strengths get the ones given.
+    """Make methods by their names; those that have strengths get the ones given.
 
     Parameters
     ----------

@@ -286,7 +286,7 @@ class Decided(Method):
     strengths: tuple[float, ...] = (0.0, 0.5, 1.0)
 
     def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
-        """Decisions (s, k, n) of the test rows of `task`, for s `seeds` at k amounts."""
+        """Compute decisions (s, k, n) of the test rows of `task`, for s `seeds` at k amounts."""
         parts = task.split(seeds)
         known, new = plain_scores(parts, task.recipe(parts), task.hidden)
         found = np.empty((parts.seeds.size, len(self.strengths), new.shape[1]))

@@ -79,7 +79,7 @@ class Split:
     loss: Loss
 
     def natural(self, scores: FloatArray) -> FloatArray:
-        """The `scores` (s, ...) of networks in the unit of the target."""
+        """Return the `scores` (s, ...) of networks in the unit of the target."""
         if self.loss != "squared":
             return scores
         shape = (-1, *([1] * (scores.ndim - 1)))
@@ -266,7 +266,7 @@ def _nested(cells: Cells) -> dict[str, float]:
 
 
 def _labels(layout: Layout) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Group and level of every row."""
+    """Return group and level of every row."""
     level, group = np.divmod(layout.segments[0], len(layout.groups))
     labels = []
     for names, codes in ((layout.groups, group), (layout.levels, level)):
@@ -282,7 +282,7 @@ def constant_performance(targets: FloatArray, constant: float, loss: Loss) -> fl
 
 
 def predictive_performance(scores: FloatArray, targets: FloatArray, loss: Loss) -> float:
-    """AUC of a classification, mean squared error of a regression."""
+    """Compute AUC of a classification, mean squared error of a regression."""
     if loss == "squared":
         return float(((scores - targets) ** 2).mean())
     with extra("train"):

@@ -97,7 +97,7 @@ class Sweep:
         )
 
     def underfitted(self) -> pl.DataFrame:
-        """The rows of `means` whose models predict worse than a constant does.
+        """Return the rows of `means` whose models predict worse than a constant does.
 
         A constant has an AUC of .5; of a regression it is the mean of the training targets, and
         its error must be exceeded by more than a hundredth.
@@ -111,7 +111,7 @@ class Sweep:
         )
 
     def frontier(self, disparity: str = "cdd_marginal") -> Frontier:
-        """Frontier of the means: what is lost in performance against a disparity.
+        """Make the frontier of the means: what is lost in performance against a disparity.
 
         Parameters
         ----------
@@ -222,7 +222,7 @@ def sweep(
 
 
 def able_methods(task: Task, methods: Sequence[Method]) -> tuple[list[Method], dict[str, str]]:
-    """The methods that can do a task, and why others cannot; an error if none can."""
+    """Return the methods that can do a task, and why others cannot; an error if none can."""
     able, refused = [], {}
     for method in methods:
         try:
@@ -237,7 +237,7 @@ def able_methods(task: Task, methods: Sequence[Method]) -> tuple[list[Method], d
 
 
 def gathered(units: Sequence[Unit], entries: Mapping[str, Entry]) -> Sweep:
-    """All runs of the units of one task, in their order."""
+    """Return all runs of the units of one task, in their order."""
     rows = [run for unit in units for run in entries[unit.key]["runs"]]
     columns = ("method", "strength", "seed", *DESCRIBED, *MEASURED, *units[0].task.measures)
     return Sweep(pl.DataFrame(rows).select(columns), units[0].task.data.task)
@@ -300,7 +300,7 @@ def check_settings(kept: Journal, task: Task, methods: Sequence[Method]) -> None
 
 
 def fit_model(task: Task, method: Method, *, strength: float, random_state: int = 0) -> SavedModel:
-    """The network of one run, as a model to keep.
+    """Return the network of one run, as a model to keep.
 
     A sweep keeps figures, not networks. The same seed gives the same network again, to the rounding
     of stacked arithmetic, so the one that was chosen is trained once more.
@@ -344,7 +344,7 @@ def fit_model(task: Task, method: Method, *, strength: float, random_state: int 
 
 
 def _columns(task: Task) -> tuple[InputColumn, ...]:
-    """The columns that the networks of a task read."""
+    """Return the columns that the networks of a task read."""
     data = task.data
     last = (data.sensitive,) if task.with_sensitive else ()
     columns = []

@@ -54,7 +54,7 @@ class Task:
     measures: Mapping[str, OwnMeasure] = field(default_factory=dict)
 
     def split(self, seeds: Sequence[int]) -> Split:
-        """Training, validation and test rows for every one of the `seeds`."""
+        """Return training, validation and test rows for every one of the `seeds`."""
         return split(
             self.data,
             seeds,
@@ -71,7 +71,7 @@ class Task:
         penalty_rows: int | None = 4096,
         strata: Literal["cells", "levels"] = "cells",
     ) -> Recipe:
-        """How networks are trained on `parts`, with a `penalty` or without.
+        """Return how networks are trained on `parts`, with a `penalty` or without.
 
         `penalty_rows` and `strata` are those of `Recipe`.
 

@@ -70,7 +70,7 @@ def tradeoff(
 
 
 def repair_tradeoff(parts: Split, recipe: Recipe, amounts: Sequence[float]) -> list[Point]:
-    """The same for networks without a penalty whose scores are repaired by the amounts t.
+    """Return the same for networks without a penalty whose scores are repaired by the amounts t.
 
     Repair needs the group of every row at prediction; it shows what that can achieve.
     """

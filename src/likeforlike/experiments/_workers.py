@@ -57,7 +57,7 @@ class Unit:
 
 
 def finished(units: Sequence[Unit], workers: int) -> Generator[tuple[Unit, Entry], None, None]:
-    """Units and what they found, as they are finished; 0 workers work in this process.
+    """Return units and what they found, as they are finished; 0 workers work in this process.
 
     So does one alone: another process would take seconds to start, and this one would only wait.
     """
@@ -87,7 +87,7 @@ def finished(units: Sequence[Unit], workers: int) -> Generator[tuple[Unit, Entry
 
 
 def _own_end(pool: ProcessPoolExecutor) -> int | None:
-    """The end of the pipe to the workers once more, where a pool may need a reader.
+    """Return the end of the pipe to the workers once more, where a pool may need a reader.
 
     Before Python 3.11.5 a pool waits for ever to hand what is too large for the pipe to workers
     that have ended (https://github.com/python/cpython/issues/94777). Closing its own end would let
@@ -149,7 +149,7 @@ def run_unit(unit: Unit) -> Entry:
 
 
 def peak_megabytes() -> float:
-    """The largest memory this process has had."""
+    """Return the largest memory this process has had."""
     try:
         import resource
     except ImportError:  # where there is no such record, none is kept
@@ -164,7 +164,7 @@ _ONE_AT_A_TIME = Lock()
 def finished_elsewhere(
     units: Sequence[Unit], executor: Executor
 ) -> Generator[tuple[Unit, Entry], None, None]:
-    """Units and what they found, as they are finished by an executor."""
+    """Return units and what they found, as they are finished by an executor."""
     kept = {id(unit.task): unit.task for unit in units}
     tasks = {known: _left_with(executor, task) for known, task in kept.items()}
 
@@ -208,7 +208,7 @@ def _run(task: Task, method: Method, seeds: tuple[int, ...]) -> tuple[str, Entry
 
 
 def _left_with(executor: Executor, task: Task) -> Task:
-    """A task, or what an executor puts it in the place of, as an argument of many calls.
+    """Return a task, or what an executor puts it in the place of, as an argument of many calls.
 
     Dask takes it once, as the result of a call, which it makes anew when the worker that holds it
     is lost. Others take it along with every call.

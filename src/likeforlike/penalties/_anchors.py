@@ -92,7 +92,7 @@ class Anchors:
     scale: FloatArray
 
     def assign(self, layout: Layout) -> Layout:
-        """The rows of a layout of one model or more, each at two anchors."""
+        """Return the rows of a layout of one model or more, each at two anchors."""
         if layout.groups != self.groups:
             raise InputError(
                 f"groups are {list(layout.groups)}, but the anchors were learned from "
@@ -212,7 +212,7 @@ def _chances(fine: FineCells, mass: FloatArray) -> FloatArray:
 
 
 def _positions(fine: FineCells, chances: FloatArray, number: int) -> FloatArray:
-    """Where levels stand among the anchors of their category, (K,), from 0 to m - 1."""
+    """Return where levels stand among the anchors of their category, (K,), from 0 to m - 1."""
     overlap = 1.0 / (1.0 / chances).sum(axis=1)
     dense = fine.rows * overlap**_DENSITY
     order = np.lexsort((fine.position, fine.segment))
@@ -226,12 +226,12 @@ def _positions(fine: FineCells, chances: FloatArray, number: int) -> FloatArray:
 
 
 def _below(position: FloatArray, number: int) -> IntArray:
-    """The anchor below, (K,); the last but one for rows at the last."""
+    """Return the anchor below, (K,); the last but one for rows at the last."""
     return np.minimum(position.astype(np.int64), number - 2)
 
 
 def _shares(number: int, present: BoolArray, scale: FloatArray, standing: _Standing) -> _Shares:
-    """Segments of the cells at both of their anchors, and what a row counts there."""
+    """Return segments of the cells at both of their anchors, and what a row counts there."""
     n_groups = standing.chances.shape[1]
     below = _below(standing.position, number)
     beyond = standing.position - below
@@ -249,7 +249,7 @@ def _shares(number: int, present: BoolArray, scale: FloatArray, standing: _Stand
 def _compared(
     standing: _Standing, mass: FloatArray, squares: FloatArray, number: int, silent: BoolArray
 ) -> tuple[BoolArray, FloatArray]:
-    """Which groups are compared at each anchor, and the scale of their weights there.
+    """Return which groups are compared at each anchor, and the scale of their weights there.
 
     Without a group the others overlap differently, so they are weighed anew until all have enough.
 

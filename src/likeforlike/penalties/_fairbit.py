@@ -181,7 +181,7 @@ def _entropic_inside_levels(
     weight: float,
     slopes: FloatArray,
 ) -> float:
-    """Σ_l min(p_0(l), p_1(l)) V(l), the entropic costs of those who stay in their level."""
+    """Compute Σ_l min(p_0(l), p_1(l)) V(l), the entropic costs of those who stay in their level."""
     size, value = problem.ground.shape[0], 0.0
     supply, demand = np.empty(size), np.empty(size)
     whole, _, stay = _split_marginals(packed.totals, sides, keep=True, supply=supply, demand=demand)
@@ -205,7 +205,7 @@ def _entropic_between_groups(
     weight: float,
     slopes: FloatArray,
 ) -> float:
-    """The same with both stages entropic, as in Algorithm 1 of the paper."""
+    """Return the same with both stages entropic, as in Algorithm 1 of the paper."""
     size, order = problem.ground.shape[0], problem.order
     supply, demand = np.empty(size), np.empty(size)
     whole, _, _ = _split_marginals(packed.totals, sides, keep=False, supply=supply, demand=demand)
@@ -259,7 +259,7 @@ def _blur_moves(
 ) -> bool:
     """Put entropic costs in the place of exact ones wherever mass is moved; whether any was new.
 
-    AnchorSlopes go to `inner` (K, atoms): atoms of the left side have a line for each level of the
+    Slopes go to `inner` (K, atoms): atoms of the left side have a line for each level of the
     right one, and the other way round.
     """
     new = False
@@ -277,7 +277,7 @@ def _blur_moves(
 
 @compiled
 def _positive(amounts: FloatArray) -> IntArray:
-    """Where amounts are positive."""
+    """Return where amounts are positive."""
     places, found = np.empty(amounts.size, np.int64), 0
     for k in range(amounts.size):
         if amounts[k] > 0.0:
@@ -334,7 +334,7 @@ def _bicausal(stack: Stack, problem: _Problem, first: int, last: int) -> None:
 
 @compiled
 def _entropic_bicausal(stack: Stack, problem: _Problem, first: int, last: int) -> None:
-    """The same by entropic transport."""
+    """Return the same by entropic transport."""
     for k in range(first, last):
         packed, rows, atom_of = sorted_atoms(stack, k)
         cost, reg = _level_cost(problem, stack, k), of_model(problem.reg, k)
@@ -356,7 +356,7 @@ def _entropic_bicausal(stack: Stack, problem: _Problem, first: int, last: int) -
 
 
 def _level_shares(layout: Layout) -> tuple[FloatArray, FloatArray]:
-    """Shares (K,) of the levels in each of two groups."""
+    """Compute shares (K,) of the levels in each of two groups."""
     mass = layout.cell_mass()
     left, right = (mass / np.maximum(mass.sum(axis=0), np.finfo(float).tiny)).T
     return np.ascontiguousarray(left), np.ascontiguousarray(right)
@@ -473,7 +473,7 @@ class FairBiT(Penalty):
 
     @classmethod
     def paper(cls, *, reg: float = 0.0, root: bool = False) -> FairBiT:
-        """The paper's settings: p = 2, levels numbered, |l - l'|², C = 1.
+        """Return the paper's settings: p = 2, levels numbered, |l - l'|², C = 1.
 
         The paper trains with entropic costs and does not say how strong the entropic term is: give
         `reg`. It defines the distance without a root, and its Algorithm 1 returns the root.
@@ -486,7 +486,7 @@ class FairBiT(Penalty):
         return 1.0 if self.root else self.order
 
     def permute_under_parity(self, layout: Layout, rng: np.random.Generator) -> Layout | None:
-        """Rows whose groups differ by chance alone inside their levels.
+        """Return rows whose groups differ by chance alone inside their levels.
 
         `None` where those are charged who change level: that is no matter of chance.
 
@@ -526,7 +526,7 @@ class FairBiT(Penalty):
         return root - levels ** (1.0 / self.order), gradients * factor[:, None]
 
     def hessian_diagonal(self, scores: FloatArray, layout: Layout) -> FloatArray:
-        """A diagonal (n,) that bounds the second derivative; the root has none.
+        """Return a diagonal (n,) that bounds the second derivative; the root has none.
 
         Parameters
         ----------
@@ -537,7 +537,7 @@ class FairBiT(Penalty):
         return super().hessian_diagonal(scores, layout)
 
     def transported_mass(self, layout: Layout) -> FloatArray:
-        """Mass that the plan moves to or from each row of a layout, shape (n,).
+        """Compute the mass that the plan moves to or from each row of a layout, shape (n,).
 
         For two groups that is 1 / n_a where all rows count, and min(p_0(l), p_1(l)) / n_al where
         those do who stay in their level.
@@ -553,7 +553,7 @@ class FairBiT(Penalty):
         return layout.cell_values_by_row(per_mass)
 
     def _moves_all(self, layout: Layout) -> bool:
-        """Whether those count who have to change level."""
+        """Return whether those count who have to change level."""
         ground = level_cost_matrix(self.level_metric, layout.levels, self.order)
         apart = self.level_cost is None and ground.safe
         if self.off_diagonal is False and not apart:

@@ -41,7 +41,7 @@ from likeforlike.transport._threads import over_models
 
 @compiled
 def moderate_mass(mass: FloatArray) -> FloatArray:
-    """Mass of groups in moderate units, so that products of two can be held. A kernel."""
+    """Compute mass of groups in moderate units, so that products of two can be held. A kernel."""
     most = 0.0
     for part in mass:
         most = max(most, part)
@@ -57,7 +57,7 @@ def moderate_mass(mass: FloatArray) -> FloatArray:
 
 @compiled
 def group_mass(cells: FloatArray, n_groups: int) -> FloatArray:
-    """Mass of each group over all levels, shape (G,). A kernel."""
+    """Compute the mass of each group over all levels, shape (G,). A kernel."""
     mass = np.zeros(n_groups)
     for cell in range(cells.size):
         mass[cell % n_groups] += cells[cell]
@@ -175,7 +175,7 @@ def _levelwise(stack: Stack, measure: _Measure, order: float, first: int, last: 
 def _entropic_levelwise(
     stack: Stack, measure: _Measure, order: float, regs: FloatArray, first: int, last: int
 ) -> None:
-    """The same by entropic transport."""
+    """Return the same by entropic transport."""
     for k in range(first, last):
         packed, rows, atom_of = sorted_atoms(stack, k)
         slopes, value, reg = np.zeros(packed.values.size), 0.0, of_model(regs, k)
@@ -197,7 +197,7 @@ def levelwise_cost(
     summed: bool = False,
     reg: float = 0.0,
 ) -> tuple[FloatArray, FloatArray]:
-    """Σ_l Q(l) W_p^p(l) of m models and its gradient; entropic with `reg`."""
+    """Compute Σ_l Q(l) W_p^p(l) of m models and its gradient; entropic with `reg`."""
     weighed = layout.with_moderate_weights()
     if summed and measure == "marginal" and weighed is not layout:
         raise InputError("summed=True adds weights up, and these are too large or too small.")
@@ -283,7 +283,7 @@ class FairLeap(Penalty):
     def paper(
         cls, measure: MeasureName = "uniform", *, order: float = 1.0, reg: float = 0.0
     ) -> FairLeap:
-        """The paper's settings: W_1 in each level, with a sum over levels for `"uniform"`.
+        """Return the paper's settings: W_1 in each level, with a sum over levels for `"uniform"`.
 
         The paper trains with entropic costs and does not say how strong the entropic term is: give
         `reg`. Its text has `order` 1; its tables look like 2.
@@ -297,7 +297,7 @@ class FairLeap(Penalty):
         )
 
     def transported_mass(self, layout: Layout) -> FloatArray:
-        """Mass that the plan moves to or from each row of a layout, shape (n,).
+        """Compute the mass that the plan moves to or from each row of a layout, shape (n,).
 
         For two groups that is Q(l) / n_al.
         """

@@ -153,7 +153,7 @@ class Layout:
         legitimate_features: Column | None = None,
         sample_weight: Column | None = None,
     ) -> Layout:
-        """Layout of n rows.
+        """Make the layout of n rows.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class Layout:
 
     @classmethod
     def ungrouped(cls, size: int) -> Layout:
-        """Layout of `size` rows of which nothing is known: one level, one group."""
+        """Make the layout of `size` rows of which nothing is known: one level, one group."""
         return cls(np.zeros((1, size), np.int64), ("all",), ("all",), np.empty((0, 0)))
 
     def with_weights(self, sample_weight: FloatArray) -> Layout:
@@ -225,20 +225,20 @@ class Layout:
         return len(self.levels) * len(self.groups)
 
     def select_model(self, k: int) -> Layout:
-        """Layout of the rows that model k of a stack sees."""
+        """Make the layout of the rows that model k of a stack sees."""
         place = min(k, len(self.segments) - 1)
         part = self._each(lambda values: values[place : place + 1])
         return replace(part, unit=self.unit[place : place + 1])
 
     def select_splits(self, splits: IntArray) -> Layout:
-        """Layout for m models of which model k sees the rows of split `splits[k]`."""
+        """Make the layout for m models of which model k sees the rows of split `splits[k]`."""
         if len(self.segments) == 1:
             return self
         each = self._each(lambda values: values[splits])
         return replace(each, unit=self.unit[splits] if self.unit.size else self.unit)
 
     def convert_constant(self, constant: float, scale: Scale, order: float) -> FloatArray:
-        """A `constant` in the unit of costs of an `order`, for scores on a `scale`, (s,)."""
+        """Return a `constant` in the unit of costs of an `order`, for scores on a `scale`, (s,)."""
         units = self.unit if self.unit.size else np.ones(1)
         return np.array([Scale(size=scale.size * unit).powered(constant, -order) for unit in units])
 
@@ -251,7 +251,7 @@ class Layout:
         return self._each(lambda values: np.take_along_axis(values, chosen, axis=1))
 
     def _each(self, pick: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> Layout:
-        """The layout with something picked of all that its rows have."""
+        """Return the layout with something picked of all that its rows have."""
         return replace(
             self,
             segments=pick(self.segments),
@@ -278,11 +278,11 @@ class Layout:
         )
 
     def separate_copies(self) -> Layout:
-        """Every copy of a row as a row of its own."""
+        """Return every copy of a row as a row of its own."""
         return self if self.copies == 1 else replace(self, copies=1)
 
     def repeat_copies(self, of_rows: FloatArray) -> FloatArray:
-        """What rows have, `of_rows` (..., n), for every copy (..., copies n)."""
+        """Return what rows have, `of_rows` (..., n), for every copy (..., copies n)."""
         return _repeat(of_rows, self.copies)
 
     def sum_copies(self, of_copies: FloatArray) -> FloatArray:
@@ -290,17 +290,17 @@ class Layout:
         return _sum_parts(of_copies, self.copies)
 
     def locate_places(self, rows: IntArray) -> IntArray:
-        """Where the places of rows (s, b) are among those of all rows, (s, c b)."""
+        """Return where the places of rows (s, b) are among those of all rows, (s, c b)."""
         if self.places == 1:
             return rows
         return np.concatenate([rows + k * self.size for k in range(self.places)], axis=1)
 
     def repeat_at_places(self, of_rows: FloatArray) -> FloatArray:
-        """What rows have, `of_rows` (..., n), at each of their places (..., c n)."""
+        """Return what rows have, `of_rows` (..., n), at each of their places (..., c n)."""
         return _repeat(of_rows, self.places)
 
     def sum_places(self, of_places: FloatArray) -> FloatArray:
-        """What the places of rows have, `of_places` (..., c n), added up by row (..., n)."""
+        """Return what the places of rows have, `of_places` (..., c n), added up by row (..., n)."""
         return _sum_parts(of_places, self.places)
 
     def permute_groups(self, rng: np.random.Generator) -> Layout:
@@ -319,7 +319,7 @@ class Layout:
         return replace(self, segments=permuted)
 
     def cell_mass(self) -> FloatArray:
-        """Mass of each cell of the first model's rows in moderate units, shape (K, G)."""
+        """Compute mass of each cell of the first model's rows in moderate units, shape (K, G)."""
         shape = len(self.levels), len(self.groups)
         weights_of_rows = self.with_moderate_weights().mass[0] if self.mass.size else None
         mass = np.bincount(self.segments[0], weights_of_rows, minlength=shape[0] * shape[1])
@@ -335,7 +335,7 @@ class Layout:
         return amounts
 
     def stack(self, scores: FloatArray) -> Stack:
-        """The rows with the scores (m, n) of m models, as kernels take them.
+        """Return the rows with the scores (m, n) of m models, as kernels take them.
 
         A kernel would be compiled anew for arrays that may not be written to, as those of polars,
         and for rows that do not follow each other in memory.
@@ -371,12 +371,12 @@ class Layout:
 
 
 def _repeat(values: FloatArray, times: int) -> FloatArray:
-    """Values (..., n) one after the other so many times, (..., times n)."""
+    """Repeat values (..., n) so many times, (..., times n)."""
     return values if times == 1 else np.concatenate([values] * times, axis=-1)
 
 
 def _sum_parts(values: FloatArray, parts: int) -> FloatArray:
-    """Values (..., parts n) of all parts, added up, (..., n)."""
+    """Add up values (..., parts n) of all parts, (..., n)."""
     if parts == 1:
         return values
     summed: FloatArray = values.reshape(*values.shape[:-1], parts, -1).sum(axis=-2)

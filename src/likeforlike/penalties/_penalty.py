@@ -126,7 +126,7 @@ class Penalty(ABC):
         return layout.expand_soft_groups()
 
     def evaluate_at_anchors(self, scores: FloatArray, layout: Layout) -> AnchorSlopes:
-        """What slope fields are made of; with one place a row it is what `evaluate` says.
+        """Return what slope fields are made of; with one place a row it is what `evaluate` says.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class Penalty(ABC):
         return AnchorSlopes(values, copied, gradients, np.empty((0, 0, 0)))
 
     def comparison_layout(self, layout: Layout) -> Layout:
-        """The layout in whose levels rows are compared: itself, unless levels are ignored.
+        """Return the layout in whose levels rows are compared: itself, unless levels are ignored.
 
         Parameters
         ----------
@@ -210,7 +210,7 @@ class Penalty(ABC):
         legitimate_features: Column | None = None,
         sample_weight: Column | None = None,
     ) -> tuple[float, FloatArray]:
-        """Value of the penalty and its gradient with respect to the scores.
+        """Compute the value of the penalty and its gradient with respect to the scores.
 
         Parameters
         ----------
@@ -237,7 +237,7 @@ class Penalty(ABC):
         legitimate_features: Column | None = None,
         sample_weight: Column | None = None,
     ) -> tuple[FloatArray, FloatArray]:
-        """The same for the scores of many models on the same rows, in parallel.
+        """Return the same for the scores of many models on the same rows, in parallel.
 
         Parameters
         ----------
@@ -307,14 +307,14 @@ def pair_weights(mass: FloatArray) -> FloatArray:
 
 
 def group_transported_mass(layout: Layout) -> FloatArray:
-    """Mass moved to or from each row between whole groups: 1 / n_a for two. Shape (n,)."""
+    """Compute mass moved to or from each row between whole groups: 1 / n_a for two. Shape (n,)."""
     mass = layout.cell_mass().sum(axis=0)
     per_row = pair_weights(mass).sum(axis=1) / np.maximum(mass, np.finfo(float).tiny)
     return layout.cell_values_by_row(np.broadcast_to(per_row, (len(layout.levels), per_row.size)))
 
 
 def worst_pair_penalty(penalty: Penalty, layout: Layout) -> Penalty:
-    """The penalty of the worst pair of a layout's groups; itself for two groups.
+    """Return the penalty of the worst pair of a layout's groups; itself for two groups.
 
     Where groups are compared along a number all of them share their anchors, and the penalty stays
     as it is.
@@ -356,11 +356,11 @@ class WorstPair(Penalty):
         return moved
 
     def prepare(self, layout: Layout) -> Layout:
-        """The layout as the penalty inside takes it."""
+        """Return the layout as the penalty inside takes it."""
         return self.penalty.prepare(layout)
 
     def comparison_layout(self, layout: Layout) -> Layout:
-        """The layout in whose levels the penalty inside compares rows.
+        """Return the layout in whose levels the penalty inside compares rows.
 
         Parameters
         ----------
@@ -369,7 +369,7 @@ class WorstPair(Penalty):
         return self.penalty.comparison_layout(layout)
 
     def permute_under_parity(self, layout: Layout, rng: np.random.Generator) -> Layout | None:
-        """Rows whose groups differ by chance alone, as the penalty inside deals them.
+        """Return rows whose groups differ by chance alone, as the penalty inside deals them.
 
         Parameters
         ----------
@@ -384,7 +384,7 @@ class WorstPair(Penalty):
 
 
 def _pairs(layout: Layout) -> Iterator[Layout]:
-    """The rows with weight for two groups at a time."""
+    """Return the rows with weight for two groups at a time."""
     group = layout.segments % len(layout.groups)
     for pair in combinations(range(len(layout.groups)), 2):
         inside = np.isin(group, pair).astype(np.float64)

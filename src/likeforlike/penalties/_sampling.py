@@ -16,7 +16,7 @@ _SHORT = 1 << 16
 
 
 def stratified_order(cells: IntArray, rng: np.random.Generator) -> IntArray:
-    """A random order of the rows in which every cell is spread evenly, shape (n,)."""
+    """Return a random order of the rows in which every cell is spread evenly, shape (n,)."""
     mixed = rng.permutation(cells.size)
     sizes = np.bincount(cells)
     # numpy sorts short integers by their digits, which is several times as fast.
@@ -42,7 +42,7 @@ def split_holdout(
     seed: int,
     marked: BoolArray | None = None,
 ) -> list[IntArray]:
-    """Rows that stop training, and rows that judge a limit; none of fewer than `SMALL` rows.
+    """Return rows that stop training, and rows that judge a limit; none of fewer than `SMALL` rows.
 
     Parameters
     ----------

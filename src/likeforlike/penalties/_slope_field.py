@@ -37,7 +37,7 @@ _DOUBLE = float(np.finfo(np.float64).eps)
 
 @compiled
 def _bin(score: float, low: float, reach: float, bins: int) -> int:
-    """Which of so many equal parts of [low, low + reach] a score lies in."""
+    """Return which of so many equal parts of [low, low + reach] a score lies in."""
     return min(int((score - low) / reach * bins), bins - 1)
 
 
@@ -73,7 +73,7 @@ def _merge_near_ties(
 
 @compiled
 def _any_within(ordered: FloatArray, apart: FloatArray) -> bool:
-    """Whether neighbors of some model differ, and by no more than `apart`."""
+    """Return whether neighbors of some model differ, and by no more than `apart`."""
     for k in range(ordered.shape[0]):
         for i in range(1, ordered.shape[1]):
             if 0.0 < ordered[k, i] - ordered[k, i - 1] <= apart[k]:
@@ -82,7 +82,7 @@ def _any_within(ordered: FloatArray, apart: FloatArray) -> bool:
 
 
 def _round_ties(scores: FloatArray, precision: float) -> FloatArray:
-    """Scores (m, n), equal where they differ by rounding only."""
+    """Compute scores (m, n), equal where they differ by rounding only."""
     ordered = np.sort(scores, axis=1)
     apart = _LAST_DIGITS * precision * np.abs(ordered[:, [0, -1]]).max(axis=1)
     if not _any_within(ordered, apart):
@@ -163,7 +163,7 @@ def _look_up(
 
 @dataclass(frozen=True, slots=True)
 class SlopeField:
-    """AnchorSlopes of a penalty for m models, from their scores on a sample of rows.
+    """Slopes of a penalty for m models, from their scores on a sample of rows.
 
     Attributes
     ----------
@@ -226,7 +226,7 @@ class SlopeField:
         return cls(values, places, heights, offsets, lines)
 
     def select(self, models: IntArray) -> SlopeField:
-        """The field of some of the models, (k,) positions."""
+        """Return the field of some of the models, (k,) positions."""
         return SlopeField(
             self.values[models],
             self.places[models],
@@ -236,7 +236,7 @@ class SlopeField:
         )
 
     def gradient(self, scores: FloatArray, layout: Layout) -> FloatArray:
-        """AnchorSlopes for a unit of moved mass at the scores (m, b) of the rows of a layout.
+        """Compute slopes for a unit of moved mass at the scores (m, b) of the rows of a layout.
 
         They are (m, c b) where rows have c places; the layout is a prepared one.
         """

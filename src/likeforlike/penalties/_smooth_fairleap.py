@@ -81,7 +81,7 @@ def _fit_lines(
     first: int,
     last: int,
 ) -> None:
-    """Slope and center of the line of every level, and the scores without it.
+    """Compute the slope and center of the line of every level, and the scores without it.
 
     Fills in `carried` (m, 2 n), `lines` (m, K, 3) but for what pulls at them, and the `spread` S.
     """
@@ -133,7 +133,7 @@ def _row_gradient(
     first: int,
     last: int,
 ) -> None:
-    """∂V / ∂f of every row: what its places have, with what the lines give back."""
+    """Compute ∂V / ∂f of every row: what its places have, with what the lines give back."""
     size = gradients.shape[1]
     for k in range(first, last):
         split = min(k, rows.segments.shape[0] - 1)
@@ -263,7 +263,7 @@ class SmoothFairLeap(Penalty):
         return found.values, placed.sum_copies(gradients)
 
     def evaluate_at_anchors(self, scores: FloatArray, layout: Layout) -> AnchorSlopes:
-        """Values, and slopes at the anchors, before lines give back their part.
+        """Compute values, and slopes at the anchors, before lines give back their part.
 
         Parameters
         ----------
@@ -294,7 +294,7 @@ class SmoothFairLeap(Penalty):
 
 
 def _concatenate(placed: list[Layout]) -> Layout:
-    """Layouts of models that have the same levels and groups, as one."""
+    """Return layouts of models that have the same levels and groups, as one."""
     return replace(
         placed[0],
         segments=np.concatenate([one.segments for one in placed]),

@@ -47,7 +47,7 @@ class WassersteinPenalty(Penalty):
 
     @classmethod
     def paper(cls, *, order: float = 1.0, reg: float = 0.0) -> WassersteinPenalty:
-        """The paper's settings: W_1, entropic with `reg`."""
+        """Return the paper's settings: W_1, entropic with `reg`."""
         return cls(order=order, reg=reg)
 
     def evaluate(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
@@ -64,7 +64,7 @@ class WassersteinPenalty(Penalty):
         return _pool_levels(layout)
 
     def permute_under_parity(self, layout: Layout, rng: np.random.Generator) -> Layout | None:
-        """Rows whose groups differ by chance alone, whatever their levels.
+        """Return rows whose groups differ by chance alone, whatever their levels.
 
         Parameters
         ----------
@@ -83,5 +83,5 @@ class WassersteinPenalty(Penalty):
 
 
 def _pool_levels(layout: Layout) -> Layout:
-    """The same rows with all levels thrown together."""
+    """Pool all levels of the same rows."""
     return replace(layout, segments=layout.segments % len(layout.groups), levels=("all",))

@@ -173,7 +173,7 @@ class WindowedLevels:
         return cls(cells, categories, windows, labels, model, gaps)
 
     def _gaps_of(self, scores: FloatArray, group: Codes) -> Gaps:
-        """Gaps between the rows in `fit`, at the centers."""
+        """Return gaps between the rows in `fit`, at the centers."""
         window = self.windows.of_cell[self.cells.cell]
         start, end = self.cells.own_places, self._centers(window)
         carried = self._carry(scores, group.codes, window, start, end)
@@ -201,7 +201,7 @@ class WindowedLevels:
         return CarriedScores(compared, Codes(window, self.labels), start, end)
 
     def stand(self, level: Codes) -> tuple[IntArray, Place, Place]:
-        """Windows of rows (n,), the places of the rows, and those of the centers."""
+        """Return windows of rows (n,), the places of the rows, and those of the centers."""
         start = self._start(level)
         window = self.windows.of_cell[np.where(start.share < 0.5, start.below, start.above)]
         return window, start, self._centers(window)
@@ -267,7 +267,7 @@ def _common_gaps(
     n_windows: int,
     window: IntArray,
 ) -> Gaps:
-    """The gaps that groups have to the largest one everywhere, as those of every window."""
+    """Return the gaps that groups have to the largest one everywhere, as those of every window."""
     largest, n_groups = int(np.argmax(np.bincount(group.codes))), len(group.labels)
     order = np.r_[largest, np.delete(np.arange(n_groups), largest)]
     first = np.empty(n_groups, np.int64)
@@ -298,7 +298,7 @@ def _ranks(model: ValueCarry, scores: FloatArray, start: Place, seed: int | None
 
 
 def _blocks(size: int) -> list[IntArray]:
-    """Numbers of rows, some at a time."""
+    """Return numbers of rows, some at a time."""
     return np.split(np.arange(size), np.arange(_AT_A_TIME, size, _AT_A_TIME))
 
 
@@ -386,7 +386,7 @@ class UnawareWindows:
         return self.along.labels
 
     def stand(self, level: Codes) -> Standing:
-        """Where rows of these levels stand."""
+        """Return where rows of these levels stand."""
         return Standing(*self.along.stand(level))
 
     def numbers(self, level: Codes) -> FloatArray:
@@ -448,14 +448,14 @@ class ComparisonWindows(NamedTuple):
         return cls(levels.numbers[level.codes], np.unique(key, return_inverse=True)[1])
 
     def windows(self) -> Codes:
-        """The window of every row."""
+        """Return the window of every row."""
         found = windows(fine_cells(self.numbers, self.segment), self.numbers)
         return Codes(found.of_line, tuple(range(found.center.size)))
 
     def compared(
         self, scores: FloatArray, group: IntArray, mass: FloatArray
     ) -> tuple[FloatArray, Codes, Codes | None]:
-        """Scores (n,) carried to the centers of their windows, as an estimate needs them.
+        """Compute scores (n,) carried to the centers of their windows, as an estimate needs them.
 
         With their levels, the same whatever the scores, and what rows count as one with.
         """
@@ -482,9 +482,9 @@ class WindowedRows(NamedTuple):
     places: Standing
 
     def out(self, scores: FloatArray) -> FloatArray:
-        """Scores (n,) at the centers."""
+        """Compute scores (n,) at the centers."""
         return self.along.out(scores, self.places)
 
     def back(self, scores: FloatArray) -> FloatArray:
-        """Scores (n,) from the centers where the rows are."""
+        """Compute scores (n,) from the centers where the rows are."""
         return self.along.back(scores, self.places)

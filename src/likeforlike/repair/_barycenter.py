@@ -235,7 +235,7 @@ class ConditionalBarycenter(BaseEstimator):
         return self
 
     def _fit_maps(self, rows: _Rows) -> tuple[ShrunkMaps, Scale]:
-        """Maps of rows, and the scale that their scores are on."""
+        """Return maps of rows, and the scale that their scores are on."""
         cells, scale = Cells.from_codes(
             rows.level, rows.group, rows.scores, sample_weight=rows.mass if rows.weighted else None
         ).scaled()
@@ -314,7 +314,7 @@ class ConditionalBarycenter(BaseEstimator):
     def _mapped(
         self, values: FloatArray, group: IntArray, level: Codes, mass: FloatArray | None
     ) -> FloatArray:
-        """Where the maps send scores (n,), as far as rows support it."""
+        """Return where the maps send scores (n,), as far as rows support it."""
         journey = None
         if self._along is not None:
             journey = self._along.out(values, level, group, self.random_state)
@@ -388,7 +388,7 @@ class ConditionalBarycenter(BaseEstimator):
             raise InputError(f"random_state must be a whole number >= 0 or None, not {seed!r}.")
 
     def _levels(self, features: Column | None, size: int) -> tuple[IntArray, tuple[Hashable, ...]]:
-        """Level of every row, and the labels of the levels."""
+        """Return level of every row, and the labels of the levels."""
         if (features is not None) != self._has_levels:
             raise InputError(
                 "legitimate_features were given in fit, so transform needs them too."
@@ -423,7 +423,7 @@ class _Rows(NamedTuple):
         return cls(scores, group, place, mass, weighted=True).of_places(np.flatnonzero(mass))
 
     def of_places(self, rows: IntArray) -> _Rows:
-        """Some of the rows, with the labels that occur in them."""
+        """Return some of the rows, with the labels that occur in them."""
         group, level = (_occurring(one, rows) for one in (self.group, self.level))
         return _Rows(self.scores[rows], group, level, self.mass[rows], self.weighted)
 
@@ -436,7 +436,7 @@ def _occurring(column: Codes, rows: IntArray) -> Codes:
 def _along(
     scores: FloatArray, level: Codes, group: Codes, sample_weight: Column | None
 ) -> WindowedLevels:
-    """How scores are carried along the number, learned from the rows that count."""
+    """Return how scores are carried along the number, learned from the rows that count."""
     if sample_weight is None:
         return WindowedLevels.of(scores, level, group, None)
     mass = moderate(weights(sample_weight, "sample_weight", scores.size))
@@ -450,7 +450,7 @@ def _along(
 
 
 def _plain(setting: Any) -> Any:  # noqa: ANN401
-    """A number of numpy as one of Python's."""
+    """Return a number of numpy as one of Python's."""
     return setting.item() if isinstance(setting, np.generic) else setting
 
 

@@ -35,7 +35,7 @@ _SHARPEST = 1e-4
 
 
 def gaps(rows: LevelRows, accepted: BoolArray) -> FloatArray:
-    """Σ m w d of every level, (K, J): how differently groups are accepted."""
+    """Compute Σ m w d of every level, (K, J): how differently groups are accepted."""
     weight = rows.mass / np.add.reduceat(rows.mass, rows.offsets[:-1])[_level_of(rows)]
     part = (weight * accepted)[:, None] * rows.tilts
     found: FloatArray = np.add.reduceat(part, rows.offsets[:-1], axis=0)
@@ -50,7 +50,7 @@ def largest_gap(gap: FloatArray) -> FloatArray:
 
 
 def find_cutoffs(rows: LevelRows, keep: FloatArray) -> FloatArray:
-    """λ of every level, (K, J).
+    """Compute λ of every level, (K, J).
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ class FairDecisions(UnawareEstimator):
         return decided
 
     def _kept(self, gap: FloatArray) -> FloatArray:
-        """What part of its gap each level keeps, (K,)."""
+        """Return what part of its gap each level keeps, (K,)."""
         if self.max_disparity is None:
             return np.full(gap.size, 1.0 - self.repair_level)
         return np.minimum(1.0, self.max_disparity / np.maximum(gap, 1e-300))

@@ -216,7 +216,7 @@ def _value(
     aim: FloatArray,
     beta: float,
 ) -> float:
-    """The smoothed dual of a level."""
+    """Return the smoothed dual of a level."""
     chances = np.empty(values.size)
     value = 0.0
     for i in range(begin, end):
@@ -471,22 +471,22 @@ class Slots:
         return len(self.shares) - 1
 
     def places(self, codes: IntArray, labels: Sequence[Hashable]) -> IntArray:
-        """Slot of every row (n,) whose level is `labels[codes]`."""
+        """Return slot of every row (n,) whose level is `labels[codes]`."""
         known = {label: int(self.slot[k]) for k, label in enumerate(self.levels)}
         found = np.array([known.get(label, self.shared) for label in labels], np.int64)
         return found[codes]
 
     def unit(self, scores: FloatArray, place: IntArray) -> FloatArray:
-        """Scores (n,) as parts of the range of their slot, clipped to it."""
+        """Compute scores (n,) as parts of the range of their slot, clipped to it."""
         return np.clip((scores - self.low[place]) / self.span[place], 0.0, 1.0)
 
     def natural(self, unit: FloatArray, place: IntArray) -> FloatArray:
-        """What `unit` was made of."""
+        """Return what `unit` was made of."""
         scores: FloatArray = self.low[place] + self.span[place] * unit
         return scores
 
     def tilts(self, chances: FloatArray, place: IntArray) -> FloatArray:
-        """Tilts (n, G - 1): η_a / p_a - η_r / p_r against the largest group r of the slot.
+        """Compute tilts (n, G - 1): η_a / p_a - η_r / p_r against the largest group r of the slot.
 
         Groups that have no part in a slot have none.
         """
@@ -512,7 +512,7 @@ def make_slots(
     labels: tuple[Hashable, ...],
     min_cell: float,
 ) -> tuple[Slots, BoolArray]:
-    """Slots of rows, and which rows (n,) make the shared one.
+    """Return slots of rows, and which rows (n,) make the shared one.
 
     Parameters
     ----------
@@ -550,7 +550,7 @@ def update_shares(
     rest: BoolArray,
     chosen: BoolArray,
 ) -> Slots:
-    """The same slots with the shares of some rows (n,), so that their tilts sum to zero."""
+    """Return the same slots with the shares of some rows (n,), so that their tilts sum to zero."""
     own = slots.slot[level[chosen]]
     return replace(
         slots, shares=_shares(chances[chosen], mass[chosen], own, rest[chosen], slots.shared)
@@ -560,7 +560,7 @@ def update_shares(
 def _shares(
     chances: FloatArray, mass: FloatArray, own: IntArray, rest: BoolArray, shared: int
 ) -> FloatArray:
-    """Mean chances (S, G) of every slot."""
+    """Compute the mean chances (S, G) of every slot."""
     weighted = chances * mass[:, None]
     summed = _sums(own, weighted, shared + 1)
     summed[shared] = weighted[rest].sum(axis=0)

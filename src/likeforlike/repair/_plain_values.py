@@ -69,7 +69,7 @@ class PlainTrees:
         _check_classes(self.classes_, self.base.size)
 
     def predict_proba(self, X: FloatArray) -> FloatArray:  # noqa: N803
-        """Chances (n, C) of rows (n, d)."""
+        """Compute chances (n, C) of rows (n, d)."""
         _check(X.shape[1] > int(self.feature.max(initial=-1)), "inputs have too few columns")
         sums = np.tile(self.base, (len(X), 1))
         _add_trees(
@@ -114,7 +114,7 @@ class PlainLinear:
         _check_classes(self.classes_, self.base.size)
 
     def predict_proba(self, X: FloatArray) -> FloatArray:  # noqa: N803
-        """Chances (n, C) of rows (n, d)."""
+        """Compute chances (n, C) of rows (n, d)."""
         return _chances(X @ self.coefficients.T + self.base)
 
     def fit(self, X: FloatArray, y: IntArray) -> PlainLinear:  # noqa: N803, ARG002
@@ -172,7 +172,7 @@ def _add_trees(
 
 
 def plain_classifier(model: Classifier) -> PlainTrees | PlainLinear:
-    """A fitted classifier as plain numbers.
+    """Return a fitted classifier as plain numbers.
 
     It predicts what the classifier does, to rounding. Only LightGBM's, scikit-learn's
     HistGradientBoostingClassifier and LogisticRegression can be written so.
@@ -271,13 +271,13 @@ def _of_nodes(
 
 
 def to_document(model: PlainTrees | PlainLinear) -> dict[str, Any]:
-    """A plain classifier as lists."""
+    """Return a plain classifier as lists."""
     parts = {name: part.tolist() for name, part in asdict(model).items()}
     return {"kind": "trees" if isinstance(model, PlainTrees) else "linear", **parts}
 
 
 def from_document(document: dict[str, Any]) -> PlainTrees | PlainLinear:
-    """What `to_document` was made of."""
+    """Return what `to_document` was made of."""
     kinds: dict[str, type[PlainTrees | PlainLinear]] = {"trees": PlainTrees, "linear": PlainLinear}
     if document.get("kind") not in kinds:
         raise InputError(f"propensity must be of one of the kinds {[*kinds]}.")
@@ -291,7 +291,7 @@ def from_document(document: dict[str, Any]) -> PlainTrees | PlainLinear:
 
 
 def number_array(part: object, name: str, *, whole: bool = False) -> npt.NDArray[Any]:
-    """Numbers of a document as an array; text, truth values and ragged lists are none."""
+    """Return numbers of a document as an array; text, truth values and ragged lists are none."""
     try:
         array = np.array(part if isinstance(part, list) else None)
     except ValueError as error:
@@ -309,7 +309,7 @@ _WHOLE = ("offsets", "cell_offsets", "window", "window_segment")
 
 
 def numbers_to_document(along: UnawareWindows) -> dict[str, Any]:
-    """What is needed to place and carry new rows; `categories` are labels."""
+    """Return what is needed to place and carry new rows; `categories` are labels."""
     inner = along.along
     cells, ranking, model = inner.cells, inner.cells.ranking, inner.model
     arrays = {
@@ -356,7 +356,7 @@ def numbers_from_document(document: dict[str, Any], labels: tuple[Hashable, ...]
 
 
 def _cells(ranking: Ranking, center: FloatArray, offsets: IntArray) -> FineCells:
-    """Cells that no row lies in yet."""
+    """Return cells that no row lies in yet."""
     nobody, ones = np.zeros(0), np.ones(center.size)
     nowhere = np.zeros(0, np.int64)
     return FineCells(

@@ -215,7 +215,7 @@ def _fitted(
 
 
 def predict_propensities(model: Classifier, matrix: FloatArray, n_groups: int) -> FloatArray:
-    """Chances (n, G) of the groups by a fitted classifier."""
+    """Compute chances (n, G) of the groups by a fitted classifier."""
     found: npt.NDArray[Any] = np.asarray(model.predict_proba(matrix), dtype=np.float64)
     classes = np.asarray(model.classes_, dtype=np.int64)
     chances = np.zeros((len(matrix), n_groups))
@@ -360,7 +360,7 @@ def _calibration(chance: FloatArray, member: FloatArray, mass: FloatArray) -> tu
 
 
 def _auc(chance: FloatArray, member: FloatArray, level: IntArray, mass: FloatArray) -> float:
-    """Share of pairs of one level, by weight, in which the member has the higher chance."""
+    """Compute share of pairs of one level, by weight, in which the member has the higher chance."""
     order = np.lexsort((chance, level))
     won, pairs = _count_pairs(chance[order], member[order], level[order], mass[order])
     return won / pairs if pairs > 0.0 else 0.5

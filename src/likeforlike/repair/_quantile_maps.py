@@ -99,7 +99,7 @@ class LevelMaps:
         return part
 
     def positions(self, labels: Sequence[Hashable]) -> IntArray:
-        """Positions (k,) of k labels among the levels, -1 for one that is not there."""
+        """Return positions (k,) of k labels among the levels, -1 for one that is not there."""
         known = {label: k for k, label in enumerate(self.cells.levels)}
         return np.array([known.get(label, -1) for label in labels])
 
@@ -170,7 +170,7 @@ def squared_level_distances(cells: Cells) -> FloatArray:
 
 
 def mean_squared_change(maps: LevelMaps, squares: FloatArray) -> float:
-    """How far the maps carry the scores they are made of, Σ P(f, a, l) (T(f, a, l) - f)².
+    """Return how far the maps carry the scores they are made of, Σ P(f, a, l) (T(f, a, l) - f)².
 
     In a level with a map of its own Σ_a π_a W_2²(P_a, barycenter) = ½ Σ_{ab} π_a π_b W_2²(P_a, P_b)
     with π_a = P(a | l); rows of other cells are carried by the map they borrow.
@@ -182,7 +182,7 @@ def mean_squared_change(maps: LevelMaps, squares: FloatArray) -> float:
 
 
 def _borrowed_change(maps: LevelMaps) -> float:
-    """Squared change of the rows in cells that borrow a map, summed by weight."""
+    """Compute squared change of the rows in cells that borrow a map, summed by weight."""
     cells, atoms = maps.cells, maps.cells.atoms
     cell = np.repeat(np.arange(maps.own.size), np.diff(atoms.offsets))
     borrowing = np.flatnonzero(~maps.own.ravel()[cell])
@@ -195,7 +195,7 @@ def _borrowed_change(maps: LevelMaps) -> float:
 
 
 def _on_a_line(labels: Sequence[object]) -> FloatArray:
-    """Labels as numbers; NaN for those that are none, which truth values are not."""
+    """Return labels as numbers; NaN for those that are none, which truth values are not."""
     number = int, float, np.integer, np.floating
     places = np.array(
         [
@@ -207,7 +207,7 @@ def _on_a_line(labels: Sequence[object]) -> FloatArray:
 
 
 def _nearest(known: FloatArray, wanted: FloatArray) -> IntArray:
-    """Position of the nearest of the increasing `known` numbers; of two, the lower."""
+    """Return position of the nearest of the increasing `known` numbers; of two, the lower."""
     above = np.minimum(np.searchsorted(known, wanted), known.size - 1)
     below = np.maximum(above - 1, 0)
     with np.errstate(over="ignore"):
@@ -231,7 +231,7 @@ def check_groups(labels: Sequence[Hashable], rows: IntArray, min_cell: int) -> N
 
 
 def locate_groups(group: Codes, known: tuple[Hashable, ...]) -> IntArray:
-    """Groups of rows as positions among those of `fit`, shape (n,)."""
+    """Return groups of rows as positions among those of `fit`, shape (n,)."""
     position = {label: g for g, label in enumerate(known)}
     unknown = [label for label in group.labels if label not in position]
     if unknown:
@@ -261,7 +261,7 @@ class Parts(NamedTuple):
     shared: float = 0.0
 
     def times(self, part: float) -> Parts:
-        """Both of them, less."""
+        """Return both of them, less."""
         return Parts(self.own * part, self.shared * part)
 
 
@@ -347,14 +347,14 @@ class ShrunkMaps:
         return moved
 
     def times(self, part: float) -> ShrunkMaps:
-        """A part of the way, in [0, 1]."""
+        """Return a part of the way, in [0, 1]."""
         return replace(self, parts=self.parts.times(part))
 
 
 def shrunk_maps(
     cells: Cells, scores: FloatArray, group: Codes, level: Codes, mass: FloatArray, min_cell: int
 ) -> ShrunkMaps:
-    """Maps of cells that go as far as their rows support.
+    """Return maps of cells that go as far as their rows support.
 
     Parameters
     ----------
@@ -377,7 +377,7 @@ def shrunk_maps(
 
 
 def _cells(scores: FloatArray, rows: MappedRows, known: Cells) -> Cells:
-    """Rows with other scores, in cells like those known."""
+    """Return rows with other scores, in cells like those known."""
     return Cells.from_codes(
         Codes(rows.level, rows.labels),
         Codes(rows.group, known.groups),
@@ -414,7 +414,7 @@ def _difference(left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatA
 
 
 def _known(cells: Cells) -> _Known:
-    """What is known of the disparity of cells, summed over the pairs of groups."""
+    """Return what is known of the disparity of cells, summed over the pairs of groups."""
     squared = least = noise = 0.0
     for one in contrasts(cells, "pairwise"):
         if not one.support.any():

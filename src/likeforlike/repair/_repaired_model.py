@@ -67,15 +67,15 @@ class _RepairedModel(MetaEstimatorMixin, BaseEstimator):
 
     @abstractmethod
     def _default(self) -> Model:
-        """The model if none was given."""
+        """Return the model if none was given."""
 
     @abstractmethod
     def _scores(self, model: Model, rows: FloatArray) -> FloatArray:
-        """Scores (n,) of rows (n, d) by a fitted model."""
+        """Compute scores (n,) of rows (n, d) by a fitted model."""
 
     @abstractmethod
     def _dealt(self, y: npt.NDArray[Any]) -> Iterable[tuple[IntArray, IntArray]]:
-        """Rows seen and rows held back, fold by fold."""
+        """Return rows seen and rows held back, fold by fold."""
 
     @abstractmethod
     def _checked(
@@ -83,7 +83,7 @@ class _RepairedModel(MetaEstimatorMixin, BaseEstimator):
         X: Inputs,  # noqa: N803
         y: Column,
     ) -> tuple[FloatArray, npt.NDArray[Any]]:
-        """Inputs (n, d), and what the model learns (n,)."""
+        """Return inputs (n, d), and what the model learns (n,)."""
 
     def fit(
         self,
@@ -131,7 +131,7 @@ class _RepairedModel(MetaEstimatorMixin, BaseEstimator):
         return self
 
     def _repaired(self, X: Inputs, legitimate: Column | None) -> FloatArray:  # noqa: N803
-        """Scores, or decisions if those are repaired, of rows (n, d)."""
+        """Compute scores, or decisions if those are repaired, of rows (n, d)."""
         check_is_fitted(self, "estimator_")
         rows = validate_data(self, X, reset=False, dtype=np.float64)
         scores = self._scores(self.estimator_, rows)
@@ -233,7 +233,7 @@ class RepairedClassifier(ClassifierMixin, _RepairedModel):
         *,
         legitimate_features: Column | None = None,
     ) -> FloatArray:
-        """Repaired probabilities (n, 2) of rows X (n, d); of decisions, 0 and 1.
+        """Compute repaired probabilities (n, 2) of rows X (n, d); of decisions, 0 and 1.
 
         Parameters
         ----------
@@ -249,7 +249,7 @@ class RepairedClassifier(ClassifierMixin, _RepairedModel):
         *,
         legitimate_features: Column | None = None,
     ) -> npt.NDArray[Any]:
-        """Classes (n,) of rows X (n, d): repaired decisions, or those above .5.
+        """Return classes (n,) of rows X (n, d): repaired decisions, or those above .5.
 
         Parameters
         ----------
@@ -319,7 +319,7 @@ class RepairedRegressor(RegressorMixin, _RepairedModel):
         *,
         legitimate_features: Column | None = None,
     ) -> FloatArray:
-        """Repaired predictions (n,) of rows X (n, d).
+        """Compute repaired predictions (n,) of rows X (n, d).
 
         Parameters
         ----------

@@ -103,7 +103,7 @@ def measure_parity(
 def squared_disparity(
     scores: FloatArray, group: Codes, level: Codes, mass: FloatArray, unit: Codes | None = None
 ) -> float:
-    """Σ_l Q(l) W_1²(l) without small-sample bias, summed over the pairs of groups."""
+    """Compute Σ_l Q(l) W_1²(l) without small-sample bias, summed over the pairs of groups."""
     cells = Cells.from_codes(level, group, scores, sample_weight=mass, cluster=unit)
     return sum(
         estimate_distance(one, level_weights(one, "marginal")).squared
@@ -120,7 +120,7 @@ def exceeds_noise(
     unit: Codes | None = None,
     confidence: float = 0.8,
 ) -> bool:
-    """Whether any two groups differ among equals, by the lower end of their interval."""
+    """Return whether any two groups differ among equals, by the lower end of their interval."""
     cells = Cells.from_codes(level, group, scores, sample_weight=mass, cluster=unit)
     return any(
         estimate_distance(one, level_weights(one, "marginal"), confidence=confidence).interval[0]
@@ -133,7 +133,7 @@ def exceeds_noise(
 def measure_shifts(
     change: FloatArray, group: Codes, level: Codes, mass: FloatArray
 ) -> tuple[CellShift, ...]:
-    """How far the people of every cell were moved."""
+    """Return how far the people of every cell were moved."""
     n_groups = len(group.labels)
     cell = level.codes * n_groups + group.codes
     size = n_groups * len(level.labels)
@@ -160,7 +160,7 @@ _PARTS = (0.75, 0.5, 0.25)
 
 
 def choose_trust(left: Callable[[float], float], before: float, asked: float) -> float:
-    """The part of a repair to do, in [0, 1].
+    """Return the part of a repair to do, in [0, 1].
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def assign_folds(group: IntArray, level: IntArray, folds: int, seed: int | None)
 
 
 def split_levels_by_fold(level: Codes, fold: IntArray) -> Codes:
-    """Levels of every fold by itself.
+    """Return levels of every fold by itself.
 
     What the maps of other folds miss cancels over all folds of a level: each learned from the rows
     that the others are measured on. Inside a fold it does not.
@@ -198,7 +198,7 @@ def split_levels_by_fold(level: Codes, fold: IntArray) -> Codes:
 def predict_held_out(
     fold: IntArray, repaired: Callable[[IntArray, IntArray], FloatArray]
 ) -> FloatArray:
-    """What becomes of every row (n,) by what rows of other folds teach.
+    """Return what becomes of every row (n,) by what rows of other folds teach.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ PLAIN_WORDS = (
 def find_doubts(
     guesses: Sequence[PropensityQuality], parity: Sequence[Parity], asked: float
 ) -> tuple[str, ...]:
-    """Reasons to doubt that a repair did what was asked of it.
+    """Return reasons to doubt that a repair did what was asked of it.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ class RepairReport:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values, for a record; an end of an interval may be `None`."""
+        """Return all of it as plain values, for a record; an end of an interval may be `None`."""
         plain = asdict(self)
         for name in ("guess", "moved"):
             plain[name] = [one._asdict() for one in getattr(self, name)]

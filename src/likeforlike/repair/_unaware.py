@@ -235,7 +235,7 @@ class UnawareRepair(UnawareEstimator):
 
 
 def _aware_risk(rows: FitRows, min_cell: int) -> float:
-    """Mean squared change of the barycenter of every level, which knows the group."""
+    """Compute the mean squared change of the barycenter of every level, which knows the group."""
     cells, scale = Cells.from_codes(
         rows.level, rows.group, rows.scores, sample_weight=rows.mass
     ).scaled()

@@ -148,7 +148,7 @@ class SlottedRows:
         return self.rows.scores if self.numbers is None else self.numbers.out(self.rows.scores)
 
     def home(self, scores: FloatArray) -> FloatArray:
-        """Repaired scores (n,) where the rows are."""
+        """Compute repaired scores (n,) where the rows are."""
         return scores if self.numbers is None else self.numbers.back(scores)
 
     def among_equals(self, scores: FloatArray) -> tuple[FloatArray, Codes, Codes | None]:
@@ -161,7 +161,7 @@ class SlottedRows:
         return self.equals.compared(scores, self.rows.group.codes, self.rows.mass)
 
     def without(self, fold: int) -> tuple[Slots, BoolArray]:
-        """Slots with the shares of all other folds, and which rows those are."""
+        """Return slots with the shares of all other folds, and which rows those are."""
         others = self.fold != fold
         rows = self.rows
         slots = update_shares(
@@ -209,7 +209,7 @@ class UnawareEstimator(BaseEstimator):
 
     @abstractmethod
     def _before(self, scores: FloatArray) -> FloatArray:
-        """What would be without a repair, (n,)."""
+        """Return what would be without a repair, (n,)."""
 
     @property
     @abstractmethod
@@ -347,7 +347,7 @@ class UnawareEstimator(BaseEstimator):
 
     @abstractmethod
     def _maps(self) -> FloatArray:
-        """What was learned of each slot."""
+        """Return what was learned of each slot."""
 
     @abstractmethod
     def _set_maps(self, maps: FloatArray) -> None:
@@ -445,7 +445,7 @@ class UnawareEstimator(BaseEstimator):
         scores: FloatArray,
         known: tuple[Hashable, ...],
     ) -> Features:
-        """What a guess is made of; numbers among the levels are taken as such."""
+        """Return what a guess is made of; numbers among the levels are taken as such."""
         if self._along is None:
             return Features(inputs, encode_levels(level.labels, known)[level.codes], scores)
         return Features(inputs, self._along.numbers(level), scores)
@@ -493,7 +493,7 @@ class UnawareEstimator(BaseEstimator):
         return dict(zip(rows.group.labels, shares.tolist(), strict=True)), fallbacks
 
     def _new_rows(self, scores: Column, inputs: Inputs, legitimate: Column | None) -> NewRows:
-        """Rows to be repaired, as `fit` would have them."""
+        """Return rows to be repaired, as `fit` would have them."""
         check_is_fitted(self, "groups_")
         self._check_settings()
         values = self._checked_scores(score_column(scores, "scores"))
@@ -568,7 +568,7 @@ class UnawareEstimator(BaseEstimator):
 
 
 def _kept(column: Codes, rows: IntArray) -> Codes:
-    """Some rows of a column, with the labels that occur in them."""
+    """Return some rows of a column, with the labels that occur in them."""
     there, codes = np.unique(column.codes[rows], return_inverse=True)
     return Codes(codes, tuple(column.labels[k] for k in there.tolist()))
 

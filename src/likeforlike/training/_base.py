@@ -165,7 +165,7 @@ def restore_on_error(estimator: object, check_settings: Callable[[], None]) -> I
 
 
 def encode_classes(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], IntArray]:
-    """The classes of targets (n,), two at least, and which of them each row has."""
+    """Return the classes of targets (n,), two at least, and which of them each row has."""
     with extra("train"):
         from sklearn.utils.multiclass import check_classification_targets
     check_classification_targets(y)
@@ -188,7 +188,7 @@ def compute_class_factors(class_weight: object, y: Column) -> FloatArray | None:
 
 
 def check_validation(validation: Column | None, size: int) -> BoolArray | None:
-    """Which rows (n,) are held back to stop training, or `None` if not given."""
+    """Return which rows (n,) are held back to stop training, or `None` if not given."""
     if validation is None:
         return None
     marked = np.asarray(validation)
@@ -205,7 +205,7 @@ def check_validation(validation: Column | None, size: int) -> BoolArray | None:
 
 
 def check_weights(sample_weight: Column | None, size: int) -> FloatArray | None:
-    """Weights (n,) of the rows, or `None` where all of them count one."""
+    """Compute weights (n,) of the rows, or `None` where all of them count one."""
     if sample_weight is None:
         return None
     refuse_masked(sample_weight, "sample_weight")
@@ -213,7 +213,7 @@ def check_weights(sample_weight: Column | None, size: int) -> FloatArray | None:
 
 
 def draw_seed(random_state: int | np.random.RandomState | None) -> int:
-    """A seed drawn by a `random_state` as scikit-learn takes them."""
+    """Return a seed drawn by a `random_state` as scikit-learn takes them."""
     with extra("train"):
         from sklearn.utils import check_random_state
     try:
@@ -238,15 +238,15 @@ class FitColumns(NamedTuple):
     validation: Column | None = None
 
     def layout(self, size: int, *, needed: bool) -> Layout | None:
-        """Groups and levels; `None`, with a warning if needed, where no groups are given."""
+        """Return groups and levels; `None`, with a warning if needed, where no groups are given."""
         return make_layout(size, self.sensitive, self.legitimate, needed=needed)
 
     def weights(self, size: int) -> FloatArray | None:
-        """Weights (n,) of the rows, or `None` where all of them count one."""
+        """Compute weights (n,) of the rows, or `None` where all of them count one."""
         return check_weights(self.weight, size)
 
     def held(self, size: int) -> BoolArray | None:
-        """Rows (n,) to hold back to stop training, or `None` if not given."""
+        """Return rows (n,) to hold back to stop training, or `None` if not given."""
         return check_validation(self.validation, size)
 
 
@@ -337,7 +337,7 @@ class Aim:
         return self.penalty if self.limit is None else worst_pair_penalty(self.penalty, layout)
 
     def prepare(self, layout: Layout) -> Layout:
-        """The layout as the penalty takes it; raises where nothing can be compared."""
+        """Return the layout as the penalty takes it; raises where nothing can be compared."""
         penalty = self.choose_penalty(layout)
         prepared = penalty.prepare(layout)
         penalty.check(prepared)
@@ -347,7 +347,7 @@ class Aim:
 
     @classmethod
     def of(cls, estimator: AimedEstimator) -> Aim:
-        """The aim of an estimator; raises if its settings make no sense."""
+        """Return the aim of an estimator; raises if its settings make no sense."""
         penalty, strength = estimator.penalty, estimator.strength
         if penalty is not None and not isinstance(penalty, Penalty):
             raise InputError(f"penalty must be a penalty such as FairLeap(), not {penalty!r}.")
@@ -380,7 +380,7 @@ def _check_fractions(estimator: AimedEstimator) -> None:
 
 
 def disparity_scorer(*, order: float = 2.0, measure: Measure = "marginal") -> Any:  # noqa: ANN401
-    """A scorer that gives minus the conditional disparity, (Σ_l Q(l) W_p^p(l))^{1/p}.
+    """Return a scorer that gives minus the conditional disparity, (Σ_l Q(l) W_p^p(l))^{1/p}.
 
     It measures predicted probabilities where there are any (of the second class, or the largest
     over several classes), else predictions, and asks for the metadata `sensitive_features` and

@@ -23,14 +23,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from likeforlike._arrays import BoolArray, FloatArray, IntArray, real
+from likeforlike._arrays import FloatArray, IntArray, real
 from likeforlike._extras import extra
 from likeforlike._progress import epochs_bar
 from likeforlike.disparity._columns import Column, numbers, refuse_masked
 from likeforlike.errors import InputError, UnderfitWarning, UnmetLimitWarning
 from likeforlike.inference import DistanceEstimate
 from likeforlike.penalties import Layout, Penalty
-from likeforlike.penalties._sampling import split_holdout
 from likeforlike.training._base import (
     Aim,
     AimedEstimator,
@@ -46,9 +45,9 @@ from likeforlike.training._base import (
     encode_classes,
 )
 from likeforlike.training._limits import (
-    HeldRows,
     Limit,
     LimitResult,
+    Table,
     Trial,
     require_rows,
     select_within_limit,
@@ -123,7 +122,7 @@ class TreeInputs:
         return inputs, matrix, y
 
     def read(self, estimator: object, given: Inputs) -> Inputs:
-        """Inputs (n, d) of new rows as numbers."""
+        """Return inputs (n, d) of new rows as numbers."""
         refuse_masked(given, "X")
         if not self.categories:
             return validate_data(estimator, given, reset=False, **_NUMBERS)
@@ -136,7 +135,7 @@ class TreeInputs:
         return self._to_numbers(given)
 
     def _to_numbers(self, given: Inputs) -> FloatArray:
-        """A table as numbers (n, d), with codes for categories."""
+        """Return a table as numbers (n, d), with codes for categories."""
         table = nw.from_native(given, eager_only=True)
         columns = [
             _codes(table.get_column(name), self.categories[place], name)
@@ -148,7 +147,7 @@ class TreeInputs:
 
 
 def _categories(given: Inputs) -> dict[int, tuple[Any, ...]]:
-    """The categories of the columns of a table that have any."""
+    """Return the categories of the columns of a table that have any."""
     table = nw.from_native(given, eager_only=True, pass_through=True)
     if not isinstance(table, nw.DataFrame):
         return {}
@@ -160,12 +159,12 @@ def _categories(given: Inputs) -> dict[int, tuple[Any, ...]]:
 
 
 def _is_pandas(native: Column) -> bool:
-    """Whether a column of categories keeps their list, which may hold more than occur."""
+    """Return whether a column of categories keeps their list, which may hold more than occur."""
     return hasattr(native, "cat") and hasattr(native.cat, "set_categories")
 
 
 def _kinds(series: nw.Series[Any]) -> tuple[Any, ...]:
-    """The categories of a column, in an order that does not depend on its rows."""
+    """Return the categories of a column, in an order that does not depend on its rows."""
     native = series.to_native()
     if _is_pandas(native):
         return tuple(native.cat.categories)
@@ -173,7 +172,7 @@ def _kinds(series: nw.Series[Any]) -> tuple[Any, ...]:
 
 
 def _codes(series: nw.Series[Any], categories: tuple[Any, ...], name: str) -> FloatArray:
-    """Codes of the categories of a column; nan where there is none, or one never seen."""
+    """Return codes of the categories of a column; nan where there is none, or one never seen."""
     if not isinstance(series.dtype, nw.Categorical | nw.Enum):
         raise InputError(
             f"column {name!r} of X held categories when the model was fitted, and now has the type "
@@ -190,7 +189,7 @@ def _codes(series: nw.Series[Any], categories: tuple[Any, ...], name: str) -> Fl
 
 
 def _plain(series: nw.Series[Any], name: str) -> FloatArray:
-    """A column of numbers; nan where there is none."""
+    """Return a column of numbers; nan where there is none."""
     if not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
         raise InputError(
             f"column {name!r} of X has the type {series.dtype}; give numbers, or make it "
@@ -202,49 +201,6 @@ def _plain(series: nw.Series[Any], name: str) -> FloatArray:
 
 # A share of one class never starts beyond this one of the other.
 _LEAST_SHARE = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class TreeTable:
-    """What trees are fitted to.
-
-    Attributes
-    ----------
-    inputs : (n, d) numbers, dense or sparse; missing ones are nan.
-    targets : (n,) floats, 0 and 1 for the logistic loss.
-    weight : (n,) floats > 0 of the loss.
-    layout, prepared : groups and levels as they were given and as the penalty takes them, both
-        with weights; `None` where there is nothing to compare.
-    validation : (n,) truth values, rows to hold back to stop training, or `None`: a share of all.
-    """
-
-    inputs: Matrix
-    targets: FloatArray
-    weight: FloatArray
-    layout: Layout | None
-    prepared: Layout | None
-    validation: BoolArray | None = None
-
-    def take(self, rows: IntArray) -> TreeTable:
-        """Some of the rows."""
-        return TreeTable(
-            self.inputs[rows],
-            self.targets[rows],
-            self.weight[rows],
-            None if self.layout is None else self.layout.take(rows),
-            None if self.prepared is None else self.prepared.take(rows),
-            None if self.validation is None else self.validation[rows],
-        )
-
-    def boosted_rows(self) -> BoostedRows:
-        """The rows as boosting takes them."""
-        return BoostedRows(self.targets, self.weight, self.prepared)
-
-    def held_rows(self) -> HeldRows | None:
-        """The rows as limits take them."""
-        if self.layout is None or self.prepared is None:
-            return None
-        return HeldRows(self.layout, self.prepared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,14 +223,6 @@ class TreeRecipe:
 
 
 @dataclass(frozen=True, slots=True)
-class Fractions:
-    """Shares of the rows that stop training, and that judge a limit."""
-
-    validation: float
-    limit: float
-
-
-@dataclass(frozen=True, slots=True)
 class FittedTrees:
     """Trees that were fitted.
 
@@ -294,14 +242,14 @@ class FittedTrees:
 
 
 def scores_of(loss: LossName, raw: FloatArray) -> FloatArray:
-    """Probabilities, or predictions, of raw scores (n,)."""
+    """Compute probabilities, or predictions, of raw scores (n,)."""
     return probabilities(raw) if loss == "logistic" else raw
 
 
 def predict_scores(
     library: Library, loss: LossName, boosted: Boosted, inputs: Matrix, size: int
 ) -> FloatArray:
-    """Scores (n,) of rows as the library takes them."""
+    """Compute scores (n,) of rows as the library takes them."""
     raw = np.full(size, boosted.start)
     if boosted.model is not None:
         raw = raw + library.raw(boosted.model, inputs)
@@ -312,7 +260,7 @@ class _Parts:
     """Rows to learn from, rows that stop training, and rows that judge a limit."""
 
     def __init__(
-        self, table: TreeTable, recipe: TreeRecipe, library: Library, held: list[IntArray]
+        self, table: Table, recipe: TreeRecipe, library: Library, held: list[IntArray]
     ) -> None:
         self._recipe, self._library = recipe, library
         others = np.setdiff1d(np.arange(table.targets.size), np.concatenate(held))
@@ -324,19 +272,19 @@ class _Parts:
         self.start = _initial_score(self.seen, recipe.loss)
 
     def boosted(self, strength: float, seed: int, follow: Callable[[int], None]) -> Boosted:
-        """A model of one strength."""
+        """Return a model of one strength."""
         recipe = self._recipe
         problem = Problem(
             recipe.loss, recipe.penalty, strength, recipe.learning_rate, recipe.regularization
         )
-        watching, held = None, self.back.boosted_rows()
+        watching, held = None, _boosted_rows(self.back)
         if self.back.targets.size:
             seen = make_monitor(problem, held, seed)
             watching = MonitoredRows(self._held_inputs, held.targets.size, seen)
         return boost(
             problem,
             self._library.grower(self._inputs),
-            TrainingRows(self.seen.boosted_rows(), self._inputs),
+            TrainingRows(_boosted_rows(self.seen), self._inputs),
             watching,
             start=self.start,
             rounds=recipe.rounds,
@@ -345,14 +293,14 @@ class _Parts:
         )
 
     def held_scores(self, boosted: Boosted) -> FloatArray:
-        """Scores of the validation rows; of the rows to learn from if there are none."""
+        """Compute scores of the validation rows; of the rows to learn from if there are none."""
         part, inputs = self.seen, self._inputs
         if self.back.targets.size:
             part, inputs = self.back, self._held_inputs
         return self._scores(boosted, inputs, part.targets.size)
 
     def trial(self, boosted: Boosted, strength: float) -> Trial[Boosted]:
-        """A model as it is judged."""
+        """Return a model as it is judged."""
         loss = boosted.losses[boosted.trees - 1] if boosted.trees else math.inf
         judged = self._scores(boosted, self._last_inputs, self.last.targets.size)
         return Trial(boosted, strength, loss, self.held_scores(boosted), judged)
@@ -362,19 +310,20 @@ class _Parts:
 
 
 def fit_trees(
-    table: TreeTable,
+    table: Table,
     recipe: TreeRecipe,
     library: Library,
     *,
     strength: float,
     limit: Limit | None,
-    fractions: Fractions,
+    validation_fraction: float,
+    limit_fraction: float,
     seed: int,
     follow: Callable[[int], None],
 ) -> FittedTrees:
     """Fit trees with a strength, or within a limit of their disparity."""
-    share = fractions.limit if limit is not None else 0.0
-    held = _hold_out(table, recipe.loss, (fractions.validation, share), seed)
+    shares = validation_fraction, limit_fraction if limit is not None else 0.0
+    held = table.hold_out(shares, seed, by_class=recipe.loss == "logistic")
     parts = _Parts(table, recipe, library, held)
     validation = (parts.back if held[0].size else parts.seen).held_rows()
     if limit is None:
@@ -393,17 +342,15 @@ def fit_trees(
     )
 
 
-def _hold_out(
-    table: TreeTable, loss: LossName, shares: tuple[float, float], seed: int
-) -> list[IntArray]:
-    """Rows that stop training, and rows that judge a limit."""
-    layout = Layout.ungrouped(table.targets.size) if table.prepared is None else table.prepared
-    classes = table.targets if loss == "logistic" else None
-    return split_holdout(layout, classes, shares, seed, table.validation)
+def _boosted_rows(table: Table) -> BoostedRows:
+    """Return the rows as boosting takes them."""
+    assert table.weight is not None
+    targets = table.targets.astype(np.float64, copy=False)
+    return BoostedRows(targets, table.weight, table.prepared)
 
 
-def _initial_score(table: TreeTable, loss: LossName) -> float:
-    """The raw score that suits all rows best."""
+def _initial_score(table: Table, loss: LossName) -> float:
+    """Return the raw score that suits all rows best."""
     mean = float(np.average(table.targets, weights=table.weight))
     if loss == "squared":
         return mean
@@ -454,11 +401,11 @@ class BoostedEstimator(AimedEstimator):
 
     @abstractmethod
     def _library(self, categorical: tuple[int, ...], seed: int) -> Library:
-        """What grows the trees, with the settings of this estimator."""
+        """Return what grows the trees, with the settings of this estimator."""
 
     @abstractmethod
     def _prepare_targets(self, y: npt.NDArray[Any]) -> FloatArray:
-        """What is learned of the checked targets y (n,)."""
+        """Return what is learned of the checked targets y (n,)."""
 
     def _library_settings(self, names: Mapping[str, str], seed: int) -> dict[str, Any]:
         """Settings of the library: those given, our own under their `names` there, and a seed."""
@@ -486,21 +433,21 @@ class BoostedEstimator(AimedEstimator):
         columns: FitColumns,
         loss_weight: FloatArray,
         layout: Layout | None,
-    ) -> TreeTable:
-        """The rows that count, with their weights."""
+    ) -> Table:
+        """Return the rows that count, with their weights."""
         rows, weight = np.arange(targets.size), columns.weights(targets.size)
         if weight is not None:
             rows = np.flatnonzero(weight)
             loss_weight = loss_weight * moderate(weight)
             layout = None if layout is None else layout.with_weights(weight)
         held = columns.held(targets.size)
-        table = TreeTable(inputs, targets, loss_weight, layout, None, held)
+        table = Table(inputs, targets, loss_weight, layout, held)
         if rows.size < targets.size:
             table = table.take(rows)
         known = table.layout
         return table if known is None else replace(table, prepared=Aim.of(self).prepare(known))
 
-    def _fit(self, table: TreeTable) -> None:
+    def _fit(self, table: Table) -> None:
         """Train, then set the fitted attributes, all at once."""
         aim = Aim.of(self)
         seed = draw_seed(self.random_state)
@@ -520,7 +467,8 @@ class BoostedEstimator(AimedEstimator):
                 self._trees,
                 strength=aim.strength,
                 limit=None if table.layout is None else aim.limit,
-                fractions=Fractions(self.validation_fraction, self.limit_fraction),
+                validation_fraction=self.validation_fraction,
+                limit_fraction=self.limit_fraction,
                 seed=seed,
                 follow=lambda number: tick(number - 1),
             )
@@ -566,7 +514,7 @@ class BoostedEstimator(AimedEstimator):
             )
 
     def _scores(self, given: Inputs) -> FloatArray:
-        """Scores (n,) of new rows."""
+        """Compute scores (n,) of new rows."""
         check_is_fitted(self)
         inputs = self._inputs.read(self, given)
         raw = np.full(inputs.shape[0], self.start_)
@@ -575,7 +523,7 @@ class BoostedEstimator(AimedEstimator):
         return scores_of(self._loss, raw)
 
     def __sklearn_tags__(self) -> Tags:
-        """What scikit-learn should know: missing values and sparse inputs are welcome."""
+        """Return what scikit-learn should know: missing values and sparse inputs are welcome."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
@@ -606,17 +554,17 @@ class BoostedClassifier(ClassifierMixin, BoostedEstimator):
         return super()._loss_weight(y) if factors is None else factors
 
     def predict_proba(self, X: Inputs) -> FloatArray:  # noqa: N803
-        """Probability of both classes for the rows of X (n, d), shape (n, 2)."""
+        """Compute the probability of both classes for the rows of X (n, d), shape (n, 2)."""
         scores = self._scores(X)
         return np.column_stack([1.0 - scores, scores])
 
     def predict(self, X: Inputs) -> npt.NDArray[Any]:  # noqa: N803
-        """The more probable class for the rows of X (n, d), shape (n,)."""
+        """Return the more probable class for the rows of X (n, d), shape (n,)."""
         second = self._scores(X) > 0.5
         return self.classes_[second.astype(np.int64)]
 
     def __sklearn_tags__(self) -> Tags:
-        """What scikit-learn should know: two classes."""
+        """Return what scikit-learn should know: two classes."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
@@ -641,5 +589,5 @@ class BoostedRegressor(RegressorMixin, BoostedEstimator):
         return targets
 
     def predict(self, X: Inputs) -> FloatArray:  # noqa: N803
-        """Predicted targets for the rows of X (n, d), shape (n,)."""
+        """Compute predicted targets for the rows of X (n, d), shape (n,)."""
         return self._scores(X)

@@ -48,7 +48,7 @@ class _Known(torch.autograd.Function):
 
 
 def known_loss(scores: Tensor, value: float, gradient: FloatArray, order: float) -> Tensor:
-    """A penalty of some order as a scalar tensor, with its gradient at the scores."""
+    """Return a penalty of some order as a scalar tensor, with its gradient at the scores."""
     there = torch.from_numpy(np.ascontiguousarray(gradient)).to(scores)
     if not torch.isfinite(there).all():
         raise InputError(
@@ -59,7 +59,7 @@ def known_loss(scores: Tensor, value: float, gradient: FloatArray, order: float)
 
 
 def plain_scores(scores: Tensor) -> FloatArray:
-    """Scores (n,) or (n, c) as an array, checked."""
+    """Compute scores (n,) or (n, c) as an array, checked."""
     if scores.ndim not in (1, 2) or not scores.is_floating_point():
         raise InputError(
             f"scores must be a floating-point tensor of shape (n,) or (n, c), not "
@@ -75,7 +75,7 @@ def plain_scores(scores: Tensor) -> FloatArray:
 
 
 def plain_column(column: Column | None) -> Column | None:
-    """A column as others take it: an array, if it is a tensor."""
+    """Return a column as others take it: an array, if it is a tensor."""
     return column.detach().cpu().numpy() if isinstance(column, Tensor) else column
 
 
@@ -116,7 +116,7 @@ class PenaltyLoss(nn.Module):
         legitimate_features: Column | None = None,
         sample_weight: Column | None = None,
     ) -> Tensor:
-        """The penalty as a scalar tensor; 0 for a batch where no level holds two groups.
+        """Return the penalty as a scalar tensor; 0 for a batch where no level holds two groups.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class PenaltyLoss(nn.Module):
         return known_loss(scores, float(values[0]), gradients[0], self.penalty.order)
 
     def extra_repr(self) -> str:
-        """The penalty inside, and how many batches were too thin for it."""
+        """Return the penalty inside, and how many batches were too thin for it."""
         thin = f", thin_batches={self.thin_batches}" if self.thin_batches else ""
         return f"{self.penalty!r}{thin}"
 
@@ -255,7 +255,7 @@ class SlopeFieldLoss(nn.Module):
         self.value = float(sum(field.values[0] for field in self._fields))
 
     def forward(self, scores: Tensor, rows: Column) -> Tensor:
-        """The penalty at the last refresh as a scalar tensor, with its gradient for a batch.
+        """Return the penalty at the last refresh as a scalar tensor, with its gradient for a batch.
 
         Parameters
         ----------
@@ -281,11 +281,11 @@ class SlopeFieldLoss(nn.Module):
         return known_loss(scores, self.value, gradient, self.penalty.order)
 
     def extra_repr(self) -> str:
-        """The penalty inside."""
+        """Return the penalty inside."""
         return repr(self.penalty)
 
     def _numbers(self, rows: Column, size: int) -> IntArray:
-        """Numbers of rows, checked."""
+        """Return numbers of rows, checked."""
         numbers = np.asarray(plain_column(rows))
         if numbers.shape != (size,) or numbers.dtype.kind not in "iu":
             raise InputError(
@@ -300,7 +300,7 @@ class SlopeFieldLoss(nn.Module):
 
 
 def _columns(scores: Tensor) -> list[FloatArray]:
-    """Columns of scores (n,) or (n, c), checked."""
+    """Return columns of scores (n,) or (n, c), checked."""
     plain = plain_scores(scores)
     return [np.ascontiguousarray(column) for column in plain.reshape(len(plain), -1).T]
 

@@ -66,7 +66,7 @@ class LightGBMTrees:
         return not finished
 
     def leaves(self, inputs: Matrix) -> IntArray:
-        """Leaves (n,) of the last tree in which rows are."""
+        """Return leaves (n,) of the last tree in which rows are."""
         last = self._booster.num_trees() - 1
         found = self._booster.predict(inputs, pred_leaf=True, start_iteration=last)
         return np.asarray(found, np.int64).reshape(-1)
@@ -87,15 +87,15 @@ class LightGBM:
     categorical: tuple[int, ...] = ()
 
     def rows(self, inputs: Matrix) -> Matrix:
-        """Matrix (n, d), dense or sparse; of sparse ones LightGBM knows matrices alone."""
+        """Compute matrix (n, d), dense or sparse; of sparse ones LightGBM knows matrices alone."""
         return inputs if isinstance(inputs, np.ndarray) else csr_matrix(inputs)
 
     def grower(self, inputs: Matrix) -> LightGBMTrees:
-        """Grows trees on some rows."""
+        """Grow trees on some rows."""
         return LightGBMTrees(inputs, self.categorical, self.settings)
 
     def raw(self, model: Model, inputs: Matrix) -> FloatArray:
-        """Raw scores (n,) of a model, without those it starts from."""
+        """Compute raw scores (n,) of a model, without those it starts from."""
         keep_to_one_thread_after_fork()
         found = model.predict(inputs, raw_score=True, num_threads=self.settings["num_threads"])
         return np.asarray(found, np.float64)

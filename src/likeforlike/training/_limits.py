@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -36,26 +36,26 @@ from likeforlike.disparity._numbered_levels import numbered_levels
 from likeforlike.errors import InputError
 from likeforlike.inference import DistanceEstimate, estimate_distance
 from likeforlike.penalties import Layout
-from likeforlike.penalties._sampling import SMALL
+from likeforlike.penalties._sampling import SMALL, split_holdout
 from likeforlike.smoothing._comparison import compare_along
 from likeforlike.smoothing._fine_cells import fine_cells
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What a network is fitted to.
+    """What a network or trees are fitted to.
 
     Attributes
     ----------
-    inputs : (n, d) floats.
-    targets : (n,) floats, or classes as integers.
-    weight : (n,) positive floats, or `None`.
+    inputs : (n, d) floats; for trees dense or sparse, and missing ones are nan.
+    targets : (n,) floats, or classes as integers; for trees 0 and 1 of two classes.
+    weight : (n,) positive floats of the loss, or `None`.
     layout : groups and levels, or `None` where there is nothing to penalize.
     validation : (n,) truth values, rows to hold back to stop training, or `None`: a share of all.
     prepared : the layout as the penalty takes it, where that is another one.
     """
 
-    inputs: FloatArray
+    inputs: Any
     targets: FloatArray | IntArray
     weight: FloatArray | None
     layout: Layout | None
@@ -68,7 +68,7 @@ class Table:
         return self.layout if self.prepared is None else self.prepared
 
     def take(self, rows: IntArray) -> Table:
-        """Some of the rows."""
+        """Return some of the rows."""
         return Table(
             self.inputs[rows],
             self.targets[rows],
@@ -77,6 +77,19 @@ class Table:
             None if self.validation is None else self.validation[rows],
             None if self.prepared is None else self.prepared.take(rows),
         )
+
+    def held_rows(self) -> HeldRows | None:
+        """Return groups and levels of the rows as limits use them; `None` if there are none."""
+        if self.layout is None or self.penalized is None:
+            return None
+        return HeldRows(self.layout, self.penalized)
+
+    def hold_out(self, shares: tuple[float, float], seed: int, *, by_class: bool) -> list[IntArray]:
+        """Return rows that stop training, and rows that judge a limit."""
+        layout = self.penalized
+        layout = Layout.ungrouped(len(self.targets)) if layout is None else layout
+        classes = self.targets if by_class else None
+        return split_holdout(layout, classes, shares, seed, self.validation)
 
 
 # Only decisions and ratings are carried at random; with the same seed for every model.
@@ -104,7 +117,7 @@ class HeldRows:
         return self.layout.size
 
     def coverage(self) -> dict[Hashable, float]:
-        """Share of each group where it meets another."""
+        """Compute the share of each group where it meets another."""
         return self.compared.coverage()
 
     def disparity(self, scores: FloatArray, confidence: float = _USUAL) -> DistanceEstimate:
@@ -117,7 +130,7 @@ class HeldRows:
         return (self.disparity(scores) if any(coverage.values()) else None), coverage
 
     def upper_limit(self, scores: FloatArray, confidence: float) -> DistanceEstimate:
-        """The pair of groups and the class of which least can be promised.
+        """Return the pair of groups and the class of which least can be promised.
 
         Its interval ends above at what the disparity does not exceed with this confidence, which
         is that of one end. Of several pairs each end is taken at the same confidence: the largest
@@ -132,7 +145,7 @@ class HeldRows:
 
 
 def estimate_level_disparity(scores: FloatArray, layout: Layout) -> DistanceEstimate:
-    """Conditional distance of scores (n,) or (n, c), inside levels.
+    """Compute conditional distance of scores (n,) or (n, c), inside levels.
 
     The largest of all pairs of groups and of all classes; levels weigh P(L). Soft groups are taken
     at their word: the custodian's audit says what is true of A.
@@ -141,7 +154,7 @@ def estimate_level_disparity(scores: FloatArray, layout: Layout) -> DistanceEsti
 
 
 def estimate_smooth_disparity(scores: FloatArray, layout: Layout) -> DistanceEstimate:
-    """Conditional distance of scores (n,) or (n, c) along a number, which is in the levels.
+    """Compute conditional distance of scores (n,) or (n, c) along a number, which is in the levels.
 
     Scores are carried to the centers of windows, with gaps taken out before and added after
     (`smoothing`), and compared there as an audit does it.
@@ -155,7 +168,7 @@ def make_score_cells(scores: FloatArray, layout: Layout, *, smooth: bool) -> Cel
 
 
 def _level_cells(scores: FloatArray, layout: Layout) -> Iterator[Cells]:
-    """Cells of every class."""
+    """Return cells of every class."""
     layout, scores = _expand_rows(layout, scores)
     level = Codes(layout.segments[0] // len(layout.groups), layout.levels)
     group = Codes(layout.segments[0] % len(layout.groups), layout.groups)
@@ -165,7 +178,7 @@ def _level_cells(scores: FloatArray, layout: Layout) -> Iterator[Cells]:
 
 
 def _smooth_cells(scores: FloatArray, layout: Layout) -> Iterator[Cells]:
-    """Windows by groups of every class."""
+    """Return windows by groups of every class."""
     layout, scores = _expand_rows(layout, scores)
     group = Codes(layout.segments[0] % len(layout.groups), layout.groups)
     level = layout.segments[0] // len(layout.groups)
@@ -203,7 +216,7 @@ def _columns(scores: FloatArray) -> list[FloatArray]:
 
 
 def _estimates(found: Iterable[Cells], confidence: float) -> Iterator[DistanceEstimate]:
-    """Every two groups that meet, in the cells of every class."""
+    """Return every two groups that meet, in the cells of every class."""
     for cells in found:
         for contrast in contrasts(cells, "pairwise"):
             if contrast.support.any():
@@ -226,7 +239,7 @@ def _largest(estimates: Iterable[DistanceEstimate]) -> DistanceEstimate:
 
 
 def distance_or_inf(estimate: DistanceEstimate) -> float:
-    """The estimated distance; infinite where single rows in most levels keep it unknown."""
+    """Return the estimated distance; infinite where single rows in most levels keep it unknown."""
     return math.inf if estimate.value is None else estimate.value
 
 
@@ -356,7 +369,7 @@ class LimitResult(Generic[Model]):
 
 
 def require_rows(held: HeldRows | None, size: int) -> HeldRows:
-    """Rows that were held back of a table with so many; raises where there are none."""
+    """Return rows that were held back of a table with so many; raises where there are none."""
     if held is None:
         raise InputError(
             f"max_disparity needs rows on which to judge it, and {size} are too few to hold any "
@@ -406,7 +419,7 @@ def select_within_limit(
 
 
 def _refine_strengths(place: int) -> FloatArray:
-    """Strengths from the one before one of the first to the second after it.
+    """Return strengths from the one before one of the first to the second after it.
 
     More of them are stronger: the limit rows are asked for an upper end, too, and the weakest that
     seems to hold on the validation rows was lucky there.
@@ -420,7 +433,7 @@ _Seen = list[tuple[Trial[Model], Candidate]]
 
 
 def _screen(trials: Sequence[Trial[Model]], rows: HeldRows, limit: Limit) -> _Seen[Model]:
-    """Trials with what the validation rows say of them."""
+    """Return trials with what the validation rows say of them."""
     found = []
     for trial in trials:
         estimate = rows.upper_limit(trial.validation, limit.confidence)
@@ -465,6 +478,6 @@ def _order_candidates(seen: Sequence[Candidate]) -> list[int]:
 
 
 def _round_up(number: float) -> float:
-    """A number with two digits that is not smaller."""
+    """Return a number with two digits that is not smaller."""
     unit = 10.0 ** (math.floor(math.log10(number)) - 1) if number > 0.0 else 1.0
     return round(math.ceil(number / unit) * unit, 12)

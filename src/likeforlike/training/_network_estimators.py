@@ -107,7 +107,7 @@ class Fitted:
 
     @torch.no_grad()
     def scores(self, inputs: FloatArray) -> FloatArray:
-        """Scores (n,) or (n, c) of inputs (n, d)."""
+        """Compute scores (n,) or (n, c) of inputs (n, d)."""
         with np.errstate(over="ignore"):
             scaled = (inputs - self.scale.mean) / self.scale.spread
         dtype = self.network.weights[0].dtype
@@ -132,7 +132,7 @@ class Member:
     place: int
 
     def network(self) -> StackedMLP:
-        """The network alone, as a stack of one."""
+        """Return the network alone, as a stack of one."""
         return self.trained.network.select(torch.tensor([self.place]))
 
     def curve(self, patience: int | None = None) -> tuple[float, ...]:
@@ -146,7 +146,7 @@ class Member:
 
 
 def fitted(ready: Prepared, member: Member, strength: float, patience: int | None = None) -> Fitted:
-    """A trained network, with its disparity on the validation rows."""
+    """Return a trained network, with its disparity on the validation rows."""
     network, curve = member.network(), member.curve(patience)
     disparity, coverage = None, None
     if ready.held is not None:
@@ -207,7 +207,7 @@ def fit_network(
 def _fit_within_limit(
     limit: Limit, ready: Prepared, recipe: Recipe, trained: Callable[[FloatArray], Trained]
 ) -> Fitted:
-    """The network that is taken for a limit, whether or not it is shown to hold it."""
+    """Return the network that is taken for a limit, whether or not it is shown to hold it."""
     held, judging = (require_rows(one, ready.rows.size) for one in (ready.held, ready.judging))
 
     def tried(strengths: FloatArray) -> list[Trial[Member]]:
@@ -269,7 +269,7 @@ class NetworkEstimator(GroupedEstimator):
 
     @abstractmethod
     def _needs_groups(self) -> bool:
-        """Whether training without groups is worth a warning."""
+        """Return whether training without groups is worth a warning."""
 
     @abstractmethod
     def _check_layout(self, layout: Layout) -> None:
@@ -292,7 +292,7 @@ class NetworkEstimator(GroupedEstimator):
 
     @abstractmethod
     def _prepare_targets(self, y: npt.NDArray[Any]) -> Learned:
-        """What is learned of the checked targets y (n,)."""
+        """Return what is learned of the checked targets y (n,)."""
 
     def _fit_columns(self, inputs: Inputs, targets: Targets, columns: FitColumns) -> None:
         refuse_unknown(targets, "y")
@@ -329,7 +329,7 @@ class NetworkEstimator(GroupedEstimator):
         self.n_iter_ = len(fitted.curve)
 
     def _scores(self, X: Inputs) -> FloatArray:  # noqa: N803
-        """Scores of new rows, (n,) or (n, c), in the unit of the target."""
+        """Compute scores of new rows, (n,) or (n, c), in the unit of the target."""
         check_is_fitted(self)
         refuse_masked(X, "X")
         given = validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr")
@@ -340,7 +340,7 @@ class NetworkEstimator(GroupedEstimator):
         return table
 
     def __sklearn_tags__(self) -> Tags:
-        """What scikit-learn should know: sparse inputs are welcome."""
+        """Return what scikit-learn should know: sparse inputs are welcome."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
@@ -368,12 +368,12 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):
         return Learned(targets, "softmax", classes.size)
 
     def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803, ANN401
-        """Probability of every class for the rows of X (n, d), shape (n, c)."""
+        """Compute the probability of every class for the rows of X (n, d), shape (n, c)."""
         scores = self._scores(X)
         return np.column_stack([1.0 - scores, scores]) if scores.ndim == 1 else scores
 
     def predict(self, X: Any) -> Any:  # noqa: N803, ANN401
-        """The most probable class for the rows of X (n, d), shape (n,)."""
+        """Return the most probable class for the rows of X (n, d), shape (n,)."""
         most_probable = np.argmax(self.predict_proba(X), axis=1)
         return self.classes_[most_probable]
 
@@ -391,18 +391,18 @@ class NetworkRegressor(RegressorMixin, NetworkEstimator):
         return Learned(targets, "squared", 1)
 
     def predict(self, X: Any) -> FloatArray:  # noqa: N803, ANN401
-        """Predicted targets for the rows of X (n, d), shape (n,)."""
+        """Compute predicted targets for the rows of X (n, d), shape (n,)."""
         return self._scores(X)
 
 
 def _dense(inputs: Inputs) -> FloatArray:
-    """Inputs (n, d) as an array: they are standardized, which leaves no zeros."""
+    """Return inputs (n, d) as an array: they are standardized, which leaves no zeros."""
     dense: FloatArray = inputs.toarray() if hasattr(inputs, "toarray") else inputs
     return dense
 
 
 def _drop_zero_weights(table: Table) -> Table:
-    """The rows that count, with their weights in the layout as well."""
+    """Return the rows that count, with their weights in the layout as well."""
     if table.weight is None:
         return table
     table = table.take(np.flatnonzero(table.weight))
@@ -506,7 +506,7 @@ def _log_epoch(epoch: Epoch) -> None:
 
 
 def _log_fitted(fitted: Fitted) -> None:
-    """What was tried for a limit, and what came out."""
+    """Return what was tried for a limit, and what came out."""
     for tried in fitted.path:
         upper = "not judged" if tried.upper is None else f"up to {tried.upper:.4g}"
         _LOG.info(

@@ -77,7 +77,7 @@ Loss = Literal["logistic", "softmax", "squared"]
 
 
 def losses(outputs: Tensor, targets: Tensor, weight: Tensor | None, loss: Loss) -> Tensor:
-    """Mean loss of every member, shape (m,)."""
+    """Compute the mean loss of every member, shape (m,)."""
     targets = targets.expand(len(outputs), -1)
     if loss == "softmax":
         flat = functional.cross_entropy(outputs.flatten(0, 1), targets.flatten(), reduction="none")
@@ -96,7 +96,7 @@ def losses(outputs: Tensor, targets: Tensor, weight: Tensor | None, loss: Loss) 
 
 
 def scores_of(outputs: Tensor, loss: Loss) -> Tensor:
-    """Scores (m, b), or (m, b, c) for several classes."""
+    """Compute scores (m, b), or (m, b, c) for several classes."""
     if loss == "softmax":
         return torch.softmax(outputs, dim=-1)
     if loss == "logistic":
@@ -134,7 +134,7 @@ class Rows:
     def take(
         self, rows: IntArray, splits: IntArray
     ) -> tuple[Tensor, Tensor, Tensor | None, Layout]:
-        """What member k of a stack sees: rows `rows[splits[k]]` of data set `splits[k]`."""
+        """Return what member k of a stack sees: rows `rows[splits[k]]` of data set `splits[k]`."""
         parts = [
             None if part is None else _taken(part, rows)
             for part in (self.inputs, self.targets, self.weight)
@@ -149,16 +149,16 @@ class Rows:
         return inputs, targets, weight, layout
 
     def inputs_of(self, rows: IntArray) -> Tensor:
-        """Inputs (s, b, d) of rows (s, b)."""
+        """Return inputs (s, b, d) of rows (s, b)."""
         return _taken(self.inputs, rows)
 
     def all(self, splits: IntArray) -> tuple[Tensor, Tensor, Tensor | None, Layout]:
-        """The same for all rows."""
+        """Return the same for all rows."""
         inputs = self.inputs if self.splits == 1 else self.inputs[splits]
         return inputs, *self.all_but_inputs(splits)
 
     def all_but_inputs(self, splits: IntArray) -> tuple[Tensor, Tensor | None, Layout]:
-        """Targets, weights and layout of all rows, as m members see them."""
+        """Return targets, weights and layout of all rows, as m members see them."""
         if self.splits == 1:
             return self.targets, self.weight, self.layout
         weight = None if self.weight is None else self.weight[splits]
@@ -209,7 +209,7 @@ class StackedMLP(nn.Module):
         return int(self.weights[0].shape[0])
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Outputs (m, b, c) of every member for the inputs (m, b, d) or (1, b, d)."""
+        """Compute outputs (m, b, c) of every member for the inputs (m, b, d) or (1, b, d)."""
         weights = list(self.weights)  # parts of a `ParameterList` are dear
         hidden = inputs.expand(self.members, -1, -1)
         for weight, bias in zip(weights[:-2:2], weights[1:-2:2], strict=True):
@@ -235,7 +235,7 @@ class StackedMLP(nn.Module):
 
     @torch.no_grad()
     def select(self, members: Tensor) -> StackedMLP:
-        """A stack of some of the members, copied."""
+        """Return a stack of some of the members, copied."""
         chosen = StackedMLP.__new__(StackedMLP)
         nn.Module.__init__(chosen)
         chosen.sizes = self.sizes
@@ -256,7 +256,7 @@ class StackedMLP(nn.Module):
 
 
 def last_layer(bias: Tensor, hidden: Tensor, weight: Tensor) -> Tensor:
-    """Outputs (m, b, c) of the last layer.
+    """Compute outputs (m, b, c) of the last layer.
 
     A product with a single column rounds differently when it is the only one of its batch, and in
     single precision training magnifies that: a network alone takes the path of a stack.
@@ -267,7 +267,7 @@ def last_layer(bias: Tensor, hidden: Tensor, weight: Tensor) -> Tensor:
 
 
 def takes_two(weight: Tensor) -> bool:
-    """Whether a last layer is computed as if there were two members."""
+    """Return whether a last layer is computed as if there were two members."""
     return weight.shape[0] == 1 and weight.dtype == torch.float32
 
 
@@ -315,7 +315,7 @@ class StackedModule(StackedMLP):
         return list(self.buffers())
 
     def _outputs(self, member: int, inputs: Tensor) -> Tensor:
-        """What one member makes of inputs (b, d), shape (b, c)."""
+        """Return what one member makes of inputs (b, d), shape (b, c)."""
         own = self._own[0]
         named = zip((name for name, _ in own.named_parameters()), self.weights, strict=True)
         kept = zip((name for name, _ in own.named_buffers()), self._states, strict=True)
@@ -326,7 +326,7 @@ class StackedModule(StackedMLP):
         return found[:, None] if found.ndim == 1 else found
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Outputs (m, b, c) of every member for the inputs (m, b, d) or (1, b, d)."""
+        """Compute outputs (m, b, c) of every member for the inputs (m, b, d) or (1, b, d)."""
         self._own[0].train(self.training)
         seen = inputs.expand(self.members, -1, -1)
         return torch.stack([self._outputs(k, each) for k, each in enumerate(seen)])
@@ -339,7 +339,7 @@ class StackedModule(StackedMLP):
 
     @torch.no_grad()
     def select(self, members: Tensor) -> StackedModule:
-        """A stack of some of the members, copied."""
+        """Return a stack of some of the members, copied."""
         chosen = StackedModule.__new__(StackedModule)
         nn.Module.__init__(chosen)
         parts = [
@@ -363,7 +363,7 @@ class StackedModule(StackedMLP):
 
 
 def _made(module: Module, inputs: int, outputs: int, seed: int) -> nn.Module:
-    """A module of one's own: a copy with its weights, or a new one drawn from the seed."""
+    """Return a module of one's own: a copy with its weights, or a new one drawn from the seed."""
     if isinstance(module, nn.Module):
         return copy.deepcopy(module)
     with seeded(seed):
@@ -397,7 +397,7 @@ Back = Callable[[Tensor], Sequence[Tensor | None]]
 
 
 def forward(network: StackedMLP, weights: Sequence[Tensor], inputs: Tensor) -> tuple[Tensor, Back]:
-    """Outputs (m, b, c) of a stack with these weights, and the way back.
+    """Compute outputs (m, b, c) of a stack with these weights, and the way back.
 
     Modules of other people are taken back by torch's graph.
     """
@@ -411,7 +411,7 @@ def forward(network: StackedMLP, weights: Sequence[Tensor], inputs: Tensor) -> t
 
 
 def layer_inputs(weights: Sequence[Tensor], inputs: Tensor) -> list[Tensor]:
-    """What every layer of a stack reads, and last its outputs (m, b, c).
+    """Return what every layer of a stack reads, and last its outputs (m, b, c).
 
     Weights and biases alternate, as in `StackedMLP`; inputs are (m, b, d) or (1, b, d).
     """
@@ -425,7 +425,7 @@ def layer_inputs(weights: Sequence[Tensor], inputs: Tensor) -> list[Tensor]:
 def output_slopes(
     outputs: Tensor, targets: Tensor, weight: Tensor | None, loss: Loss, pull: Tensor | None
 ) -> Tensor:
-    """How Σ mean loss + Σ pull * score changes with the outputs (m, b, c).
+    """Return how Σ mean loss + Σ pull * score changes with the outputs (m, b, c).
 
     `pull` has the shape of the scores; `None` pulls at none of them.
     """
@@ -444,7 +444,7 @@ def output_slopes(
 
 
 def _shares(plain: Tensor, weight: Tensor | None) -> Tensor:
-    """What every row counts in the mean loss."""
+    """Return what every row counts in the mean loss."""
     if weight is None:
         return plain.new_tensor(1.0) / plain.shape[1]
     whole = weight.sum(dim=1, keepdim=True).clamp_min(torch.finfo(weight.dtype).tiny)
@@ -454,7 +454,7 @@ def _shares(plain: Tensor, weight: Tensor | None) -> Tensor:
 def _by_graph(
     outputs: Tensor, targets: Tensor, weight: Tensor | None, loss: Loss, pull: Tensor | None
 ) -> Tensor:
-    """The same by torch's graph of the loss alone."""
+    """Return the same by torch's graph of the loss alone."""
     with torch.enable_grad():
         leaf = outputs.detach().requires_grad_()
         total = losses(leaf, targets, weight, loss).sum()

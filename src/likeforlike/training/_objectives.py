@@ -113,7 +113,7 @@ class PenalizedLoss:
         _summable(self.layout.mass)
 
     def _read(self, first: Column, second: Column, sample_weight: Column | None) -> _Call:
-        """What was handed over, whichever way, checked."""
+        """Return what was handed over, whichever way, checked."""
         raw, targets, weight, native = second, first, sample_weight, False
         if isinstance(second, _Data):
             raw, targets, weight, native = first, second.get_label(), second.get_weight(), True
@@ -134,13 +134,13 @@ class PenalizedLoss:
         return _Call(scores, wanted, self._last, native)
 
     def _prepare_table(self, layout: Layout) -> _PreparedRows:
-        """The layout as the penalty takes it, checked."""
+        """Return the layout as the penalty takes it, checked."""
         prepared = self.penalty.prepare(layout)
         self.penalty.check(prepared)
         return _PreparedRows(prepared, layout.mass)
 
     def _weights(self, weight: Column) -> FloatArray:
-        """The weights (1, n) of the data, which must not contradict those given."""
+        """Return the weights (1, n) of the data, which must not contradict those given."""
         mass = _summable(weights(weight, "the weight of the data", self.layout.size))
         if not self.layout.mass.size:
             return mass[None, :]
@@ -153,7 +153,7 @@ class PenalizedLoss:
         return self.layout.mass
 
     def _value(self, call: _Call) -> float:
-        """Mean loss + strength * V."""
+        """Compute the mean loss + strength * V."""
         at = scored(self.loss, call.raw, call.targets)
         disparity, _ = self.penalty.evaluate(at.scores[None], call.layout)
         weight = unit_weights(call.weight)
@@ -166,7 +166,7 @@ class PenalizedLoss:
 
 
 def _summable(weight: FloatArray) -> FloatArray:
-    """Weights whose sum can be held, which the loss needs."""
+    """Compute weights whose sum can be held, which the loss needs."""
     with np.errstate(over="ignore"):
         if np.isfinite(weight.sum()):
             return weight
@@ -176,12 +176,12 @@ def _summable(weight: FloatArray) -> FloatArray:
 
 
 def is_nonnegative(number: object) -> bool:
-    """Whether this is a finite number >= 0."""
+    """Return whether this is a finite number >= 0."""
     return isinstance(number, Real) and 0.0 <= real(number) < np.inf
 
 
 def _one_column(raw: Column) -> FloatArray:
-    """Raw scores as floats of one column."""
+    """Compute raw scores as floats of one column."""
     refuse_masked(raw, "the raw scores")
     try:
         given = np.asarray(raw)
@@ -234,7 +234,7 @@ class FairObjective(PenalizedLoss):
     def __call__(
         self, first: Column, second: Column, sample_weight: Column | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Gradient and positive second derivative, both of shape (n,)."""
+        """Compute the gradient and positive second derivative, both of shape (n,)."""
         call = self._read(first, second, sample_weight)
         rows = BoostedRows(call.targets, call.weight, call.layout)
         problem = Problem(self.loss, self.penalty, self.strength, float(self.learning_rate), 0.0)

@@ -66,7 +66,7 @@ class InputColumn:
         return 1 if self.values is None else len(self.values)
 
     def matrix(self, column: Any) -> FloatArray:  # noqa: ANN401
-        """Inputs (n, 1) or (n, k) of a column of n values."""
+        """Return inputs (n, 1) or (n, k) of a column of n values."""
         label = f"column {self.name!r}"
         if self.values is None:
             return numbers(column, label)[:, None]
@@ -252,7 +252,7 @@ def _list(part: object, name: str) -> list[Any]:
 
 
 def _floats(part: object, name: str) -> FloatArray:
-    """Numbers of a document as an array; text, truth values and ragged lists are none."""
+    """Return numbers of a document as an array; text, truth values and ragged lists are none."""
     array = np.array(_list(part, name))
     if array.dtype.kind not in "fiu":
         raise InputError(f"{name} must hold numbers in lists of equal length.")

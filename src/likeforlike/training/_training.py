@@ -36,7 +36,7 @@ from likeforlike._arrays import FloatArray, IntArray, is_one_of
 from likeforlike._extras import extra
 from likeforlike.errors import InputError
 from likeforlike.penalties import Layout, Penalty, SlopeField
-from likeforlike.penalties._sampling import split_holdout, stratified_order
+from likeforlike.penalties._sampling import stratified_order
 from likeforlike.training._limits import HeldRows, Table
 from likeforlike.training._networks import (
     Adam,
@@ -58,7 +58,7 @@ with extra("train"):
 def evaluate_penalty(
     penalty: Penalty, scores: FloatArray, layout: Layout
 ) -> tuple[FloatArray, FloatArray]:
-    """Values (m,) and gradients of a penalty on scores (m, n) or (m, n, c)."""
+    """Compute values (m,) and gradients of a penalty on scores (m, n) or (m, n, c)."""
     plain = np.ascontiguousarray(scores)
     if plain.ndim == 2:
         return penalty.evaluate(plain, layout)
@@ -112,7 +112,7 @@ class PenaltyGradient:
         return np.stack(by_class, axis=2)
 
     def _share(self, which: IntArray, splits: IntArray) -> FloatArray:
-        """What the rows `which` (s, b) of a batch stand for, for every member (m, c b)."""
+        """Return what the rows `which` (s, b) of a batch stand for, for every member (m, c b)."""
         places = self._rows.layout.locate_places(which)
         if self._rows.splits == 1:
             share: FloatArray = self._density[0][places] / which.shape[1]
@@ -323,7 +323,7 @@ def evaluate(
     recipe: Recipe,
     blocks: Sequence[IntArray] | None = None,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Loss (m,), penalty (m,) and scores (m, n) or (m, n, c) of every member on all rows.
+    """Compute loss (m,), penalty (m,) and scores (m, n) or (m, n, c) of every member on all rows.
 
     With `blocks` of rows, (s, b) each, the penalty is the mean over them.
     """
@@ -392,7 +392,7 @@ def train(
 
 
 def _prepared(rows: Rows, recipe: Recipe) -> Rows:
-    """The rows as the penalty takes them, so that it works out once what never changes."""
+    """Return the rows as the penalty takes them, so that it works out once what never changes."""
     if recipe.penalty is None:
         return rows
     return replace(rows, layout=recipe.penalty.prepare(rows.layout))
@@ -468,7 +468,7 @@ class _Loop:
         chance: ParityBaseline | None,
         blocks: Sequence[IntArray] | None,
     ) -> Epoch:
-        """Loss, penalty and objective on the validation rows."""
+        """Compute loss, penalty and objective on the validation rows."""
         loss, values, scores = evaluate(
             self.network, validation, self._splits, self._recipe, blocks
         )
@@ -491,7 +491,7 @@ class _Loop:
 
 
 def make_batches(cells: IntArray, batch_size: int, rng: np.random.Generator) -> IntArray:
-    """Rows of the batches of one epoch, shape (batches, b) with b <= batch_size.
+    """Return rows of the batches of one epoch, shape (batches, b) with b <= batch_size.
 
     Batches have equal size; the few rows that are left over sit out an epoch.
     """
@@ -558,7 +558,9 @@ def prepare(
     def tensors(part: Table) -> Rows:
         return _tensors(part, scale, loss, dtype, device)
 
-    held, judging = _hold_out(table, loss, (validation_fraction, limit_fraction), seed)
+    held, judging = table.hold_out(
+        (validation_fraction, limit_fraction), seed, by_class=loss != "squared"
+    )
     others = np.setdiff1d(np.arange(len(table.inputs)), np.concatenate([held, judging]))
     seen = table.take(others)
     scale = _standardization(seen, loss)
@@ -566,31 +568,25 @@ def prepare(
     dtype = torch.float32 if held.size else torch.float64
     rows = tensors(seen)
     if not held.size:
-        return Prepared(rows, rows, scale, loss, _held_rows(seen))
+        return Prepared(rows, rows, scale, loss, seen.held_rows())
     back = table.take(held)
     validation = tensors(back)
     if not judging.size:
-        return Prepared(rows, validation, scale, loss, _held_rows(back))
+        return Prepared(rows, validation, scale, loss, back.held_rows())
     last = table.take(judging)
     return Prepared(
         rows,
         validation,
         scale,
         loss,
-        _held_rows(back),
+        back.held_rows(),
         tensors(last),
-        _held_rows(last),
+        last.held_rows(),
     )
 
 
-def _held_rows(table: Table) -> HeldRows | None:
-    if table.layout is None or table.penalized is None:
-        return None
-    return HeldRows(table.layout, table.penalized)
-
-
 def strength_unit(degree: float, target_spread: float) -> float:
-    """What the strength of a penalty of this degree is multiplied by inside, σ^{p-2}."""
+    """Return what the strength of a penalty of this degree is multiplied by inside, σ^{p-2}."""
     unit = Scale(size=target_spread).powered(1.0, degree - 2.0)
     if not 0.0 < unit < np.inf:
         raise InputError(
@@ -600,15 +596,8 @@ def strength_unit(degree: float, target_spread: float) -> float:
     return unit
 
 
-def _hold_out(table: Table, loss: Loss, shares: tuple[float, float], seed: int) -> list[IntArray]:
-    """Rows that stop training, and rows that judge a limit."""
-    layout = Layout.ungrouped(len(table.inputs)) if table.penalized is None else table.penalized
-    classes = None if loss == "squared" else table.targets
-    return split_holdout(layout, classes, shares, seed, table.validation)
-
-
 def _standardization(table: Table, loss: Loss) -> Standardization:
-    """Means and spreads of the rows of a table, with their weights."""
+    """Compute means and spreads of the rows of a table, with their weights."""
     size = len(table.inputs)
     weight = np.ones(size) if table.weight is None else unit_weights(table.weight)
     share = weight / weight.sum()
@@ -626,7 +615,7 @@ def _standardization(table: Table, loss: Loss) -> Standardization:
 def _tensors(
     table: Table, scale: Standardization, loss: Loss, dtype: torch.dtype, device: str | None
 ) -> Rows:
-    """Rows of a table, standardized, as one data set of a stack."""
+    """Return rows of a table, standardized, as one data set of a stack."""
     size = len(table.inputs)
     with np.errstate(over="ignore"):
         inputs = torch.tensor((table.inputs - scale.mean) / scale.spread, dtype=dtype)

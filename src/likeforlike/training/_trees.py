@@ -78,7 +78,7 @@ class LossTerms(NamedTuple):
 
 
 def scored(loss: LossName, raw: FloatArray, targets: FloatArray) -> LossTerms:
-    """Scores, losses and derivatives at the raw scores."""
+    """Compute scores, losses and derivatives at the raw scores."""
     if loss == "squared":
         one = np.ones(raw.size)
         with np.errstate(over="ignore"):  # a loss that cannot be held is infinite
@@ -162,7 +162,7 @@ class LeafRows(NamedTuple):
 
 @compiled
 def _sort_rows(rows: LeafRows, offsets: IntArray) -> IntArray:
-    """Places in order of (segment, score); fills in where each segment begins."""
+    """Return places in order of (segment, score); fills in where each segment begins."""
     n_segments = rows.n_levels * rows.n_groups
     for segment in rows.segments:
         offsets[segment + 1] += 1
@@ -305,7 +305,7 @@ class Problem:
         return SCALE[self.loss] * self.strength * float(rows.weight.sum())
 
     def at(self, rows: BoostedRows, raw: FloatArray) -> ObjectiveTerms:
-        """The objective and its gradient at raw scores (n,)."""
+        """Return the objective and its gradient at raw scores (n,)."""
         seen = scored(self.loss, raw, rows.targets)
         pull = self.pull(rows)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -358,7 +358,7 @@ def hessian_terms(
 def solve_leaves(
     problem: Problem, rows: BoostedRows, at: ObjectiveTerms, bent: HessianTerms, leaves: IntArray
 ) -> FloatArray:
-    """What each leaf (k,) adds to the raw scores of the rows in `leaves` (n,)."""
+    """Return what each leaf (k,) adds to the raw scores of the rows in `leaves` (n,)."""
     occupied = np.flatnonzero(np.bincount(leaves))
     size = occupied.size
     places = np.zeros(int(occupied[-1]) + 1, np.int64)
@@ -430,23 +430,23 @@ class Grower(Protocol):
         """Grow one more tree; whether there was anything to split."""
 
     def leaves(self, inputs: Matrix) -> IntArray:
-        """Leaves (n,) of the last tree in which rows are."""
+        """Return leaves (n,) of the last tree in which rows are."""
 
     def to_model(self, values: Sequence[FloatArray]) -> Model:
-        """The library's model of the first trees, with these values of their leaves."""
+        """Return the library's model of the first trees, with these values of their leaves."""
 
 
 class Library(Protocol):
     """What trees are grown by."""
 
     def rows(self, inputs: Matrix) -> Matrix:
-        """Matrix (n, d), dense or sparse, as the library takes them."""
+        """Compute matrix (n, d), dense or sparse, as the library takes them."""
 
     def grower(self, inputs: Matrix) -> Grower:
-        """Grows trees on some rows."""
+        """Grow trees on some rows."""
 
     def raw(self, model: Model, inputs: Matrix) -> FloatArray:
-        """Raw scores (n,) of a model, without those it starts from."""
+        """Compute raw scores (n,) of a model, without those it starts from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -521,7 +521,7 @@ class _Training:
         self.at = problem.at(self._rows, self._raw)
 
     def grow(self, grower: Grower) -> FloatArray | None:
-        """Values of the leaves of one more tree; `None` if nothing can be split."""
+        """Compute values of the leaves of one more tree; `None` if nothing can be split."""
         bent = hessian_terms(self._problem, self._rows, self.at, self._moved)
         if not grower.grow(
             _to_single_precision(self.at.gradient), _to_single_precision(bent.bound)
@@ -540,7 +540,7 @@ class _Training:
 
 
 def _to_single_precision(values: FloatArray) -> FloatArray:
-    """Values that single precision holds, in the same proportions: libraries keep them so.
+    """Compute values that single precision holds, in the same proportions: libraries keep them so.
 
     What trees are grown by may be scaled; the values of their leaves are found without it.
     """
@@ -608,7 +608,7 @@ _PERMUTATIONS = 8
 def make_monitor(
     problem: Problem, rows: BoostedRows, seed: int
 ) -> Callable[[FloatArray], tuple[float, float]]:
-    """Objective and loss of raw scores (n,) on rows held back."""
+    """Compute the objective and loss of raw scores (n,) on rows held back."""
     penalty, layout = problem.penalty, rows.layout
     permuted = _permute_layouts(problem, rows, seed)
 

@@ -51,7 +51,7 @@ class XGBoostTrees:
         return int(self._grown.max()) > 0
 
     def leaves(self, inputs: Matrix) -> IntArray:
-        """Leaves (n,) of the last tree in which rows are."""
+        """Return leaves (n,) of the last tree in which rows are."""
         return self._grown if inputs is self._inputs else self._last_leaves(inputs)
 
     def _last_leaves(self, inputs: Matrix) -> IntArray:
@@ -80,7 +80,7 @@ class XGBoost:
     categorical: tuple[int, ...] = ()
 
     def rows(self, inputs: Matrix) -> Matrix:
-        """Matrix (n, d), dense or sparse, as a `DMatrix`."""
+        """Compute matrix (n, d), dense or sparse, as a `DMatrix`."""
         values = inputs if isinstance(inputs, np.ndarray) else inputs.data
         if np.fmax.reduce(np.abs(values), axis=None, initial=0.0) > _LARGEST:
             raise InputError(
@@ -95,11 +95,11 @@ class XGBoost:
         )
 
     def grower(self, inputs: Matrix) -> XGBoostTrees:
-        """Grows trees on some rows."""
+        """Grow trees on some rows."""
         return XGBoostTrees(inputs, self.settings)
 
     def raw(self, model: Model, inputs: Matrix) -> FloatArray:
-        """Raw scores (n,) of a model, without those it starts from."""
+        """Compute raw scores (n,) of a model, without those it starts from."""
         keep_to_one_thread_after_fork()
         return np.asarray(model.predict(inputs, output_margin=True), np.float64)
 

@@ -49,7 +49,7 @@ with extra("train"):
 
 
 def project_out(gradients: Sequence[Tensor], directions: Sequence[Tensor]) -> list[Tensor]:
-    """Gradients without their projection on a direction, for every member of a stack.
+    """Compute gradients without their projection on a direction, for every member of a stack.
 
     g - (⟨g, d⟩ / ⟨d, d⟩) d, with both products over all weights of a member; g where d = 0.
     """
@@ -64,7 +64,7 @@ def project_out(gradients: Sequence[Tensor], directions: Sequence[Tensor]) -> li
 def debiased(
     gradients: Sequence[Tensor], directions: Sequence[Tensor], strengths: Tensor
 ) -> list[Tensor]:
-    """Where models go: g = ∇L_P - proj(∇L_P on ∇L_A) - strength * ∇L_A.
+    """Return where models go: g = ∇L_P - proj(∇L_P on ∇L_A) - strength * ∇L_A.
 
     Members of strength 0 have no adversary: g = ∇L_P.
     """
@@ -90,7 +90,7 @@ def _products(left: Sequence[Tensor], right: Sequence[Tensor]) -> Tensor:
 
 
 def _along(values: Tensor, weight: Tensor) -> Tensor:
-    """Values (m,) in the type and number of axes of a weight (m, ...)."""
+    """Compute values (m,) in the type and number of axes of a weight (m, ...)."""
     return values.to(weight.dtype).view(-1, *[1] * (weight.ndim - 1))
 
 
@@ -121,16 +121,16 @@ class AdversarialSettings:
     schedule: Schedule = field(default_factory=Schedule)
 
     def opponent(self, rows: Rows) -> Opponent:
-        """The rules an adversary plays by."""
+        """Return the rules an adversary plays by."""
         conditional = self.criterion == "conditional"
         return Opponent(rows, conditional=conditional, weighted=self.weighted)
 
     def sizes(self, inputs: int) -> tuple[int, ...]:
-        """Layers of a model with so many inputs."""
+        """Return layers of a model with so many inputs."""
         return (inputs, *self.hidden_layer_sizes, self.outputs)
 
     def adversary_sizes(self, columns: int) -> tuple[int, ...]:
-        """Layers of an adversary that sees so many columns beside the outputs."""
+        """Return layers of an adversary that sees so many columns beside the outputs."""
         return (self.outputs + columns, *self.adversary_layer_sizes, 1)
 
 

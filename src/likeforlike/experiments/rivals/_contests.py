@@ -94,7 +94,7 @@ class View(NamedTuple):
         return torch.cat([signal, self.levels.expand(len(signal), -1, -1)], dim=-1)
 
     def blind_losses(self, guess: Guess) -> Tensor:
-        """What guesses from the level alone cost, shape (m,) or (1,)."""
+        """Return what guesses from the level alone cost, shape (m,) or (1,)."""
         return guess_losses(self.blind[..., None], self, guess)
 
 
@@ -126,7 +126,7 @@ class Opponent:
         self._blind = torch.tensor(blind, dtype=rows.inputs.dtype)
 
     def view(self, layout: Layout, weight: Tensor | None, splits: IntArray) -> View:
-        """What adversaries see of a batch."""
+        """Return what adversaries see of a batch."""
         segments = torch.from_numpy(np.ascontiguousarray(layout.segments))
         group = segments % 2
         level = segments // 2 if self._conditional else torch.zeros_like(segments)
@@ -148,7 +148,7 @@ class Opponent:
 
 
 def guess_losses(outputs: Tensor, view: View, guess: Guess) -> Tensor:
-    """Weighted mean of what the guesses h = σ(output) of every adversary cost, shape (m,).
+    """Compute weighted mean of what the guesses h = σ(output) of every adversary cost, shape (m,).
 
     Σ_i w_i loss_i / Σ_i w_i over the batch, so that it is of the same size for any batch.
     """
@@ -296,7 +296,7 @@ class Contest:
         return self.all_strengths[self.members]
 
     def batches(self, size: int, rngs: Sequence[np.random.Generator]) -> list[IntArray]:
-        """Rows (s, b) of the batches of an epoch, in which every cell has its share."""
+        """Return rows (s, b) of the batches of an epoch, in which every cell has its share."""
         cells = self.rows.layout.segments
         drawn = [
             make_batches(of_split, size, rng) for of_split, rng in zip(cells, rngs, strict=True)
@@ -304,11 +304,11 @@ class Contest:
         return [np.stack(rows) for rows in zip(*drawn, strict=True)]
 
     def batch(self, which: IntArray) -> Batch:
-        """What the members see of rows (s, b)."""
+        """Return what the members see of rows (s, b)."""
         return self._seen(*self.rows.take(which, self._splits[self.members]))
 
     def whole(self, rows: Rows) -> Batch:
-        """What the members see of all rows of these or other data sets."""
+        """Return what the members see of all rows of these or other data sets."""
         return self._seen(*rows.all(self._splits[self.members]))
 
     def _seen(
@@ -327,13 +327,13 @@ class Settings(Protocol):
         """Rates, epochs, batches."""
 
     def opponent(self, rows: Rows) -> Opponent:
-        """The rules an adversary plays by."""
+        """Return the rules an adversary plays by."""
 
     def sizes(self, inputs: int) -> tuple[int, ...]:
-        """Layers of a model with so many inputs."""
+        """Return layers of a model with so many inputs."""
 
     def adversary_sizes(self, columns: int) -> tuple[int, ...]:
-        """Layers of an adversary that sees so many columns beside what the model says."""
+        """Return layers of an adversary that sees so many columns beside what the model says."""
 
 
 S = TypeVar("S", bound=Settings)
@@ -449,7 +449,7 @@ def _look(contest: Contest, players: Players[S], validation: Rows, number: int) 
 
 
 def derived_seed(seed: int, purpose: int) -> int:
-    """A seed for another purpose, independent of the first."""
+    """Return a seed for another purpose, independent of the first."""
     return int(np.random.SeedSequence([seed, purpose]).generate_state(1)[0])
 
 

@@ -74,20 +74,20 @@ class DCFRSettings:
     )
 
     def opponent(self, rows: Rows) -> Opponent:
-        """The rules an adversary plays by."""
+        """Return the rules an adversary plays by."""
         return Opponent(rows)
 
     def sizes(self, inputs: int) -> tuple[int, ...]:
-        """Layers of a model with so many inputs."""
+        """Return layers of a model with so many inputs."""
         return (inputs, self.width, self.outputs)
 
     def adversary_sizes(self, columns: int) -> tuple[int, ...]:
-        """Layers of an adversary that sees so many columns beside the representation."""
+        """Return layers of an adversary that sees so many columns beside the representation."""
         return (self.width + columns, self.adversary_width, 1)
 
 
 def represent(network: StackedMLP, inputs: Tensor) -> Tensor:
-    """Representations z (m, b, width) of inputs (m, b, d) or (1, b, d)."""
+    """Return representations z (m, b, width) of inputs (m, b, d) or (1, b, d)."""
     weight, bias = network.weights[:2]
     return torch.relu(torch.baddbmm(bias, inputs.expand(network.members, -1, -1), weight))
 

@@ -67,7 +67,7 @@ def checked_table(
 
 
 def chosen(columns: Chosen, table: Table) -> list[int]:
-    """Positions of columns given by name or position, each once, in the order given."""
+    """Return positions of columns given by name or position, each once, in the order given."""
     width = table.shape[1]
     if columns is None:
         return list(range(width))
@@ -176,7 +176,7 @@ class LegitimateOnly(MetaEstimatorMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803, ANN401
-        """Predicted classes or targets of the rows of X (n, d), shape (n,)."""
+        """Compute predicted classes or targets of the rows of X (n, d), shape (n,)."""
         place = self._looked_up(X)
         answers = self.estimator_.predict(np.eye(len(self.levels_)))
         base = self.base_rate_
@@ -186,13 +186,13 @@ class LegitimateOnly(MetaEstimatorMixin, BaseEstimator):
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803, ANN401
-        """Probability of every class for the rows of X (n, d), shape (n, c)."""
+        """Compute the probability of every class for the rows of X (n, d), shape (n, c)."""
         place = self._looked_up(X)
         answers = self.estimator_.predict_proba(np.eye(len(self.levels_)))
         return np.where((place >= 0)[:, None], answers[place], self.base_rate_)
 
     def score(self, X: Any, y: Any, *, sample_weight: Column | None = None) -> float:  # noqa: N803, ANN401
-        """Accuracy of a classifier, R² of a regressor, on X (n, d) with the targets y (n,).
+        """Compute accuracy of a classifier, R² of a regressor, on X (n, d) with the targets y (n,).
 
         Rows count by `sample_weight` (n,), or all the same.
         """
@@ -226,14 +226,14 @@ class LegitimateOnly(MetaEstimatorMixin, BaseEstimator):
 def _counted(
     table: Table, y: npt.NDArray[Any], sample_weight: Column
 ) -> tuple[Table, npt.NDArray[Any], FloatArray]:
-    """Rows that have a weight; a level of rows without any has not been seen."""
+    """Return rows that have a weight; a level of rows without any has not been seen."""
     weight = weights(np.asarray(sample_weight), "sample_weight", len(y))
     rows = np.flatnonzero(weight)
     return table[rows, :], y[rows], weight[rows]
 
 
 def _levels(table: Table, places: list[int]) -> Codes:
-    """Level of every row, as a combination of values of some columns."""
+    """Return level of every row, as a combination of values of some columns."""
     size = len(table)
     if isinstance(table, nw.DataFrame):
         return encode_columns(table[:, places].to_native(), "X", size)
@@ -241,7 +241,7 @@ def _levels(table: Table, places: list[int]) -> Codes:
 
 
 def _default(y: npt.NDArray[Any]) -> Any:  # noqa: ANN401
-    """A network without penalty, for what y looks like."""
+    """Return a network without penalty, for what y looks like."""
     from likeforlike.training import FairClassifier, FairRegressor
 
     kind = type_of_target(y, input_name="y")
@@ -257,7 +257,7 @@ def _base_rate(
     y: npt.NDArray[Any],
     weight: FloatArray | None,
 ) -> float | FloatArray:
-    """Mean target, or the share of each class."""
+    """Compute the mean target, or the share of each class."""
     if not is_classifier(estimator):
         return float(np.average(y, weights=weight))
     shares: FloatArray = np.average(y[:, None] == estimator.classes_, axis=0, weights=weight)

@@ -58,7 +58,7 @@ def median_maps(cells: Cells, min_cell: int) -> LevelMaps:
 
 
 def median_curves(known: Ranks, present: BoolArray) -> Curves:
-    """Median quantile functions of k sets of up to G distributions."""
+    """Compute the median quantile functions of k sets of up to G distributions."""
     n_sets, n_groups = present.shape
     laws = [_median(known, k * n_groups + np.flatnonzero(present[k])) for k in range(n_sets)]
     values, ends = (np.concatenate(parts) for parts in zip(*laws, strict=True))
@@ -70,7 +70,7 @@ def median_curves(known: Ranks, present: BoolArray) -> Curves:
 
 
 def _median(known: Ranks, members: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Values and ends of the pieces of one median quantile function."""
+    """Compute values and ends of the pieces of one median quantile function."""
     if not members.size:
         return np.empty(0), np.empty(0)
     spans = [slice(known.offsets[s], known.offsets[s + 1]) for s in members]
@@ -309,7 +309,7 @@ class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 def _repairable(table: Table, columns: Chosen) -> list[int]:
-    """Positions of the columns to repair."""
+    """Return positions of the columns to repair."""
     places = chosen(columns, table)
     if not isinstance(table, nw.DataFrame):
         return places
@@ -333,7 +333,7 @@ def _column(table: Table, place: int) -> FloatArray:
 
 
 def _replaced(table: Table, repaired: dict[int, FloatArray]) -> Any:  # noqa: ANN401
-    """The table with some of its columns replaced, as what it came in."""
+    """Return the table with some of its columns replaced, as what it came in."""
     if isinstance(table, nw.DataFrame):
         kind = table.implementation
         series = [
