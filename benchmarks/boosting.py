@@ -32,7 +32,7 @@ from likeforlike.penalties import Layout
 from likeforlike.training import lightgbm_objective, probabilities
 from likeforlike.training._lightgbm import LightGBM
 from likeforlike.training._limits import distance_or_inf, estimate_level_disparity
-from likeforlike.training._trees import BoostedRows, Problem, TrainingRows, boost
+from likeforlike.training._trees import BoostedRows, BoostingProblem, TrainingRows, boost
 
 HERE = Path(__file__).parent
 KEPT = HERE / "boosting.json"
@@ -137,7 +137,7 @@ def by_leaves(seen: Rows, unseen: Rows, strength: float) -> Found:
         seen.targets, np.ones(seen.targets.size), Layout.from_columns(seen.groups, seen.levels)
     )
     found = boost(
-        Problem("logistic", lfl.FairLeap(), strength, 0.1, 0.0),
+        BoostingProblem("logistic", lfl.FairLeap(), strength, 0.1, 0.0),
         library.grower(seen.inputs),
         TrainingRows(rows, seen.inputs),
         None,

@@ -12,7 +12,7 @@ from likeforlike.paper._evidence import (
     READINGS,
     Claim,
     Evidence,
-    Part,
+    EvidencePart,
     every,
     lead,
     mostly,
@@ -224,7 +224,7 @@ def test_evidence_names_what_was_measured() -> None:
 
 def test_of_many_parts_those_that_fail_are_told() -> None:
     holds = [True] * 9 + [False, None]
-    parts = [Part(sign, f"part {k}") for k, sign in enumerate(holds)]
+    parts = [EvidencePart(sign, f"part {k}") for k, sign in enumerate(holds)]
     assert mostly(parts) == "reproduced"
     assert seen_in(parts) == "Holds in 9 of 11, fails in 1, open in 1. Fails: part 9."
     assert seen_in(parts[:2]) == "part 0; part 1."
@@ -254,7 +254,7 @@ def test_volumes_that_depend_on_where_strengths_lie_decide_nothing() -> None:
 
 
 def test_verdicts_on_parts() -> None:
-    yes, no, open_ = (Part(sign, "") for sign in (True, False, None))
+    yes, no, open_ = (EvidencePart(sign, "") for sign in (True, False, None))
     assert every([yes, yes]) == mostly([yes, yes, open_]) == "reproduced"
     assert every([yes, open_]) == mostly([yes, open_]) == "not decidable"
     assert every([no, open_]) == mostly([yes, no]) == "not reproduced"

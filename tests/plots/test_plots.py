@@ -18,7 +18,7 @@ from likeforlike.experiments import Frontier
 from likeforlike.plots._axes import COLORS, plain_figure
 from likeforlike.plots._levels import MOST_LEVELS, LevelFigures, draw_gaps
 from likeforlike.plots._looks import LOOKS, Look, looks_of
-from likeforlike.plots._tradeoff import Panel, Point, Series, draw_panel, tradeoff_figure
+from likeforlike.plots._tradeoff import Panel, PlottedPoint, Series, draw_panel, tradeoff_figure
 
 
 @pytest.fixture(autouse=True)
@@ -115,13 +115,15 @@ def test_a_frontier_is_drawn_with_its_steps() -> None:
     assert ax.get_title(loc="left") == "4 runs"
 
 
-def panel(*points: Point, **limits: float) -> Panel:
+def panel(*points: PlottedPoint, **limits: float) -> Panel:
     return Panel("Loans", "5 runs", "AUC", "more", "disparity", (Series("dots", points),), **limits)
 
 
 def test_points_beyond_the_limits_are_arrows_and_counted() -> None:
     ax = plain_figure(4.0, 3.0).add_subplot()
-    far = panel(Point(0.0, 0.1, 0.8, best=True), Point(1.0, 9.0, 0.8), worst=0.5, most=1.0)
+    far = panel(
+        PlottedPoint(0.0, 0.1, 0.8, best=True), PlottedPoint(1.0, 9.0, 0.8), worst=0.5, most=1.0
+    )
     draw_panel(ax, far)
     assert [text.get_text() for text in ax.texts] == ["1 point beyond"]
     assert ax.get_xlim()[1] <= 1.0
@@ -131,19 +133,19 @@ def test_points_beyond_the_limits_are_arrows_and_counted() -> None:
     ("points", "limits", "said"),
     [
         ((), {}, "without points"),
-        ((Point(0.0, np.nan, 1.0),), {}, "not finite"),
-        ((Point(0.0, 2.0, 1.0),), {"most": 1.0}, "within its limits"),
+        ((PlottedPoint(0.0, np.nan, 1.0),), {}, "not finite"),
+        ((PlottedPoint(0.0, 2.0, 1.0),), {"most": 1.0}, "within its limits"),
     ],
 )
 def test_panels_without_points_are_refused(
-    points: tuple[Point, ...], limits: dict[str, float], said: str
+    points: tuple[PlottedPoint, ...], limits: dict[str, float], said: str
 ) -> None:
     with pytest.raises(InputError, match=said):
         draw_panel(plain_figure(4.0, 3.0).add_subplot(), panel(*points, **limits))
 
 
 def test_a_grid_has_a_panel_each_and_one_key() -> None:
-    figure = tradeoff_figure([panel(Point(0.0, 0.1, 0.8))] * 3, title="Three", columns=2)
+    figure = tradeoff_figure([panel(PlottedPoint(0.0, 0.1, 0.8))] * 3, title="Three", columns=2)
     assert len(figure.axes) == 3
     assert figure.legends[0].get_texts()[0].get_text() == "dots"
     with pytest.raises(InputError, match="at least one panel"):
@@ -152,7 +154,7 @@ def test_a_grid_has_a_panel_each_and_one_key() -> None:
 
 def test_long_titles_stay_inside_the_figure() -> None:
     title = "Disparity against predictive performance, with legitimate features only, in one panel"
-    figure = tradeoff_figure([panel(Point(0.0, 0.1, 0.8))], title=title)
+    figure = tradeoff_figure([panel(PlottedPoint(0.0, 0.1, 0.8))], title=title)
     figure.canvas.draw()
     drawn = [text for text in figure.findobj(Text) if text.get_text().startswith("Disparity")]
     assert all(text.get_window_extent().x1 <= figure.bbox.x1 for text in drawn)

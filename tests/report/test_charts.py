@@ -12,9 +12,9 @@ from likeforlike.report._comparison import comparison_chart
 from likeforlike.report._coverage import coverage_chart
 from likeforlike.report._distributions import distribution_charts
 from likeforlike.report._format import number, percent
-from likeforlike.report._gaps import NARROW, WIDE, Layout, gap_chart
+from likeforlike.report._gaps import NARROW, WIDE, ChartLayout, gap_chart
 from likeforlike.report._nested_bar import split_chart
-from likeforlike.report._scale import Scale, ticks
+from likeforlike.report._scale import AxisScale, ticks
 from likeforlike.report._svg import element
 from tests.report.documents import fresh, typed
 
@@ -35,7 +35,7 @@ def zero(chart: str) -> float:
 
 
 @LAYOUTS
-def test_marks_lie_in_the_order_of_the_gaps_on_their_side_of_zero(layout: Layout) -> None:
+def test_marks_lie_in_the_order_of_the_gaps_on_their_side_of_zero(layout: ChartLayout) -> None:
     document = fresh("scores")
     chart = gap_chart(as_document(document), layout)
     gaps = [level["gap"] for level in document["contrasts"][0]["levels"]]
@@ -49,7 +49,7 @@ def test_marks_lie_in_the_order_of_the_gaps_on_their_side_of_zero(layout: Layout
 
 
 @LAYOUTS
-def test_evidence_changes_the_shape(layout: Layout) -> None:
+def test_evidence_changes_the_shape(layout: ChartLayout) -> None:
     document = fresh("scores")
     levels = document["contrasts"][0]["levels"]
     for k, level in enumerate(levels):
@@ -60,7 +60,7 @@ def test_evidence_changes_the_shape(layout: Layout) -> None:
 
 
 @LAYOUTS
-def test_thin_levels_are_dashed_and_named(layout: Layout) -> None:
+def test_thin_levels_are_dashed_and_named(layout: ChartLayout) -> None:
     document = fresh("scores")
     assert "dashed" not in gap_chart(as_document(document), layout)
     document["contrasts"][0]["levels"][2]["thin"] = True
@@ -70,7 +70,7 @@ def test_thin_levels_are_dashed_and_named(layout: Layout) -> None:
 
 
 @LAYOUTS
-def test_the_interval_of_a_thin_level_does_not_squeeze_the_others(layout: Layout) -> None:
+def test_the_interval_of_a_thin_level_does_not_squeeze_the_others(layout: ChartLayout) -> None:
     document = fresh("scores")
     before = places(gap_chart(as_document(document), layout))
     level = document["contrasts"][0]["levels"][-1]
@@ -81,14 +81,14 @@ def test_the_interval_of_a_thin_level_does_not_squeeze_the_others(layout: Layout
 
 
 @LAYOUTS
-def test_directions_are_named(layout: Layout) -> None:
+def test_directions_are_named(layout: ChartLayout) -> None:
     chart = gap_chart(typed("scores"), layout)
     assert "← female scores higher" in chart
     assert "male scores higher →" in chart
 
 
 @LAYOUTS
-def test_equal_scores_can_be_drawn(layout: Layout) -> None:
+def test_equal_scores_can_be_drawn(layout: ChartLayout) -> None:
     document = fresh("scores")
     for level in document["contrasts"][0]["levels"]:
         level["gap"], level["gap_interval"] = 0.0, [0.0, 0.0]
@@ -187,4 +187,4 @@ def test_ticks_are_few_and_inside(low: float, wide: float, about: int) -> None:
 
 
 def test_a_scale_of_no_width_puts_everything_in_its_middle() -> None:
-    assert Scale(1.0, 1.0, 0.0, 10.0)(1.0) == 5.0
+    assert AxisScale(1.0, 1.0, 0.0, 10.0)(1.0) == 5.0

@@ -15,10 +15,10 @@ from likeforlike.training._lightgbm import LightGBM
 from likeforlike.training._trees import (
     Boosted,
     BoostedRows,
+    BoostingProblem,
     LeafRows,
     Library,
     LossName,
-    Problem,
     TrainingRows,
     boost,
     couple_leaves,
@@ -46,7 +46,7 @@ def rows(
 
 
 def coupling(
-    problem: Problem, given: BoostedRows, raw: FloatArray, leaves: IntArray
+    problem: BoostingProblem, given: BoostedRows, raw: FloatArray, leaves: IntArray
 ) -> tuple[FloatArray, FloatArray]:
     """K of the leaves, and its diagonal bound 2 D."""
     assert problem.penalty is not None
@@ -73,7 +73,7 @@ def coupling(
 def test_curvature_between_leaves_is_that_of_the_penalty(penalty: Penalty) -> None:
     """For two groups V is a parabola as long as nobody overtakes: second differences are exact."""
     given = rows(1, penalty)
-    problem = Problem("squared", penalty, 3.0, 1.0, 0.0)
+    problem = BoostingProblem("squared", penalty, 3.0, 1.0, 0.0)
     rng = np.random.default_rng(2)
     raw, leaves = rng.standard_normal(given.targets.size), rng.integers(0, 5, given.targets.size)
     matrix, _ = coupling(problem, given, raw, leaves)
@@ -98,7 +98,7 @@ def test_curvature_is_symmetric_and_between_nothing_and_the_bound(
     given = rows(3, penalty, n_groups)
     rng = np.random.default_rng(4)
     raw, leaves = rng.standard_normal(given.targets.size), rng.integers(0, 6, given.targets.size)
-    matrix, twice = coupling(Problem(loss, penalty, 2.0, 1.0, 0.0), given, raw, leaves)
+    matrix, twice = coupling(BoostingProblem(loss, penalty, 2.0, 1.0, 0.0), given, raw, leaves)
     np.testing.assert_allclose(matrix, matrix.T, rtol=1e-12)
     assert np.linalg.eigvalsh(matrix).min() > -1e-9 * twice.max()
     assert np.linalg.eigvalsh(np.diag(twice) - matrix).min() > -1e-9 * twice.max()
@@ -106,7 +106,7 @@ def test_curvature_is_symmetric_and_between_nothing_and_the_bound(
 
 def test_a_leaf_of_everybody_moves_freely() -> None:
     given = rows(5, lfl.FairLeap(), weighted=False)
-    problem = Problem("squared", lfl.FairLeap(), 100.0, 1.0, 0.0)
+    problem = BoostingProblem("squared", lfl.FairLeap(), 100.0, 1.0, 0.0)
     matrix, twice = coupling(
         problem, given, np.random.default_rng(6).random(80), np.zeros(80, np.int64)
     )
@@ -118,7 +118,7 @@ def test_a_leaf_of_everybody_moves_freely() -> None:
 def test_no_step_makes_the_objective_worse(penalty: Penalty, learning_rate: float) -> None:
     given = rows(7, penalty)
     assert given.layout is not None
-    problem = Problem("squared", penalty, 50.0, learning_rate, 0.0)
+    problem = BoostingProblem("squared", penalty, 50.0, learning_rate, 0.0)
     rng = np.random.default_rng(8)
     raw, moved = rng.standard_normal(80), penalty.transported_mass(given.layout)
     at = problem.at(given, raw)
@@ -133,7 +133,7 @@ def test_no_step_makes_the_objective_worse(penalty: Penalty, learning_rate: floa
 
 def test_without_a_penalty_leaves_take_newton_steps() -> None:
     given = rows(9, lfl.FairLeap())
-    problem = Problem("logistic", None, 0.0, 0.3, 2.0)
+    problem = BoostingProblem("logistic", None, 0.0, 0.3, 2.0)
     rng = np.random.default_rng(10)
     raw, leaves = rng.standard_normal(80), rng.integers(0, 4, 80) * 3
     at = problem.at(given, raw)
@@ -155,7 +155,7 @@ LIBRARIES: list[Library] = [
 
 
 def boosted(
-    library: Library, inputs: FloatArray, given: BoostedRows, problem: Problem, **more: Any
+    library: Library, inputs: FloatArray, given: BoostedRows, problem: BoostingProblem, **more: Any
 ) -> Boosted:
     matrix = library.rows(inputs)
     wanted: dict[str, Any] = {"start": 0.3, "rounds": 25, "patience": 25, **more}
@@ -175,7 +175,7 @@ def test_the_model_of_the_library_has_our_leaves(library: Library) -> None:
     given = rows(11, lfl.FairLeap(), size=300)
     inputs = np.random.default_rng(12).standard_normal((300, 3))
     inputs[::7, 1] = np.nan
-    problem = Problem("logistic", lfl.FairLeap(), 5.0, 0.3, 1.0)
+    problem = BoostingProblem("logistic", lfl.FairLeap(), 5.0, 0.3, 1.0)
     found = boosted(library, inputs, given, problem)
     raw = found.start + library.raw(found.model, library.rows(inputs))
     assert found.trees == 25
@@ -187,7 +187,7 @@ def test_the_model_of_the_library_has_our_leaves(library: Library) -> None:
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda one: type(one).__name__)
 def test_inputs_that_cannot_be_split_end_the_training(library: Library) -> None:
     given = rows(13, lfl.FairLeap())
-    problem = Problem("squared", lfl.FairLeap(), 5.0, 0.3, 1.0)
+    problem = BoostingProblem("squared", lfl.FairLeap(), 5.0, 0.3, 1.0)
     found = boosted(library, np.ones((80, 2)), given, problem)
     assert (found.trees, found.model, found.stopped) == (0, None, True)
     assert not found.is_underfitted
@@ -207,7 +207,7 @@ def test_a_strong_penalty_is_fitted_in_as_few_trees(library: Library) -> None:
     inputs = np.column_stack([levels, groups + 0.3 * rng.standard_normal(1500)])
     layout = Layout.from_columns(groups, levels)
     given = BoostedRows(targets, np.ones(1500), layout)
-    problem = Problem("logistic", lfl.FairLeap(), 1000.0, 0.3, 0.0)
+    problem = BoostingProblem("logistic", lfl.FairLeap(), 1000.0, 0.3, 0.0)
     share = np.array([targets[levels == level].mean() for level in range(6)])[levels]
     parity = -np.mean(targets * np.log(share) + (1.0 - targets) * np.log(1.0 - share))
     found = boosted(library, inputs, given, problem, start=0.0)
@@ -224,7 +224,7 @@ def test_what_chance_gives_is_taken_off(penalty: Penalty) -> None:
     for _ in range(60):
         layout = Layout.from_columns(np.append(rng.integers(0, 2, 298), [0, 1]), levels)
         given = BoostedRows(rng.standard_normal(300), np.ones(300), layout)
-        problem = Problem("squared", penalty, 1.0, 0.1, 0.0)
+        problem = BoostingProblem("squared", penalty, 1.0, 0.1, 0.0)
         objective, loss = make_monitor(problem, given, 0)(rng.standard_normal(300))
         excess.append(objective - loss)
     error = np.std(excess) / np.sqrt(len(excess))
@@ -241,7 +241,7 @@ def test_soft_groups_that_are_sure_are_groups() -> None:
     soft = lfl.FairLeap().prepare(
         Layout.from_columns(SoftGroups(groups.astype(float), (0, 1)), levels, given.weight)
     )
-    problem = Problem("logistic", lfl.FairLeap(), 3.0, 1.0, 0.0)
+    problem = BoostingProblem("logistic", lfl.FairLeap(), 3.0, 1.0, 0.0)
     rng = np.random.default_rng(17)
     raw, leaves = rng.standard_normal(80), rng.integers(0, 5, 80)
     hard, _ = coupling(problem, given, raw, leaves)

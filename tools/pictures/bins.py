@@ -14,7 +14,7 @@ import likeforlike as lfl
 from likeforlike.auditing import Audit
 from likeforlike.datasets import load_law_school
 from likeforlike.report import _svg as svg
-from likeforlike.report._scale import Scale
+from likeforlike.report._scale import AxisScale
 from tools.pictures.drawing import Axes, key, picture
 
 __all__ = ["ROLES", "binned", "bins", "people"]
@@ -97,7 +97,7 @@ def bins() -> str:
 
 
 def _panel(left: float, called: str, table: pl.DataFrame, few: Audit, smooth: Audit) -> Markup:
-    axes = Axes(Scale(20.0, 48.0, left, left + _SIDE), Scale(-0.1, 0.4, _BOTTOM, _TOP))
+    axes = Axes(AxisScale(20.0, 48.0, left, left + _SIDE), AxisScale(-0.1, 0.4, _BOTTOM, _TOP))
     return svg.group(
         axes.drawn(("LSAT", f"gap; {called}"), ((20, 30, 40), (-0.1, 0.0, 0.1, 0.2, 0.3, 0.4))),
         svg.line(left, axes.up(0.0), left + _SIDE, axes.up(0.0), class_="zero"),

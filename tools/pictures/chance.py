@@ -12,7 +12,7 @@ from likeforlike import Cells, cdd_lp
 from likeforlike.disparity._contrasts import contrasts
 from likeforlike.inference import estimate_distance
 from likeforlike.report import _svg as svg
-from likeforlike.report._scale import Scale
+from likeforlike.report._scale import AxisScale
 from tools.pictures.drawing import Axes, key, picture
 
 __all__ = ["Size", "chance", "simulate"]
@@ -22,7 +22,7 @@ _SAMPLES, _LEVELS, _WIDE = 40, 10, 0.4
 _TRUTHS = (0.0, 0.05)
 
 _HEIGHT, _TOP, _BOTTOM = 500.0, 146.0, 432.0
-_UP = Scale(0.0, 0.15, _BOTTOM, _TOP)
+_UP = AxisScale(0.0, 0.15, _BOTTOM, _TOP)
 _LEFTS, _SIDE = (78.0, 530.0), 350.0
 
 
@@ -100,7 +100,7 @@ def _legend() -> Markup:
 
 
 def _panel(left: float, truth: float, sizes: list[Size]) -> Markup:
-    axes = Axes(Scale(math.log(4.0), math.log(100.0), left, left + _SIDE), _UP)
+    axes = Axes(AxisScale(math.log(4.0), math.log(100.0), left, left + _SIDE), _UP)
     said = "parity: the truth is 0" if truth == 0.0 else f"the truth is {truth:g}"
     marks = [
         svg.text(_place(axes, size), _BOTTOM + 20.0, str(size.rows), class_="tick mid")

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from likeforlike.report import _svg as svg
 from likeforlike.report._format import tick
-from likeforlike.report._scale import Scale
+from likeforlike.report._scale import AxisScale
 
 __all__ = ["WIDTH", "Axes", "key", "picture"]
 
@@ -73,8 +73,8 @@ class Axes:
     across, up : from values to places.
     """
 
-    across: Scale
-    up: Scale
+    across: AxisScale
+    up: AxisScale
 
     def __call__(self, x: float, y: float) -> tuple[float, float]:
         """Where a point lies."""

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from likeforlike.experiments import Frontier
 from likeforlike.report import _svg as svg
-from likeforlike.report._scale import Scale, ticks
+from likeforlike.report._scale import AxisScale, ticks
 from tools.pictures.drawing import Axes, key, picture
 
 __all__ = ["Run", "frontier", "runs"]
@@ -110,7 +110,7 @@ def _axes(found: list[Run]) -> Axes:
     high = max(run.performance + run.performance_error for run in found)
     room = 0.12 * (high - low)
     return Axes(
-        Scale(0.0, 1.06 * widest, 80.0, 890.0), Scale(low - room, high + room, 450.0, 120.0)
+        AxisScale(0.0, 1.06 * widest, 80.0, 890.0), AxisScale(low - room, high + room, 450.0, 120.0)
     )
 
 

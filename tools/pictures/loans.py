@@ -11,14 +11,14 @@ from likeforlike import Cells, cdd_lp, dd
 from likeforlike.datasets import load_loans
 from likeforlike.disparity._contrasts import contrasts
 from likeforlike.report import _svg as svg
-from likeforlike.report._scale import Scale
+from likeforlike.report._scale import AxisScale
 from tools.pictures.drawing import WIDTH, Axes, key, picture
 
 __all__ = ["loans"]
 
 _HEIGHT, _TOP, _BOTTOM = 560.0, 116.0, 488.0
 _LEFT, _RIGHT, _APART = 72.0, 660.0, 706.0
-_UP = Scale(0.0, 1.0, _BOTTOM, _TOP)
+_UP = AxisScale(0.0, 1.0, _BOTTOM, _TOP)
 # Radius of a bubble that stands for a whole group; areas are in proportion.
 _WHOLE = 44.0
 _BANDS = {"low": 132.0, "medium": 330.0, "high": 528.0}
@@ -80,7 +80,7 @@ def _listed(overall: dict[str, float]) -> str:
 
 
 def _axes() -> Markup:
-    axes = Axes(Scale(0.0, 1.0, _LEFT, _RIGHT), _UP)
+    axes = Axes(AxisScale(0.0, 1.0, _LEFT, _RIGHT), _UP)
     names = [svg.text(x, _BOTTOM + 26.0, band, class_="word mid") for band, x in _BANDS.items()]
     return svg.group(
         axes.drawn(("income", "approved"), ((), (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)), _percent),

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from likeforlike import NestedDisparity, cdd_wass
 from likeforlike.datasets import load_loans
 from likeforlike.report import _svg as svg
-from likeforlike.report._scale import Scale
+from likeforlike.report._scale import AxisScale
 from tools.pictures.drawing import picture
 
 __all__ = ["nested"]
@@ -20,7 +20,7 @@ _LEFT, _RIGHT, _BLOCK = 112.0, 424.0, 20.0
 # Heights of whole groups and the space between levels.
 _TOP, _WHOLE, _SPACE = 120.0, 270.0, 22.0
 _PARTS = 580.0
-_WIDTHS = Scale(0.0, 1.0, 0.0, 220.0)
+_WIDTHS = AxisScale(0.0, 1.0, 0.0, 220.0)
 
 
 class _Move(NamedTuple):

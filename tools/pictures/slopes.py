@@ -12,7 +12,7 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import make_loans
 from likeforlike.penalties import Layout, SlopeField
 from likeforlike.report import _svg as svg
-from likeforlike.report._scale import Scale
+from likeforlike.report._scale import AxisScale
 from tools.pictures.drawing import Axes, key, picture
 
 __all__ = ["SlopesFound", "measured", "slopes"]
@@ -23,7 +23,7 @@ _LOW, _HIGH, _BINS = 0.4, 0.6, 8
 _SHOWN = 400
 
 _HEIGHT = 480.0
-_AXES = Axes(Scale(0.39, 0.61, 90.0, 890.0), Scale(-0.16, 0.16, 410.0, 130.0))
+_AXES = Axes(AxisScale(0.39, 0.61, 90.0, 890.0), AxisScale(-0.16, 0.16, 410.0, 130.0))
 
 
 class SlopesFound(NamedTuple):

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from likeforlike._arrays import FloatArray
 from likeforlike.report import _svg as svg
-from likeforlike.report._scale import Scale
+from likeforlike.report._scale import AxisScale
 from likeforlike.transport import _line as line
 from tools.pictures.drawing import Axes, picture
 
@@ -20,9 +20,9 @@ MEN = (0.36, 0.55, 0.66, 0.88)
 
 _HEIGHT, _TOP, _BOTTOM = 440.0, 112.0, 368.0
 _MARKS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-_ROWS = Scale(0.0, 1.0, 104.0, 428.0)
+_ROWS = AxisScale(0.0, 1.0, 104.0, 428.0)
 _ABOVE, _BELOW = 176.0, 304.0
-_QUANTILES = Axes(Scale(0.0, 1.0, 536.0, 888.0), Scale(0.0, 1.0, _BOTTOM, _TOP))
+_QUANTILES = Axes(AxisScale(0.0, 1.0, 536.0, 888.0), AxisScale(0.0, 1.0, _BOTTOM, _TOP))
 
 
 def transport() -> str:

@@ -169,7 +169,7 @@ def sweep_command(
 
 def _check_limit(max_disparity: float | None, model: Path | None) -> None:
     """Complain about a limit before anything is trained."""
-    from likeforlike.limits._limit import Limit
+    from likeforlike.training._limits import Limit
 
     if max_disparity is not None:
         Limit(max_disparity)

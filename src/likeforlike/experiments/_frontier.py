@@ -15,7 +15,7 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.errors import InputError
 from likeforlike.plots._axes import axes_or_new
 from likeforlike.plots._looks import Look
-from likeforlike.plots._tradeoff import Panel, Point, Series, draw_panel, tradeoff_svg
+from likeforlike.plots._tradeoff import Panel, PlottedPoint, Series, draw_panel, tradeoff_svg
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,7 +96,7 @@ class Frontier:
         axes = axes_or_new(ax)
         best = set(self.order.tolist())
         points = tuple(
-            Point(0.0, float(gap), float(loss), best=k in best)
+            PlottedPoint(0.0, float(gap), float(loss), best=k in best)
             for k, (loss, gap) in enumerate(zip(self.loss, self.disparity, strict=True))
         )
         series = (Series("runs", points),)
@@ -173,7 +173,7 @@ def sweep_panel(
     if disparity not in sweep.measured[1:]:
         raise InputError(f"disparity must be one of {sweep.measured[1:]}, not {disparity!r}.")
     best = {(run["method"], run["strength"]) for run in sweep.frontier(disparity).best}
-    by_method: dict[str, list[Point]] = {}
+    by_method: dict[str, list[PlottedPoint]] = {}
     for row in sweep.means().to_dicts():
         point = _point(row, disparity, best=(row["method"], row["strength"]) in best)
         by_method.setdefault(row["method"], []).append(point)
@@ -194,7 +194,9 @@ def sweep_panel(
     )
 
 
-def _worst_power(points: Sequence[Point], reached: Sequence[Point], sign: float) -> float:
+def _worst_power(
+    points: Sequence[PlottedPoint], reached: Sequence[PlottedPoint], sign: float
+) -> float:
     """Return the performance down to which points are shown."""
     losses = [-sign * point.performance for point in points]
     ends = [-sign * point.performance + (point.performance_error or 0.0) for point in reached]
@@ -202,13 +204,15 @@ def _worst_power(points: Sequence[Point], reached: Sequence[Point], sign: float)
     return -sign * loss
 
 
-def _point(row: dict[str, Any], disparity: str, *, best: bool) -> Point:
+def _point(row: dict[str, Any], disparity: str, *, best: bool) -> PlottedPoint:
     """Compute means, and the standard errors of the means if there is more than one run."""
     errors: list[float | None] = [
         None if row["seeds"] < 2 else row[f"{name}_sd"] / math.sqrt(row["seeds"])
         for name in (disparity, "performance")
     ]
-    return Point(row["strength"], row[disparity], row["performance"], errors[0], errors[1], best)
+    return PlottedPoint(
+        row["strength"], row[disparity], row["performance"], errors[0], errors[1], best
+    )
 
 
 def _fence(values: Sequence[float]) -> float:

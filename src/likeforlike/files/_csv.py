@@ -173,7 +173,7 @@ def number_column(place: int) -> str:
     return f"number{place}"
 
 
-class Layout(NamedTuple):
+class CsvLayout(NamedTuple):
     """How a CSV file is written.
 
     Attributes
@@ -204,7 +204,7 @@ class Layout(NamedTuple):
 
 def read_layout(
     path: Path, options: CsvOptions, named: Sequence[str] = (), *, tab: bool = False
-) -> Layout:
+) -> CsvLayout:
     """Find out how a CSV file is written, from its beginning.
 
     Unless a separator was said, it is the one that splits the header into the columns named; with
@@ -220,7 +220,7 @@ def read_layout(
     separator = _best_separator(headers, named)
     header = headers[separator]
     _check_header(header, path, encoding)
-    return Layout(
+    return CsvLayout(
         separator,
         encoding,
         tuple(header),
@@ -231,7 +231,7 @@ def read_layout(
 
 
 @contextmanager
-def as_utf8(path: Path, layout: Layout) -> Iterator[Path]:
+def as_utf8(path: Path, layout: CsvLayout) -> Iterator[Path]:
     """A file as UTF-8 with ordinary lines: itself, or a private copy that goes afterwards.
 
     A copy is written block by block, so that what a compressed file holds need not fit in memory.
@@ -255,7 +255,7 @@ def as_utf8(path: Path, layout: Layout) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def is_even(path: Path, layout: Layout) -> bool:
+def is_even(path: Path, layout: CsvLayout) -> bool:
     """Whether every line surely has as many values as the header, by a count of separators.
 
     With quotes in it a file takes more than counting, and so do lines that are shorter.

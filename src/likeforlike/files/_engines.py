@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 from likeforlike._extras import extra
 from likeforlike._forks import refuse_polars_after_fork
 from likeforlike.errors import InputError
-from likeforlike.files._csv import NUMBER, Layout, is_even, number_column, text_column
+from likeforlike.files._csv import NUMBER, CsvLayout, is_even, number_column, text_column
 
 Engine = Literal["auto", "polars", "duckdb", "spark"]
 """Who reads a file. `auto` is polars."""
@@ -23,7 +23,7 @@ ENGINES: tuple[Engine, ...] = get_args(Engine)
 """All of them."""
 
 
-def _polars_csv(file: Path, layout: Layout, numbers: Sequence[int]) -> Any:  # noqa: ANN401
+def _polars_csv(file: Path, layout: CsvLayout, numbers: Sequence[int]) -> Any:  # noqa: ANN401
     refuse_polars_after_fork()
     import polars as pl
 
@@ -65,7 +65,7 @@ def _duckdb() -> Any:  # noqa: ANN401
     return connection
 
 
-def _duckdb_csv(file: Path, layout: Layout, numbers: Sequence[int]) -> Any:  # noqa: ANN401
+def _duckdb_csv(file: Path, layout: CsvLayout, numbers: Sequence[int]) -> Any:  # noqa: ANN401
     connection = _duckdb()
     layout.demand_utf8("duckdb")
     names = [text_column(place) for place in range(len(layout.columns))]
@@ -112,7 +112,7 @@ def _spark() -> Any:  # noqa: ANN401
     return SparkSession.builder.appName("likeforlike").getOrCreate()
 
 
-def _spark_csv(file: Path, layout: Layout, numbers: Sequence[int]) -> Any:  # noqa: ANN401
+def _spark_csv(file: Path, layout: CsvLayout, numbers: Sequence[int]) -> Any:  # noqa: ANN401
     session = _spark()
     with extra("spark"):
         from pyspark.sql import functions, types
@@ -152,7 +152,7 @@ def _spark_name(file: Path) -> str:
     return "file://" + "".join(f"\\{each}" if each in "*?[]{}\\" else each for each in whole)
 
 
-CSV_OPENERS: dict[Engine, Callable[[Path, Layout, Sequence[int]], Any]] = {
+CSV_OPENERS: dict[Engine, Callable[[Path, CsvLayout, Sequence[int]], Any]] = {
     "auto": _polars_csv,
     "polars": _polars_csv,
     "duckdb": _duckdb_csv,

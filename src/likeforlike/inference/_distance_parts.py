@@ -11,7 +11,7 @@ import numpy as np
 from likeforlike._arrays import BoolArray, FloatArray
 from likeforlike.inference._gap_moments import freedom_of_clusters, signed_measure
 from likeforlike.inference._level_order import LevelOrder, order_levels
-from likeforlike.inference._noise import Noise, draw_noise, of_mean
+from likeforlike.inference._noise import BootstrapNoise, draw_noise, of_mean
 from likeforlike.inference._replicates import Progress
 from likeforlike.inference._single_rows import SingleRows, read_single_rows, single_levels
 from likeforlike.inference._units import Jackknife, Sample
@@ -40,7 +40,7 @@ class DistanceParts:
     alone: BoolArray
     singles: SingleRows
     potential: Jackknife
-    noise: Noise
+    noise: BootstrapNoise
 
     @property
     def sample(self) -> Sample:
@@ -202,11 +202,13 @@ def distance_parts(
     )
 
 
-def _with_noise_inside(noise: Noise, sample: Sample, measures: FloatArray, seed: int) -> Noise:
-    """Noise with that of the means inside bins, which move W_1 as they move a gap."""
+def _with_noise_inside(
+    noise: BootstrapNoise, sample: Sample, measures: FloatArray, seed: int
+) -> BootstrapNoise:
+    """BootstrapNoise with that of the means inside bins, which move W_1 as they move a gap."""
     added = sample.variances_inside.reshape(-1, 2).sum(axis=1)
     signs = np.random.default_rng(seed % 2**64).standard_normal((len(noise.totals), added.size))
-    return Noise(
+    return BootstrapNoise(
         levels=noise.levels + added,
         totals=noise.totals + (signs**2 * added) @ measures.T,
         potential=noise.potential + float(measures[0] @ added),

@@ -43,7 +43,7 @@ _ROUNDING = 1e-12
 _MANY = 256
 
 
-class Noise(NamedTuple):
+class BootstrapNoise(NamedTuple):
     """Squared noise (∫|B*|)², averaged in two ways.
 
     Attributes
@@ -58,7 +58,7 @@ class Noise(NamedTuple):
     potential: float
 
 
-class _Rows(NamedTuple):
+class _BootstrapRows(NamedTuple):
     """What the kernel reads of every place, level after level by score.
 
     Attributes
@@ -135,7 +135,7 @@ def _signs_between(begin: np.uint64, first: int, end: int, signs: _Signs) -> Non
 
 @compiled
 def _level_noise(
-    rows: _Rows, level: int, state: State, signs: _Signs, errors: FloatArray, single: bool
+    rows: _BootstrapRows, level: int, state: State, signs: _Signs, errors: FloatArray, single: bool
 ) -> tuple[float, float]:
     """∫ |B*| of one level, and the variance of its mean potential; `errors` is room for places.
 
@@ -190,7 +190,7 @@ def _level_noise(
 
 @compiled
 def _draw_block(
-    rows: _Rows,
+    rows: _BootstrapRows,
     measures: FloatArray,
     n_signs: int,
     largest: int,
@@ -232,7 +232,7 @@ def draw_noise(
     draws: int = DRAWS,
     random_state: int = 0,
     progress: Progress | None = None,
-) -> Noise:
+) -> BootstrapNoise:
     """Draw the squared noise of W_1 in every level, in scaled scores."""
     sample = merged.sample
     rows = _rows(merged)
@@ -252,10 +252,10 @@ def draw_noise(
     for sums, _ in blocks:
         levels += sums
     totals = np.concatenate([totals for _, totals in blocks])
-    return Noise(levels / draws, totals[:, 1:], float(totals[:, 0].mean()))
+    return BootstrapNoise(levels / draws, totals[:, 1:], float(totals[:, 0].mean()))
 
 
-def _rows(merged: LevelOrder) -> _Rows:
+def _rows(merged: LevelOrder) -> _BootstrapRows:
     sample, units = merged.sample, merged.sample.units
     with np.errstate(divide="ignore"):
         factors = np.sqrt(1.0 / np.maximum(1.0 - 1.0 / units.effective, 1e-9))
@@ -271,7 +271,7 @@ def _rows(merged: LevelOrder) -> _Rows:
             cluster = sample.cluster[order]
         if sample.weighted:
             share = (sample.mass / sample.counts)[order] / sample.totals[sample.cell[order]]
-    return _Rows(
+    return _BootstrapRows(
         side=merged.side,
         counts=counts,
         cluster=cluster,

@@ -27,7 +27,7 @@ from likeforlike.paper._evidence import (
     RIVALS,
     Claim,
     Evidence,
-    Part,
+    EvidencePart,
     Verdict,
     every,
     mostly,
@@ -100,18 +100,18 @@ def claim_words() -> dict[str, Words]:
 
 def _timed(
     evidence: Evidence, *, methods: tuple[str, ...], holds: Callable[[float], bool]
-) -> list[Part]:
+) -> list[EvidencePart]:
     """Seconds of the slowest of some methods on Law School."""
     panel = evidence.panel("law_school", "cdd_wass")
     seconds = evidence.seconds_a_model("law_school")
     ours = [stands_for(name, "law_school", evidence.reading.way) for name in methods]
     known = {name: seconds[name] for name in ours if name in seconds}
     if panel is None or not known:
-        return [Part(None, "Law School was not run in full")]
+        return [EvidencePart(None, "Law School was not run in full")]
     slowest = max(known, key=known.__getitem__)
     # A quick look trains few epochs on few runs, and its times say nothing.
     verdict = holds(known[slowest]) if panel.runs >= FEWEST_RUNS else None
-    return [Part(verdict, f"{slowest}: {known[slowest]:.1f} s a model")]
+    return [EvidencePart(verdict, f"{slowest}: {known[slowest]:.1f} s a model")]
 
 
 # All of them --------------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ _ASKED: dict[str, Question] = {
     "proposed_are_close_by_dd": comes_close(*PROPOSED),
 }
 # What is asked of everything that was run.
-_LOOKED_UP: dict[str, Callable[[Evidence], list[Part]]] = {
+_LOOKED_UP: dict[str, Callable[[Evidence], list[EvidencePart]]] = {
     "others_take_minutes": partial(
         _timed,
         methods=(*PROPOSED[1:], *RIVALS),

@@ -35,7 +35,7 @@ from likeforlike.errors import InputError
 from likeforlike.penalties import FairBiT
 from likeforlike.report import _svg as svg
 from likeforlike.report._format import count, number, tick
-from likeforlike.report._scale import Scale, ticks
+from likeforlike.report._scale import AxisScale, ticks
 
 _SHARES = (0.5, 0.8, 0.9, 0.99)
 _DIFFERENCES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -155,8 +155,8 @@ class _Panel:
     dashes: str | None
 
     @property
-    def along(self) -> Scale:
-        return Scale(0.0, 1.0, self.left, self.left + _SIDE)
+    def along(self) -> AxisScale:
+        return AxisScale(0.0, 1.0, self.left, self.left + _SIDE)
 
     def mark(self, x: float, y: float) -> Markup:
         if self.dashes is None:
@@ -169,7 +169,7 @@ class _Panel:
 
 
 _ONE_PLACE = 25.0
-_UP = Scale(0.0, 1.0, _TOP + _SIDE, _TOP)
+_UP = AxisScale(0.0, 1.0, _TOP + _SIDE, _TOP)
 _PANELS = (
     _Panel("dcfr_printed", "DCFR as printed", "R = a / (a + b) − c / (c + d)", 44.0, "a", None),
     _Panel("dcfr", "DCFR, Proposition 5.1", "R = r (1 − r) · CDD", 352.0, "b", "7 4"),

@@ -116,7 +116,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class EvidencePart:
     """A part of a claim.
 
     Attributes
@@ -129,11 +129,11 @@ class Part:
     seen: str
 
 
-Judge = Callable[[Sequence[Part]], Verdict]
+Judge = Callable[[Sequence[EvidencePart]], Verdict]
 """From the parts of a claim to a verdict."""
 
 
-def every(parts: Sequence[Part]) -> Verdict:
+def every(parts: Sequence[EvidencePart]) -> Verdict:
     """The verdict on a claim that needs all its parts; some of them make it true in part."""
     holding, failing = (sum(part.holds is kind for part in parts) for kind in (True, False))
     if failing:
@@ -141,7 +141,7 @@ def every(parts: Sequence[Part]) -> Verdict:
     return "reproduced" if holding == len(parts) else "not decidable"
 
 
-def mostly(parts: Sequence[Part]) -> Verdict:
+def mostly(parts: Sequence[EvidencePart]) -> Verdict:
     """The verdict on a claim that something is generally so: in more than half of its parts."""
     holding, failing = (sum(part.holds is kind for part in parts) for kind in (True, False))
     if 2 * holding > len(parts):
@@ -149,14 +149,14 @@ def mostly(parts: Sequence[Part]) -> Verdict:
     return "not reproduced" if 2 * failing >= len(parts) else "not decidable"
 
 
-def somewhere(parts: Sequence[Part]) -> Verdict:
+def somewhere(parts: Sequence[EvidencePart]) -> Verdict:
     """The verdict on a claim that something is so somewhere: in at least one of its parts."""
     if any(part.holds for part in parts):
         return "reproduced"
     return "not reproduced" if all(part.holds is False for part in parts) else "not decidable"
 
 
-def seen_in(parts: Sequence[Part]) -> str:
+def seen_in(parts: Sequence[EvidencePart]) -> str:
     """What was seen in the parts of a claim; of many parts only those that fail are shown."""
     shown = [part.seen for part in parts]
     counts = ""
@@ -209,16 +209,18 @@ class Evidence:
         self,
         datasets: Iterable[str],
         disparities: Iterable[str],
-        ask: Callable[[Resampled], Part | list[Part]],
-    ) -> list[Part]:
+        ask: Callable[[Resampled], EvidencePart | list[EvidencePart]],
+    ) -> list[EvidencePart]:
         """Ask each panel; what was not run is open."""
         wanted = tuple(disparities)
-        answers: list[Part] = []
+        answers: list[EvidencePart] = []
         for dataset in datasets:
             for disparity in wanted:
                 panel = self.panel(dataset, disparity)
                 if panel is None:
-                    answers.append(Part(None, f"{DATASET_LABELS[dataset]} was not run in full"))
+                    answers.append(
+                        EvidencePart(None, f"{DATASET_LABELS[dataset]} was not run in full")
+                    )
                 else:
                     answer = ask(panel)
                     answers += answer if isinstance(answer, list) else [answer]
@@ -235,7 +237,7 @@ def named(panel: Resampled) -> str:
     return f"{DATASET_LABELS[panel.dataset]}, {DISPARITY_LABELS[panel.disparity]}"
 
 
-def on_frontier(panel: Resampled, method: str) -> Part:
+def on_frontier(panel: Resampled, method: str) -> EvidencePart:
     """Whether a method has points on the frontier of the paper's methods."""
     unbeaten = panel.on_frontier(method, CONTENDERS)
     share = float(unbeaten[1:].any(axis=1).mean())
@@ -245,7 +247,7 @@ def on_frontier(panel: Resampled, method: str) -> Part:
     # Where nothing is cut yet a method is no regularization under another name.
     real = int((unbeaten[0] & (panel.cuts(method)[0] > SLIGHT)).sum())
     points = f"{counted(int(unbeaten[0].sum()), 'point')}, {real} with a cut above a tenth"
-    return Part(holds, f"{named(panel)}: {method} {points} ({share:.0%} of draws)")
+    return EvidencePart(holds, f"{named(panel)}: {method} {points} ({share:.0%} of draws)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,19 +278,19 @@ def lead(panel: Resampled, ours: tuple[str, ...], others: tuple[str, ...]) -> Le
     return Lead(panel.estimate(steps), panel.estimate(lines))
 
 
-def ahead(panel: Resampled, method: str | tuple[str, ...], others: tuple[str, ...]) -> Part:
+def ahead(panel: Resampled, method: str | tuple[str, ...], others: tuple[str, ...]) -> EvidencePart:
     """Whether a method, or the best of several, has more hypervolume than the best of others."""
     leading = lead(panel, (method,) if isinstance(method, str) else method, others)
-    return Part(leading.exceeds(0.0), f"{named(panel)}: {leading}")
+    return EvidencePart(leading.exceeds(0.0), f"{named(panel)}: {leading}")
 
 
-def close_to_frontier(panel: Resampled, method: str) -> Part:
+def close_to_frontier(panel: Resampled, method: str) -> EvidencePart:
     """Whether a method is on the frontier, or its hypervolume nearly the largest."""
     part = on_frontier(panel, method)
     short = lead(panel, (*PROPOSED, *RIVALS), (method,))
     signs = part.holds, below(short, SLIGHT)
     holds = True if True in signs else (None if None in signs else False)
-    return Part(holds, f"{part.seen}, {short} short of the largest hypervolume")
+    return EvidencePart(holds, f"{part.seen}, {short} short of the largest hypervolume")
 
 
 def below(figure: RunMean | Lead, limit: float) -> bool | None:

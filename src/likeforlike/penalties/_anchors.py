@@ -43,7 +43,7 @@ _DENSITY = 1.0 / 3.0
 _WHO = "SmoothFairLeap"
 
 
-class _Standing(NamedTuple):
+class _AnchorPosition(NamedTuple):
     """Where levels stand: between which anchors, and the chances of the groups there.
 
     Attributes
@@ -100,7 +100,7 @@ class Anchors:
             )
         return self._assign(layout, self._locate(numbered_levels(layout.levels, _WHO)))
 
-    def _locate(self, levels: Numbered) -> _Standing:
+    def _locate(self, levels: Numbered) -> _AnchorPosition:
         known = {
             label: code for code, label in enumerate(self.categories) if self.segment[code] >= 0
         }
@@ -111,9 +111,9 @@ class Anchors:
         position = (1.0 - share) * self.position[below] + share * self.position[above]
         part = share[:, None]
         chances = (1.0 - part) * self.chances[below] + part * self.chances[above]
-        return _Standing(position, category, chances)
+        return _AnchorPosition(position, category, chances)
 
-    def _assign(self, layout: Layout, standing: _Standing) -> Layout:
+    def _assign(self, layout: Layout, standing: _AnchorPosition) -> Layout:
         shares = _shares(self.number, self.present, self.scale, standing)
         level = layout.segments // len(self.groups)
         below = _below(standing.position, self.number)
@@ -149,7 +149,7 @@ def fit_anchors(layout: Layout, number: int) -> tuple[Anchors, Layout]:
     fine, apart = _overlapping(fine, levels.numbers[seen], segment, rows[seen])
     chances = _chances(fine, mass[seen])
     position = _positions(fine, chances, number)
-    standing = _Standing(position, category, chances)
+    standing = _AnchorPosition(position, category, chances)
     segments = np.full(len(levels.categories), -1)
     segments[there] = np.arange(there.size)
     silent = np.zeros(len(levels.categories), bool)
@@ -230,7 +230,9 @@ def _below(position: FloatArray, number: int) -> IntArray:
     return np.minimum(position.astype(np.int64), number - 2)
 
 
-def _shares(number: int, present: BoolArray, scale: FloatArray, standing: _Standing) -> _Shares:
+def _shares(
+    number: int, present: BoolArray, scale: FloatArray, standing: _AnchorPosition
+) -> _Shares:
     """Return segments of the cells at both of their anchors, and what a row counts there."""
     n_groups = standing.chances.shape[1]
     below = _below(standing.position, number)
@@ -247,7 +249,7 @@ def _shares(number: int, present: BoolArray, scale: FloatArray, standing: _Stand
 
 
 def _compared(
-    standing: _Standing, mass: FloatArray, squares: FloatArray, number: int, silent: BoolArray
+    standing: _AnchorPosition, mass: FloatArray, squares: FloatArray, number: int, silent: BoolArray
 ) -> tuple[BoolArray, FloatArray]:
     """Return which groups are compared at each anchor, and the scale of their weights there.
 

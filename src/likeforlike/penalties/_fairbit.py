@@ -59,7 +59,7 @@ from likeforlike.transport._threads import over_models
 _NOT_MOVED = 1e-14
 
 
-class _Problem(NamedTuple):
+class _BicausalProblem(NamedTuple):
     """What is solved between two groups.
 
     Attributes
@@ -96,7 +96,7 @@ def _optimal_flow(
     sides: _Sides,
     supply: FloatArray,
     demand: FloatArray,
-    problem: _Problem,
+    problem: _BicausalProblem,
     level_cost: float,
 ) -> tuple[FloatArray, float]:
     """Optimal flow (K, K) between levels, and C Σ flow G minus its least possible value."""
@@ -147,7 +147,7 @@ def _split_marginals(
 def _transport_groups(
     packed: Packed,
     sides: _Sides,
-    problem: _Problem,
+    problem: _BicausalProblem,
     level_cost: float,
     weight: float,
     slopes: FloatArray,
@@ -176,7 +176,7 @@ def _transport_groups(
 def _entropic_inside_levels(
     packed: Packed,
     sides: _Sides,
-    problem: _Problem,
+    problem: _BicausalProblem,
     reg: float,
     weight: float,
     slopes: FloatArray,
@@ -199,7 +199,7 @@ def _entropic_inside_levels(
 def _entropic_between_groups(
     packed: Packed,
     sides: _Sides,
-    problem: _Problem,
+    problem: _BicausalProblem,
     level_cost: float,
     reg: float,
     weight: float,
@@ -247,7 +247,7 @@ def _entropic_between_groups(
 def _blur_moves(
     packed: Packed,
     sides: _Sides,
-    problem: _Problem,
+    problem: _BicausalProblem,
     reg: float,
     moves: FloatArray,
     sources: IntArray,
@@ -296,7 +296,7 @@ def _reach(scores: FloatArray) -> float:
 
 
 @compiled
-def _level_cost(problem: _Problem, stack: Stack, k: int) -> float:
+def _level_cost(problem: _BicausalProblem, stack: Stack, k: int) -> float:
     """C of model k."""
     cost = of_model(problem.level_cost, k)
     if np.isnan(cost):
@@ -316,7 +316,7 @@ def _pair_weights(totals: FloatArray, n_groups: int) -> FloatArray:
 
 
 @compiled
-def _bicausal(stack: Stack, problem: _Problem, first: int, last: int) -> None:
+def _bicausal(stack: Stack, problem: _BicausalProblem, first: int, last: int) -> None:
     """Fill in values and gradients of some models."""
     for k in range(first, last):
         packed, rows, atom_of = sorted_atoms(stack, k)
@@ -333,7 +333,7 @@ def _bicausal(stack: Stack, problem: _Problem, first: int, last: int) -> None:
 
 
 @compiled
-def _entropic_bicausal(stack: Stack, problem: _Problem, first: int, last: int) -> None:
+def _entropic_bicausal(stack: Stack, problem: _BicausalProblem, first: int, last: int) -> None:
     """Return the same by entropic transport."""
     for k in range(first, last):
         packed, rows, atom_of = sorted_atoms(stack, k)
@@ -408,7 +408,7 @@ def bicausal_cost(
         if level_cost is not None:
             # For scores that small any level cost looks infinite, and one that large will do.
             cost = np.minimum(rows.convert_constant(level_cost, scale, order), LARGEST_COST)
-        problem = _Problem(
+        problem = _BicausalProblem(
             ground.cost,
             cost,
             ground.factor,

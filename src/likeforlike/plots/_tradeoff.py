@@ -37,7 +37,7 @@ _TITLE_LETTERS = 7.5
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class PlottedPoint:
     """A method at one strength: means over runs.
 
     Attributes
@@ -68,7 +68,7 @@ class Series:
     """
 
     method: str
-    points: tuple[Point, ...]
+    points: tuple[PlottedPoint, ...]
     look: Look | None = None
 
 
@@ -97,11 +97,11 @@ class Panel:
     most: float | None = None
 
     @property
-    def points(self) -> list[Point]:
+    def points(self) -> list[PlottedPoint]:
         """All points of the panel."""
         return [point for series in self.series for point in series.points]
 
-    def shows(self, point: Point) -> bool:
+    def shows(self, point: PlottedPoint) -> bool:
         """Whether a point lies within the limits."""
         sign = 1.0 if self.better == "more" else -1.0
         strong = self.worst is None or sign * point.performance >= sign * self.worst
@@ -187,7 +187,7 @@ def _described(panel: Panel) -> str:
     )
 
 
-def _point_words(panel: Panel, point: Point, method: str) -> str:
+def _point_words(panel: Panel, point: PlottedPoint, method: str) -> str:
     performance, disparity = (
         f"{value:.4g}" if error is None else f"{value:.4g} ± {error:.2g}"
         for value, error in (
@@ -235,7 +235,7 @@ def _draw_series(ax: Axes, series: Series, look: Look, panel: Panel) -> None:
         ax.plot(*zip(*best, strict=True), color=COLORS["ink"], **ring)
 
 
-def _limits(ax: Axes, panel: Panel, shown: Sequence[Point]) -> None:
+def _limits(ax: Axes, panel: Panel, shown: Sequence[PlottedPoint]) -> None:
     """All points within the limits with their bars and some room; 0 on the left, better upwards."""
     with extra("plot"):
         from matplotlib.ticker import MaxNLocator

@@ -210,7 +210,7 @@ class ConditionalBarycenter(BaseEstimator):
                 raise InputError("smooth=True needs legitimate_features with a number in them.")
             self._along = _along(values, level, group, sample_weight)
             compared, places = self._along.out(values, level, group.codes, self.random_state)[:2]
-        rows = _Rows.of(compared, group, places, sample_weight)
+        rows = _RepairRows.of(compared, group, places, sample_weight)
         self._maps, self._scale = self._fit_maps(rows)
         maps = self._maps.maps
         cells = maps.cells
@@ -234,7 +234,7 @@ class ConditionalBarycenter(BaseEstimator):
             self._full_risk = float(np.average(change**2, weights=rows.mass))
         return self
 
-    def _fit_maps(self, rows: _Rows) -> tuple[ShrunkMaps, Scale]:
+    def _fit_maps(self, rows: _RepairRows) -> tuple[ShrunkMaps, Scale]:
         """Return maps of rows, and the scale that their scores are on."""
         cells, scale = Cells.from_codes(
             rows.level, rows.group, rows.scores, sample_weight=rows.mass if rows.weighted else None
@@ -245,7 +245,7 @@ class ConditionalBarycenter(BaseEstimator):
         columns = scale.inward(rows.scores), rows.group, rows.level, rows.mass
         return shrunk_maps(cells, *columns, self.min_cell), scale
 
-    def _choose_trust(self, rows: _Rows) -> float:
+    def _choose_trust(self, rows: _RepairRows) -> float:
         """The part of the repair that makes rows better which the maps were not fitted on."""
         fold = assign_folds(rows.group.codes, rows.level.codes, self.cv or 2, self.random_state)
 
@@ -403,7 +403,7 @@ class ConditionalBarycenter(BaseEstimator):
         return found
 
 
-class _Rows(NamedTuple):
+class _RepairRows(NamedTuple):
     """Rows of `fit` that count: scores, groups, levels and weights > 0, and if any were given."""
 
     scores: FloatArray
@@ -415,17 +415,17 @@ class _Rows(NamedTuple):
     @classmethod
     def of(
         cls, scores: FloatArray, group: Codes, level: Codes | None, sample_weight: Column | None
-    ) -> _Rows:
+    ) -> _RepairRows:
         place = Codes(np.zeros(scores.size, np.int64), ("all",)) if level is None else level
         if sample_weight is None:
             return cls(scores, group, place, np.ones(scores.size), weighted=False)
         mass = moderate(weights(sample_weight, "sample_weight", scores.size))
         return cls(scores, group, place, mass, weighted=True).of_places(np.flatnonzero(mass))
 
-    def of_places(self, rows: IntArray) -> _Rows:
+    def of_places(self, rows: IntArray) -> _RepairRows:
         """Return some of the rows, with the labels that occur in them."""
         group, level = (_occurring(one, rows) for one in (self.group, self.level))
-        return _Rows(self.scores[rows], group, level, self.mass[rows], self.weighted)
+        return _RepairRows(self.scores[rows], group, level, self.mass[rows], self.weighted)
 
 
 def _occurring(column: Codes, rows: IntArray) -> Codes:

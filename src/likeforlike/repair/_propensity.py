@@ -53,7 +53,7 @@ GIVEN = "given"
 _LEAST = 1e-6
 
 
-class Features(NamedTuple):
+class PropensityFeatures(NamedTuple):
     """What a guess is made of.
 
     Attributes
@@ -161,7 +161,7 @@ def check_classifier(propensity: object) -> None:
 
 
 def guess(
-    features: Features,
+    features: PropensityFeatures,
     group: IntArray,
     n_groups: int,
     fold: IntArray,

@@ -45,10 +45,10 @@ from likeforlike.repair._plain_values import (
 from likeforlike.repair._propensity import (
     GIVEN,
     Classifier,
-    Features,
     Guessed,
     Inputs,
     Propensity,
+    PropensityFeatures,
     PropensityQuality,
     assess_propensity,
     check_classifier,
@@ -444,11 +444,13 @@ class UnawareEstimator(BaseEstimator):
         level: Codes,
         scores: FloatArray,
         known: tuple[Hashable, ...],
-    ) -> Features:
+    ) -> PropensityFeatures:
         """Return what a guess is made of; numbers among the levels are taken as such."""
         if self._along is None:
-            return Features(inputs, encode_levels(level.labels, known)[level.codes], scores)
-        return Features(inputs, self._along.numbers(level), scores)
+            return PropensityFeatures(
+                inputs, encode_levels(level.labels, known)[level.codes], scores
+            )
+        return PropensityFeatures(inputs, self._along.numbers(level), scores)
 
     def _measure(self, known: SlottedRows) -> None:
         """Say how good the guess is, what is left with the true groups, and who was moved."""

@@ -10,7 +10,7 @@ from likeforlike.document._results import AuditDocument
 from likeforlike.report import _svg as svg
 from likeforlike.report._axes import axis_across, upright
 from likeforlike.report._format import number, open_interval
-from likeforlike.report._scale import Scale, ticks
+from likeforlike.report._scale import AxisScale, ticks
 
 _WIDTH, _ROW, _FOOT = 440.0, 48.0, 26.0
 
@@ -37,7 +37,7 @@ def comparison_chart(document: AuditDocument) -> Markup:
     """Conditional against unconditional disparity, what chance alone gives, and the estimate."""
     bars = _bars(document)
     longest = max(end for bar in bars for end in bar.ends)
-    scale = Scale(0.0, longest or 1.0, 0.0, _WIDTH - 12.0)
+    scale = AxisScale(0.0, longest or 1.0, 0.0, _WIDTH - 12.0)
     height = _ROW * len(bars) + _FOOT
     return svg.chart(
         "comparison",
@@ -67,14 +67,14 @@ def _bars(document: AuditDocument) -> list[_Bar]:
     return bars
 
 
-def _axis(scale: Scale, height: float) -> Markup:
+def _axis(scale: AxisScale, height: float) -> Markup:
     bottom = height - _FOOT
     values, whole = ticks(scale.low, scale.high, 4), [(0.0, bottom)]
     marks = axis_across(values, scale, whole, below=bottom + 18.0, room=(0.0, _WIDTH))
     return svg.group(*marks, upright(0.0, whole, class_="zero"))
 
 
-def _row(bar: _Bar, scale: Scale, top: float) -> Markup:
+def _row(bar: _Bar, scale: AxisScale, top: float) -> Markup:
     words = svg.text(6.0, top + 15.0, bar.label, class_="name")
     figure = svg.text(_WIDTH, top + 15.0, bar.figure, class_="figure strong end")
     middle = top + 30.0

@@ -11,7 +11,7 @@ from likeforlike.document._results import AuditDocument, LevelAudit, Smooth, Win
 from likeforlike.report import _svg as svg
 from likeforlike.report._axes import Frame, axis_across, axis_up, height_labels
 from likeforlike.report._format import confidence, interval, number, shortened, tick
-from likeforlike.report._scale import Scale, ticks
+from likeforlike.report._scale import AxisScale, ticks
 
 _SHOWN_CATEGORIES = 6
 _ROOM = 0.08
@@ -29,7 +29,7 @@ class Curve(NamedTuple):
     narrow: Markup
 
 
-class _Point(NamedTuple):
+class _CurvePoint(NamedTuple):
     window: Window
     level: LevelAudit
 
@@ -41,11 +41,11 @@ def gap_curves(document: AuditDocument) -> list[Curve]:
     if smooth is None:
         return []
     levels = {level.name: level for level in contrast.levels}
-    runs: dict[str, list[list[_Point]]] = {}
+    runs: dict[str, list[list[_CurvePoint]]] = {}
     for window in smooth.windows:
         own = runs.setdefault(window.category, [[]])
         if window.level in levels:
-            own[-1].append(_Point(window, levels[window.level]))
+            own[-1].append(_CurvePoint(window, levels[window.level]))
         elif own[-1]:
             # Windows without one of the groups break the curve.
             own.append([])
@@ -62,11 +62,11 @@ def gap_curves(document: AuditDocument) -> list[Curve]:
     ]
 
 
-def _rows(runs: Sequence[Sequence[_Point]]) -> int:
+def _rows(runs: Sequence[Sequence[_CurvePoint]]) -> int:
     return sum(sum(point.level.rows.values()) for run in runs for point in run)
 
 
-def _heights(points: Sequence[_Point]) -> tuple[float, float]:
+def _heights(points: Sequence[_CurvePoint]) -> tuple[float, float]:
     """Hold every gap, 0, and the bands of windows that are not thin."""
     bounds = [0.0, *(point.level.gap for point in points)]
     solid = [point for point in points if not point.level.thin] or points
@@ -80,7 +80,7 @@ def _heights(points: Sequence[_Point]) -> tuple[float, float]:
 def _chart(
     document: AuditDocument,
     smooth: Smooth,
-    runs: Sequence[Sequence[_Point]],
+    runs: Sequence[Sequence[_CurvePoint]],
     frame: Frame,
     heights: tuple[float, float],
 ) -> Markup:
@@ -88,8 +88,8 @@ def _chart(
     centers = [point.window.center for point in points]
     low, high = min(centers), max(centers)
     room = 0.02 * (high - low) or 1.0
-    across = Scale(low - room, high + room, frame.left, frame.right)
-    up = Scale(*heights, frame.bottom, frame.top)
+    across = AxisScale(low - room, high + room, frame.left, frame.right)
+    up = AxisScale(*heights, frame.bottom, frame.top)
     pieces: list[Markup] = []
     for run in runs:
         pieces += _run(run, across, up)
@@ -109,7 +109,7 @@ def _name(document: AuditDocument, smooth: Smooth) -> str:
     return f"the estimated share of {document.contrasts[0].groups[1]}"
 
 
-def _run(run: Sequence[_Point], across: Scale, up: Scale) -> list[Markup]:
+def _run(run: Sequence[_CurvePoint], across: AxisScale, up: AxisScale) -> list[Markup]:
     """Band, curve and points of neighboring windows."""
     places = [(across(p.window.center), up.clipped(p.level.gap)) for p in run]
     band = [(across(p.window.center), p.level.gap_interval) for p in run]
@@ -130,7 +130,7 @@ def _run(run: Sequence[_Point], across: Scale, up: Scale) -> list[Markup]:
 
 
 def _axes(
-    document: AuditDocument, smooth: Smooth, frame: Frame, across: Scale, up: Scale
+    document: AuditDocument, smooth: Smooth, frame: Frame, across: AxisScale, up: AxisScale
 ) -> Markup:
     first, second = document.contrasts[0].groups
     values = ticks(across.low, across.high, 7 if frame.kind == "wide" else 4)
@@ -152,7 +152,7 @@ def _axes(
     )
 
 
-def _told(points: Sequence[_Point]) -> str:
+def _told(points: Sequence[_CurvePoint]) -> str:
     return "; ".join(
         f"at {tick(p.window.center)} a gap of {number(p.level.gap)}"
         + ("" if p.level.gap_interval is None else f", {interval(p.level.gap_interval)}")

@@ -11,7 +11,7 @@ from likeforlike.document._results import ContrastAudit, Distribution
 from likeforlike.report import _svg as svg
 from likeforlike.report._axes import axis_across
 from likeforlike.report._format import number, percent, shortened, tick
-from likeforlike.report._scale import Scale, ticks
+from likeforlike.report._scale import AxisScale, ticks
 
 _WIDTH, _HEIGHT, _TOP, _FOOT = 280.0, 150.0, 8.0, 24.0
 
@@ -29,7 +29,7 @@ def distribution_charts(contrast: ContrastAudit) -> list[tuple[str, Markup]]:
                 f"Scores in level {shortened(entry.level, 80)}",
                 _told(entry, groups),
                 (_WIDTH, _HEIGHT),
-                *draw(entry, groups, Scale(0.0, _tallest(entry), _HEIGHT - _FOOT, _TOP)),
+                *draw(entry, groups, AxisScale(0.0, _tallest(entry), _HEIGHT - _FOOT, _TOP)),
             ),
         )
         for entry in shown
@@ -54,9 +54,9 @@ def _is_two_valued(entry: Distribution) -> bool:
     return bool(between) and not any(share > 0.0 for share in between)
 
 
-def _histogram(entry: Distribution, groups: Sequence[str], up: Scale) -> list[Markup]:
+def _histogram(entry: Distribution, groups: Sequence[str], up: AxisScale) -> list[Markup]:
     edges = entry.edges
-    along = Scale(edges[0], edges[-1], 2.0, _WIDTH - 2.0)
+    along = AxisScale(edges[0], edges[-1], 2.0, _WIDTH - 2.0)
     first, second = (_steps(entry.shares[group], edges, along, up) for group in groups)
     values, whole = ticks(edges[0], edges[-1], 4), [(_TOP, up.start)]
     marks = axis_across(values, along, whole, below=_HEIGHT - 7.0, room=(0.0, _WIDTH))
@@ -66,7 +66,7 @@ def _histogram(entry: Distribution, groups: Sequence[str], up: Scale) -> list[Ma
 
 
 def _steps(
-    shares: Sequence[float], edges: Sequence[float], along: Scale, up: Scale
+    shares: Sequence[float], edges: Sequence[float], along: AxisScale, up: AxisScale
 ) -> list[tuple[float, float]]:
     points = [(along(edges[0]), up.start)]
     for height, left, right in zip(bar_heights(edges, shares), edges[:-1], edges[1:], strict=True):
@@ -74,11 +74,11 @@ def _steps(
     return [*points, (along(edges[-1]), up.start)]
 
 
-def _columns(entry: Distribution, groups: Sequence[str], up: Scale) -> list[Markup]:
+def _columns(entry: Distribution, groups: Sequence[str], up: AxisScale) -> list[Markup]:
     """Two pairs of columns: a histogram of decisions would be all but empty."""
     edges, wide = entry.edges, 48.0
     # Shares of decisions are read against the whole, with room for a figure above a column.
-    up = Scale(0.0, 1.18, up.start, up.end)
+    up = AxisScale(0.0, 1.18, up.start, up.end)
     pieces = []
     for k, (center, edge) in enumerate(((70.0, edges[0]), (210.0, edges[-1]))):
         for group, color, side in zip(groups, ("a", "b"), (-1.0, 0.0), strict=True):

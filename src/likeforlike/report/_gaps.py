@@ -22,7 +22,7 @@ from likeforlike.report._format import (
     shortened,
     wrapped,
 )
-from likeforlike.report._scale import Scale, ticks
+from likeforlike.report._scale import AxisScale, ticks
 
 DRAWN = 40
 """At most so many levels are drawn."""
@@ -35,7 +35,7 @@ _HEAD, _FOOT = 44.0, 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ChartLayout:
     """Where the pieces of a chart of gaps lie.
 
     Attributes
@@ -62,14 +62,14 @@ class Layout:
     bars: bool
 
 
-WIDE = Layout("wide", 920.0, 30.0, 20.0, 15.5, 28, 24, 16, (382.0, 742.0), bars=True)
-NARROW = Layout("narrow", 340.0, 62.0, 17.0, 32.0, 40, 18, 10, (4.0, 336.0), bars=False)
+WIDE = ChartLayout("wide", 920.0, 30.0, 20.0, 15.5, 28, 24, 16, (382.0, 742.0), bars=True)
+NARROW = ChartLayout("narrow", 340.0, 62.0, 17.0, 32.0, 40, 18, 10, (4.0, 336.0), bars=False)
 
 # On wide charts: the middle of the bars of rows, and the longest of them.
 _BARS_AT, _BAR = 286.0, 34.0
 
 
-def gap_chart(document: AuditDocument, layout: Layout = WIDE, *, more: bool = False) -> Markup:
+def gap_chart(document: AuditDocument, layout: ChartLayout = WIDE, *, more: bool = False) -> Markup:
     """Gap by level with intervals, of the levels that are seen at once or of those folded."""
     contrast = document.contrasts[0]
     drawn = contrast.levels[:DRAWN]
@@ -94,14 +94,14 @@ def gap_chart(document: AuditDocument, layout: Layout = WIDE, *, more: bool = Fa
     )
 
 
-def _roomier(layout: Layout) -> Layout:
+def _roomier(layout: ChartLayout) -> ChartLayout:
     """With room for names of two lines."""
     if layout.bars:
         return replace(layout, row=36.0, words=23.0, middle=18.5)
     return replace(layout, row=layout.row + 14.0, middle=layout.middle + 14.0)
 
 
-def _scale(levels: Sequence[LevelAudit], layout: Layout) -> Scale:
+def _scale(levels: Sequence[LevelAudit], layout: ChartLayout) -> AxisScale:
     """Hold every gap and the intervals of levels that are not thin, with room on both sides of 0.
 
     The interval of a cell of two rows would leave no room for the others; it is cut at the edge.
@@ -114,10 +114,10 @@ def _scale(levels: Sequence[LevelAudit], layout: Layout) -> Scale:
     widest = max(high, -low) or 1.0
     low, high = min(low, -0.3 * widest), max(high, 0.3 * widest)
     room = 0.04 * (high - low)
-    return Scale(low - room, high + room, *layout.plot)
+    return AxisScale(low - room, high + room, *layout.plot)
 
 
-def _axis(scale: Scale, layout: Layout, rows: int) -> Markup:
+def _axis(scale: AxisScale, layout: ChartLayout, rows: int) -> Markup:
     bottom = _HEAD + layout.row * rows + 4.0
     stretches = [(_HEAD - 8.0, bottom)]
     if not layout.bars:
@@ -129,7 +129,7 @@ def _axis(scale: Scale, layout: Layout, rows: int) -> Markup:
     return svg.group(*marks, upright(scale(0.0), stretches, class_="zero"))
 
 
-def _head(document: AuditDocument, layout: Layout) -> Markup:
+def _head(document: AuditDocument, layout: ChartLayout) -> Markup:
     first, second = document.contrasts[0].groups
     left, right = layout.plot
     apart = len(first) + len(second) > layout.together
@@ -153,8 +153,8 @@ def _head(document: AuditDocument, layout: Layout) -> Markup:
 def _row(
     level: LevelAudit,
     groups: Sequence[str],
-    layout: Layout,
-    scale: Scale,
+    layout: ChartLayout,
+    scale: AxisScale,
     top: float,
     biggest: int,
 ) -> Markup:
@@ -182,7 +182,7 @@ def _row(
     return svg.group(*pieces)
 
 
-def _name(level: LevelAudit, layout: Layout, y: float) -> list[Markup]:
+def _name(level: LevelAudit, layout: ChartLayout, y: float) -> list[Markup]:
     lines = wrapped(level.name, layout.letters - (5 if level.thin else 0))
     top = y - 7.0 * (len(lines) - 1) if layout.bars else y
     full = level.name if lines[-1].endswith("…") else None
@@ -192,7 +192,7 @@ def _name(level: LevelAudit, layout: Layout, y: float) -> list[Markup]:
     ]
 
 
-def _figure(level: LevelAudit, scale: Scale) -> str:
+def _figure(level: LevelAudit, scale: AxisScale) -> str:
     places = decimals((scale.low, scale.high))
     gap = fixed(level.gap, places)
     if level.gap_interval is None:
@@ -215,7 +215,7 @@ def _sizes(level: LevelAudit, groups: Sequence[str], middle: float, biggest: int
     return pieces
 
 
-def _mark(level: LevelAudit, scale: Scale, y: float) -> list[Markup]:
+def _mark(level: LevelAudit, scale: AxisScale, y: float) -> list[Markup]:
     """The interval as a line, dashed if thin; the gap as a diamond on evidence, else a circle."""
     gap, bounds = level.gap, level.gap_interval
     color = "b" if gap > 0.0 else "a" if gap < 0.0 else "c"

@@ -70,7 +70,7 @@ def _refine_scale(
     fitted: ScaleCarry,
 ) -> Carried:
     start, end = cells.own_places, centers(cells, windows)
-    table = _Table.of(cells, windows, of_group)
+    table = _GapTable.of(cells, windows, of_group)
 
     def moved_without(gap: FloatArray) -> FloatArray:
         moved = scale_carry(cells, values - gap).move(values - gap, start, end) + gap
@@ -115,7 +115,7 @@ def _refine_values(
     every row would add noise that no estimate takes off again.
     """
     code, k = np.searchsorted(fitted.values, values), fitted.values.size
-    table = _Table.of(cells, windows, of_group)
+    table = _GapTable.of(cells, windows, of_group)
     own = cells.means_of_steps(code, k)
     share = np.stack([cells.mean(of_group == g) for g in range(table.rows.shape[1])], axis=1)
     common = _common_steps(cells, code, own, of_group, fitted.choice)
@@ -196,7 +196,7 @@ def _group_adjusted(
 
 
 def _laws_in_windows(
-    cells: FineCells, table: _Table, code: IntArray, law: FloatArray
+    cells: FineCells, table: _GapTable, code: IntArray, law: FloatArray
 ) -> FloatArray:
     """Mean of 1{s <= v} - F(v | L) + F(v | window) in every window and group, (K, g, k).
 
@@ -224,7 +224,7 @@ def _by_rows(cells: FineCells, group: IntArray) -> IntArray:
     return rank
 
 
-class _Table(NamedTuple):
+class _GapTable(NamedTuple):
     """Windows by groups.
 
     Attributes

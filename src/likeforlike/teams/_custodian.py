@@ -56,7 +56,7 @@ from likeforlike.teams._samplers import (
 _MOST_ROWS_OF_A_PERSON = 1000
 
 
-class _Rows(NamedTuple):
+class _RequestedRows(NamedTuple):
     """Rows that were asked about: their groups and persons (n,), and rows of one person at most."""
 
     groups: IntArray
@@ -248,7 +248,7 @@ class Custodian:
         """In how many released groups one person's change shows: in both, or in the second."""
         return 1 if len(self.groups) == 2 else 2
 
-    def _rows(self, ids: tuple[str, ...]) -> _Rows:
+    def _rows(self, ids: tuple[str, ...]) -> _RequestedRows:
         if not ids:
             raise InputError("ids is empty; there is nothing to ask.")
         places = [self._row.get(each, -1) for each in ids]
@@ -265,7 +265,7 @@ class Custodian:
                 f"a person has {most} of the rows asked about; at most {_MOST_ROWS_OF_A_PERSON} "
                 "are possible, and far fewer are useful: noise grows with them."
             )
-        return _Rows(self._codes[at], persons, most)
+        return _RequestedRows(self._codes[at], persons, most)
 
     def _answered(
         self,
@@ -351,7 +351,7 @@ def _whose(people: Mapping[Any, Hashable], ids: list[str]) -> list[str]:
     return [named[each] for each in ids]
 
 
-def _largest_square(features: IntArray, rows: _Rows) -> int:
+def _largest_square(features: IntArray, rows: _RequestedRows) -> int:
     """The largest squared norm of what the rows of one person add up to, in parts of the grid."""
     if rows.most == 1:
         return int(squared_norms(features).max())

@@ -55,12 +55,12 @@ from likeforlike.training._limits import (
 from likeforlike.training._trees import (
     Boosted,
     BoostedRows,
+    BoostingProblem,
     Library,
     LossName,
     Matrix,
     Model,
     MonitoredRows,
-    Problem,
     TrainingRows,
     boost,
     make_monitor,
@@ -274,7 +274,7 @@ class _Parts:
     def boosted(self, strength: float, seed: int, follow: Callable[[int], None]) -> Boosted:
         """Return a model of one strength."""
         recipe = self._recipe
-        problem = Problem(
+        problem = BoostingProblem(
             recipe.loss, recipe.penalty, strength, recipe.learning_rate, recipe.regularization
         )
         watching, held = None, _boosted_rows(self.back)

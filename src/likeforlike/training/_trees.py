@@ -281,7 +281,7 @@ class ObjectiveTerms(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class BoostingProblem:
     """A loss and a penalty with its strength.
 
     Attributes
@@ -338,7 +338,7 @@ class HessianTerms(NamedTuple):
 
 
 def hessian_terms(
-    problem: Problem, rows: BoostedRows, at: ObjectiveTerms, moved: FloatArray
+    problem: BoostingProblem, rows: BoostedRows, at: ObjectiveTerms, moved: FloatArray
 ) -> HessianTerms:
     """Second derivatives where `at` says, with the mass (c n,) that the penalty moves."""
     of_loss = SCALE[problem.loss] * rows.weight * at.scored.curvatures
@@ -356,7 +356,11 @@ def hessian_terms(
 
 
 def solve_leaves(
-    problem: Problem, rows: BoostedRows, at: ObjectiveTerms, bent: HessianTerms, leaves: IntArray
+    problem: BoostingProblem,
+    rows: BoostedRows,
+    at: ObjectiveTerms,
+    bent: HessianTerms,
+    leaves: IntArray,
 ) -> FloatArray:
     """Return what each leaf (k,) adds to the raw scores of the rows in `leaves` (n,)."""
     occupied = np.flatnonzero(np.bincount(leaves))
@@ -378,7 +382,7 @@ def solve_leaves(
 
 
 def _coupling(
-    problem: Problem,
+    problem: BoostingProblem,
     rows: BoostedRows,
     at: ObjectiveTerms,
     of_penalty: FloatArray,
@@ -511,7 +515,7 @@ class Boosted:
 class _Training:
     """The raw scores of the rows to learn from, as they grow."""
 
-    def __init__(self, problem: Problem, learning: TrainingRows, start: float) -> None:
+    def __init__(self, problem: BoostingProblem, learning: TrainingRows, start: float) -> None:
         self._problem, self._rows, self._inputs = problem, learning.rows, learning.inputs
         layout, penalty = learning.rows.layout, problem.penalty
         self._moved = np.empty(0)
@@ -552,7 +556,7 @@ def _to_single_precision(values: FloatArray) -> FloatArray:
 
 
 def boost(
-    problem: Problem,
+    problem: BoostingProblem,
     grower: Grower,
     learning: TrainingRows,
     watching: MonitoredRows | None,
@@ -606,7 +610,7 @@ _PERMUTATIONS = 8
 
 
 def make_monitor(
-    problem: Problem, rows: BoostedRows, seed: int
+    problem: BoostingProblem, rows: BoostedRows, seed: int
 ) -> Callable[[FloatArray], tuple[float, float]]:
     """Compute the objective and loss of raw scores (n,) on rows held back."""
     penalty, layout = problem.penalty, rows.layout
@@ -626,7 +630,7 @@ def make_monitor(
     return seen
 
 
-def _permute_layouts(problem: Problem, rows: BoostedRows, seed: int) -> list[Layout] | None:
+def _permute_layouts(problem: BoostingProblem, rows: BoostedRows, seed: int) -> list[Layout] | None:
     """Permute groups a few times where possible; `None` if there is nothing to compare."""
     if problem.penalty is None or rows.layout is None:
         return None

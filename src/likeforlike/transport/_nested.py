@@ -132,7 +132,7 @@ def nested_transport(
     """
     solve = _solve_excess if keep_diagonal and reg == 0.0 else _solve
     masses = _masses(atoms, left, right)
-    plan, inner = solve(_Problem(atoms, left, right, ground, order, level_cost, reg), masses)
+    plan, inner = solve(_NestedProblem(atoms, left, right, ground, order, level_cost, reg), masses)
     stays = plan.source == plan.target
     inner_paid = plan.mass * inner
     diagonal = float(inner_paid[stays].sum())
@@ -148,7 +148,7 @@ def nested_transport(
     )
 
 
-class _Problem(NamedTuple):
+class _NestedProblem(NamedTuple):
     """What `nested_transport` is given."""
 
     atoms: Atoms
@@ -167,7 +167,7 @@ class _Problem(NamedTuple):
         return pair_costs(self.atoms, left, right, self.order)
 
 
-def _solve(problem: _Problem, masses: Masses) -> tuple[Plan, FloatArray]:
+def _solve(problem: _NestedProblem, masses: Masses) -> tuple[Plan, FloatArray]:
     """Optimal plan between levels, and the inner cost of each of its moves."""
     sources, targets = np.flatnonzero(masses.supply), np.flatnonzero(masses.demand)
     pairs = np.repeat(sources, targets.size), np.tile(targets, sources.size)
@@ -183,7 +183,7 @@ def _solve(problem: _Problem, masses: Masses) -> tuple[Plan, FloatArray]:
     return Plan(sources[i], targets[j], moves[i, j]), inner[i, j]
 
 
-def _solve_excess(problem: _Problem, masses: Masses) -> tuple[Plan, FloatArray]:
+def _solve_excess(problem: _NestedProblem, masses: Masses) -> tuple[Plan, FloatArray]:
     """The same where everybody who can stay in a level does: only the rest has to move."""
     kept = np.minimum(masses.supply, masses.demand)
     stay = np.flatnonzero(kept)

@@ -29,12 +29,12 @@ from likeforlike._arrays import FloatArray
 from likeforlike._extras import extra
 from likeforlike.experiments.rivals._contests import (
     Batch,
+    ContestData,
     ContestEstimator,
     Guess,
     Opponent,
     Players,
     Schedule,
-    Task,
     check_choice,
     guess_losses,
 )
@@ -214,7 +214,9 @@ class _Adversarial(ContestEstimator):
         for name in ("hidden_layer_sizes", "adversary_layer_sizes"):
             check_sizes(name, getattr(self, name))
 
-    def _train(self, task: Task, strengths: FloatArray, seed: int, follow: Follow) -> Trained:
+    def _train(
+        self, task: ContestData, strengths: FloatArray, seed: int, follow: Follow
+    ) -> Trained:
         settings = AdversarialSettings(
             loss=task.loss,
             outputs=task.outputs,

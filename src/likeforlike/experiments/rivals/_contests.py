@@ -454,7 +454,7 @@ def derived_seed(seed: int, purpose: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ContestData:
     """What there is to train: scaled rows, and what is asked of the outputs.
 
     Attributes
@@ -476,7 +476,9 @@ class ContestEstimator(NetworkEstimator):
     strength: float
 
     @abstractmethod
-    def _train(self, task: Task, strengths: FloatArray, seed: int, follow: Follow) -> Trained:
+    def _train(
+        self, task: ContestData, strengths: FloatArray, seed: int, follow: Follow
+    ) -> Trained:
         """Train a stack of one."""
 
     def _check_settings(self) -> None:
@@ -507,7 +509,7 @@ class ContestEstimator(NetworkEstimator):
         strength = float(self.strength) if ready.grouped else 0.0
         with epochs_bar(self.max_epochs, self.verbose) as tick:
             trained = self._train(
-                Task(ready.rows, ready.validation, loss, outputs),
+                ContestData(ready.rows, ready.validation, loss, outputs),
                 np.array([strength]),
                 seed,
                 lambda epoch: tick(epoch.number % self.max_epochs),

@@ -22,6 +22,7 @@ from likeforlike._extras import extra
 from likeforlike.experiments.rivals._contests import (
     Batch,
     Contest,
+    ContestData,
     ContestEstimator,
     Guess,
     Learner,
@@ -29,7 +30,6 @@ from likeforlike.experiments.rivals._contests import (
     Optimizer,
     Players,
     Schedule,
-    Task,
     check_choice,
     contend,
     guess_losses,
@@ -210,7 +210,9 @@ class _DCFR(ContestEstimator):
         check_choice("adversary_loss", self.adversary_loss, get_args(AdversaryLoss))
         check_choice("optimizer", self.optimizer, get_args(Optimizer))
 
-    def _train(self, task: Task, strengths: FloatArray, seed: int, follow: Follow) -> Trained:
+    def _train(
+        self, task: ContestData, strengths: FloatArray, seed: int, follow: Follow
+    ) -> Trained:
         settings = DCFRSettings(
             loss=task.loss,
             outputs=task.outputs,
