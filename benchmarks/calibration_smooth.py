@@ -34,7 +34,8 @@ from likeforlike.auditing._smooth import Along, along_numbers, companion, jump_n
 from likeforlike.disparity._contrasts import Contrast
 from likeforlike.disparity._measures import level_weights
 from likeforlike.files._writing import write_whole
-from likeforlike.inference import HeadlineTest, estimate_distance, headline_test, signed_gap
+from likeforlike.inference import estimate_distance, headline_test, signed_gap
+from likeforlike.inference._headline import HeadlineTest
 
 __all__ = ["KEPT", "PAGE", "main", "one_size", "page"]
 

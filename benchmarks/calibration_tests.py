@@ -26,7 +26,8 @@ from benchmarks.simulated import DETECTABLE, FAMILIES, PARITY, POWER, Draw, Samp
 from likeforlike import Cells
 from likeforlike.disparity import contrasts
 from likeforlike.disparity._measures import level_weights
-from likeforlike.inference import HeadlineTest, adjust_contrasts, headline_test, omnibus_test
+from likeforlike.inference import adjust_contrasts, headline_test, omnibus_test
+from likeforlike.inference._headline import HeadlineTest
 
 PERMUTATIONS = 199
 REPETITIONS = {"parity": 1000, "power": 500, "detectable": 500, "families": 500}

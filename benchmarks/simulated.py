@@ -15,7 +15,7 @@ from likeforlike import Cells
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.disparity import Contrast, contrasts
 from likeforlike.disparity._measures import Measure, level_weights
-from likeforlike.inference import Clusters
+from likeforlike.inference._scored_levels import Clusters
 
 Random = np.random.Generator
 Law = Callable[[Random, int], FloatArray]

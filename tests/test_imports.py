@@ -287,7 +287,7 @@ def test_experiments_are_imported_without_what_trains_them() -> None:
     code = """
 import sys
 import likeforlike.experiments.rivals, likeforlike.training, likeforlike.paper
-from likeforlike.paper import dcfr_illustration
+from likeforlike.paper._dcfr_illustration import dcfr_illustration
 from likeforlike.experiments import Frontier
 heavy = {"torch", "sklearn", "numba", "scipy"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)

@@ -14,8 +14,8 @@ from scipy import stats
 
 import likeforlike as lfl
 from likeforlike.document._results import GroupRows
-from likeforlike.inference import HeadlineTest
 from likeforlike.inference._chi_square import chi_square_tail, homogeneity
+from likeforlike.inference._headline import HeadlineTest
 from tests.command import call
 from tests.test_tables import results
 

@@ -14,7 +14,6 @@ from likeforlike import Cells
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.disparity import Contrast, contrasts
 from likeforlike.errors import InputError
-from likeforlike.inference import Clusters
 from likeforlike.inference._components import (
     COST,
     GAP,
@@ -29,6 +28,7 @@ from likeforlike.inference._scored_levels import (
     ARRANGEMENTS,
     MEAN,
     VARIANCE,
+    Clusters,
     ScoredLevels,
     score_clusters,
     score_contrast,

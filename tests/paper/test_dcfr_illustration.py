@@ -11,7 +11,7 @@ import pytest
 import likeforlike as lfl
 from likeforlike import FairBiT, FairLeap
 from likeforlike.errors import InputError
-from likeforlike.paper import dcfr_chart, dcfr_illustration
+from likeforlike.paper._dcfr_illustration import dcfr_chart, dcfr_illustration
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -12,8 +12,9 @@ import pytest
 
 from likeforlike.datasets import Dataset, load_law_school, make_loans
 from likeforlike.experiments._split import MEASURED
-from likeforlike.paper import hypervolumes, paper_claims, publish, volume_differences
+from likeforlike.paper import paper_claims, publish
 from likeforlike.paper._comparison import unit_evidence
+from likeforlike.paper._hypervolumes import hypervolumes, volume_differences
 from likeforlike.paper._protocol import _SETTINGS, ALL_METHODS, PAPER_METHODS, Profile
 from likeforlike.paper._reproduction import read_reproduction, reproduce
 from tests.command import call

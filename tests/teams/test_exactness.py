@@ -24,12 +24,11 @@ from likeforlike.teams import (
     Custodian,
     Ledger,
     Release,
-    Request,
     SumsRequest,
     soft_groups,
 )
 from likeforlike.teams._accounting import Cost
-from likeforlike.teams._requests import GRID
+from likeforlike.teams._requests import GRID, Request
 from tests.command import call
 from tests.teams.made import custodian_of, names, one_code
 

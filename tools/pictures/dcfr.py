@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from likeforlike.paper import dcfr_chart, dcfr_illustration
+from likeforlike.paper._dcfr_illustration import dcfr_chart, dcfr_illustration
 
 __all__ = ["dcfr"]
 

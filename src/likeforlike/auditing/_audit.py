@@ -27,7 +27,7 @@ from likeforlike.auditing._pairs import Adverse, Pair, level_pairs
 from likeforlike.auditing._placebo import Placebo, placebo
 from likeforlike.auditing._plot import PlotKind, draw_contrast
 from likeforlike.auditing._tables import TableCells
-from likeforlike.classical import Category
+from likeforlike.classical._local_law_144 import Category
 from likeforlike.document._plain import PlainValues, json_text, plain
 from likeforlike.document._request import Roles, Settings, Threshold, ThresholdOf
 from likeforlike.document._results import (

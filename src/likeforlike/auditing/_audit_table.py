@@ -33,8 +33,12 @@ from likeforlike.document._results import Unexamined
 from likeforlike.errors import InputError
 from likeforlike.files._csv import csv_options
 from likeforlike.files._engines import Engine
-from likeforlike.inference import Adjustment, DesignTest, HeadlineTest, OmnibusTest, adjust
+from likeforlike.inference import adjust
 from likeforlike.inference._contrast_test import groups_test
+from likeforlike.inference._design_test import DesignTest
+from likeforlike.inference._headline import HeadlineTest
+from likeforlike.inference._multiplicity import Adjustment
+from likeforlike.inference._omnibus import OmnibusTest
 
 
 def audit(

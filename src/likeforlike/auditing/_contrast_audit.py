@@ -22,23 +22,16 @@ from likeforlike.disparity._measures import Measure, level_weights
 from likeforlike.document._request import Settings
 from likeforlike.document._results import Distribution, LevelAudit, Smooth
 from likeforlike.errors import InputError
-from likeforlike.inference import (
-    Adjustment,
-    Certificate,
-    DesignTest,
-    DistanceEstimate,
-    Gap,
-    HeadlineTest,
-    LevelGaps,
-    Paradox,
-    adjust,
-    certificate,
-    estimate_distance,
-    signed_gap,
-)
+from likeforlike.inference import adjust, certificate, estimate_distance, signed_gap
+from likeforlike.inference._certificates import Certificate
 from likeforlike.inference._contrast_test import contrast_test
-from likeforlike.inference._gaps_by_level import level_gaps_of_sample
-from likeforlike.inference._simpson import simpson_of_sample
+from likeforlike.inference._design_test import DesignTest
+from likeforlike.inference._distance import DistanceEstimate
+from likeforlike.inference._gap import Gap
+from likeforlike.inference._gaps_by_level import LevelGaps, level_gaps_of_sample
+from likeforlike.inference._headline import HeadlineTest
+from likeforlike.inference._multiplicity import Adjustment
+from likeforlike.inference._simpson import Paradox, simpson_of_sample
 from likeforlike.inference._units import take_sample
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from likeforlike.auditing._comparisons import Chosen, chosen_contrasts
 from likeforlike.auditing._tables import TableCells
-from likeforlike.classical import Conventions, LevelConventions, conventions
+from likeforlike.classical import conventions
+from likeforlike.classical._conventions import Conventions, LevelConventions
 from likeforlike.document._request import Roles, Settings
 from likeforlike.document._results import ClassicalFigures, ClassicalLevel, LevelAudit
 

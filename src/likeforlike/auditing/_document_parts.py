@@ -29,7 +29,10 @@ from likeforlike.document._results import (
     OverallDisparity,
     ParityTest,
 )
-from likeforlike.inference import DesignTest, DistanceEstimate, Gap, HeadlineTest
+from likeforlike.inference._design_test import DesignTest
+from likeforlike.inference._distance import DistanceEstimate
+from likeforlike.inference._gap import Gap
+from likeforlike.inference._headline import HeadlineTest
 
 if TYPE_CHECKING:
     from likeforlike.auditing._contrast_audit import Examination

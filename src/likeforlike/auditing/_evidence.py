@@ -19,7 +19,8 @@ from likeforlike.auditing._disclosure import Disclosure
 from likeforlike.auditing._gate import rule
 from likeforlike.auditing._smooth import carried_along, unexamined_along
 from likeforlike.auditing._tables import TableCells
-from likeforlike.classical import Category, local_law_144
+from likeforlike.classical import local_law_144
+from likeforlike.classical._local_law_144 import Category
 from likeforlike.disparity._cells import Cells
 from likeforlike.document._request import Roles, Settings, Threshold
 from likeforlike.document._results import (
@@ -29,7 +30,7 @@ from likeforlike.document._results import (
     Unexamined,
     Verdict,
 )
-from likeforlike.inference import OmnibusTest
+from likeforlike.inference._omnibus import OmnibusTest
 
 
 @dataclass(frozen=True)

@@ -11,19 +11,12 @@ from typing import TYPE_CHECKING
 from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
-    from ._conventions import Conventions as Conventions
-    from ._conventions import LevelConventions as LevelConventions
     from ._conventions import conventions as conventions
-    from ._local_law_144 import Category as Category
     from ._local_law_144 import local_law_144 as local_law_144
-    from ._mantel_haenszel import BreslowDay as BreslowDay
-    from ._mantel_haenszel import MantelHaenszel as MantelHaenszel
     from ._mantel_haenszel import breslow_day as breslow_day
     from ._mantel_haenszel import mantel_haenszel as mantel_haenszel
-    from ._van_elteren import VanElteren as VanElteren
     from ._van_elteren import van_elteren as van_elteren
     from ._wachter import wachter_cdd as wachter_cdd
     from ._words import NOTES as NOTES
-    from ._words import Note as Note
 
 attach(__name__)

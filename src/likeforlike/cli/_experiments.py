@@ -29,7 +29,7 @@ from likeforlike.report._terminal import Terminal
 
 if TYPE_CHECKING:
     from likeforlike.experiments import Method, Task
-    from likeforlike.paper import Profile
+    from likeforlike.paper._protocol import Profile
 
 
 def sweep_command(
@@ -193,7 +193,7 @@ def _chosen_methods(
     if "paper" in (names or []):
         papers = list(PAPER_METHOD_NAMES)
     if papers:
-        from likeforlike.paper import paper_methods
+        from likeforlike.paper._protocol import paper_methods
 
         methods += paper_methods(papers)
     return methods

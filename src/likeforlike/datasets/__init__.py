@@ -14,15 +14,11 @@ from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
     from ._adult import load_adult as load_adult
-    from ._availability import Availability as Availability
     from ._availability import available as available
     from ._communities import load_communities as load_communities
-    from ._dataset import DataProvenance as DataProvenance
     from ._dataset import Dataset as Dataset
     from ._drug import load_drug as load_drug
-    from ._from_table import OwnTable as OwnTable
     from ._from_table import dataset_of_table as dataset_of_table
-    from ._inputs import Inputs as Inputs
     from ._law_school import load_law_school as load_law_school
     from ._loans import load_loans as load_loans
     from ._loans import make_loans as make_loans

@@ -12,20 +12,14 @@ from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
     from ._cdd_lp import Disparity as Disparity
-    from ._cdd_lp import LevelTable as LevelTable
     from ._cdd_lp import cdd_lp as cdd_lp
     from ._cdd_lp import dd as dd
     from ._cdd_lp import tv_overlap as tv_overlap
-    from ._cdd_wass import LevelMetric as LevelMetric
     from ._cdd_wass import NestedDisparity as NestedDisparity
     from ._cdd_wass import cdd_wass as cdd_wass
     from ._cells import Cells as Cells
-    from ._columns import Column as Column
-    from ._contrasts import Comparison as Comparison
     from ._contrasts import Contrast as Contrast
     from ._contrasts import contrasts as contrasts
-    from ._distances import Distance as Distance
-    from ._measures import Measure as Measure
     from ._measures import level_weights as level_weights
 
 attach(__name__)

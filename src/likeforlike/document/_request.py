@@ -23,7 +23,7 @@ from likeforlike.document._plain import (
     plain_scalar,
 )
 from likeforlike.errors import InputError
-from likeforlike.inference import Adjustment
+from likeforlike.inference._multiplicity import Adjustment
 
 # More would take forever, and say no more.
 _MOST_PERMUTATIONS = 10_000_000

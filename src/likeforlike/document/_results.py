@@ -11,7 +11,9 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal
 
-from likeforlike.classical import BreslowDay, Category, MantelHaenszel, VanElteren
+from likeforlike.classical._local_law_144 import Category
+from likeforlike.classical._mantel_haenszel import BreslowDay, MantelHaenszel
+from likeforlike.classical._van_elteren import VanElteren
 from likeforlike.document._plain import (
     PRIVATE,
     Amount,
@@ -29,7 +31,8 @@ from likeforlike.document._plain import (
 )
 from likeforlike.document._request import Roles, Settings, Threshold
 from likeforlike.errors import InputError
-from likeforlike.inference import Certificate, Paradox
+from likeforlike.inference._certificates import Certificate
+from likeforlike.inference._simpson import Paradox
 
 SCHEMA_VERSION: Final = 3
 """Version of the document; it rises when an entry changes meaning."""

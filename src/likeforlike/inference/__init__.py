@@ -10,27 +10,16 @@ from typing import TYPE_CHECKING
 from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
-    from ._certificates import Certificate as Certificate
     from ._certificates import certificate as certificate
     from ._certificates import effective_rows as effective_rows
     from ._contrast_family import adjust_contrasts as adjust_contrasts
-    from ._design_test import DesignTest as DesignTest
     from ._design_test import jackknife_test as jackknife_test
-    from ._distance import DistanceEstimate as DistanceEstimate
     from ._distance import estimate_distance as estimate_distance
-    from ._gap import Gap as Gap
     from ._gap import signed_gap as signed_gap
-    from ._gaps_by_level import LevelGaps as LevelGaps
     from ._gaps_by_level import level_gaps as level_gaps
-    from ._headline import HeadlineTest as HeadlineTest
     from ._headline import headline_test as headline_test
-    from ._multiplicity import Adjustment as Adjustment
     from ._multiplicity import adjust as adjust
-    from ._omnibus import OmnibusTest as OmnibusTest
     from ._omnibus import omnibus_test as omnibus_test
-    from ._scored_levels import Clusters as Clusters
-    from ._simpson import Paradox as Paradox
-    from ._simpson import Simpson as Simpson
     from ._simpson import compare_gaps as compare_gaps
 
 attach(__name__)

@@ -66,7 +66,7 @@ class Clusters(NamedTuple):
     Two people of each group, with two rows each:
 
     >>> import numpy as np
-    >>> from likeforlike.inference import Clusters
+    >>> from likeforlike.inference._scored_levels import Clusters
     >>> people = Clusters(
     ...     values=np.array([0.1, 0.2, 0.5, 0.7, 0.3, 0.3, 0.4, 0.9]),
     ...     offsets=np.array([0, 8]),
@@ -96,7 +96,7 @@ class Clusters(NamedTuple):
         >>> import numpy as np
         >>> from likeforlike import Cells
         >>> from likeforlike.disparity import contrasts
-        >>> from likeforlike.inference import Clusters
+        >>> from likeforlike.inference._scored_levels import Clusters
         >>> cells = Cells.from_rows([0.1, 0.2, 0.5, 0.7, 0.9], list("ffmmm"))
         >>> Clusters.of(contrasts(cells, "pairwise")[0], np.array([3, 3, 8, 8, 5])).groups
         array([0, 1, 1])

@@ -70,7 +70,7 @@ def dcfr_illustration(
 
     Examples
     --------
-    >>> from likeforlike.paper import dcfr_illustration
+    >>> from likeforlike.paper._dcfr_illustration import dcfr_illustration
     >>> table = dcfr_illustration(shares=[0.5, 0.9], differences=[0.4])
     >>> [round(value, 4) for value in table["cdd"]]
     [0.4, 0.4]
@@ -190,7 +190,7 @@ def dcfr_chart(table: pl.DataFrame) -> str:
 
     Examples
     --------
-    >>> from likeforlike.paper import dcfr_chart, dcfr_illustration
+    >>> from likeforlike.paper._dcfr_illustration import dcfr_chart, dcfr_illustration
     >>> dcfr_chart(dcfr_illustration()).startswith("<svg xmlns=")
     True
     """

@@ -91,7 +91,7 @@ class Claim:
 
     Examples
     --------
-    >>> from likeforlike.paper import Claim
+    >>> from likeforlike.paper._evidence import Claim
     >>> reading, verdict = "exact, W_1", "reproduced"
     >>> claim = Claim("FairBiT leads", "Results", "", {reading: verdict}, {reading: ""})
     >>> claim.verdict

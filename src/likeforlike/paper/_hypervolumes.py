@@ -68,7 +68,8 @@ def hypervolumes(found: Reproduction | Sweep) -> pl.DataFrame:
     --------
     >>> import polars as pl
     >>> from likeforlike.experiments._split import MEASURED
-    >>> from likeforlike.paper import Reproduction, hypervolumes
+    >>> from likeforlike.paper import Reproduction
+    >>> from likeforlike.paper._hypervolumes import hypervolumes
     >>> names = ["no regularization", "FairBiT", "legitimate only"]
     >>> runs = pl.DataFrame(
     ...     {"dataset": "drug", "method": name, "strength": 0.0, "seed": 0, "rows": 9}
@@ -114,7 +115,8 @@ def volume_differences(reproduction: Reproduction) -> pl.DataFrame:
     --------
     >>> import polars as pl
     >>> from likeforlike.experiments._split import MEASURED
-    >>> from likeforlike.paper import Reproduction, volume_differences
+    >>> from likeforlike.paper import Reproduction
+    >>> from likeforlike.paper._hypervolumes import volume_differences
     >>> names = ["no regularization", "FairBiT", "our FairBiT", "legitimate only"]
     >>> runs = pl.DataFrame(
     ...     {"dataset": "drug", "method": name, "strength": 0.0, "seed": 0, "rows": 9}

@@ -77,7 +77,8 @@ def reproduction_pages(
     --------
     >>> import polars as pl
     >>> from likeforlike.experiments._split import MEASURED
-    >>> from likeforlike.paper import Reproduction, reproduction_pages
+    >>> from likeforlike.paper import Reproduction
+    >>> from likeforlike.paper._pages import reproduction_pages
     >>> names = ["no regularization", "legitimate only"]
     >>> runs = pl.DataFrame(
     ...     {"dataset": "drug", "method": name, "strength": 0.0, "seed": 0, "rows": 9}

@@ -157,7 +157,7 @@ def paper_methods(names: Sequence[str] | None = None) -> list[Method]:
 
     Examples
     --------
-    >>> from likeforlike.paper import paper_methods
+    >>> from likeforlike.paper._protocol import paper_methods
     >>> [(method.name, len(method.strengths)) for method in paper_methods(["paper-fairbit"])]
     [('FairBiT', 10)]
     >>> len(paper_methods())
@@ -220,7 +220,7 @@ class Profile:
 
     Examples
     --------
-    >>> from likeforlike.paper import Profile
+    >>> from likeforlike.paper._protocol import Profile
     >>> Profile.quick()
     Profile(runs=2, max_epochs=1, patience=1, every=5)
     """

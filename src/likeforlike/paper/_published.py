@@ -78,7 +78,7 @@ def published_rows() -> pl.DataFrame:
     Examples
     --------
     >>> import polars as pl
-    >>> from likeforlike.paper import published_rows
+    >>> from likeforlike.paper._published import published_rows
     >>> rows = published_rows()
     >>> rows.height, rows.filter(~pl.col("comparable"))["method"].to_list()
     (304, ['no regularization'])
@@ -190,7 +190,7 @@ def inconsistencies() -> list[tuple[str, str]]:
 
     Examples
     --------
-    >>> from likeforlike.paper import inconsistencies
+    >>> from likeforlike.paper._published import inconsistencies
     >>> inconsistencies()[2]
     ('No regularization on Adult averages runs of two scales.', 'P(L) 41.8 ± 37.4; repair at 0, the
     same model, has 7.8 ± 0.6')

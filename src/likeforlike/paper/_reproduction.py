@@ -172,7 +172,8 @@ def reproduce(
     --------
     >>> import tempfile
     >>> from likeforlike.experiments import Plain
-    >>> from likeforlike.paper import Profile, reproduce
+    >>> from likeforlike.paper import reproduce
+    >>> from likeforlike.paper._protocol import Profile
     >>> little = Profile(runs=2, max_epochs=1, patience=1)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     reproduction = reproduce(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from likeforlike.classical import NOTES, Category
+from likeforlike.classical import NOTES
+from likeforlike.classical._local_law_144 import Category
 from likeforlike.document._results import (
     AuditDocument,
     ClassicalFigures,

@@ -13,21 +13,17 @@ from likeforlike._lazy import attach
 if TYPE_CHECKING:
     from . import soft_groups as soft_groups
     from ._custodian import Custodian as Custodian
-    from ._documents import Noise as Noise
     from ._documents import release_schema as release_schema
     from ._documents import request_schema as request_schema
     from ._ledger import AlteredLedger as AlteredLedger
     from ._ledger import Ledger as Ledger
     from ._ledger import OverBudget as OverBudget
-    from ._ledger import Receipt as Receipt
     from ._plan import AuditPlan as AuditPlan
     from ._plan import audit_plan as audit_plan
     from ._plan_audit import PlanAudit as PlanAudit
     from ._randomize import randomize as randomize
     from ._releases import Release as Release
-    from ._releases import ReleaseKind as ReleaseKind
     from ._requests import CountsRequest as CountsRequest
-    from ._requests import Request as Request
     from ._requests import SumsRequest as SumsRequest
 
 attach(__name__)

@@ -86,7 +86,7 @@ class Noise(TypedDict):
 
     Examples
     --------
-    >>> from likeforlike.teams import Noise
+    >>> from likeforlike.teams._documents import Noise
     >>> Noise(law="discrete Laplace", scale="1", variance=1.84)["scale"]
     '1'
     """

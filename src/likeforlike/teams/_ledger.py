@@ -87,7 +87,7 @@ class Receipt(TypedDict):
 
     Examples
     --------
-    >>> from likeforlike.teams import Receipt
+    >>> from likeforlike.teams._ledger import Receipt
     >>> Receipt(entry=2, hash="0" * 64)["entry"]
     2
     """

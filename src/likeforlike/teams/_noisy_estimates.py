@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from likeforlike._arrays import FloatArray
-from likeforlike.inference import DistanceEstimate, Gap
 from likeforlike.inference._bias import SquaredDistance, largest_distance, unbiased_distance
+from likeforlike.inference._distance import DistanceEstimate
+from likeforlike.inference._gap import Gap
 from likeforlike.inference._lower_end import smallest_gap
 from likeforlike.inference._student import normal_quantile
 from likeforlike.teams._noisy_pair import LevelMeans, NoisyPair

@@ -22,7 +22,8 @@ from likeforlike.disparity._columns import Codes
 from likeforlike.document._request import Roles, Settings
 from likeforlike.document._results import Distribution, LevelAudit, Unexamined
 from likeforlike.errors import InputError
-from likeforlike.inference import HeadlineTest, adjust
+from likeforlike.inference import adjust
+from likeforlike.inference._headline import HeadlineTest
 from likeforlike.inference._intervals import check_confidence, simultaneous_confidence
 from likeforlike.inference._student import normal_quantile
 from likeforlike.teams._documents import Noise

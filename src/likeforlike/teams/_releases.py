@@ -21,7 +21,7 @@ ReleaseKind = Literal["counts", "sums", "groups"]
 Examples
 --------
 >>> from typing import get_args
->>> from likeforlike.teams import ReleaseKind
+>>> from likeforlike.teams._releases import ReleaseKind
 >>> get_args(ReleaseKind)
 ('counts', 'sums', 'groups')
 """

@@ -37,7 +37,8 @@ class Request(ABC):
 
     Examples
     --------
-    >>> from likeforlike.teams import CountsRequest, Request
+    >>> from likeforlike.teams import CountsRequest
+    >>> from likeforlike.teams._requests import Request
     >>> issubclass(CountsRequest, Request)
     True
     """

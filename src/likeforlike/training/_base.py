@@ -34,7 +34,7 @@ from likeforlike.disparity._columns import (
 from likeforlike.disparity._measures import Measure
 from likeforlike.disparity._numeric_levels import warn_of_thin_levels
 from likeforlike.errors import InputError, MissingGroupsWarning
-from likeforlike.inference import DistanceEstimate
+from likeforlike.inference._distance import DistanceEstimate
 from likeforlike.penalties import FairLeap, Layout, Penalty, SoftGroups
 from likeforlike.penalties._penalty import worst_pair_penalty
 from likeforlike.training._limits import Candidate, Limit

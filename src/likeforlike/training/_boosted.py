@@ -28,7 +28,7 @@ from likeforlike._extras import extra
 from likeforlike._progress import epochs_bar
 from likeforlike.disparity._columns import Column, numbers, refuse_masked
 from likeforlike.errors import InputError, UnderfitWarning, UnmetLimitWarning
-from likeforlike.inference import DistanceEstimate
+from likeforlike.inference._distance import DistanceEstimate
 from likeforlike.penalties import Layout, Penalty
 from likeforlike.training._base import (
     Aim,

@@ -34,7 +34,8 @@ from likeforlike.disparity._contrasts import contrasts
 from likeforlike.disparity._measures import level_weights
 from likeforlike.disparity._numbered_levels import numbered_levels
 from likeforlike.errors import InputError
-from likeforlike.inference import DistanceEstimate, estimate_distance
+from likeforlike.inference import estimate_distance
+from likeforlike.inference._distance import DistanceEstimate
 from likeforlike.penalties import Layout
 from likeforlike.penalties._sampling import SMALL, split_holdout
 from likeforlike.smoothing._comparison import compare_along

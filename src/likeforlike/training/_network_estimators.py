@@ -24,7 +24,7 @@ from likeforlike._extras import extra
 from likeforlike._progress import epochs_bar
 from likeforlike.disparity._columns import numbers, refuse_masked
 from likeforlike.errors import InputError, UnmetLimitWarning
-from likeforlike.inference import DistanceEstimate
+from likeforlike.inference._distance import DistanceEstimate
 from likeforlike.penalties import Layout
 from likeforlike.training._base import (
     Aim,

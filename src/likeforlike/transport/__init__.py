@@ -11,7 +11,6 @@ from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
     from ._atoms import Atoms as Atoms
-    from ._level_cost import choose_level_cost as choose_level_cost
     from ._level_cost import discrete_ground as discrete_ground
     from ._level_cost import metric_ground as metric_ground
     from ._level_cost import safe_level_cost as safe_level_cost
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from ._line import cost as cost
     from ._line import cost_and_gradient as cost_and_gradient
     from ._line import plan as plan
-    from ._nested import Nested as Nested
-    from ._nested import least_level_transport as least_level_transport
     from ._nested import nested_cost_and_gradient as nested_cost_and_gradient
     from ._nested import nested_transport as nested_transport
 

@@ -140,7 +140,8 @@ def choose_level_cost(
     Examples
     --------
     >>> import numpy as np
-    >>> from likeforlike.transport import choose_level_cost, discrete_ground
+    >>> from likeforlike.transport import discrete_ground
+    >>> from likeforlike.transport._level_cost import choose_level_cost
     >>> shares = np.array([0.5, 0.3, 0.2])
     >>> round(choose_level_cost(None, discrete_ground(3), shares, shares[::-1].copy(), 1.0), 12)
     2.01

@@ -211,7 +211,8 @@ def least_level_transport(source: FloatArray, target: FloatArray, ground: FloatA
     Examples
     --------
     >>> import numpy as np
-    >>> from likeforlike.transport import discrete_ground, least_level_transport
+    >>> from likeforlike.transport import discrete_ground
+    >>> from likeforlike.transport._nested import least_level_transport
     >>> least_level_transport(np.array([1.0, 0.0]), np.array([0.5, 0.5]), discrete_ground(2))
     0.5
     """
