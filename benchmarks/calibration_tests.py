@@ -26,7 +26,8 @@ from benchmarks.simulated import DETECTABLE, FAMILIES, PARITY, POWER, Draw, Samp
 from likeforlike import Cells
 from likeforlike.disparity import contrasts
 from likeforlike.disparity._measures import level_weights
-from likeforlike.inference import adjust_contrasts, headline_test, omnibus_test
+from likeforlike.inference import headline_test, omnibus_test
+from likeforlike.inference._contrast_family import adjust_contrasts
 from likeforlike.inference._headline import HeadlineTest
 
 PERMUTATIONS = 199

@@ -265,7 +265,7 @@ def test_public_names_are_few() -> None:
         for name in importlib.import_module(package).__all__
         if (value := getattr(importlib.import_module(package), name)) is not None
     }
-    assert len(offered) <= 245
+    assert len(offered) <= 130
 
 
 @pytest.mark.process

@@ -10,7 +10,8 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike.errors import InputError
-from likeforlike.training import InputColumn, SavedModel
+from likeforlike.training import SavedModel
+from likeforlike.training._saved_model import InputColumn
 
 
 def test_models_come_back(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import make_loans
 from likeforlike.experiments import (
-    HardLabels,
     Penalized,
     Plain,
     Repaired,
@@ -21,7 +20,7 @@ from likeforlike.experiments import (
     WithoutSensitive,
     split,
 )
-from likeforlike.experiments._methods import FairlearnAdversarial, as_network
+from likeforlike.experiments._methods import FairlearnAdversarial, HardLabels, as_network
 from likeforlike.experiments._split import predictive_performance
 from likeforlike.experiments._task import trained_networks
 from likeforlike.training._training import Recipe, evaluate

@@ -20,13 +20,14 @@ from likeforlike.experiments import (
     Method,
     Penalized,
     Plain,
-    PostProcessed,
     Repaired,
     Task,
     WithoutSensitive,
     fit_model,
 )
-from likeforlike.training import InputColumn, SavedModel
+from likeforlike.experiments._repair_methods import PostProcessed
+from likeforlike.training import SavedModel
+from likeforlike.training._saved_model import InputColumn
 
 pytestmark = pytest.mark.training
 

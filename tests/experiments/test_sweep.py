@@ -24,13 +24,13 @@ from likeforlike.experiments import (
     Method,
     Penalized,
     Plain,
-    PostProcessed,
     Repaired,
     Task,
     split,
     sweep,
 )
 from likeforlike.experiments._journal import Journal
+from likeforlike.experiments._repair_methods import PostProcessed
 from likeforlike.experiments._split import MEASURED, Split
 
 pytestmark = pytest.mark.training

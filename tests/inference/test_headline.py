@@ -11,7 +11,8 @@ from likeforlike import Cells
 from likeforlike.disparity import Contrast, contrasts
 from likeforlike.disparity._measures import level_weights
 from likeforlike.errors import InputError
-from likeforlike.inference import adjust, adjust_contrasts, headline_test, omnibus_test
+from likeforlike.inference import adjust, headline_test, omnibus_test
+from likeforlike.inference._contrast_family import adjust_contrasts
 from likeforlike.inference._headline import HeadlineTest
 from likeforlike.inference._scored_levels import Clusters
 

@@ -9,8 +9,8 @@ from unittest.mock import patch
 
 import numpy as np
 
-from likeforlike.teams import CountsRequest, Custodian, Ledger, SumsRequest
-from likeforlike.teams._requests import GRID
+from likeforlike.teams import Custodian, Ledger
+from likeforlike.teams._requests import GRID, CountsRequest, SumsRequest
 
 
 def names(size: int) -> tuple[str, ...]:

@@ -15,8 +15,8 @@ import pytest
 import likeforlike as lfl
 from likeforlike.datasets import load_adult
 from likeforlike.errors import InputError
-from likeforlike.teams import CountsRequest, Custodian, Ledger, SumsRequest
-from likeforlike.teams._requests import GRID, Request
+from likeforlike.teams import Custodian, Ledger
+from likeforlike.teams._requests import GRID, CountsRequest, Request, SumsRequest
 from tests.teams.made import (
     custodian_of,
     each_its_own_code,

@@ -18,17 +18,9 @@ import polars as pl
 import pytest
 
 from likeforlike.errors import InputError
-from likeforlike.teams import (
-    AlteredLedger,
-    CountsRequest,
-    Custodian,
-    Ledger,
-    Release,
-    SumsRequest,
-    soft_groups,
-)
+from likeforlike.teams import AlteredLedger, Custodian, Ledger, Release, soft_groups
 from likeforlike.teams._accounting import Cost
-from likeforlike.teams._requests import GRID, Request
+from likeforlike.teams._requests import GRID, CountsRequest, Request, SumsRequest
 from tests.command import call
 from tests.teams.made import custodian_of, names, one_code
 
@@ -552,7 +544,8 @@ def test_who_asks_the_same_meanwhile_gets_the_same(tmp_path: Path) -> None:
 FULL = """
 import resource, sys
 import numpy as np
-from likeforlike.teams import CountsRequest, Custodian, Ledger
+from likeforlike.teams import Custodian, Ledger
+from likeforlike.teams._requests import CountsRequest
 ledger = Ledger(sys.argv[1])
 room = ledger.path.stat().st_size + int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))

@@ -100,7 +100,8 @@ def test_somebody_elses_file_is_left_alone(tmp_path: Path) -> None:
 ASK = """
 import os, signal, sys
 import numpy as np
-from likeforlike.teams import CountsRequest, Custodian, Ledger, OverBudget
+from likeforlike.teams import Custodian, Ledger, OverBudget
+from likeforlike.teams._requests import CountsRequest
 import likeforlike.teams._custodian as inside
 ids = tuple(f"row {k}" for k in range(100))
 custodian = Custodian({each: f"group {k % 2}" for k, each in enumerate(ids)}, Ledger(sys.argv[1]))

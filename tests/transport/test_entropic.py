@@ -11,9 +11,10 @@ import pytest
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.penalties import Layout
-from likeforlike.transport import discrete_ground, metric_ground, nested_transport
+from likeforlike.transport import nested_transport
 from likeforlike.transport._atoms import Atoms, atoms_of_rows
 from likeforlike.transport._entropic import entropic_costs, entropic_flow
+from likeforlike.transport._level_cost import discrete_ground, metric_ground
 from likeforlike.transport._sorting import sort_rows
 from tests.oracles import normalized, slopes, transport_cost
 

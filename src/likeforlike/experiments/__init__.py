@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from ._frontier import Frontier as Frontier
     from ._methods import DCFR as DCFR
     from ._methods import Adversarial as Adversarial
-    from ._methods import HardLabels as HardLabels
     from ._methods import LegitimateOnly as LegitimateOnly
     from ._methods import Method as Method
     from ._methods import Penalized as Penalized

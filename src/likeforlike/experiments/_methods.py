@@ -210,7 +210,8 @@ class HardLabels(Method):
     Examples
     --------
     >>> from likeforlike.datasets import make_loans
-    >>> from likeforlike.experiments import HardLabels, Plain, Task
+    >>> from likeforlike.experiments import Plain, Task
+    >>> from likeforlike.experiments._methods import HardLabels
     >>> scores, _ = HardLabels("hard", (0.0,), Plain()).scores(Task(make_loans(500)), [0])
     >>> sorted(set(scores.ravel().tolist()))
     [0.0, 1.0]

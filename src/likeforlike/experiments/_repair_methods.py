@@ -166,7 +166,8 @@ class PostProcessed(Method):
     Examples
     --------
     >>> from likeforlike.datasets import make_loans
-    >>> from likeforlike.experiments import PostProcessed, Task
+    >>> from likeforlike.experiments import Task
+    >>> from likeforlike.experiments import PostProcessed
     >>> PostProcessed().scores(Task(make_loans(500), max_epochs=2), [0])[0].shape
     (1, 5, 100)
     """

@@ -37,7 +37,8 @@ from likeforlike.files._writing import write_whole
 from likeforlike.penalties import Layout, SmoothFairLeap
 from likeforlike.plots._axes import axes_or_new
 from likeforlike.plots._tradeoff import draw_panel
-from likeforlike.training import InputColumn, SavedModel
+from likeforlike.training import SavedModel
+from likeforlike.training._saved_model import InputColumn
 from likeforlike.transport._threads import n_threads
 
 if TYPE_CHECKING:

@@ -11,8 +11,6 @@ from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
     from ._certificates import certificate as certificate
-    from ._certificates import effective_rows as effective_rows
-    from ._contrast_family import adjust_contrasts as adjust_contrasts
     from ._design_test import jackknife_test as jackknife_test
     from ._distance import estimate_distance as estimate_distance
     from ._gap import signed_gap as signed_gap

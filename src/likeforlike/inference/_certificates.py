@@ -70,7 +70,7 @@ def effective_rows(contrast: Contrast) -> FloatArray:
     --------
     >>> from likeforlike import Cells
     >>> from likeforlike.disparity import contrasts
-    >>> from likeforlike.inference import effective_rows
+    >>> from likeforlike.inference._certificates import effective_rows
     >>> cells = Cells.from_rows([0.1, 0.2, 0.3], ["f", "f", "m"], sample_weight=[1, 1, 5])
     >>> effective_rows(contrasts(cells, "pairwise")[0])
     array([[2., 1.]])

@@ -38,7 +38,8 @@ def adjust_contrasts(tests: Sequence[HeadlineTest]) -> FloatArray:
     >>> import numpy as np
     >>> from likeforlike import Cells
     >>> from likeforlike.disparity import contrasts
-    >>> from likeforlike.inference import adjust_contrasts, headline_test
+    >>> from likeforlike.inference import headline_test
+    >>> from likeforlike.inference._contrast_family import adjust_contrasts
     >>> scores = np.tile(np.arange(50.0), 3) + np.repeat([0.0, 0.0, 40.0], 50)
     >>> cells = Cells.from_rows(scores, np.repeat(["a", "b", "c"], 50))
     >>> tests = [headline_test(two, np.ones(1)) for two in contrasts(cells, "pairwise")]

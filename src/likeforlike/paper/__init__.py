@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from ._claims import paper_claims as paper_claims
     from ._publishing import publish as publish
     from ._reproduction import Reproduction as Reproduction
-    from ._reproduction import read_reproduction as read_reproduction
     from ._reproduction import reproduce as reproduce
 
 attach(__name__)

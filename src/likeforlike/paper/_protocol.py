@@ -41,19 +41,18 @@ from likeforlike.errors import InputError, LevelCostWarning
 from likeforlike.experiments import (
     DCFR,
     Adversarial,
-    HardLabels,
     LegitimateOnly,
     Method,
     Penalized,
     Plain,
-    PostProcessed,
     Repaired,
     RepairedPenalized,
     Task,
     WithoutSensitive,
 )
-from likeforlike.experiments._methods import FairlearnAdversarial
+from likeforlike.experiments._methods import FairlearnAdversarial, HardLabels
 from likeforlike.experiments._names import FAIRLEAPS, PAPER_DATASETS, PAPER_METHOD_NAMES
+from likeforlike.experiments._repair_methods import PostProcessed
 from likeforlike.penalties import FairBiT, FairLeap, Penalty, WassersteinPenalty
 
 

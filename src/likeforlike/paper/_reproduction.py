@@ -122,7 +122,7 @@ def read_reproduction(folder: Path | str) -> Reproduction:
     Examples
     --------
     >>> import tempfile
-    >>> from likeforlike.paper import read_reproduction
+    >>> from likeforlike.paper._reproduction import read_reproduction
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     read_reproduction(folder)  # doctest: +ELLIPSIS
     Traceback (most recent call last):

@@ -23,7 +23,5 @@ if TYPE_CHECKING:
     from ._plan_audit import PlanAudit as PlanAudit
     from ._randomize import randomize as randomize
     from ._releases import Release as Release
-    from ._requests import CountsRequest as CountsRequest
-    from ._requests import SumsRequest as SumsRequest
 
 attach(__name__)

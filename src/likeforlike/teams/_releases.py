@@ -52,7 +52,8 @@ class Release:
     --------
     >>> import tempfile
     >>> import numpy as np
-    >>> from likeforlike.teams import CountsRequest, Custodian, Ledger
+    >>> from likeforlike.teams import Custodian, Ledger
+    >>> from likeforlike.teams._requests import CountsRequest
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     ledger = Ledger(f"{folder}/a.ledger", epsilon=1.0, groups=["f", "m"])
     ...     custodian = Custodian({1: "f", 2: "m"}, ledger)

@@ -37,7 +37,7 @@ class Request(ABC):
 
     Examples
     --------
-    >>> from likeforlike.teams import CountsRequest
+    >>> from likeforlike.teams._requests import CountsRequest
     >>> from likeforlike.teams._requests import Request
     >>> issubclass(CountsRequest, Request)
     True
@@ -135,7 +135,7 @@ class CountsRequest(Request):
     Examples
     --------
     >>> import numpy as np
-    >>> from likeforlike.teams import CountsRequest
+    >>> from likeforlike.teams._requests import CountsRequest
     >>> CountsRequest(("a", "b"), np.array([0, 1]), 2).kind
     'counts'
     """
@@ -178,7 +178,7 @@ class SumsRequest(Request):
     Examples
     --------
     >>> import numpy as np
-    >>> from likeforlike.teams import SumsRequest
+    >>> from likeforlike.teams._requests import SumsRequest
     >>> SumsRequest(("a",), np.array([[2**20, 0]])).features.shape
     (1, 2)
     """

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ._objectives import lightgbm_objective as lightgbm_objective
     from ._objectives import xgboost_metric as xgboost_metric
     from ._objectives import xgboost_objective as xgboost_objective
-    from ._saved_model import InputColumn as InputColumn
     from ._saved_model import SavedModel as SavedModel
     from ._trees import probabilities as probabilities
     from ._xgboost import FairXGBClassifier as FairXGBClassifier

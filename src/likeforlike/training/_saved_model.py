@@ -40,7 +40,7 @@ class InputColumn:
 
     Examples
     --------
-    >>> from likeforlike.training import InputColumn
+    >>> from likeforlike.training._saved_model import InputColumn
     >>> InputColumn("city", ("Oslo", "Rome")).matrix(["Rome"])
     array([[0., 1.]])
     """
@@ -103,7 +103,8 @@ class SavedModel:
     Examples
     --------
     >>> import numpy as np
-    >>> from likeforlike.training import InputColumn, SavedModel
+    >>> from likeforlike.training import SavedModel
+    >>> from likeforlike.training._saved_model import InputColumn
     >>> model = SavedModel(
     ...     (InputColumn("debt"),), np.zeros(1), np.ones(1), (np.eye(1), np.zeros((1, 1))),
     ...     "regression", {"method": "by hand"},

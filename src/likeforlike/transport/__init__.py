@@ -10,15 +10,11 @@ from typing import TYPE_CHECKING
 from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
-    from ._atoms import Atoms as Atoms
-    from ._level_cost import discrete_ground as discrete_ground
-    from ._level_cost import metric_ground as metric_ground
     from ._level_cost import safe_level_cost as safe_level_cost
     from ._line import Plan as Plan
     from ._line import cost as cost
     from ._line import cost_and_gradient as cost_and_gradient
     from ._line import plan as plan
-    from ._nested import nested_cost_and_gradient as nested_cost_and_gradient
     from ._nested import nested_transport as nested_transport
 
 attach(__name__)

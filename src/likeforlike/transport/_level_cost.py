@@ -24,7 +24,7 @@ def discrete_ground(n_levels: int) -> FloatArray:
 
     Examples
     --------
-    >>> from likeforlike.transport import discrete_ground
+    >>> from likeforlike.transport._level_cost import discrete_ground
     >>> discrete_ground(2)
     array([[0., 1.],
            [1., 0.]])
@@ -43,7 +43,7 @@ def metric_ground(metric: FloatArray, order: float) -> FloatArray:
     Examples
     --------
     >>> import numpy as np
-    >>> from likeforlike.transport import metric_ground
+    >>> from likeforlike.transport._level_cost import metric_ground
     >>> metric_ground(np.array([[0.0, 3.0], [3.0, 0.0]]), 2.0)
     array([[0., 9.],
            [9., 0.]])
@@ -99,7 +99,8 @@ def safe_level_cost(
     Examples
     --------
     >>> import numpy as np
-    >>> from likeforlike.transport import discrete_ground, safe_level_cost
+    >>> from likeforlike.transport import safe_level_cost
+    >>> from likeforlike.transport._level_cost import discrete_ground
     >>> shares = np.array([0.5, 0.3, 0.2])
     >>> safe_level_cost(discrete_ground(3), shares, shares[::-1].copy(), 1.0)
     2.0
@@ -140,7 +141,7 @@ def choose_level_cost(
     Examples
     --------
     >>> import numpy as np
-    >>> from likeforlike.transport import discrete_ground
+    >>> from likeforlike.transport._level_cost import discrete_ground
     >>> from likeforlike.transport._level_cost import choose_level_cost
     >>> shares = np.array([0.5, 0.3, 0.2])
     >>> round(choose_level_cost(None, discrete_ground(3), shares, shares[::-1].copy(), 1.0), 12)

@@ -73,7 +73,8 @@ class Nested:
     --------
     >>> import numpy as np
     >>> from likeforlike import Cells
-    >>> from likeforlike.transport import discrete_ground, nested_transport
+    >>> from likeforlike.transport import nested_transport
+    >>> from likeforlike.transport._level_cost import discrete_ground
     >>> cells = Cells.from_rows([0.0, 1.0, 1.0], ["f", "f", "m"], ["low", "high", "low"])
     >>> solved = nested_transport(
     ...     cells.atoms, cells.segments(0), cells.segments(1), discrete_ground(2),
@@ -122,7 +123,9 @@ def nested_transport(
     Examples
     --------
     >>> import numpy as np
-    >>> from likeforlike.transport import Atoms, discrete_ground, nested_transport
+    >>> from likeforlike.transport import nested_transport
+    >>> from likeforlike.transport._atoms import Atoms
+    >>> from likeforlike.transport._level_cost import discrete_ground
     >>> atoms = Atoms(np.array([0.0, 1.0]), np.ones(2), np.ones(2, np.int64), np.arange(3))
     >>> ground = discrete_ground(1)
     >>> nested_transport(
@@ -211,7 +214,7 @@ def least_level_transport(source: FloatArray, target: FloatArray, ground: FloatA
     Examples
     --------
     >>> import numpy as np
-    >>> from likeforlike.transport import discrete_ground
+    >>> from likeforlike.transport._level_cost import discrete_ground
     >>> from likeforlike.transport._nested import least_level_transport
     >>> least_level_transport(np.array([1.0, 0.0]), np.array([0.5, 0.5]), discrete_ground(2))
     0.5
@@ -262,7 +265,8 @@ def nested_cost_and_gradient(
     Examples
     --------
     >>> import numpy as np
-    >>> from likeforlike.transport import discrete_ground, nested_cost_and_gradient
+    >>> from likeforlike.transport._level_cost import discrete_ground
+    >>> from likeforlike.transport._nested import nested_cost_and_gradient
     >>> nested_cost_and_gradient(
     ...     np.array([0.0, 1.0]),
     ...     np.array([0, 1]),
