@@ -44,7 +44,7 @@ repair = ConditionalBarycenter().fit(
     scores[learn], sensitive_features=sex[learn], legitimate_features=income[learn]
 )
 for t in (0.5, 1.0):
-    repair.set_params(t=t)
+    repair.set_params(repair_level=t)
     repaired = repair.transform(
         scores[new], sensitive_features=sex[new], legitimate_features=income[new]
     )

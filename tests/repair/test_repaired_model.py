@@ -88,12 +88,12 @@ def test_groups_travel_through_a_search() -> None:
         model.set_fit_request(sensitive_features=True, legitimate_features=True)
         search = GridSearchCV(
             model,
-            {"repair__t": [0.5]},
+            {"repair__repair_level": [0.5]},
             cv=2,
             scoring=lambda m, x, y: 1.0,  # noqa: ARG005
         )
         search.fit(X, Y, **WHO)
-    assert search.best_estimator_.repair_.t == 0.5
+    assert search.best_estimator_.repair_.repair_level == 0.5
 
 
 def test_a_regression_is_repaired() -> None:

@@ -22,7 +22,7 @@ from likeforlike.training import (
     xgboost_metric,
     xgboost_objective,
 )
-from likeforlike.training._objectives import FairMetric, FairObjective
+from likeforlike.training._objectives import FairObjective, LightGBMMetric, XGBoostMetric
 from likeforlike.training._trees import LossName
 
 Library = Literal["lightgbm", "xgboost"]
@@ -75,7 +75,7 @@ class Interface:
         return lightgbm_objective if self.library == "lightgbm" else xgboost_objective
 
     @property
-    def make_metric(self) -> Callable[..., FairMetric]:
+    def make_metric(self) -> Callable[..., LightGBMMetric | XGBoostMetric]:
         return lightgbm_metric if self.library == "lightgbm" else xgboost_metric
 
     def fit(
@@ -85,7 +85,7 @@ class Interface:
         objective: FairObjective | None = None,
         *,
         watched: Table | None = None,
-        metric: FairMetric | None = None,
+        metric: LightGBMMetric | XGBoostMetric | None = None,
         rounds: int = ROUNDS,
         patience: int | None = None,
     ) -> Fitted:

@@ -252,7 +252,7 @@ class WithoutGroups(Method):
             columns = _inputs(parts.test, split), _levels(parts.test, split)
             moved = []
             for amount in self.strengths:
-                repair.set_params(t=amount)
+                repair.set_params(repair_level=amount)
                 moved.append(repair.transform(other, columns[0], legitimate_features=columns[1]))
             found.append(np.stack(moved))
         return np.stack(found), parts

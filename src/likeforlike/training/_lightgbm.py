@@ -15,15 +15,15 @@ import numpy as np
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._extras import extra
 from likeforlike._forks import keep_to_one_thread_after_fork
-from likeforlike.training._base import check_count
-from likeforlike.training._boosted import BoostedClassifier, BoostedEstimator, BoostedRegressor
-from likeforlike.training._trees import Matrix, Model
 
 with extra("boost"):
     import_module("sklearn")
     import lightgbm
     from scipy.sparse import csr_matrix
 
+from likeforlike.training._base import check_count
+from likeforlike.training._boosted import BoostedClassifier, BoostedEstimator, BoostedRegressor
+from likeforlike.training._trees import Matrix, Model
 
 # Values of leaves are written over, so a rate would only be in the way.
 _FIXED = {

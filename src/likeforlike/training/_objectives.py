@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import Any, Literal, NamedTuple, Protocol, get_args, runtime_checkable
+from typing import NamedTuple, Protocol, get_args, runtime_checkable
 
 import numpy as np
 
@@ -47,13 +47,7 @@ from likeforlike.disparity._columns import (
 )
 from likeforlike.errors import InputError
 from likeforlike.penalties import Layout, Penalty
-from likeforlike.training._trees import (
-    BoostedRows,
-    BoostingProblem,
-    LossName,
-    hessian_terms,
-    scored,
-)
+from likeforlike.training._trees import BoostedRows, LossName, Problem, hessian_terms, scored
 from likeforlike.transport._scale import unit_weights
 
 
@@ -243,41 +237,37 @@ class FairObjective(PenalizedLoss):
         """Compute the gradient and positive second derivative, both of shape (n,)."""
         call = self._read(first, second, sample_weight)
         rows = BoostedRows(call.targets, call.weight, call.layout)
-        problem = BoostingProblem(
-            self.loss, self.penalty, self.strength, float(self.learning_rate), 0.0
-        )
+        problem = Problem(self.loss, self.penalty, self.strength, float(self.learning_rate), 0.0)
         at = problem.at(rows, call.raw)
         moved = self.penalty.transported_mass(call.layout)
         return at.gradient, hessian_terms(problem, rows, at, moved).bound
 
 
-@dataclass(frozen=True, eq=False)
-class FairMetric(PenalizedLoss):
-    """Mean loss + strength * V on evaluation rows, in the form that a library expects.
+class LightGBMMetric(PenalizedLoss):
+    """Mean loss + strength * V on evaluation rows, as LightGBM expects it."""
 
-    Attributes
-    ----------
-    penalty, strength, layout, loss : as for `PenalizedLoss`, of the evaluation rows.
-    library : `"lightgbm"` or `"xgboost"`.
-    """
+    def __call__(
+        self, first: Column, second: Column, sample_weight: Column | None = None
+    ) -> tuple[str, float, bool]:
+        """Evaluate (raw, data) or (targets, raw, weights); lower is better."""
+        value = self._value(self._read(first, second, sample_weight))
+        return f"penalized_{self.loss}", value, False
 
-    library: Literal["lightgbm", "xgboost"] = "lightgbm"
+
+class XGBoostMetric(PenalizedLoss):
+    """Mean loss + strength * V on evaluation rows, as XGBoost expects it."""
 
     @property
     def __name__(self) -> str:
         """What the estimators of XGBoost print."""
         return f"penalized_{self.loss}"
 
-    def __call__(self, first: Column, second: Column, sample_weight: Column | None = None) -> Any:  # noqa: ANN401
-        """Evaluate (raw, data) or (targets, raw, weights).
-
-        LightGBM gets (name, value, False): lower is better. XGBoost gets (name, value) of the
-        former and the value of the latter.
-        """
+    def __call__(
+        self, first: Column, second: Column, sample_weight: Column | None = None
+    ) -> tuple[str, float] | float:
+        """Evaluate (raw, data) to (name, value), or (targets, raw, weights) to the value."""
         call = self._read(first, second, sample_weight)
         value = self._value(call)
-        if self.library == "lightgbm":
-            return self.__name__, value, False
         return (self.__name__, value) if call.native else value
 
 
@@ -352,7 +342,7 @@ def lightgbm_metric(
     *,
     loss: LossName = "logistic",
     sample_weight: Column | None = None,
-) -> FairMetric:
+) -> LightGBMMetric:
     """Make a metric for LightGBM, for early stopping: mean loss + strength * V on evaluation rows.
 
     Give it as `eval_metric` to the `fit` of an estimator, or as `feval` to `lightgbm.train`, with
@@ -376,7 +366,7 @@ def lightgbm_metric(
     ('penalized_squared', 10.25, False)
     """
     layout = Layout.from_columns(sensitive_features, legitimate_features, sample_weight)
-    return FairMetric(penalty, strength, layout, loss)
+    return LightGBMMetric(penalty, strength, layout, loss)
 
 
 def xgboost_objective(
@@ -449,7 +439,7 @@ def xgboost_metric(
     *,
     loss: LossName = "logistic",
     sample_weight: Column | None = None,
-) -> FairMetric:
+) -> XGBoostMetric:
     """Make a metric for XGBoost, for early stopping: mean loss + strength * V on evaluation rows.
 
     Give it as `eval_metric` to an estimator, or as `custom_metric` to `xgboost.train`, with an
@@ -473,4 +463,4 @@ def xgboost_metric(
     10.25
     """
     layout = Layout.from_columns(sensitive_features, legitimate_features, sample_weight)
-    return FairMetric(penalty, strength, layout, loss, "xgboost")
+    return XGBoostMetric(penalty, strength, layout, loss)

@@ -17,14 +17,14 @@ from likeforlike._arrays import FloatArray, IntArray, real
 from likeforlike._extras import extra
 from likeforlike._forks import keep_to_one_thread_after_fork
 from likeforlike.errors import InputError
-from likeforlike.training._base import check_count
-from likeforlike.training._boosted import BoostedClassifier, BoostedEstimator, BoostedRegressor
-from likeforlike.training._trees import Matrix, Model
 
 with extra("boost"):
     import_module("sklearn")
     import xgboost
 
+from likeforlike.training._base import check_count
+from likeforlike.training._boosted import BoostedClassifier, BoostedEstimator, BoostedRegressor
+from likeforlike.training._trees import Matrix, Model
 
 # Values of leaves are written over, so a rate would only be in the way.
 _FIXED = {"objective": "reg:squarederror", "base_score": 0.0, "learning_rate": 1.0, "verbosity": 0}

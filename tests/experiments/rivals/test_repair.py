@@ -131,7 +131,9 @@ def test_the_level_may_change_after_fit() -> None:
     values, groups = sample(50, 60)
     repair = QuantileRepair(0.0).fit(values[:, None], sensitive_features=groups)
     at_once = QuantileRepair(0.7).fit_transform(values[:, None], sensitive_features=groups)
-    later = repair.set_params(t=0.7).transform(values[:, None], sensitive_features=groups)
+    later = repair.set_params(repair_level=0.7).transform(
+        values[:, None], sensitive_features=groups
+    )
     assert (later == at_once).all()
 
 
@@ -306,7 +308,7 @@ GROUPS = np.arange(30) % 2
 @pytest.mark.parametrize(
     ("settings", "features", "complaint"),
     [
-        ({"t": 1.5}, {}, "t must be a number from 0 to 1, not 1.5"),
+        ({"repair_level": 1.5}, {}, "repair_level must be a number from 0 to 1, not 1.5"),
         ({"min_cell": 0}, {}, "min_cell must be a whole number of at least 1"),
         ({"min_cell": 16}, {}, "15 row.s. of 0, fewer than min_cell=16"),
         ({"columns": ["age"]}, {}, "columns has 'age', but X is an array"),
