@@ -47,7 +47,13 @@ from likeforlike.disparity._columns import (
 )
 from likeforlike.errors import InputError
 from likeforlike.penalties import Layout, Penalty
-from likeforlike.training._trees import BoostedRows, LossName, Problem, hessian_terms, scored
+from likeforlike.training._trees import (
+    BoostedRows,
+    BoostingProblem,
+    LossName,
+    hessian_terms,
+    scored,
+)
 from likeforlike.transport._scale import unit_weights
 
 
@@ -237,7 +243,9 @@ class FairObjective(PenalizedLoss):
         """Compute the gradient and positive second derivative, both of shape (n,)."""
         call = self._read(first, second, sample_weight)
         rows = BoostedRows(call.targets, call.weight, call.layout)
-        problem = Problem(self.loss, self.penalty, self.strength, float(self.learning_rate), 0.0)
+        problem = BoostingProblem(
+            self.loss, self.penalty, self.strength, float(self.learning_rate), 0.0
+        )
         at = problem.at(rows, call.raw)
         moved = self.penalty.transported_mass(call.layout)
         return at.gradient, hessian_terms(problem, rows, at, moved).bound
