@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from likeforlike.errors import InputError
-from likeforlike.teams import AlteredLedger, Custodian, Ledger, OverBudget
+from likeforlike.teams import Custodian, Ledger, OverBudget
+from likeforlike.teams._ledger import AlteredLedger
 from tests.teams.made import custodian_of, names, one_code
 
 GROUPS = np.arange(100) % 2

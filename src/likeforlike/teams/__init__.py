@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ._custodian import Custodian as Custodian
     from ._documents import release_schema as release_schema
     from ._documents import request_schema as request_schema
-    from ._ledger import AlteredLedger as AlteredLedger
     from ._ledger import Ledger as Ledger
     from ._ledger import OverBudget as OverBudget
     from ._plan import AuditPlan as AuditPlan

@@ -64,7 +64,8 @@ class AlteredLedger(InputError):  # noqa: N818
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from likeforlike.teams import AlteredLedger, Ledger
+    >>> from likeforlike.teams import Ledger
+    >>> from likeforlike.teams._ledger import AlteredLedger
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "a.ledger"
     ...     ledger = Ledger(path, epsilon=1.0, groups=["f", "m"])
