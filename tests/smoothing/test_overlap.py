@@ -148,7 +148,7 @@ def test_units_mixing_and_sentence_are_told() -> None:
     told = " ".join(found.finding.sentences)
     assert (smooth(found).units, smooth(found).shared) == ("units", 0.0)
     assert smooth(found).mixing > 0.5
-    assert "Nobody has exactly the z of somebody of the other group (0% of rows)" in told
+    assert "No row has exactly the z of a row of the other group (0% of rows)" in told
     assert "nearly equal z" in told
     assert "bins would have shown" not in told
     assert "would have added" not in found.to_html()
@@ -189,7 +189,7 @@ def apart(seed: int, rows: int = 600) -> Table:
 @pytest.mark.parametrize(
     ("table", "why"),
     [
-        (apart(0), "cannot be told apart|no two rows|close to each other"),
+        (apart(0), "cannot be separated|no two rows|close to each other"),
         (
             places(0) | {"z": places(0)["z"] + 1e-6 * np.random.default_rng(0).normal(size=3000)},
             "no two rows have the same number",

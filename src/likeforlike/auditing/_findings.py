@@ -215,7 +215,7 @@ def _overall(contrast: ContrastAudit, unit: str) -> str:
         inside = _ignoring(contrast, compared, unit, "levels among those who are compared")
         plain = f"{plain} {inside}"
     does = "hides the difference" if contrast.paradox == "masked" else "points the wrong way"
-    return f"{plain} A comparison of everybody {does} (Simpson's paradox)."
+    return f"{plain} A comparison that ignores levels {does} (Simpson's paradox)."
 
 
 def _ignoring(contrast: ContrastAudit, gap: float, unit: str, what: str) -> str:
@@ -234,7 +234,7 @@ def _who_was_not_compared(document: AuditDocument, contrast: ContrastAudit) -> l
     ]
     cautions += [
         f"{1 - share:.1%} of {group} could not be compared: they lack a value, or their levels "
-        "hold nobody of the other group."
+        "lack the other group."
         for group, share in contrast.coverage.items()
         if share < 0.9995
     ]

@@ -97,7 +97,7 @@ def _units(document: AuditDocument, smooth: Smooth) -> list[str]:
     if smooth.units == "numbers":
         return [f"Rows with exactly the same {along} were compared, each {along} by itself."]
     share = smooth.shared
-    alone = f"Nobody has exactly the {along} of somebody of the other group (0% of rows)."
+    alone = f"No row has exactly the {along} of a row of the other group (0% of rows)."
     some = f"Only {share:.0%} of the rows have exactly the {along} of a row of the other group."
     one = f"with the same {along}" if document.roles.cluster is None else "of one cluster"
     told = (
@@ -168,8 +168,9 @@ def smooth_cautions(document: AuditDocument, contrast: ContrastAudit) -> list[st
         "larger.": smooth.method == "propensity",
         f"Rounding of scores and of {columns} in the engine may have moved a distance by about "
         f"{figure(smooth.error, 2)}.": smooth.error > 0.0,
-        "No test of equal treatment along numbers holds for every law: this one needs scores that "
-        f"change gradually with {columns}. audit.placebo() tries it on these rows.": True,
+        "No test of equal treatment along numbers holds for every distribution: this one needs "
+        f"scores that change gradually with {columns}. audit.placebo() tries it on these "
+        "rows.": True,
     }
     cautions = [caution for caution, holds in said.items() if holds]
     return [*cautions, *_misfit(contrast, smooth), *_disagreement(contrast, smooth)]

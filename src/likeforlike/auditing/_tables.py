@@ -534,15 +534,15 @@ def check_levels(part: Codes, rows: int, counts: IntArray | None, column: str) -
     if 2 * alone > rows and all(isinstance(label, date) for label in part.labels):
         raise InputError(
             f"column {column!r} has {len(part.labels)} different dates in {rows} rows, and {alone} "
-            f"rows share theirs with nobody. Cut them by the calendar, as bins={{{column!r}: "
+            f"rows share theirs with no other row. Cut them by the calendar, as bins={{{column!r}: "
             f"'month'}} (--bins {column}=month) does, or compare along time, as "
             f"smooth=[{column!r}] (--smooth {column}) does."
         )
     if 2 * alone > rows:
         raise InputError(
             f"column {column!r} has {len(part.labels)} different values in {rows} rows, and "
-            f"{alone} rows share theirs with nobody; that looks like an identifier or a number, "
-            f"and nobody has equals there. Compare along numbers, as smooth=[{column!r}] "
+            f"{alone} rows share theirs with no other row; that looks like an identifier or a "
+            f"number, and no row has an equal there. Compare along numbers, as smooth=[{column!r}] "
             f"(--smooth {column}) does, cut them into bins, as bins={{{column!r}: 10}} "
             f"(--bins {column}=10) does, or leave the column out."
         )

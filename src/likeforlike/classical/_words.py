@@ -79,7 +79,7 @@ _WORDS = (
         "transport",
         "Transport",
         "How far scores would have to move within levels for both groups to be scored alike.",
-        "It has no direction; read it beside the signed gap.",
+        "It has no direction; read it together with the signed gap.",
     ),
 )
 

@@ -94,7 +94,7 @@ def answer_command(
 @custodian_app.command("randomize")
 def randomize_command(
     rows: Annotated[
-        Path, typer.Argument(help="A table of the modelers: the rows to be told about, by id.")
+        Path, typer.Argument(help="A table of the modelers: the rows to answer about, by id.")
     ],
     ledger: LedgerFile,
     epsilon: Annotated[float, typer.Option(help="What the file may tell about one person.")],
@@ -132,7 +132,7 @@ def randomize_command(
 def status_command(
     ledger: LedgerFile,
     receipt: Annotated[
-        list[Path] | None, typer.Option(help="A release somebody kept; may be repeated.")
+        list[Path] | None, typer.Option(help="A release to check; may be repeated.")
     ] = None,
 ) -> None:
     """Say what was answered and what is left; with --receipt, whether an answer is in the ledger.

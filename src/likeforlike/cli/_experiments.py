@@ -62,7 +62,7 @@ def sweep_command(
         ),
     ] = None,
     seeds: Annotated[int, typer.Option(help="How many splits of the rows.")] = 5,
-    epochs: Annotated[int, typer.Option(help="At most so many epochs.")] = 200,
+    epochs: Annotated[int, typer.Option(help="Largest number of epochs.")] = 200,
     max_disparity: Annotated[
         float | None, typer.Option(help="Name the best run within this conditional disparity.")
     ] = None,

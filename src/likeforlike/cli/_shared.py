@@ -32,8 +32,8 @@ NullValues = Annotated[
     list[str] | None,
     typer.Option(
         "--null-value",
-        help="What stands for a missing value in a CSV file, beside nothing, NA, N/A, ?, null, "
-        "None and NaN; may be repeated.",
+        help="What stands for a missing value in a CSV file, in addition to nothing, NA, N/A, ?, "
+        "null, None and NaN; may be repeated.",
     ),
 ]
 NoUsualNulls = Annotated[

@@ -270,7 +270,7 @@ def _encode_objects(items: list[Any], name: str) -> Codes:
     try:
         distinct = list(dict.fromkeys(items))
     except TypeError as error:
-        raise InputError(f"{name} holds values that cannot be told apart: {error}.") from error
+        raise InputError(f"{name} contains unhashable values: {error}.") from error
     if any(map(is_nothing, distinct)):
         _refuse_missing(np.array([is_nothing(item) for item in items]), name)
     if len({str(label) for label in distinct}) < len(distinct):

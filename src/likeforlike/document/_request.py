@@ -178,7 +178,7 @@ class Settings:
             )
         if self.score_range is not None:
             raise InputError(
-                "score_range gives a certificate that holds whatever the law of the scores, and "
+                "score_range gives a certificate that holds for every distribution of scores, and "
                 "none does along a number; leave out score_range or smooth."
             )
 

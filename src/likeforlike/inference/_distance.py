@@ -194,7 +194,7 @@ def _reason(sample: Sample, replicated: float) -> str | None:
     if alone > 1e-9:
         return (
             f"{alone:.0%} of the measure sits in levels with a single row of a group; there spread "
-            "between people and disparity cannot be told apart. The upper end counts all of it as "
+            "between people and a disparity cannot be separated. The upper end counts all of it as "
             "disparity. Use the signed gap."
         )
     return HEAVY_WEIGHTS if sample.heavy else None

@@ -52,7 +52,7 @@ def comparison_chart(document: AuditDocument) -> Markup:
 def _bars(document: AuditDocument) -> list[_Bar]:
     contrast = document.contrasts[0]
     equals = bool(document.roles.legitimate)
-    everybody = "Everybody, whatever their level" if equals else "Everybody, as observed"
+    everybody = "All rows, whatever their level" if equals else "All rows, as observed"
     bars = [_Bar(everybody, contrast.unconditional.value, "c soft")]
     if equals:
         bars.append(_Bar("Among equals, as observed", contrast.conditional.value, "e soft"))

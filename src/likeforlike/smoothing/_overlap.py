@@ -74,7 +74,7 @@ REASONS: Final = {
     "crossing": f"{_CLOSE}, and clusters have several numbers.",
     "units": "different numbers that are close to each other are of one group.",
     "few": f"{_CLOSE}, and a group has fewer than {_FEWEST_UNITS:.0f} different numbers.",
-    "curve": "a curve along the number and a gap between the groups cannot be told apart.",
+    "curve": "a curve along the number and a gap between the groups cannot be separated.",
     "windows": "in no window along the number do rows of both groups lie close to each other.",
 }
 """Why nothing can be compared, as the end of a sentence."""

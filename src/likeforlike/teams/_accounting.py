@@ -131,5 +131,5 @@ def rho_of(epsilon: Fraction, delta: float) -> Fraction:
             high = middle
     rho = Fraction(math.floor(low * _PARTS), _PARTS)
     if rho <= 0:
-        raise InputError(f"epsilon = {wanted:g} is so small that nothing could be told with it.")
+        raise InputError(f"epsilon = {wanted:g} is too small for any answer.")
     return rho

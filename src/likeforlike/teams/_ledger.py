@@ -349,8 +349,8 @@ def check_groups(groups: Sequence[Any]) -> tuple[str, ...]:
     refuse_repeated(declared, "groups")
     if len(declared) < 2:
         raise InputError(
-            f"groups must be two or more, not {list(declared)}; declare also those that nobody in "
-            "the table has."
+            f"groups must be two or more, not {list(declared)}; declare also those that no row "
+            "of the table has."
         )
     return declared
 

@@ -155,7 +155,7 @@ def _check_noise(noise: Any) -> None:  # noqa: ANN401
         raise InputError("the release does not say what noise is in it.")
     law, scale, variance = noise["law"], noise["scale"], noise["variance"]
     if not is_one_of(law, get_args(NoiseLaw)):
-        raise InputError(f"the release has noise of an unknown law, {str(law)[:40]!r}.")
+        raise InputError(f"the release has noise of an unknown distribution, {str(law)[:40]!r}.")
     if law == "discrete Laplace":
         width = read_fraction(scale)
         fits = width is not None and 0 < width <= _WIDEST
