@@ -279,7 +279,7 @@ def test_the_finding_says_what_was_done(shifted: Audit) -> None:
     assert "carried along income to the centers of 14 windows" in said
     assert "10 bins would have shown a gap of" in said
     assert "A second test" in said
-    assert any("holds for every law" in caution for caution in shifted.finding.cautions)
+    assert any("holds for every distribution" in caution for caution in shifted.finding.cautions)
     few = lfl.audit(people(300), **ROLES, smooth="income", permutations=0)
     assert any("With 300 rows" in caution for caution in few.finding.cautions)
 
