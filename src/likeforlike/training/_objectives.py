@@ -47,7 +47,7 @@ from likeforlike.disparity._columns import (
 )
 from likeforlike.errors import InputError
 from likeforlike.penalties import Layout, Penalty
-from likeforlike.training._trees import BoostedRows, LossName, Problem, hessian_terms, scored
+from likeforlike.training._trees import BoostedRows, LossName, Problem, evaluate_loss, hessian_terms
 from likeforlike.transport._scale import unit_weights
 
 
@@ -154,7 +154,7 @@ class PenalizedLoss:
 
     def _value(self, call: _Call) -> float:
         """Compute the mean loss + strength * V."""
-        at = scored(self.loss, call.raw, call.targets)
+        at = evaluate_loss(self.loss, call.raw, call.targets)
         disparity, _ = self.penalty.evaluate(at.scores[None], call.layout)
         weight = unit_weights(call.weight)
         # A loss or a disparity that cannot be held is infinite, but nothing is not times that.

@@ -131,7 +131,9 @@ def test_the_level_may_change_after_fit() -> None:
     values, groups = sample(50, 60)
     repair = QuantileRepair(0.0).fit(values[:, None], sensitive_features=groups)
     at_once = QuantileRepair(0.7).fit_transform(values[:, None], sensitive_features=groups)
-    later = repair.set_params(repair_level=0.7).transform(values[:, None], sensitive_features=groups)
+    later = repair.set_params(repair_level=0.7).transform(
+        values[:, None], sensitive_features=groups
+    )
     assert (later == at_once).all()
 
 
