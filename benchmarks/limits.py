@@ -30,7 +30,7 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import Dataset, make_loans
 from likeforlike.penalties import Layout
 from likeforlike.training._limits import STRENGTHS, HeldRows, Table, distance_or_inf
-from likeforlike.training._network_estimators import Member, fitted
+from likeforlike.training._network_estimators import Member, finish_fit
 from likeforlike.training._networks import StackedMLP
 from likeforlike.training._training import Recipe, evaluate, prepare, train
 
@@ -196,7 +196,7 @@ def _by_point_estimate(case: _Case, limit: float, seed: int) -> _Fitted:
         look(np.geomspace(low, STRENGTHS[first], 8)[1:-1])
     within = [one for one in tried if one[1] <= limit]
     chosen = min(within) if within else min(tried, key=lambda one: one[1])
-    scores = fitted(ready, chosen[3], chosen[2]).scores(case.inputs[case.test])
+    scores = finish_fit(ready, chosen[3], chosen[2]).scores(case.inputs[case.test])
     return _Fitted(scores, chosen[2], bool(within))
 
 

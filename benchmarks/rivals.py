@@ -52,7 +52,7 @@ from likeforlike.files._writing import write_whole
 from likeforlike.penalties import Penalty
 from likeforlike.training import CellBatchSampler, lightgbm_objective, probabilities
 from likeforlike.training._limits import estimate_level_disparity
-from likeforlike.training._networks import StackedMLP, one_thread
+from likeforlike.training._networks import StackedMLP, limit_to_one_thread
 from likeforlike.training._training import Recipe
 
 __all__ = ["main", "run"]
@@ -161,7 +161,7 @@ def _leaves(case: Case) -> dict[str, Any]:
 
 def _fairret(case: Case) -> _Settings:
     for strength in _FAIRRET_STRENGTHS:
-        with one_thread():
+        with limit_to_one_thread():
             yield strength, _fairret_scores(case, strength)
 
 

@@ -30,7 +30,7 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import Dataset, make_loans
 from likeforlike.penalties import Layout
 from likeforlike.training._limits import HeldRows, Table
-from likeforlike.training._network_estimators import Member, fitted
+from likeforlike.training._network_estimators import Member, finish_fit
 from likeforlike.training._networks import StackedMLP
 from likeforlike.training._training import Prepared, Recipe, Stopping, Trained, prepare, train
 
@@ -163,7 +163,7 @@ def _runs(
     for stopping in _WATCHED:
         ready, stack = _trained(fit, stopping, np.array(strengths), split, epochs)
         for k, strength in enumerate(strengths):
-            scores = fitted(ready, Member(stack, k), strength).scores(test.inputs)
+            scores = finish_fit(ready, Member(stack, k), strength).scores(test.inputs)
             which = (kind, name, split, strength, stopping, int(stack.best_epoch[k]))
             found.append(Run(*which, **_measured(test, scores)))
     return found

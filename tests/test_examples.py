@@ -19,7 +19,7 @@ from warnings import catch_warnings, simplefilter
 import pytest
 from _pytest.mark import ParameterSet
 
-from likeforlike.training._networks import one_thread
+from likeforlike.training._networks import limit_to_one_thread
 from tests.command import Called, called
 
 ROOT = Path(__file__).parents[1]
@@ -66,7 +66,7 @@ def run(script: Path, folder: Path) -> Called:
             check=False,
         )
         return Called(done.returncode, done.stdout, done.stderr)
-    with one_thread(), catch_warnings(), called(folder) as outcome:
+    with limit_to_one_thread(), catch_warnings(), called(folder) as outcome:
         simplefilter("error")
         runpy.run_path(str(script), run_name="__main__")
     return outcome()

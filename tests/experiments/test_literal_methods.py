@@ -22,7 +22,7 @@ from likeforlike.experiments import (
 )
 from likeforlike.experiments._methods import FairlearnAdversarial, HardLabels, as_network
 from likeforlike.experiments._split import predictive_performance
-from likeforlike.experiments._task import trained_networks
+from likeforlike.experiments._task import train_networks
 from likeforlike.training._training import Recipe, evaluate
 
 pytestmark = pytest.mark.training
@@ -61,7 +61,7 @@ def test_entropic_penalties_are_validated_in_blocks(task: Task) -> None:
     assert task.recipe(parts, penalty).validation_rows == task.batch_size
     assert task.recipe(parts, lfl.FairLeap()).validation_rows is None
     recipe = Recipe("logistic", penalty, max_epochs=1, validation_rows=60, penalty_rows=None)
-    network = trained_networks(parts, recipe, (1.0,))
+    network = train_networks(parts, recipe, (1.0,))
     blocks = [np.arange(60 * k, 60 * (k + 1))[None].repeat(2, axis=0) for k in range(4)]
     splits = np.arange(2)
     _, values, scores = evaluate(network, parts.validation, splits, recipe, blocks)

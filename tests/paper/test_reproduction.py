@@ -166,9 +166,9 @@ def test_a_run_does_not_depend_on_what_it_is_stacked_with(name: str, which: int)
     strength = method.strengths[6]
     together = pool.Unit(task, replace(method, strengths=method.strengths[3:8]), (0, 1, 2))
     alone = pool.Unit(task, replace(method, strengths=(strength,)), (1,))
-    ((_, many),) = pool.finished([together], 0)
-    ((_, again),) = pool.finished([together], 0)
-    ((_, one),) = pool.finished([alone], 0)
+    ((_, many),) = pool.run_units([together], 0)
+    ((_, again),) = pool.run_units([together], 0)
+    ((_, one),) = pool.run_units([alone], 0)
     assert many["runs"] == again["runs"]
     found = next(run for run in many["runs"] if (run["seed"], run["strength"]) == (1, strength))
     for measured in MEASURED:

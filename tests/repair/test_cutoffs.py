@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from likeforlike.repair._decisions import find_cutoffs, gaps, largest_gap
+from likeforlike.repair._decisions import find_cutoffs, largest_gap, rate_gaps
 from likeforlike.repair._parity_solver import LevelRows
 from tests.repair.unaware import best_decisions, tilts
 
@@ -26,7 +26,7 @@ def level(
 @pytest.mark.parametrize("seed", range(4))
 def test_two_groups_are_exact(seed: int, weighted: bool, keep: float) -> None:
     rows = level(200, seed, weighted=weighted)
-    before = gaps(rows, rows.scores > 0.0)[0, 0]
+    before = rate_gaps(rows, rows.scores > 0.0)[0, 0]
     cut = find_cutoffs(rows, np.array([keep]))
     accepted = rows.scores > (cut[0] * rows.tilts).sum(axis=1)
     share = rows.mass / rows.mass.sum()
@@ -45,16 +45,16 @@ def test_two_groups_are_exact(seed: int, weighted: bool, keep: float) -> None:
 
 def test_rows_that_tie_change_sides_together() -> None:
     rows = level(400, 1, tied=True)
-    before = gaps(rows, rows.scores > 0.0)[0, 0]
+    before = rate_gaps(rows, rows.scores > 0.0)[0, 0]
     cut = find_cutoffs(rows, np.zeros(1))
     accepted = rows.scores > (cut[0] * rows.tilts).sum(axis=1)
-    gap = gaps(rows, accepted)[0, 0]
+    gap = rate_gaps(rows, accepted)[0, 0]
     # Every other λ, one between every two turns, leaves as much or more.
     with np.errstate(divide="ignore", invalid="ignore"):
         turns = np.unique(rows.scores / rows.tilts[:, 0])
     turns = turns[np.isfinite(turns)]
     tried = np.r_[0.0, (turns[1:] + turns[:-1]) / 2]
-    left = [abs(gaps(rows, rows.scores > one * rows.tilts[:, 0])[0, 0]) for one in tried]
+    left = [abs(rate_gaps(rows, rows.scores > one * rows.tilts[:, 0])[0, 0]) for one in tried]
     assert abs(gap) == pytest.approx(min(left), abs=1e-12)
     assert abs(gap) < abs(before)
 
@@ -76,9 +76,9 @@ def test_levels_are_cut_each_by_itself() -> None:
 @pytest.mark.parametrize("keep", [0.0, 0.5])
 def test_three_groups_keep_what_they_should(keep: float) -> None:
     rows = level(4000, 5, n_groups=3)
-    before = gaps(rows, rows.scores > 0.0)
+    before = rate_gaps(rows, rows.scores > 0.0)
     cut = find_cutoffs(rows, np.array([keep]))
-    after = gaps(rows, rows.scores > (cut[0] * rows.tilts).sum(axis=1))
+    after = rate_gaps(rows, rows.scores > (cut[0] * rows.tilts).sum(axis=1))
     np.testing.assert_allclose(after, keep * before, atol=4e-3)
     assert largest_gap(before)[0] > 0.1
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from likeforlike._arrays import FloatArray
-from likeforlike.repair._parity_solver import LevelRows, means, solve
+from likeforlike.repair._parity_solver import LevelRows, repaired_means, solve
 from tests.repair.unaware import least_change, tilts
 
 VALUES = np.linspace(0.0, 1.0, 11)
@@ -81,7 +81,7 @@ def test_means_are_those_of_the_softmin() -> None:
     rng = np.random.default_rng(0)
     potential = rng.normal(size=(2, VALUES.size, 2))
     place = rng.integers(0, 2, scores.size)
-    found = means(scores, tilt, place, VALUES, potential, 0.05)
+    found = repaired_means(scores, tilt, place, VALUES, potential, 0.05)
     slow = np.where(
         place == 0,
         laws(scores, tilt, potential[0], 0.05) @ VALUES,

@@ -9,9 +9,9 @@ from likeforlike.training._networks import (
     Loss,
     StackedMLP,
     layer_inputs,
-    losses,
+    mean_losses,
     output_slopes,
-    scores_of,
+    to_scores,
     weight_gradients,
 )
 
@@ -45,10 +45,10 @@ def test_gradients_are_those_of_the_graph_to_the_last_bit(
         targets = wanted(loss, (data_sets, rows), classes, dtype)
         weight = torch.rand(data_sets, rows, dtype=dtype) if weighted else None
         outputs = network(inputs)
-        total = losses(outputs, targets, weight, loss).sum()
+        total = mean_losses(outputs, targets, weight, loss).sum()
         pull = None
         if pulled:
-            scores = scores_of(outputs, loss)
+            scores = to_scores(outputs, loss)
             pull = 0.01 * torch.randn(scores.shape, dtype=dtype)
             total = total + (scores * pull).sum()
         expected = torch.autograd.grad(total, list(network.weights))

@@ -18,7 +18,7 @@ from likeforlike.datasets import Dataset, make_loans
 from likeforlike.penalties import Layout, Penalty, SoftGroups
 from likeforlike.training import CellBatchSampler, SlopeFieldLoss
 from likeforlike.training._limits import distance_or_inf, estimate_level_disparity
-from likeforlike.training._networks import one_thread
+from likeforlike.training._networks import limit_to_one_thread
 
 PENALTIES: list[Penalty] = [
     lfl.FairLeap(),
@@ -30,7 +30,7 @@ PENALTIES: list[Penalty] = [
 
 @pytest.fixture(autouse=True)
 def single_threaded() -> Iterator[None]:
-    with one_thread():
+    with limit_to_one_thread():
         yield
 
 

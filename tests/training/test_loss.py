@@ -16,7 +16,7 @@ import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.penalties import Penalty
 from likeforlike.training import PenaltyLoss
-from likeforlike.training._networks import one_thread
+from likeforlike.training._networks import limit_to_one_thread
 
 PENALTIES: dict[str, type[Penalty]] = {
     "fairbit": lfl.FairBiT,
@@ -29,7 +29,7 @@ SHAPES: list[tuple[int, ...]] = [(), (3,)]
 
 @pytest.fixture(autouse=True)
 def single_threaded() -> Iterator[None]:
-    with one_thread():
+    with limit_to_one_thread():
         yield
 
 

@@ -11,14 +11,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from likeforlike.training._networks import StackedMLP, one_thread
+from likeforlike.training._networks import StackedMLP, limit_to_one_thread
 
 SIZES = [(4, 1), (4, 7, 1), (4, 50, 20, 3)]
 
 
 @pytest.fixture(autouse=True)
 def single_threaded() -> Iterator[None]:
-    with one_thread():
+    with limit_to_one_thread():
         yield
 
 

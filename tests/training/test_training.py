@@ -17,7 +17,7 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import make_loans
 from likeforlike.penalties import Layout, Penalty
 from likeforlike.training import PenaltyLoss
-from likeforlike.training._networks import Loss, Rows, StackedMLP, losses, one_thread
+from likeforlike.training._networks import Loss, Rows, StackedMLP, limit_to_one_thread, mean_losses
 from likeforlike.training._training import (
     EarlyStopping,
     Epoch,
@@ -43,7 +43,7 @@ FIRST = np.zeros(1, np.int64)
 @pytest.fixture(autouse=True)
 def single_threaded() -> Iterator[None]:
     """The loops written here want no more threads than the one under test."""
-    with one_thread():
+    with limit_to_one_thread():
         yield
 
 
@@ -341,8 +341,8 @@ def test_a_weight_of_two_is_a_row_that_is_there_twice(name: str, loss: Loss) -> 
     times = np.random.default_rng(0).integers(1, 4, 200)
     counted, there = repeated(loans((0,), 200, loss=loss), times)
     start = network([0, 1], 3 if loss == "softmax" else 1)
-    found = losses(start(counted.inputs), counted.targets, counted.weight, loss)
-    torch.testing.assert_close(found, losses(start(there.inputs), there.targets, None, loss))
+    found = mean_losses(start(counted.inputs), counted.targets, counted.weight, loss)
+    torch.testing.assert_close(found, mean_losses(start(there.inputs), there.targets, None, loss))
     how = recipe(loss, name, 0.01, max_epochs=4, batch_size=999, penalty_rows=999, penalty_every=1)
     lines = np.zeros(2, np.int64)
     one, other = (evaluate(start, rows, lines, how)[:2] for rows in (counted, there))

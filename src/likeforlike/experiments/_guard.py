@@ -121,7 +121,7 @@ Found = TypeVar("Found")
 _AWAKE = 0.5
 
 
-def submitted(
+def submit_all(
     submit: Callable[[Given], Future[Found]], calls: Iterable[Given]
 ) -> dict[Future[Found], Given]:
     """Hand over all calls; an interrupt meanwhile is answered afterwards."""
@@ -129,7 +129,7 @@ def submitted(
         return {submit(call): call for call in calls}
 
 
-def as_finished(under_way: Iterable[Future[Found]]) -> Iterator[Future[Found]]:
+def iterate_finished(under_way: Iterable[Future[Found]]) -> Iterator[Future[Found]]:
     """Return futures in the order in which they are finished; each puts itself in a queue.
 
     Examples
@@ -137,8 +137,8 @@ def as_finished(under_way: Iterable[Future[Found]]) -> Iterator[Future[Found]]:
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> from likeforlike.experiments._guard import as_finished, submitted
     >>> with ThreadPoolExecutor(2) as pool:
-    ...     under_way = submitted(lambda k: pool.submit(abs, k), [-1, 2, -3])
-    ...     sorted(future.result() for future in as_finished(under_way))
+    ...     under_way = submit_all(lambda k: pool.submit(abs, k), [-1, 2, -3])
+    ...     sorted(future.result() for future in iterate_finished(under_way))
     [1, 2, 3]
     """
     futures = list(under_way)

@@ -22,7 +22,7 @@ import numpy as np
 from likeforlike._arrays import FloatArray
 from likeforlike.errors import InputError
 from likeforlike.experiments._split import Split
-from likeforlike.experiments._task import Task, trained_networks
+from likeforlike.experiments._task import Task, train_networks
 from likeforlike.experiments.rivals._adversarial import (
     AdversarialSettings,
     Criterion,
@@ -106,7 +106,7 @@ class Plain(NetworkMethod):
 
     def networks(self, task: Task, parts: Split) -> StackedMLP:
         """Train networks for every seed of `parts`, as `task` says."""
-        return trained_networks(parts, task.recipe(parts), self.strengths, task.hidden)
+        return train_networks(parts, task.recipe(parts), self.strengths, task.hidden)
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class Penalized(NetworkMethod):
         recipe = task.recipe(
             parts, self.penalty, penalty_rows=self.penalty_rows, strata=self.strata
         )
-        return trained_networks(parts, recipe, self.strengths, task.hidden)
+        return train_networks(parts, recipe, self.strengths, task.hidden)
 
     def check(self, task: Task) -> None:
         """Refuse a `task` whose levels are numbers unless the penalty compares along them."""

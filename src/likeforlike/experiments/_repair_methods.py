@@ -18,7 +18,7 @@ from likeforlike._extras import extra
 from likeforlike.errors import InputError, RepairWarning
 from likeforlike.experiments._methods import Method, Penalized, refuse_numbers
 from likeforlike.experiments._split import Split
-from likeforlike.experiments._task import Task, network_scores, trained_networks
+from likeforlike.experiments._task import Task, network_scores, train_networks
 from likeforlike.experiments.rivals import QuantileRepair
 from likeforlike.penalties import Penalty
 from likeforlike.repair import ConditionalBarycenter, FairDecisions, UnawareRepair
@@ -178,8 +178,8 @@ class PostProcessed(Method):
     def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
         """Scores (s, k, n) of the test rows of `task`, for s `seeds` at k amounts; the splits."""
         parts = task.split(seeds)
-        known, new = plain_scores(parts, task.recipe(parts), task.hidden)
-        return np.stack([repaired_scores(parts, known, new, t) for t in self.strengths], 1), parts
+        known, new = train_plain(parts, task.recipe(parts), task.hidden)
+        return np.stack([repair_scores(parts, known, new, t) for t in self.strengths], 1), parts
 
     def check(self, task: Task) -> None:
         """Refuse a `task` whose levels are numbers."""
@@ -187,18 +187,18 @@ class PostProcessed(Method):
             refuse_numbers(self.name)
 
 
-def plain_scores(
+def train_plain(
     parts: Split, recipe: Recipe, hidden: tuple[int, ...] = (50, 20)
 ) -> tuple[FloatArray, FloatArray]:
     """Scores (s, n) of the training rows and of the test rows, of one network for each split."""
     splits = np.arange(parts.seeds.size)
-    network = trained_networks(parts, recipe, (0.0,), hidden)
+    network = train_networks(parts, recipe, (0.0,), hidden)
     _, _, known = evaluate(network, parts.train, splits, recipe)
     _, _, new = evaluate(network, parts.test, splits, recipe)
     return parts.natural(known), parts.natural(new)
 
 
-def repaired_scores(parts: Split, known: FloatArray, new: FloatArray, amount: float) -> FloatArray:
+def repair_scores(parts: Split, known: FloatArray, new: FloatArray, amount: float) -> FloatArray:
     """Scores (s, n) of the test rows, repaired by an amount t learned on the training rows."""
     n_groups = len(parts.train.layout.groups)
     repaired = []
@@ -244,7 +244,7 @@ class WithoutGroups(Method):
     def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
         """Scores (s, k, n) of the test rows of `task`, for s `seeds` at k amounts; the splits."""
         parts = task.split(seeds)
-        known, new = plain_scores(parts, task.recipe(parts), task.hidden)
+        known, new = train_plain(parts, task.recipe(parts), task.hidden)
         found = []
         for split, (seen, other) in enumerate(zip(known, new, strict=True)):
             repair = UnawareRepair()
@@ -289,7 +289,7 @@ class Decided(Method):
     def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
         """Compute decisions (s, k, n) of the test rows of `task`, for s `seeds` at k amounts."""
         parts = task.split(seeds)
-        known, new = plain_scores(parts, task.recipe(parts), task.hidden)
+        known, new = train_plain(parts, task.recipe(parts), task.hidden)
         found = np.empty((parts.seeds.size, len(self.strengths), new.shape[1]))
         for split, (seen, other) in enumerate(zip(known, new, strict=True)):
             inputs, levels = _inputs(parts.test, split), _levels(parts.test, split)

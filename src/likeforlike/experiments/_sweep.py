@@ -30,8 +30,8 @@ from likeforlike.experiments._workers import (
     Entry,
     Unit,
     check_executor,
-    finished,
-    finished_elsewhere,
+    run_on_executor,
+    run_units,
 )
 from likeforlike.files._writing import write_whole
 from likeforlike.penalties import Layout, SmoothFairLeap
@@ -185,10 +185,10 @@ def sweep(
     >>> finished.runs.shape[0], finished.means().shape[0]
     (6, 3)
     """
-    able, refused = able_methods(task, methods)
+    able, refused = select_methods(task, methods)
     for reason in refused.values():
         warnings.warn(f"left out: {reason}", UserWarning, stacklevel=2)
-    units = units_of(task, able, seeds, seeds_in_unit)
+    units = cut_units(task, able, seeds, seeds_in_unit)
     if executor is not None:
         check_executor(executor, workers)
     with Journal(journal) as kept, _removed_if_refused(kept, units):
@@ -196,9 +196,9 @@ def sweep(
         waiting = [unit for unit in units if unit.key not in kept]
         done = len(units) - len(waiting)
         results = (
-            finished(waiting, n_threads() if workers is None else workers)
+            run_units(waiting, n_threads() if workers is None else workers)
             if executor is None
-            else finished_elsewhere(waiting, executor)
+            else run_on_executor(waiting, executor)
         )
         # Closed whatever happens here: an interrupted sweep leaves nothing running.
         with closing(results):
@@ -207,7 +207,7 @@ def sweep(
                 done += 1
                 if progress is not None:
                     progress(done, len(units))
-        found = replace(gathered(units, dict(kept)), refused=refused)
+        found = replace(collect_runs(units, dict(kept)), refused=refused)
     poor = found.underfitted()
     if poor.height:
         worst = ", ".join(
@@ -222,7 +222,7 @@ def sweep(
     return found
 
 
-def able_methods(task: Task, methods: Sequence[Method]) -> tuple[list[Method], dict[str, str]]:
+def select_methods(task: Task, methods: Sequence[Method]) -> tuple[list[Method], dict[str, str]]:
     """Return the methods that can do a task, and why others cannot; an error if none can."""
     able, refused = [], {}
     for method in methods:
@@ -237,14 +237,14 @@ def able_methods(task: Task, methods: Sequence[Method]) -> tuple[list[Method], d
     return able, refused
 
 
-def gathered(units: Sequence[Unit], entries: Mapping[str, Entry]) -> Sweep:
+def collect_runs(units: Sequence[Unit], entries: Mapping[str, Entry]) -> Sweep:
     """Return all runs of the units of one task, in their order."""
     rows = [run for unit in units for run in entries[unit.key]["runs"]]
     columns = ("method", "strength", "seed", *DESCRIBED, *MEASURED, *units[0].task.measures)
     return Sweep(pl.DataFrame(rows).select(columns), units[0].task.data.task)
 
 
-def units_of(task: Task, methods: Sequence[Method], seeds: int, together: int) -> list[Unit]:
+def cut_units(task: Task, methods: Sequence[Method], seeds: int, together: int) -> list[Unit]:
     """Cut a sweep into units, after a look at what it asks for."""
     layout = Layout.from_columns(task.data.groups, task.data.levels)
     if task.smooth:

@@ -92,7 +92,7 @@ class Task:
         )
 
 
-def trained_networks(
+def train_networks(
     parts: Split, recipe: Recipe, strengths: Sequence[float], hidden: tuple[int, ...] = (50, 20)
 ) -> StackedMLP:
     """One network for each seed and strength, seed after seed, trained as one stack.
@@ -122,6 +122,6 @@ def network_scores(
 ) -> FloatArray:
     """Scores of the test rows, shape (s, k, n), of one network for each seed and strength."""
     splits = np.repeat(np.arange(parts.seeds.size), len(strengths))
-    network = trained_networks(parts, recipe, strengths, hidden)
+    network = train_networks(parts, recipe, strengths, hidden)
     _, _, scores = evaluate(network, parts.test, splits, replace(recipe, penalty=None))
     return parts.natural(scores.reshape(parts.seeds.size, len(strengths), -1))

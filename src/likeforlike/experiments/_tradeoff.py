@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from likeforlike._arrays import FloatArray
-from likeforlike.experiments._repair_methods import plain_scores, repaired_scores
+from likeforlike.experiments._repair_methods import repair_scores, train_plain
 from likeforlike.experiments._split import Split, predictive_performance
 from likeforlike.experiments._task import network_scores
 from likeforlike.training._limits import estimate_level_disparity
@@ -74,8 +74,8 @@ def repair_tradeoff(parts: Split, recipe: Recipe, amounts: Sequence[float]) -> l
 
     Repair needs the group of every row at prediction; it shows what that can achieve.
     """
-    known, new = plain_scores(parts, recipe)
-    return [_point(amount, repaired_scores(parts, known, new, amount), parts) for amount in amounts]
+    known, new = train_plain(parts, recipe)
+    return [_point(amount, repair_scores(parts, known, new, amount), parts) for amount in amounts]
 
 
 def _point(strength: float, scores: FloatArray, parts: Split) -> Point:

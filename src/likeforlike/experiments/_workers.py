@@ -26,11 +26,11 @@ from typing import Any, cast
 
 from likeforlike._extras import extra
 from likeforlike.errors import InputError
-from likeforlike.experiments._guard import GuardedContext, as_finished, submitted
+from likeforlike.experiments._guard import GuardedContext, iterate_finished, submit_all
 from likeforlike.experiments._methods import Method
 from likeforlike.experiments._split import constant_performance, run_metrics
 from likeforlike.experiments._task import Task
-from likeforlike.training._networks import one_thread
+from likeforlike.training._networks import limit_to_one_thread
 
 Entry = dict[str, Any]
 """What the journal keeps of a unit: its `runs`, the `seconds` and `cpu_seconds` they took, and the
@@ -56,7 +56,7 @@ class Unit:
         return len(self.seeds) * len(self.method.strengths)
 
 
-def finished(units: Sequence[Unit], workers: int) -> Generator[tuple[Unit, Entry], None, None]:
+def run_units(units: Sequence[Unit], workers: int) -> Generator[tuple[Unit, Entry], None, None]:
     """Return units and what they found, as they are finished; 0 workers work in this process.
 
     So does one alone: another process would take seconds to start, and this one would only wait.
@@ -69,8 +69,8 @@ def finished(units: Sequence[Unit], workers: int) -> Generator[tuple[Unit, Entry
     )
     end = _own_end(pool)
     try:
-        under_way = submitted(lambda unit: pool.submit(run_unit, unit), units)
-        for future in as_finished(under_way):
+        under_way = submit_all(lambda unit: pool.submit(run_unit, unit), units)
+        for future in iterate_finished(under_way):
             yield under_way[future], future.result()
     except BaseException:
         # An interrupt should not have to wait for the units under way.
@@ -116,7 +116,7 @@ def _begin_worker() -> None:
 def run_unit(unit: Unit) -> Entry:
     """Train a unit and measure its runs."""
     begin, cpu = time.monotonic(), time.process_time()
-    with one_thread():
+    with limit_to_one_thread():
         scores, parts = unit.method.scores(unit.task, unit.seeds)
     task = unit.task
     runs = [
@@ -161,7 +161,7 @@ def peak_megabytes() -> float:
 _ONE_AT_A_TIME = Lock()
 
 
-def finished_elsewhere(
+def run_on_executor(
     units: Sequence[Unit], executor: Executor
 ) -> Generator[tuple[Unit, Entry], None, None]:
     """Return units and what they found, as they are finished by an executor."""
@@ -173,8 +173,8 @@ def finished_elsewhere(
 
     under_way: dict[Future[tuple[str, Entry]], Unit] = {}
     try:
-        under_way = submitted(submit, units)
-        for future in as_finished(under_way):
+        under_way = submit_all(submit, units)
+        for future in iterate_finished(under_way):
             there, entry = future.result()
             _check_version(there)
             yield under_way[future], entry

@@ -23,8 +23,8 @@ from likeforlike.errors import InputError
 from likeforlike.experiments import DCFR, Method, Sweep, Task
 from likeforlike.experiments._journal import Journal
 from likeforlike.experiments._names import CLASSIFICATION, PAPER_DATASETS
-from likeforlike.experiments._sweep import able_methods, check_settings, gathered, units_of
-from likeforlike.experiments._workers import Entry, Unit, finished, peak_megabytes
+from likeforlike.experiments._sweep import check_settings, collect_runs, cut_units, select_methods
+from likeforlike.experiments._workers import Entry, Unit, peak_megabytes, run_units
 from likeforlike.files._writing import write_whole
 from likeforlike.paper._protocol import ALL_METHODS, Profile, paper_task
 from likeforlike.transport._threads import n_threads
@@ -190,8 +190,8 @@ def reproduce(
     units: dict[str, list[Unit]] = {}
     refused: dict[str, dict[str, str]] = {}
     for name, task in tasks.items():
-        able, refused[name] = able_methods(task, chosen.methods(tuple(methods)))
-        units[name] = units_of(task, able, chosen.runs, _TOGETHER)
+        able, refused[name] = select_methods(task, chosen.methods(tuple(methods)))
+        units[name] = cut_units(task, able, chosen.runs, _TOGETHER)
     with ExitStack() as stack:
         journals = {
             name: stack.enter_context(Journal(Path(folder) / "journals" / f"{name}.jsonl"))
@@ -236,7 +236,7 @@ def _work(
     waiting.sort(key=_expected_cost, reverse=True)
     total = sum(unit.size for _, unit in everything)
     done = total - sum(unit.size for unit in waiting)
-    for unit, entry in finished(waiting, workers):
+    for unit, entry in run_units(waiting, workers):
         journals[homes[id(unit)]].add(unit.key, entry)
         done += unit.size
         if progress is not None:
@@ -255,7 +255,7 @@ def _gathered(
     units: dict[str, list[Unit]], entries: dict[str, dict[str, Entry]], took: dict[str, Any]
 ) -> Reproduction:
     runs = [
-        gathered(of_dataset, entries[name]).runs.select(pl.lit(name).alias("dataset"), pl.all())
+        collect_runs(of_dataset, entries[name]).runs.select(pl.lit(name).alias("dataset"), pl.all())
         for name, of_dataset in units.items()
     ]
     times = pl.DataFrame(

@@ -56,10 +56,10 @@ from likeforlike.repair._quantile_maps import (
     ShrunkMaps,
     check_groups,
     check_width,
-    level_maps,
+    fit_level_maps,
     locate_groups,
     mean_squared_change,
-    shrunk_maps,
+    shrink_maps,
     squared_level_distances,
 )
 from likeforlike.repair._report import (
@@ -241,9 +241,9 @@ class ConditionalBarycenter(BaseEstimator):
         ).scaled()
         check_groups(cells.groups, cells.counts.sum(axis=0), self.min_cell)
         if not self.shrink:
-            return ShrunkMaps(level_maps(cells, self.min_cell)), scale
+            return ShrunkMaps(fit_level_maps(cells, self.min_cell)), scale
         columns = scale.inward(rows.scores), rows.group, rows.level, rows.mass
-        return shrunk_maps(cells, *columns, self.min_cell), scale
+        return shrink_maps(cells, *columns, self.min_cell), scale
 
     def _choose_trust(self, rows: _RepairRows) -> float:
         """The part of the repair that makes rows better which the maps were not fitted on."""

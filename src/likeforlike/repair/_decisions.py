@@ -34,7 +34,7 @@ from likeforlike.repair._unaware_estimator import SlottedRows, UnawareEstimator,
 _SHARPEST = 1e-4
 
 
-def gaps(rows: LevelRows, accepted: BoolArray) -> FloatArray:
+def rate_gaps(rows: LevelRows, accepted: BoolArray) -> FloatArray:
     """Compute Σ m w d of every level, (K, J): how differently groups are accepted."""
     weight = rows.mass / np.add.reduceat(rows.mass, rows.offsets[:-1])[_level_of(rows)]
     part = (weight * accepted)[:, None] * rows.tilts
@@ -59,7 +59,7 @@ def find_cutoffs(rows: LevelRows, keep: FloatArray) -> FloatArray:
     """
     if rows.tilts.shape[1] == 1:
         return _exact(rows, keep)[:, None]
-    gap = gaps(rows, rows.scores > 0.0)
+    gap = rate_gaps(rows, rows.scores > 0.0)
     aim = np.stack([-keep[:, None] * gap, keep[:, None] * gap], axis=1)
     # With f = (1 + b) / 2 the values 0 and 1 cost 0 and -b.
     halves = rows._replace(scores=0.5 * (1.0 + rows.scores))
@@ -81,7 +81,7 @@ def _exact(rows: LevelRows, keep: FloatArray) -> FloatArray:
     taken.
     """
     level, tilt = _level_of(rows), rows.tilts[:, 0]
-    gap = gaps(rows, rows.scores > 0.0)[:, 0]
+    gap = rate_gaps(rows, rows.scores > 0.0)[:, 0]
     sign, size, wanted = np.where(gap < 0.0, -1.0, 1.0), np.abs(gap), keep * np.abs(gap)
     with np.errstate(divide="ignore", invalid="ignore"):
         turn = sign[level] * rows.scores / tilt
@@ -222,7 +222,7 @@ class FairDecisions(UnawareEstimator):
         benefit = self._benefit(known.scores)
         plain = (benefit, rows.chances, known.mass, known.level.codes, rows.rest)
         benefits = arrange_by_slot(rows.slots, *plain, natural=True)
-        self.gaps_ = largest_gap(gaps(benefits, benefits.scores > 0.0))
+        self.gaps_ = largest_gap(rate_gaps(benefits, benefits.scores > 0.0))
         self._removed = 1.0 - float(self._kept(self.gaps_).mean())
         self._rows = benefits
 
@@ -259,7 +259,7 @@ class FairDecisions(UnawareEstimator):
         return np.minimum(1.0, self.max_disparity / np.maximum(gap, 1e-300))
 
     def _cut(self, rows: LevelRows, trust: float) -> FloatArray:
-        kept = self._kept(largest_gap(gaps(rows, rows.scores > 0.0)))
+        kept = self._kept(largest_gap(rate_gaps(rows, rows.scores > 0.0)))
         return find_cutoffs(rows, 1.0 - trust * (1.0 - kept))
 
     def predict(

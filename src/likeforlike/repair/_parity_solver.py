@@ -115,7 +115,7 @@ def solve(
     return Potentials(potential, residual, steps)
 
 
-def means(
+def repaired_means(
     scores: FloatArray,
     tilts: FloatArray,
     place: IntArray,

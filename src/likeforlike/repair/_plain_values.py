@@ -284,13 +284,13 @@ def from_document(document: dict[str, Any]) -> PlainTrees | PlainLinear:
     made = kinds[document["kind"]]
     floats = {"base", "threshold", "coefficients"}
     arrays = {
-        field.name: number_array(document[field.name], field.name, whole=field.name not in floats)
+        field.name: read_numbers(document[field.name], field.name, whole=field.name not in floats)
         for field in fields(made)
     }
     return made(**arrays)
 
 
-def number_array(part: object, name: str, *, whole: bool = False) -> npt.NDArray[Any]:
+def read_numbers(part: object, name: str, *, whole: bool = False) -> npt.NDArray[Any]:
     """Return numbers of a document as an array; text, truth values and ragged lists are none."""
     try:
         array = np.array(part if isinstance(part, list) else None)
@@ -336,8 +336,8 @@ def numbers_to_document(along: UnawareWindows) -> dict[str, Any]:
 def numbers_from_document(document: dict[str, Any], labels: tuple[Hashable, ...]) -> UnawareWindows:
     """Make the same again, for rows with labels as they were."""
     categories = tuple(map(label_from_json, checked_list(document["categories"], "categories")))
-    floats = {name: number_array(document[name], name) for name in _FLOATS}
-    whole = {name: number_array(document[name], name, whole=True) for name in _WHOLE}
+    floats = {name: read_numbers(document[name], name) for name in _FLOATS}
+    whole = {name: read_numbers(document[name], name, whole=True) for name in _WHOLE}
     _check_windows(floats, whole, categories, labels)
     ends = whole["offsets"]
     ranking = Ranking(
@@ -379,7 +379,7 @@ def _model(cells: FineCells, curve: dict[str, Any] | None) -> ScaleCarry | Value
     choice = Choice(np.zeros(0, np.int64), np.zeros(0))
     if curve is None:
         return ValueCarry(cells, np.zeros(0), np.zeros((cells.center.size, 0)), choice)
-    mean, scale, nodes, law = (number_array(curve[name], name) for name in _CURVE)
+    mean, scale, nodes, law = (read_numbers(curve[name], name) for name in _CURVE)
     m = cells.center.size
     if not (mean.shape == scale.shape == (m,) and law.shape == (m, nodes.size) and nodes.size):
         raise InputError("the curve does not fit its cells")

@@ -160,7 +160,7 @@ def check_classifier(propensity: object) -> None:
         )
 
 
-def guess(
+def estimate_propensity(
     features: PropensityFeatures,
     group: IntArray,
     n_groups: int,

@@ -138,7 +138,7 @@ class LevelMaps:
         return carried
 
 
-def level_maps(cells: Cells, min_cell: int) -> LevelMaps:
+def fit_level_maps(cells: Cells, min_cell: int) -> LevelMaps:
     """Make the maps of cells: O(n G)."""
     large = cells.counts >= min_cell
     own = large & (large.sum(axis=1, keepdims=True) >= 2)
@@ -351,7 +351,7 @@ class ShrunkMaps:
         return replace(self, parts=self.parts.times(part))
 
 
-def shrunk_maps(
+def shrink_maps(
     cells: Cells, scores: FloatArray, group: Codes, level: Codes, mass: FloatArray, min_cell: int
 ) -> ShrunkMaps:
     """Return maps of cells that go as far as their rows support.
@@ -362,7 +362,7 @@ def shrunk_maps(
     scores, group, level, mass : the rows, (n,) each; those of mass 0 are in no cell.
     min_cell : rows that a cell needs.
     """
-    maps, known = level_maps(cells, min_cell), _known(cells)
+    maps, known = fit_level_maps(cells, min_cell), _known(cells)
     if 4.0 * known.noise <= known.squared:
         return ShrunkMaps(maps)
     held = np.flatnonzero(mass)
@@ -396,7 +396,7 @@ def _shared_map(rows: MappedRows, known: Cells, min_cell: int) -> SharedMap:
     together = rows._replace(level=np.zeros(rows.level.size, np.int64), labels=("all",))
     cells = _cells(rows.scores - means[rows.level], together, known)
     return SharedMap(
-        level_maps(cells, min_cell),
+        fit_level_maps(cells, min_cell),
         dict(zip(rows.labels, means.tolist(), strict=True)),
         overall,
         float(rows.scores.min()),

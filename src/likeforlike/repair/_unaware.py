@@ -32,10 +32,10 @@ from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Column
 from likeforlike.errors import InputError
 from likeforlike.repair._along_number import OF_SCORES
-from likeforlike.repair._parity_solver import arrange_by_slot, means, solve
+from likeforlike.repair._parity_solver import arrange_by_slot, repaired_means, solve
 from likeforlike.repair._propensity import Inputs, Propensity
 from likeforlike.repair._quantile_maps import (
-    level_maps,
+    fit_level_maps,
     mean_squared_change,
     squared_level_distances,
 )
@@ -164,7 +164,7 @@ class UnawareRepair(UnawareEstimator):
             place = slots.slot[known.level.codes[inside]]
             unit = slots.unit(known.scores[inside], place)
             tilts = slots.tilts(rows.chances[inside], place)
-            mean = means(unit, tilts, place, self._values, potential, self._beta)
+            mean = repaired_means(unit, tilts, place, self._values, potential, self._beta)
             moved[inside] = slots.natural(mean, place)
         self._held_out = rows.home(moved)
         change = self._held_out - rows.rows.scores
@@ -220,7 +220,7 @@ class UnawareRepair(UnawareEstimator):
         values, chances, place, numbers = self._new_rows(scores, inputs, legitimate_features)
         tilts = self._slots.tilts(chances, place)
         unit = self._slots.unit(values if numbers is None else numbers.out(values), place)
-        mean = means(unit, tilts, place, self._values, self._potential, self._beta)
+        mean = repaired_means(unit, tilts, place, self._values, self._potential, self._beta)
         moved = self._slots.natural(mean, place)
         moved = moved if numbers is None else numbers.back(moved)
         reach = self.repair_level * self.trust_
@@ -239,5 +239,5 @@ def _aware_risk(rows: FitRows, min_cell: int) -> float:
     cells, scale = Cells.from_codes(
         rows.level, rows.group, rows.scores, sample_weight=rows.mass
     ).scaled()
-    maps = level_maps(cells, min_cell)
+    maps = fit_level_maps(cells, min_cell)
     return scale.powered(mean_squared_change(maps, squared_level_distances(cells)), 2.0)

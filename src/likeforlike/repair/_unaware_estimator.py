@@ -35,11 +35,11 @@ from likeforlike.repair._plain_values import (
     from_document,
     label_from_json,
     label_to_json,
-    number_array,
     numbers_from_document,
     numbers_to_document,
     plain_classifier,
     plain_setting,
+    read_numbers,
     to_document,
 )
 from likeforlike.repair._propensity import (
@@ -54,7 +54,7 @@ from likeforlike.repair._propensity import (
     check_classifier,
     check_propensities,
     encode_levels,
-    guess,
+    estimate_propensity,
     input_matrix,
     predict_propensities,
     score_column,
@@ -342,7 +342,7 @@ class UnawareEstimator(BaseEstimator):
         guess = document["propensity"]
         repair.propensity_ = None if guess is None else from_document(guess)
         repair.record_ = document["report"]
-        repair._set_maps(number_array(document["maps"], "maps"))
+        repair._set_maps(read_numbers(document["maps"], "maps"))
         return repair
 
     @abstractmethod
@@ -428,7 +428,7 @@ class UnawareEstimator(BaseEstimator):
         return scores
 
     def _estimate_propensity(self, rows: FitRows, fold: IntArray) -> Guessed:
-        return guess(
+        return estimate_propensity(
             self._features(rows.inputs, rows.level, rows.scores, rows.level.labels),
             rows.group.codes,
             len(rows.group.labels),
@@ -593,10 +593,10 @@ def slots_from_document(
     document: dict[str, Any], levels: tuple[Hashable, ...], n_groups: int
 ) -> Slots:
     """Make the slots that a document describes, checked."""
-    slot = number_array(document["slot"], "slot", whole=True)
-    shares = number_array(document["shares"], "shares")
-    part = number_array(document["part"], "part", whole=True).astype(bool)
-    low, span = (number_array(document[name], name) for name in ("low", "span"))
+    slot = read_numbers(document["slot"], "slot", whole=True)
+    shares = read_numbers(document["shares"], "shares")
+    part = read_numbers(document["part"], "part", whole=True).astype(bool)
+    low, span = (read_numbers(document[name], name) for name in ("low", "span"))
     n_slots = len(shares)
     right = (
         slot.shape == (len(levels),)

@@ -241,7 +241,7 @@ class FittedTrees:
     kept: LimitResult[Boosted] | None = None
 
 
-def scores_of(loss: LossName, raw: FloatArray) -> FloatArray:
+def to_scores(loss: LossName, raw: FloatArray) -> FloatArray:
     """Compute probabilities, or predictions, of raw scores (n,)."""
     return probabilities(raw) if loss == "logistic" else raw
 
@@ -253,7 +253,7 @@ def predict_scores(
     raw = np.full(size, boosted.start)
     if boosted.model is not None:
         raw = raw + library.raw(boosted.model, inputs)
-    return scores_of(loss, raw)
+    return to_scores(loss, raw)
 
 
 class _Parts:
@@ -520,7 +520,7 @@ class BoostedEstimator(AimedEstimator):
         raw = np.full(inputs.shape[0], self.start_)
         if self.booster_ is not None:
             raw = raw + self._trees.raw(self.booster_, self._trees.rows(inputs))
-        return scores_of(self._loss, raw)
+        return to_scores(self._loss, raw)
 
     def __sklearn_tags__(self) -> Tags:
         """Return what scikit-learn should know: missing values and sparse inputs are welcome."""

@@ -47,7 +47,7 @@ class _Known(torch.autograd.Function):
         return weight * gradient, None, None
 
 
-def known_loss(scores: Tensor, value: float, gradient: FloatArray, order: float) -> Tensor:
+def attach_gradient(scores: Tensor, value: float, gradient: FloatArray, order: float) -> Tensor:
     """Return a penalty of some order as a scalar tensor, with its gradient at the scores."""
     there = torch.from_numpy(np.ascontiguousarray(gradient)).to(scores)
     if not torch.isfinite(there).all():
@@ -58,7 +58,7 @@ def known_loss(scores: Tensor, value: float, gradient: FloatArray, order: float)
     return cast(Tensor, _Known.apply(scores, value, there))  # type: ignore[no-untyped-call]
 
 
-def plain_scores(scores: Tensor) -> FloatArray:
+def check_score_tensor(scores: Tensor) -> FloatArray:
     """Compute scores (n,) or (n, c) as an array, checked."""
     if scores.ndim not in (1, 2) or not scores.is_floating_point():
         raise InputError(
@@ -74,7 +74,7 @@ def plain_scores(scores: Tensor) -> FloatArray:
     return np.ascontiguousarray(scores.detach().cpu().double().numpy())
 
 
-def plain_column(column: Column | None) -> Column | None:
+def to_array(column: Column | None) -> Column | None:
     """Return a column as others take it: an array, if it is a tensor."""
     return column.detach().cpu().numpy() if isinstance(column, Tensor) else column
 
@@ -124,11 +124,11 @@ class PenaltyLoss(nn.Module):
         sensitive_features, legitimate_features, sample_weight : (n,) each; tensors, arrays, lists
             or series.
         """
-        plain = plain_scores(scores)
+        plain = check_score_tensor(scores)
         layout = Layout.from_columns(
-            plain_column(sensitive_features),
-            plain_column(legitimate_features),
-            plain_column(sample_weight),
+            to_array(sensitive_features),
+            to_array(legitimate_features),
+            to_array(sample_weight),
         )
         if layout.size != len(scores):
             raise InputError(f"groups has {layout.size} row(s), but scores have {len(scores)}.")
@@ -140,7 +140,7 @@ class PenaltyLoss(nn.Module):
             return (scores * 0.0).sum()
         evaluate = self.penalty.evaluate if plain.ndim == 1 else self.penalty.evaluate_classes
         values, gradients = evaluate(plain[None], layout)
-        return known_loss(scores, float(values[0]), gradients[0], self.penalty.order)
+        return attach_gradient(scores, float(values[0]), gradients[0], self.penalty.order)
 
     def extra_repr(self) -> str:
         """Return the penalty inside, and how many batches were too thin for it."""
@@ -216,9 +216,9 @@ class SlopeFieldLoss(nn.Module):
         if not isinstance(penalty, Penalty):
             raise InputError(f"penalty must be a penalty such as FairLeap(), not {penalty!r}.")
         layout = Layout.from_columns(
-            plain_column(sensitive_features),
-            plain_column(legitimate_features),
-            plain_column(sample_weight),
+            to_array(sensitive_features),
+            to_array(legitimate_features),
+            to_array(sample_weight),
         )
         self.penalty = penalty
         self.value: float | None = None
@@ -278,7 +278,7 @@ class SlopeFieldLoss(nn.Module):
             for field, column in zip(self._fields, plain, strict=True)
         ]
         gradient = slopes[0] if scores.ndim == 1 else np.stack(slopes, axis=1)
-        return known_loss(scores, self.value, gradient, self.penalty.order)
+        return attach_gradient(scores, self.value, gradient, self.penalty.order)
 
     def extra_repr(self) -> str:
         """Return the penalty inside."""
@@ -286,7 +286,7 @@ class SlopeFieldLoss(nn.Module):
 
     def _numbers(self, rows: Column, size: int) -> IntArray:
         """Return numbers of rows, checked."""
-        numbers = np.asarray(plain_column(rows))
+        numbers = np.asarray(to_array(rows))
         if numbers.shape != (size,) or numbers.dtype.kind not in "iu":
             raise InputError(
                 f"rows must be the {size} number(s) of the rows that scores are of, as integers."
@@ -301,7 +301,7 @@ class SlopeFieldLoss(nn.Module):
 
 def _columns(scores: Tensor) -> list[FloatArray]:
     """Return columns of scores (n,) or (n, c), checked."""
-    plain = plain_scores(scores)
+    plain = check_score_tensor(scores)
     return [np.ascontiguousarray(column) for column in plain.reshape(len(plain), -1).T]
 
 

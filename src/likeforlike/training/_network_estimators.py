@@ -57,8 +57,8 @@ from likeforlike.training._networks import (
     StackedMLP,
     StackedModule,
     check_device,
-    scores_of,
-    seeded,
+    fork_seed,
+    to_scores,
 )
 from likeforlike.training._training import (
     Epoch,
@@ -112,7 +112,7 @@ class Fitted:
             scaled = (inputs - self.scale.mean) / self.scale.spread
         dtype = self.network.weights[0].dtype
         outputs = self.network.eval()(torch.tensor(scaled, dtype=dtype)[None])
-        plain: FloatArray = scores_of(outputs, self.loss)[0].double().numpy()
+        plain: FloatArray = to_scores(outputs, self.loss)[0].double().numpy()
         with np.errstate(over="ignore"):
             scores = self.scale.target_mean + self.scale.target_spread * plain
         odd = np.flatnonzero(~np.isfinite(scores.reshape(len(inputs), -1)).all(axis=1))
@@ -145,7 +145,9 @@ class Member:
         )
 
 
-def fitted(ready: Prepared, member: Member, strength: float, patience: int | None = None) -> Fitted:
+def finish_fit(
+    ready: Prepared, member: Member, strength: float, patience: int | None = None
+) -> Fitted:
     """Return a trained network, with its disparity on the validation rows."""
     network, curve = member.network(), member.curve(patience)
     disparity, coverage = None, None
@@ -187,7 +189,7 @@ def fit_network(
 
     def trained(strengths: FloatArray) -> Trained:
         # A module may draw while it is trained, as layers that drop units do.
-        with seeded(seed):
+        with fork_seed(seed):
             return train(
                 stack(strengths.size).to(ready.rows.inputs),
                 ready.rows,
@@ -200,7 +202,7 @@ def fit_network(
 
     if limit is None:
         alone = Member(trained(np.array([strength])), 0)
-        return fitted(ready, alone, strength, recipe.patience)
+        return finish_fit(ready, alone, strength, recipe.patience)
     return _fit_within_limit(limit, ready, recipe, trained)
 
 

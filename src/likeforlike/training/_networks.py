@@ -62,7 +62,7 @@ def check_device(device: str | None) -> None:
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
+def limit_to_one_thread() -> Iterator[None]:
     """Let torch use a single thread inside the block."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -76,7 +76,7 @@ Loss = Literal["logistic", "softmax", "squared"]
 """Name of a loss."""
 
 
-def losses(outputs: Tensor, targets: Tensor, weight: Tensor | None, loss: Loss) -> Tensor:
+def mean_losses(outputs: Tensor, targets: Tensor, weight: Tensor | None, loss: Loss) -> Tensor:
     """Compute the mean loss of every member, shape (m,)."""
     targets = targets.expand(len(outputs), -1)
     if loss == "softmax":
@@ -95,7 +95,7 @@ def losses(outputs: Tensor, targets: Tensor, weight: Tensor | None, loss: Loss) 
     return (each * weight).sum(dim=1) / whole
 
 
-def scores_of(outputs: Tensor, loss: Loss) -> Tensor:
+def to_scores(outputs: Tensor, loss: Loss) -> Tensor:
     """Compute scores (m, b), or (m, b, c) for several classes."""
     if loss == "softmax":
         return torch.softmax(outputs, dim=-1)
@@ -261,12 +261,12 @@ def last_layer(bias: Tensor, hidden: Tensor, weight: Tensor) -> Tensor:
     A product with a single column rounds differently when it is the only one of its batch, and in
     single precision training magnifies that: a network alone takes the path of a stack.
     """
-    if takes_two(weight):
+    if needs_pair(weight):
         return torch.baddbmm(*(part.expand(2, -1, -1) for part in (bias, hidden, weight)))[:1]
     return torch.baddbmm(bias, hidden, weight)
 
 
-def takes_two(weight: Tensor) -> bool:
+def needs_pair(weight: Tensor) -> bool:
     """Return whether a last layer is computed as if there were two members."""
     return weight.shape[0] == 1 and weight.dtype == torch.float32
 
@@ -366,7 +366,7 @@ def _made(module: Module, inputs: int, outputs: int, seed: int) -> nn.Module:
     """Return a module of one's own: a copy with its weights, or a new one drawn from the seed."""
     if isinstance(module, nn.Module):
         return copy.deepcopy(module)
-    with seeded(seed):
+    with fork_seed(seed):
         made: Any = module(inputs, outputs)
     if not isinstance(made, nn.Module):
         raise InputError(
@@ -385,7 +385,7 @@ def _check_outputs(outputs: Tensor, shape: tuple[int, int]) -> None:
 
 
 @contextmanager
-def seeded(seed: int) -> Iterator[None]:
+def fork_seed(seed: int) -> Iterator[None]:
     """Let torch draw from a seed inside the block; its own state comes back afterwards."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -457,9 +457,9 @@ def _by_graph(
     """Return the same by torch's graph of the loss alone."""
     with torch.enable_grad():
         leaf = outputs.detach().requires_grad_()
-        total = losses(leaf, targets, weight, loss).sum()
+        total = mean_losses(leaf, targets, weight, loss).sum()
         if pull is not None:
-            total = total + (scores_of(leaf, loss) * pull).sum()
+            total = total + (to_scores(leaf, loss) * pull).sum()
         return torch.autograd.grad(total, leaf)[0]
 
 
@@ -468,7 +468,7 @@ def weight_gradients(
 ) -> list[Tensor]:
     """Gradients of weights and biases, from what layers read and the slopes at the outputs."""
     gradients: list[Tensor] = []
-    members, doubled = weights[0].shape[0], takes_two(weights[-2])
+    members, doubled = weights[0].shape[0], needs_pair(weights[-2])
     for layer in range(len(weights) // 2 - 1, -1, -1):
         hidden, weight = read[layer], weights[2 * layer]
         gradients.append(slopes.sum(dim=1, keepdim=True))

@@ -51,8 +51,8 @@ from likeforlike.training._trees import (
     BoostedRows,
     BoostingProblem,
     LossName,
+    evaluate_loss,
     hessian_terms,
-    scored,
 )
 from likeforlike.transport._scale import unit_weights
 
@@ -160,7 +160,7 @@ class PenalizedLoss:
 
     def _value(self, call: _Call) -> float:
         """Compute the mean loss + strength * V."""
-        at = scored(self.loss, call.raw, call.targets)
+        at = evaluate_loss(self.loss, call.raw, call.targets)
         disparity, _ = self.penalty.evaluate(at.scores[None], call.layout)
         weight = unit_weights(call.weight)
         # A loss or a disparity that cannot be held is infinite, but nothing is not times that.

@@ -44,10 +44,10 @@ from likeforlike.training._networks import (
     Rows,
     StackedMLP,
     forward,
-    losses,
-    one_thread,
+    limit_to_one_thread,
+    mean_losses,
     output_slopes,
-    scores_of,
+    to_scores,
 )
 from likeforlike.transport._scale import Scale, means_and_spreads, unit_weights
 
@@ -137,7 +137,7 @@ class PenaltyGradient:
         """Make the field of a new sample of rows."""
         sample = self._next_sample()
         inputs, layout = self._rows.inputs_of(sample), self._rows.layout.take(sample)
-        computed = scores_of(network.predict(inputs, splits), self._loss)
+        computed = to_scores(network.predict(inputs, splits), self._loss)
         scores, precision = computed.cpu().double().numpy(), torch.finfo(computed.dtype).eps
         moved = np.stack(
             [self._penalty.transported_mass(layout.select_model(k)) for k in range(len(sample))]
@@ -329,8 +329,8 @@ def evaluate(
     """
     targets, weight, layout = rows.all_but_inputs(splits)
     outputs = network.predict(rows.inputs, splits)
-    loss = losses(outputs, targets, weight, recipe.loss).cpu().double().numpy()
-    scores = scores_of(outputs, recipe.loss).cpu().double().numpy()
+    loss = mean_losses(outputs, targets, weight, recipe.loss).cpu().double().numpy()
+    scores = to_scores(outputs, recipe.loss).cpu().double().numpy()
     values = np.zeros(len(scores))
     if recipe.penalty is not None and blocks is None:
         values, _ = evaluate_penalty(recipe.penalty, scores, layout)
@@ -375,7 +375,7 @@ def train(
     blocks = _stratified_blocks(validation, recipe.validation_rows)
     keeper = EarlyStopping(network, recipe.patience)
     curve: list[Epoch] = []
-    with one_thread():
+    with limit_to_one_thread():
         for number in range(recipe.max_epochs):
             # A member that diverges has no finite objective and stops; numpy need not warn as well.
             with np.errstate(over="ignore", invalid="ignore"):
@@ -454,7 +454,7 @@ class _Loop:
         outputs, back = forward(self.network, self._weights, inputs)
         loss, pull = self._recipe.loss, None
         if self._slopes is not None:
-            plain = scores_of(outputs, loss).cpu().double().numpy()
+            plain = to_scores(outputs, loss).cpu().double().numpy()
             gradient = self._slopes(self.network, plain, layout, which, self._splits)
             # The penalty enters by its gradient alone.
             strength = self._strengths if plain.ndim == 2 else self._strengths[:, :, None]
@@ -540,7 +540,7 @@ class Prepared:
     def scores(self, network: StackedMLP, rows: Rows) -> FloatArray:
         """Scores (m, n) or (m, n, c) that networks give some rows, in the unit of the target."""
         outputs = network.predict(rows.inputs, np.zeros(network.members, np.int64))
-        plain: FloatArray = scores_of(outputs, self.loss).cpu().double().numpy()
+        plain: FloatArray = to_scores(outputs, self.loss).cpu().double().numpy()
         return self.scale.target_mean + self.scale.target_spread * plain
 
 

@@ -77,7 +77,7 @@ class LossTerms(NamedTuple):
     curvatures: FloatArray
 
 
-def scored(loss: LossName, raw: FloatArray, targets: FloatArray) -> LossTerms:
+def evaluate_loss(loss: LossName, raw: FloatArray, targets: FloatArray) -> LossTerms:
     """Compute scores, losses and derivatives at the raw scores."""
     if loss == "squared":
         one = np.ones(raw.size)
@@ -306,7 +306,7 @@ class BoostingProblem:
 
     def at(self, rows: BoostedRows, raw: FloatArray) -> ObjectiveTerms:
         """Return the objective and its gradient at raw scores (n,)."""
-        seen = scored(self.loss, raw, rows.targets)
+        seen = evaluate_loss(self.loss, raw, rows.targets)
         pull = self.pull(rows)
         with np.errstate(over="ignore", invalid="ignore"):
             loss = float(np.average(seen.losses, weights=rows.weight))
@@ -617,7 +617,7 @@ def make_monitor(
     permuted = _permute_layouts(problem, rows, seed)
 
     def seen(raw: FloatArray) -> tuple[float, float]:
-        at = scored(problem.loss, raw, rows.targets)
+        at = evaluate_loss(problem.loss, raw, rows.targets)
         loss = float(np.average(at.losses, weights=rows.weight))
         if penalty is None or layout is None or permuted is None or not problem.strength:
             return loss, loss

@@ -11,7 +11,7 @@ import likeforlike as lfl
 from likeforlike._arrays import FloatArray
 from likeforlike.datasets import make_loans
 from likeforlike.penalties import Layout
-from likeforlike.training._networks import Loss, Rows, StackedMLP, scores_of
+from likeforlike.training._networks import Loss, Rows, StackedMLP, to_scores
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def loans(loss: Loss) -> Loans:
 def disparities(network: StackedMLP, data: Loans) -> FloatArray:
     """Conditional disparity of every member on the new rows."""
     with torch.no_grad():
-        scores = scores_of(network(data.new.inputs), data.loss).double().numpy()
+        scores = to_scores(network(data.new.inputs), data.loss).double().numpy()
     segments = data.new.layout.segments[0]
     return np.array([float(lfl.cdd_lp(own, segments % 2, segments // 2)) for own in scores])
 

@@ -12,13 +12,13 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.experiments.rivals._adversarial import (
     AdversarialSettings,
     Criterion,
-    debiased,
+    debias_gradient,
     project_out,
     train_adversarial,
 )
 from likeforlike.experiments.rivals._contests import Learner, Opponent, Schedule, View, guess_losses
 from likeforlike.penalties import Layout
-from likeforlike.training._networks import Loss, Rows, StackedMLP, losses, one_thread
+from likeforlike.training._networks import Loss, Rows, StackedMLP, limit_to_one_thread, mean_losses
 from tests.experiments.rivals.loans import disparities, loans, small_rows
 
 pytestmark = pytest.mark.training
@@ -36,7 +36,7 @@ def gradients(seed: int) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     view = View(torch.empty(1, 64, 0).double(), group, weight, torch.zeros(1, 64).double())
     outputs = model(inputs)
     weights = list(model.weights)
-    loss = losses(outputs, targets, None, "squared").sum()
+    loss = mean_losses(outputs, targets, None, "squared").sum()
     cost = guess_losses(adversary(view.beside(outputs)), view, "log").sum()
     wanted = torch.autograd.grad(loss, weights, retain_graph=True)
     return list(wanted), list(torch.autograd.grad(cost, weights))
@@ -64,7 +64,7 @@ def test_what_is_left_is_orthogonal_to_the_adversary_over_the_whole_vector(seed:
 def test_the_step_is_the_authors_formula_for_every_member() -> None:
     wanted, direction = gradients(0)
     strengths = torch.tensor([0.0, 0.3, 2.0]).double()
-    found = debiased(wanted, direction, strengths)
+    found = debias_gradient(wanted, direction, strengths)
     assert np.array_equal(vector(found, 0), vector(wanted, 0))
     for member in (1, 2):
         g, d = vector(wanted, member), vector(direction, member)
@@ -75,7 +75,7 @@ def test_the_step_is_the_authors_formula_for_every_member() -> None:
 def test_an_adversary_without_a_gradient_changes_nothing() -> None:
     wanted, direction = gradients(0)
     nothing = [torch.zeros_like(part) for part in direction]
-    found = debiased(wanted, nothing, torch.ones(3))
+    found = debias_gradient(wanted, nothing, torch.ones(3))
     assert all(torch.equal(one, other) for one, other in zip(found, wanted, strict=True))
 
 
@@ -110,7 +110,7 @@ def best_guesses(
     counted = np.array([weight[atom & (group == 1)].sum() / weight[atom].sum() for atom in atoms])
     schedule = Schedule(learning_rate=0.02, max_epochs=300)
     adversary = Learner(StackedMLP([0], (1 + opponent.columns, 50, 1)).double(), schedule)
-    with one_thread():
+    with limit_to_one_thread():
         for step in range(schedule.max_epochs):
             adversary.begin(step)
             cost = guess_losses(adversary.network(view.beside(signal)), view, "log").sum()

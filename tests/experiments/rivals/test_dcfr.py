@@ -20,7 +20,7 @@ from likeforlike.experiments.rivals._contests import (
 )
 from likeforlike.experiments.rivals._dcfr import AdversaryLoss, DCFRSettings, represent, train_dcfr
 from likeforlike.penalties import Layout
-from likeforlike.training._networks import Loss, Rows, StackedMLP, one_thread
+from likeforlike.training._networks import Loss, Rows, StackedMLP, limit_to_one_thread
 from tests.experiments.rivals.loans import disparities, loans, small_rows
 
 pytestmark = pytest.mark.training
@@ -48,7 +48,7 @@ def lowest_cost(
     view = opponent.view(layout, sample, np.zeros(1, np.int64))
     schedule = Schedule(learning_rate=0.05, max_epochs=150)
     adversary = Learner(StackedMLP([0], (4 + opponent.columns, 50, 1)).double(), schedule)
-    with one_thread():
+    with limit_to_one_thread():
         for step in range(schedule.max_epochs):
             adversary.begin(step)
             cost = guess_losses(adversary.network(view.beside(signal)), view, guess).sum()

@@ -40,7 +40,7 @@ from likeforlike.experiments.rivals._contests import (
 )
 from likeforlike.training._base import check_sizes
 from likeforlike.training._network_estimators import NetworkClassifier, NetworkRegressor
-from likeforlike.training._networks import Loss, Rows, losses
+from likeforlike.training._networks import Loss, Rows, mean_losses
 from likeforlike.training._training import Follow, Trained
 
 with extra("train"):
@@ -61,7 +61,7 @@ def project_out(gradients: Sequence[Tensor], directions: Sequence[Tensor]) -> li
     ]
 
 
-def debiased(
+def debias_gradient(
     gradients: Sequence[Tensor], directions: Sequence[Tensor], strengths: Tensor
 ) -> list[Tensor]:
     """Return where models go: g = ∇L_P - proj(∇L_P on ∇L_A) - strength * ∇L_A.
@@ -145,7 +145,7 @@ class _Players(Players[AdversarialSettings]):
 
     def losses(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
         outputs = self.model.network(batch.inputs)
-        loss = losses(outputs, batch.targets, batch.weight, self.settings.loss)
+        loss = mean_losses(outputs, batch.targets, batch.weight, self.settings.loss)
         if self.adversary is None or batch.view is None:
             return loss, None
         seen = batch.view.beside(_centered(outputs))
@@ -161,7 +161,7 @@ class _Players(Players[AdversarialSettings]):
         weights = [*self.model.weights, *self.adversary.weights]
         directions = torch.autograd.grad(cost.sum(), weights)
         mine, theirs = directions[: len(gradients)], directions[len(gradients) :]
-        self.model.descend(debiased(gradients, mine, batch.strengths))
+        self.model.descend(debias_gradient(gradients, mine, batch.strengths))
         self.adversary.descend(theirs)
 
 

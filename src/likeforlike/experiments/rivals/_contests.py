@@ -51,8 +51,15 @@ from likeforlike._progress import epochs_bar
 from likeforlike.errors import InputError
 from likeforlike.penalties import Layout
 from likeforlike.training._limits import Table
-from likeforlike.training._network_estimators import Fitted, Member, NetworkEstimator, fitted
-from likeforlike.training._networks import Adadelta, Adam, Loss, Rows, StackedMLP, one_thread
+from likeforlike.training._network_estimators import Fitted, Member, NetworkEstimator, finish_fit
+from likeforlike.training._networks import (
+    Adadelta,
+    Adam,
+    Loss,
+    Rows,
+    StackedMLP,
+    limit_to_one_thread,
+)
 from likeforlike.training._training import (
     EarlyStopping,
     Epoch,
@@ -371,7 +378,7 @@ class Players(ABC, Generic[S]):
             guessing = StackedMLP(others, settings.adversary_sizes(opponent.columns))
             adversary = Learner(guessing.to(dtype), schedule)
         players = cls(Learner(network.to(dtype), schedule), adversary, settings)
-        return contend(
+        return train_contest(
             Contest(rows, opponent, strengths, splits),
             players,
             validation=validation,
@@ -406,7 +413,7 @@ class Players(ABC, Generic[S]):
         return loss, (batch.view.blind_losses(self.guess) - cost).clamp_min(0.0)
 
 
-def contend(
+def train_contest(
     contest: Contest,
     players: Players[S],
     *,
@@ -420,7 +427,7 @@ def contend(
     learners = players.learners
     keeper = EarlyStopping(learners[0].network, schedule.patience)
     curve: list[Epoch] = []
-    with one_thread():
+    with limit_to_one_thread():
         for epoch in range(schedule.max_epochs):
             for learner in learners:
                 learner.begin(epoch)
@@ -514,7 +521,7 @@ class ContestEstimator(NetworkEstimator):
                 seed,
                 lambda epoch: tick(epoch.number % self.max_epochs),
             )
-        return fitted(ready, Member(trained, 0), strength)
+        return finish_fit(ready, Member(trained, 0), strength)
 
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:

@@ -31,12 +31,12 @@ from likeforlike.experiments.rivals._contests import (
     Players,
     Schedule,
     check_choice,
-    contend,
     guess_losses,
+    train_contest,
 )
 from likeforlike.training._base import check_count
 from likeforlike.training._network_estimators import NetworkClassifier, NetworkRegressor
-from likeforlike.training._networks import Loss, Rows, StackedMLP, losses
+from likeforlike.training._networks import Loss, Rows, StackedMLP, mean_losses
 from likeforlike.training._training import Follow, Trained
 
 with extra("train"):
@@ -109,7 +109,7 @@ def train_dcfr(
     )
     # A game wants neither momentum nor a constant rate; fitting a linear predictor wants both.
     again = replace(settings.schedule, momentum=0.9, cooling=False)
-    refitted = contend(
+    refitted = train_contest(
         Contest(rows, None, np.zeros(len(strengths)), splits),
         _Refit(Learner(played.network, again), None, settings),
         validation=validation,
@@ -135,7 +135,7 @@ class _Players(Players[DCFRSettings]):
         code = represent(self.model.network, batch.inputs)
         weight, bias = self.model.network.weights[2:]
         outputs = torch.baddbmm(bias, code, weight)
-        loss = losses(outputs, batch.targets, batch.weight, self.settings.loss)
+        loss = mean_losses(outputs, batch.targets, batch.weight, self.settings.loss)
         if self.adversary is None or batch.view is None:
             return loss, None
         guesses = self.adversary.network(batch.view.beside(code))
@@ -165,7 +165,7 @@ class _Refit(_Players):
         """One step of the predictors."""
         network = self.model.network
         outputs = network(batch.inputs)
-        total = losses(outputs, batch.targets, batch.weight, self.settings.loss).sum()
+        total = mean_losses(outputs, batch.targets, batch.weight, self.settings.loss).sum()
         self.model.descend([None, None, *torch.autograd.grad(total, self.model.weights[2:])])
 
 

@@ -38,7 +38,7 @@ Chosen: TypeAlias = str | int | Sequence[str | int] | None
 Table: TypeAlias = nw.DataFrame[Any] | npt.NDArray[Any]
 
 
-def checked_table(
+def check_table(
     estimator: Any,  # noqa: ANN401
     X: Any,  # noqa: N803, ANN401
     *,
@@ -66,7 +66,7 @@ def checked_table(
     return table
 
 
-def chosen(columns: Chosen, table: Table) -> list[int]:
+def select_columns(columns: Chosen, table: Table) -> list[int]:
     """Return positions of columns given by name or position, each once, in the order given."""
     width = table.shape[1]
     if columns is None:
@@ -157,14 +157,14 @@ class LegitimateOnly(MetaEstimatorMixin, BaseEstimator):
         sample_weight : (n,) numbers >= 0, if the estimator takes them.
         """
         validate_data(self, X, y, skip_check_array=True)
-        table = checked_table(self, X, reset=True, dtype=None)
+        table = check_table(self, X, reset=True, dtype=None)
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
         check_consistent_length(table, y)
         weight = None
         if sample_weight is not None:
             table, y, weight = _counted(table, y, sample_weight)
-        places = chosen(self.columns, table)
+        places = select_columns(self.columns, table)
         levels = _levels(table, places)
         estimator = _default(y) if self.estimator is None else clone(self.estimator)
         seen = np.eye(len(levels.labels))[levels.codes]
@@ -203,7 +203,7 @@ class LegitimateOnly(MetaEstimatorMixin, BaseEstimator):
     def _looked_up(self, X: Any) -> IntArray:  # noqa: N803, ANN401
         """Position of each row's level among those of `fit`, -1 for one that was not there."""
         check_is_fitted(self, "estimator_")
-        levels = _levels(checked_table(self, X, reset=False, dtype=None), self._places)
+        levels = _levels(check_table(self, X, reset=False, dtype=None), self._places)
         known = {label: k for k, label in enumerate(self.levels_)}
         places: IntArray = np.array([known.get(label, -1) for label in levels.labels])[levels.codes]
         return places

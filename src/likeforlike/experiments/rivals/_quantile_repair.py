@@ -29,13 +29,18 @@ from likeforlike._extras import extra
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes, Column, encode_columns, numbers
 from likeforlike.errors import InputError, MissingGroupsWarning
-from likeforlike.experiments.rivals._legitimate_only import Chosen, Table, checked_table, chosen
+from likeforlike.experiments.rivals._legitimate_only import (
+    Chosen,
+    Table,
+    check_table,
+    select_columns,
+)
 from likeforlike.repair._quantile_maps import (
     LevelMaps,
     MappedRows,
     check_groups,
     check_width,
-    level_maps,
+    fit_level_maps,
     locate_groups,
 )
 from likeforlike.training._base import (
@@ -53,7 +58,7 @@ with extra("train"):
 
 def median_maps(cells: Cells, min_cell: int) -> LevelMaps:
     """Compute the maps of each group of a level to the median distribution of that level."""
-    maps = level_maps(cells, min_cell)
+    maps = fit_level_maps(cells, min_cell)
     return replace(maps, curves=median_curves(maps.ranks, maps.shares > 0.0))
 
 
@@ -192,7 +197,7 @@ class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         legitimate_features : (n,) labels of the levels, or several columns, if `within_levels`.
         """
         self._check_settings()
-        table = checked_table(self, X, reset=True, dtype="numeric")
+        table = check_table(self, X, reset=True, dtype="numeric")
         places = _repairable(table, self.columns)
         maps: list[LevelMaps] = []
         scales: list[Scale] = []
@@ -239,7 +244,7 @@ class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "groups_")
         self._check_settings()
-        table = checked_table(self, X, reset=False, dtype="numeric")
+        table = check_table(self, X, reset=False, dtype="numeric")
         if (sensitive_features is not None) != bool(self._maps):
             raise InputError(
                 "sensitive_features were given in fit, so transform needs them too."
@@ -310,7 +315,7 @@ class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 def _repairable(table: Table, columns: Chosen) -> list[int]:
     """Return positions of the columns to repair."""
-    places = chosen(columns, table)
+    places = select_columns(columns, table)
     if not isinstance(table, nw.DataFrame):
         return places
     numeric = [place for place in places if table[:, place].dtype.is_numeric()]
