@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Hashable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -167,3 +169,43 @@ def test_other_kinds_do_not_merge() -> None:
         rows(0).merge(rows(1), counted())
     with pytest.raises(InputError, match="cells with clusters and cells without"):
         rows(0).merge(clustered())
+
+
+FLIPPED = """
+import sys
+from pathlib import Path
+from likeforlike import Cells
+from likeforlike.errors import InputError
+file = Path(sys.argv[1])
+whole = file.read_bytes()
+for place in range(len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")):
+    for bit in (place % 8, 7 - place % 8):
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << bit
+        file.write_bytes(flipped)
+        try:
+            Cells.read(file)
+        except InputError as error:
+            assert "was damaged: copy it again" in str(error)
+        else:
+            raise AssertionError(place)
+"""
+
+
+@pytest.mark.process
+def test_a_flipped_bit_is_found_before_polars_reads_pages(tmp_path: Path) -> None:
+    """A size of a page that was damaged aborted the whole process, for want of memory."""
+    file = tmp_path / "some.cells"
+    rows(0, 40).write(file)
+    line = [sys.executable, "-c", FLIPPED, str(file)]
+    ended = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr[-2000:]) == (0, "")
+
+
+def test_files_without_a_digest_are_read(tmp_path: Path) -> None:
+    """As older versions wrote them."""
+    new, old = tmp_path / "new.cells", tmp_path / "old.cells"
+    rows(0).write(new)
+    notes = pl.read_parquet_metadata(new)["likeforlike"]
+    pl.read_parquet(new).write_parquet(old, metadata={"likeforlike": notes})
+    assert same(Cells.read(old), Cells.read(new))

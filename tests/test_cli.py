@@ -385,3 +385,10 @@ def test_spark_without_java_says_what_to_install(loans: Path, tmp_path: Path) ->
     )
     assert done.returncode == 2
     assert "install Java 17" in " ".join(done.stderr.split())
+
+
+def test_two_columns_of_scores_are_refused(loans: Path) -> None:
+    """Of several the last won, and no word was said of the others."""
+    refused = run("audit", loans, *ROLES, "--score", "income")
+    assert refused.returncode == 2
+    assert "--score takes one column, not 2; audit each of them by itself." in refused.stderr

@@ -170,17 +170,23 @@ def audit(
     )
     options = csv_options(csv)
     with values_hidden(hidden=suppress_below is not None):
-        table = read_cells(
-            data,
+        # No name is kept for the cells as they were read: scores may be rounded in others.
+        return audit_cells(
             roles,
-            bins=bins,
-            smooth=along,
-            windows=windows,
-            resolution=resolution,
-            engine=engine,
-            options=options,
+            settings,
+            read_cells(
+                data,
+                roles,
+                bins=bins,
+                smooth=along,
+                windows=windows,
+                resolution=resolution,
+                engine=engine,
+                options=options,
+            ),
+            progress,
+            salt,
         )
-        return audit_cells(roles, settings, table, progress, salt)
 
 
 def audit_cells(

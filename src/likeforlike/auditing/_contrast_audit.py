@@ -242,6 +242,7 @@ def examine(
     gaps = simpson_of_sample(sample, weights, confidence)
     names = _level_names(table, contrast.cells, carried)
     by_level = level_gaps_of_sample(sample, settings.confidence)
+    del sample  # of many rows it would stay beside those of all levels
     levels = _level_audits(contrast, conditional, test, by_level, names, settings)
     low, high = (str(group) for group in contrast.groups)
     return Examination(

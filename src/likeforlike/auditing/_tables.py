@@ -37,7 +37,7 @@ from likeforlike.auditing._reading import ReadColumns, read_columns
 from likeforlike.auditing._resolution import added_parts, bin_middles, read_sums, with_parts
 from likeforlike.auditing._text_columns import read_text_columns
 from likeforlike.disparity._cells import Cells
-from likeforlike.disparity._columns import Codes, combined, encode, numbers, weights
+from likeforlike.disparity._columns import Codes, combined, encode, narrow, numbers, weights
 from likeforlike.disparity._float_noise import denoised, float_noise, without_float_noise
 from likeforlike.document._request import Roles
 from likeforlike.document._results import LostRows
@@ -206,17 +206,24 @@ def read_cells(
         else:
             collected = _counted(frame, roles, width, along)
     counts = None if width is None else collected[_COUNT].to_numpy().astype(np.int64)
+
+    def kept(codes: Codes) -> Codes:
+        # Cells only look codes up: of many rows, eight bytes each would fill the memory.
+        return codes if along else narrow(codes)
+
     parts = {
-        column: _calendar_codes(collected, column, calendar[column])
-        if calendar.get(column, "day") != "day"
-        else _codes(collected, column, read.text)
+        column: kept(
+            _calendar_codes(collected, column, calendar[column])
+            if calendar.get(column, "day") != "day"
+            else _codes(collected, column, read.text)
+        )
         for column in roles.legitimate
         if column not in along
     }
     for column in () if part else parts.keys() - edges.keys() - calendar.keys():
         check_levels(parts[column], read.used, counts, column)
-    group = _groups(collected, roles, read, part=part)
-    level = combined(list(parts.values())) if parts else None
+    group = kept(_groups(collected, roles, read, part=part))
+    level = kept(combined(list(parts.values()))) if parts else None
     names = level_names(level, list(parts), edges, calendar)
     lines = None
     if along:

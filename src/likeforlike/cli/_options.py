@@ -6,10 +6,11 @@ typer reads. Options that are text on the command line are read here, too.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, cast
 
 import typer
 
@@ -33,7 +34,10 @@ def one_of(names: Sequence[str]) -> str:
 
 
 class Declared(NamedTuple):
-    """An option: its panel, type, default and help, and its name where it is another."""
+    """An option: its panel, type, default and help, and its name where it is another.
+
+    `read` makes what the command gets of what was typed.
+    """
 
     panel: Panel
     kind: Any
@@ -41,10 +45,29 @@ class Declared(NamedTuple):
     help: str
     flag: str | None = None
     metavar: str | None = None
+    read: Callable[[Any], Any] | None = None
+
+
+def _one_score(columns: list[str] | None) -> str | None:
+    """The column of scores, of which there can be one: of several the last would win unseen."""
+    if not columns:
+        return None
+    if len(columns) > 1:
+        raise InputError(
+            f"--score takes one column, not {len(columns)}; audit each of them by itself."
+        )
+    return columns[0]
 
 
 OPTIONS: Mapping[str, Declared] = {
-    "score": Declared("Columns", str | None, None, "Column of scores or decisions."),
+    "score": Declared(
+        "Columns",
+        list[str] | None,
+        None,
+        "Column of scores or decisions.",
+        metavar="<str>",
+        read=_one_score,
+    ),
     "sensitive": Declared(
         "Columns", list[str] | None, None, "Column whose values are the groups; may be repeated."
     ),
@@ -181,9 +204,17 @@ def takes_options(*names: str) -> Callable[[Command], Command]:
             if parameter.kind is not inspect.Parameter.VAR_KEYWORD
         ]
         options = [_parameter(name, OPTIONS[name]) for name in names]
-        command.__signature__ = inspect.Signature([*own, *options])  # type: ignore[attr-defined]
-        command.__annotations__ = {each.name: each.annotation for each in [*own, *options]}
-        return command
+
+        @functools.wraps(command)
+        def reading(*given: Any, **asked: Any) -> None:  # noqa: ANN401
+            for name in names:
+                if (read := OPTIONS[name].read) is not None:
+                    asked[name] = read(asked[name])
+            command(*given, **asked)
+
+        reading.__signature__ = inspect.Signature([*own, *options])  # type: ignore[attr-defined]
+        reading.__annotations__ = {each.name: each.annotation for each in [*own, *options]}
+        return cast("Command", reading)
 
     return decorate
 
@@ -191,7 +222,10 @@ def takes_options(*names: str) -> Callable[[Command], Command]:
 def _parameter(name: str, option: Declared) -> inspect.Parameter:
     flags = () if option.flag is None else (option.flag,)
     info = typer.Option(
-        *flags, help=option.help, rich_help_panel=option.panel, metavar=option.metavar
+        *flags,
+        help=option.help,
+        rich_help_panel=option.panel,
+        metavar=option.metavar,
     )
     return inspect.Parameter(
         name,

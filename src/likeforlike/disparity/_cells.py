@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,6 +47,7 @@ from likeforlike.transport._scale import (
     scale_of,
     weight_factor,
 )
+from likeforlike.transport._sorted_rows import SortedRows
 from likeforlike.transport._sorting import join_segments, sort_rows
 
 _KIND = "cells"
@@ -55,6 +57,8 @@ _FORMAT, _FORMAT_WITH_SUMS = 1, 2
 _SUMS = ("sum", "squares", "products")
 # Numbers of rows are added up as floats and as 64-bit integers; both hold them exactly up to here.
 _MOST_ROWS = 2.0**53
+# So many counts are hashed at a time.
+_AT_ONCE = 100_000
 
 
 @dataclass(frozen=True)
@@ -290,8 +294,10 @@ class Cells:
         atoms = self.atoms
         digest.update(atoms.offsets.data)
         digest.update(atoms.values.data)
-        if (atoms.counts != 1).any():
-            digest.update(atoms.counts.data)
+        if (atoms.counts_kept != 1).any():
+            for first in range(0, atoms.values.size, _AT_ONCE):
+                part = atoms.counts_kept[first : first + _AT_ONCE]
+                digest.update(part.astype(np.int64).data)
         if self.weighted:
             digest.update(atoms.mass.data)
         if self.sums is not None:
@@ -450,6 +456,13 @@ class Cells:
         >>> cells.with_scores(np.ones(3)).atoms.counts
         array([2, 1])
         """
+        alike = self.atoms.mass_kept.strides == (0,)
+        if not self.weighted and self.cluster is None and alike:
+            values = values + 0.0  # turns -0 into 0
+            for low, high in pairwise(self.atoms.offsets.tolist()):
+                values[low:high].sort()
+            rows = SortedRows(np.empty(0, np.int64), values, self.atoms.offsets)
+            return Cells(self.levels, self.groups, atoms_of_rows(rows, spent=True))
         level, group = self._lines()
         return _collect(
             level,
@@ -530,12 +543,15 @@ class Cells:
             return self
         atoms = self.atoms
         apart = self.weighted or self.cluster is not None or self.sums is not None
-        if not apart and int(self.counts.sum()) == atoms.values.size:
-            # Every atom is a row.
+        if not apart and self._atoms_are_rows:
             of_group = np.arange(len(self.levels) * len(self.groups)).reshape(self.counts.shape).T
             joined = join_segments(atoms.values, atoms.offsets, of_group)
-            pooled = atoms_of_rows(joined)
+            pooled = atoms_of_rows(joined, spent=True)
             return Cells(("all",), self.groups, pooled, self.resolution)
+        if not apart and atoms.counts_alone:
+            # Rows are nearly as many, and take less room than what says where they are from.
+            rows = _rows_of_groups(atoms, self.counts)
+            return Cells(("all",), self.groups, atoms_of_rows(rows, spent=True), self.resolution)
         return _collect(
             _one_level(atoms.values.size),
             self._group_lines(),
@@ -547,6 +563,10 @@ class Cells:
             cluster=self._clusters(),
             sums=self.sums,
         )
+
+    @property
+    def _atoms_are_rows(self) -> bool:
+        return int(self.counts.sum()) == self.atoms.values.size
 
     def _lines(self) -> tuple[Codes, Codes]:
         """Level and group of every atom."""
@@ -595,6 +615,20 @@ def _summable(mass: FloatArray) -> FloatArray:
         if np.isfinite(mass.sum()):
             return mass
     raise InputError("mass adds up to more than a number can hold; divide it by the largest.")
+
+
+def _rows_of_groups(atoms: Atoms, counts: IntArray) -> SortedRows:
+    """The rows of every group in order, from atoms of cells of so many rows (K, G)."""
+    offsets = np.concatenate([[0], np.cumsum(counts.sum(axis=0))])
+    rows, place = np.empty(int(offsets[-1])), 0
+    for segment in np.arange(counts.size).reshape(counts.shape).T.ravel().tolist():
+        part = slice(*atoms.offsets[segment : segment + 2])
+        size = int(counts.ravel()[segment])
+        rows[place : place + size] = np.repeat(atoms.values[part], atoms.counts_kept[part])
+        place += size
+    for low, high in pairwise(offsets.tolist()):
+        rows[low:high].sort()
+    return SortedRows(np.empty(0, np.int64), rows, offsets)
 
 
 def _one_level(size: int) -> Codes:
@@ -655,14 +689,17 @@ def _collect(
         level, group = used(level), used(group)
     n_groups = len(group.labels)
     # One level needs no arithmetic on a million codes.
-    segments = group.codes
+    segments = group.codes.astype(np.int64, copy=False)
     if len(level.labels) > 1:
-        segments = level.codes * n_groups
+        segments = level.codes.astype(np.int64)
+        segments *= n_groups
         segments += group.codes
     n_segments = len(level.labels) * n_groups
     carried = mass is not None or cluster is not None
     ordered = sort_rows(values, segments, n_segments, with_rows=carried)
-    atoms = atoms_of_rows(ordered, mass, counts, merge=not weighted and cluster is None)
+    del segments
+    merge = not weighted and cluster is None
+    atoms = atoms_of_rows(ordered, mass, counts, merge=merge, spent=not carried)
     if sums is not None:
         begins = np.flatnonzero(np.diff(atom_of_rows(ordered), prepend=-1))
         sums = np.add.reduceat(sums[ordered.rows], begins, axis=0)

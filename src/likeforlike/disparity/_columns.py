@@ -53,6 +53,12 @@ class Codes(NamedTuple):
     labels: tuple[Hashable, ...]
 
 
+def narrow(column: Codes) -> Codes:
+    """The same codes in as few bytes as hold them, for a column that is only looked up later."""
+    small = np.min_scalar_type(-len(column.labels))
+    return Codes(column.codes.astype(small), column.labels)
+
+
 def unnamed(codes: IntArray | None) -> Codes | None:
     """Codes whose labels are the codes themselves; `None` of `None`."""
     return None if codes is None else Codes(codes, tuple(range(int(codes.max()) + 1)))
@@ -407,7 +413,10 @@ def combined(parts: Sequence[Codes]) -> Codes:
     codes = parts[0].codes
     labels: list[tuple[Hashable, ...]] = [(label,) for label in parts[0].labels]
     for part in parts[1:]:
-        pairs = encode(codes * len(part.labels) + part.codes, "levels")
+        both = codes.astype(np.int64)
+        both *= len(part.labels)
+        both += part.codes
+        pairs = encode(both, "levels")
         places = np.divmod(np.array(pairs.labels, np.int64), len(part.labels))
         labels = [(*labels[k], part.labels[m]) for k, m in zip(*places, strict=True)]
         codes = pairs.codes

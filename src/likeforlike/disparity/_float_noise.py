@@ -34,9 +34,11 @@ SINGLE = 2.0**-24
 # So many rows that lie together without being equal are no chance.
 _ROWS = 5
 # So many scores are looked up at a time.
-_AT_ONCE = 1_000_000
+_AT_ONCE = 100_000
 # So many scores are looked at before all are.
 _LOOKED_AT = 10_000
+# The .95 quantile of rows is seldom below this one of scores.
+_SURELY_BELOW = 0.8
 
 
 def without_float_noise(cells: Cells) -> tuple[Cells, dict[float, float], float]:
@@ -51,14 +53,14 @@ def without_float_noise(cells: Cells) -> tuple[Cells, dict[float, float], float]
     if cells.resolution > 0.0:
         return cells, {}, NOISE
     atoms = cells.atoms
-    group = np.tile(np.arange(len(cells.groups)), len(cells.levels))
-    changed, within = float_noise(
-        atoms.values, atoms.counts, np.repeat(group, np.diff(atoms.offsets))
-    )
+    numbered = np.arange(len(cells.groups), dtype=np.min_scalar_type(-len(cells.groups)))
+    group = np.repeat(np.tile(numbered, len(cells.levels)), np.diff(atoms.offsets))
+    changed, within = float_noise(atoms.values, atoms.counts_kept, group)
+    del group
     if not changed:
         return cells, {}, within
-    values = denoised(atoms.values, changed)
-    return cells.with_scores(values), changed, within
+    # No name is kept for the scores, which are put in order as a copy.
+    return cells.with_scores(denoised(atoms.values, changed)), changed, within
 
 
 def denoised(values: FloatArray, changed: dict[float, float]) -> FloatArray:
@@ -87,12 +89,13 @@ def float_noise(
     values: FloatArray, counts: IntArray | None = None, group: IntArray | None = None
 ) -> tuple[dict[float, float], float]:
     """{score: the one that it is taken for}, and up to which difference. Arrays have shape (m,)."""
+    several = counts is not None and int(counts.max()) > 1
+    usual = _usual_size_of(values, counts) if counts is not None and several else None
     ordered = np.sort(values)
-    once = counts is None or int(counts.max()) == 1
     with np.errstate(over="ignore"):
         reach = float(ordered[-1] - ordered[0])
-    usual = _usual_size(ordered) if counts is None or once else _usual_size_of(values, counts)
-    rows = np.ones(values.size, np.int64) if counts is None else counts
+    usual = _usual_size(ordered) if usual is None else usual
+    rows = np.broadcast_to(np.int64(1), values.size) if counts is None else counts
 
     def noise(value: FloatArray) -> FloatArray:
         found: FloatArray = NOISE * np.minimum(reach, np.maximum(np.abs(value), usual))
@@ -106,16 +109,14 @@ def float_noise(
         old, new = np.array(list(changed)), np.array(list(changed.values()))
         if (np.abs(old - new) > noise(old)).any():
             return changed, SINGLE
+    near = np.concatenate([_near(ordered, part, NOISE * reach) for part in _parts(values.size)])
     with np.errstate(over="ignore"):
-        apart = np.diff(ordered)
-    # Noise is at most that of the reach, which few scores are as near as.
-    near = np.flatnonzero((apart > 0.0) & (apart <= NOISE * reach))
-    near = near[apart[near] <= noise(ordered[near + 1])]
-    if near.size == 0 or (once and _parts_no_ties(ordered, near)):
+        near = near[ordered[near + 1] - ordered[near] <= noise(ordered[near + 1])]
+    if near.size == 0 or (not several and _parts_no_ties(ordered, near)):
         return {}, NOISE
     # Few of many scores lie so near: to look each up among them is faster than to sort all again.
     few = np.union1d(ordered[near], ordered[near + 1])
-    del ordered, apart
+    del ordered
     there = np.concatenate(
         [few[_places(few, values[part])] == values[part] for part in _parts(values.size)]
     )
@@ -131,6 +132,14 @@ def float_noise(
     moved = np.flatnonzero(there)[tied]
     key = key[of[tied]]
     return _changed(values[moved], key, rows[moved], noise(key)), NOISE
+
+
+def _near(ordered: FloatArray, part: slice, most: float) -> IntArray:
+    """Places in a part of scores in order that lie before a score that is nearly the same."""
+    with np.errstate(over="ignore"):
+        apart = np.diff(ordered[part.start : part.stop + 1])
+    found: IntArray = np.flatnonzero((apart > 0.0) & (apart <= most)) + part.start
+    return found
 
 
 def _parts_no_ties(ordered: FloatArray, near: IntArray) -> bool:
@@ -172,10 +181,21 @@ def _usual_size(ordered: FloatArray) -> float:
 
 def _usual_size_of(values: FloatArray, rows: IntArray) -> float:
     """The same over rows, of which scores have several. Arrays have shape (m,)."""
-    size = np.abs(values)
+    reached, low = 0.95 * float(rows.sum()), -1.0
+    below = 0
+    if values.size > _AT_ONCE:
+        # It lies among the largest sizes of all but surely: the others are only counted.
+        few = slice(0, values.size, values.size // _LOOKED_AT)
+        low = float(np.quantile(np.abs(values[few]), _SURELY_BELOW))
+        below = sum(int(rows[p][np.abs(values[p]) < low].sum()) for p in _parts(values.size))
+        if below >= reached:
+            low, below = -1.0, 0
+    kept = [np.flatnonzero(np.abs(values[p]) >= low) + p.start for p in _parts(values.size)]
+    near = np.concatenate(kept)
+    size = np.abs(values[near])
     order = np.argsort(size)
-    reached = np.cumsum(rows[order])
-    return float(size[order][np.searchsorted(reached, 0.95 * reached[-1])])
+    place = np.searchsorted(below + np.cumsum(rows[near[order]]), reached)
+    return float(size[order][place])
 
 
 def _in_single_precision(values: FloatArray, group: IntArray) -> BoolArray | None:
@@ -186,12 +206,20 @@ def _in_single_precision(values: FloatArray, group: IntArray) -> BoolArray | Non
         few = values[first].astype(np.float32) != values[first]
     if np.bincount(group[first][few], minlength=int(group.max()) + 1).all():
         return None
-    with np.errstate(over="ignore"):
-        exact = values.astype(np.float32) == values
+    exact = np.concatenate([_is_single(values[part]) for part in _parts(values.size)])
     if exact.all():
         return None
-    single: BoolArray = (np.bincount(group, ~exact) == 0)[group]
+    of_group = np.zeros(int(group.max()) + 1, np.bool_)
+    of_group[group[~exact]] = True
+    single: BoolArray = ~of_group[group]
     return single if single.any() else None
+
+
+def _is_single(values: FloatArray) -> BoolArray:
+    """Which values are those of numbers in single precision."""
+    with np.errstate(over="ignore"):
+        single: BoolArray = values.astype(np.float32) == values
+    return single
 
 
 def _changed(

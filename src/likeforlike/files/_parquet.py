@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 from collections.abc import Mapping
@@ -14,16 +15,26 @@ from likeforlike._forks import refuse_polars_after_fork
 from likeforlike.errors import InputError
 from likeforlike.files._writing import write_whole
 
-_KEY = "likeforlike"
+_KEY, _DIGEST = "likeforlike", "likeforlike sha256"
 
 
 def write_noted(path: str | Path, columns: Mapping[str, npt.NDArray[Any]], notes: object) -> None:
     """Write columns and notes, which must be plain values, whole or not at all."""
     import polars as pl
 
-    content = io.BytesIO()
-    pl.DataFrame(dict(columns)).write_parquet(content, metadata={_KEY: json.dumps(notes)})
-    write_whole(path, content.getvalue())
+    table, metadata, content = pl.DataFrame(dict(columns)), {_KEY: json.dumps(notes)}, b""
+    for _ in range(2):  # what stands before the footer is known when it was written once
+        file = io.BytesIO()
+        table.write_parquet(file, metadata=metadata)
+        content = file.getvalue()
+        metadata[_DIGEST] = _digest(content)
+    write_whole(path, content)
+
+
+def _digest(content: bytes) -> str:
+    """SHA-256 of all that stands before the footer of a Parquet file."""
+    footer = 8 + int.from_bytes(content[-8:-4], "little")
+    return hashlib.sha256(content[:-footer]).hexdigest()
 
 
 def read_noted(path: str | Path, kind: str) -> tuple[dict[str, npt.NDArray[Any]], Any]:
@@ -36,7 +47,11 @@ def read_noted(path: str | Path, kind: str) -> tuple[dict[str, npt.NDArray[Any]]
         raise InputError(f"{file} does not exist.")
     try:
         content = file.read_bytes()
-        notes = _notes(pl.read_parquet_metadata(io.BytesIO(content)).get(_KEY))
+        metadata = pl.read_parquet_metadata(io.BytesIO(content))
+        notes, digest = _notes(metadata.get(_KEY)), _digest(content)
+        # Sizes of pages that were damaged would make polars ask for more memory than there is.
+        if metadata.get(_DIGEST, digest) != digest:
+            raise InputError(f"{file} was damaged: copy it again, or make it anew.")
         table = pl.read_parquet(io.BytesIO(content))
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         reason = str(error).partition("\n")[0]

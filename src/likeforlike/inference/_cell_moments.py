@@ -28,8 +28,9 @@ class Runs(NamedTuple):
 
     Attributes
     ----------
-    values, mass : (m,) floats.
-    counts : (m,) integers, rows of each atom.
+    values : (m,) floats.
+    mass : (m,) floats, or none where every atom weighs 1.
+    counts : (m,) integers, rows of each atom, or none where every atom is a row.
     offsets : (r + 1,) integers, where each run begins.
     cell : (r,) integers, the cell of each run.
     totals, rows : (c,) floats, mass and rows of each cell.
@@ -58,7 +59,8 @@ def cell_means(runs: Runs) -> FloatArray:
             first[c] = runs.values[runs.offsets[run]]
         start, total = first[c], 0.0
         for i in range(runs.offsets[run], runs.offsets[run + 1]):
-            total += runs.mass[i] * (runs.values[i] - start)
+            weight = runs.mass[i] if runs.mass.size else 1.0
+            total += weight * (runs.values[i] - start)
         means[c] += total
     for c in range(means.size):
         means[c] = first[c] + means[c] / runs.totals[c]
@@ -72,7 +74,8 @@ def _of_equal_rows(runs: Runs, means: FloatArray, variances: FloatArray) -> None
         mean, total = means[runs.cell[run]], 0.0
         for i in range(runs.offsets[run], runs.offsets[run + 1]):
             apart = runs.values[i] - mean
-            total += runs.counts[i] * apart * apart
+            count = runs.counts[i] if runs.counts.size else 1
+            total += count * apart * apart
         variances[runs.cell[run]] += total
     for c in range(means.size):
         variances[c] /= runs.rows[c] * max(runs.rows[c] - 1.0, 1.0)
@@ -87,10 +90,11 @@ def _of_unequal_rows(
         c = runs.cell[run]
         root = math.sqrt(max(runs.rows[c] - 1.0, 0.0) / runs.rows[c])
         for i in range(runs.offsets[run], runs.offsets[run + 1]):
-            share = runs.mass[i] / runs.totals[c] / runs.counts[i]
+            count = runs.counts[i] if runs.counts.size else 1
+            share = runs.mass[i] / runs.totals[c] / count
             moved = (runs.values[i] - means[c]) * share * root / max(1.0 - share, ALONE)
-            variances[c] += runs.counts[i] * moved * moved
-            bias[c] += runs.counts[i] * moved * root
+            variances[c] += count * moved * moved
+            bias[c] += count * moved * root
 
 
 @compiled
@@ -101,7 +105,8 @@ def _cubes(runs: Runs, means: FloatArray, scale: FloatArray) -> FloatArray:
         mean, unit, total = means[runs.cell[run]], scale[runs.cell[run]], 0.0
         for i in range(runs.offsets[run], runs.offsets[run + 1]):
             moved = (runs.values[i] - mean) * unit
-            total += runs.counts[i] * moved * moved * moved
+            count = runs.counts[i] if runs.counts.size else 1
+            total += count * moved * moved * moved
         sums[runs.cell[run]] += total
     return sums
 

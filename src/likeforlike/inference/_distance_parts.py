@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from likeforlike._arrays import BoolArray, FloatArray
+from likeforlike._arrays import BoolArray, FloatArray, plain
 from likeforlike.inference._gap_moments import freedom_of_clusters, signed_measure
 from likeforlike.inference._level_order import LevelOrder, order_levels
 from likeforlike.inference._noise import BootstrapNoise, draw_noise, of_mean
@@ -166,7 +166,10 @@ class DistanceParts:
         weights = np.repeat(self.measure, 2)
         squares = np.repeat(self.potential.means, np.diff(sample.offsets))
         np.square(np.subtract(potential, squares, out=squares), out=squares)
-        inside = segment_sums(sample.mass, squares, sample.offsets) / sample.totals
+        inside = (
+            segment_sums(plain(sample.mass).astype(np.float64, copy=False), squares, sample.offsets)
+            / sample.totals
+        )
         seen, full = float(weights @ (inside * of_mean(sample.units))), self.potential.variances
         # The chance of noise was found without weights and clusters; both add the same factor.
         factor = float(weights @ full) / seen if seen > 0.0 else 1.0

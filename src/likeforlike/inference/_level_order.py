@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._arrays import FloatArray, IntArray, plain
 from likeforlike.inference._units import Sample
 from likeforlike.transport._compiled import compiled
 
@@ -163,7 +163,8 @@ class LevelOrder:
     def _medians(self, ranks: FloatArray) -> FloatArray:
         """The lower median of each level, (k,); fills in ranks of atoms unless there is no room."""
         sample, medians = self.sample, np.empty(self.distances.size)
-        _rank(sample.values, sample.counts, sample.offsets, ranks, medians)
+        counts = plain(sample.counts).astype(np.int64, copy=False)
+        _rank(sample.values, counts, sample.offsets, ranks, medians)
         return medians
 
     def _repeat(self, figures: FloatArray) -> FloatArray:
@@ -174,5 +175,6 @@ class LevelOrder:
 def order_levels(sample: Sample) -> LevelOrder:
     """Merge the cells of each level, and measure W_1 between them."""
     side, potential = np.empty(sample.values.size, np.int8), np.empty(sample.values.size)
-    distances = _merge(sample.values, sample.mass, sample.offsets, sample.totals, side, potential)
+    mass = plain(sample.mass).astype(np.float64, copy=False)
+    distances = _merge(sample.values, mass, sample.offsets, sample.totals, side, potential)
     return LevelOrder(sample, side, distances, potential)

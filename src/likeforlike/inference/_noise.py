@@ -266,7 +266,7 @@ def _rows(merged: LevelOrder) -> _BootstrapRows:
     if many or sample.weighted or sample.cluster is not None:
         order = merged.order
         if many:
-            counts = sample.counts[order]
+            counts = sample.counts[order].astype(np.int64, copy=False)
         if sample.cluster is not None:
             cluster = sample.cluster[order]
         if sample.weighted:

@@ -23,8 +23,9 @@ from functools import cached_property, partial
 from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from likeforlike._arrays import BoolArray, FloatArray, IntArray, plain
+from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._contrasts import Contrast
 from likeforlike.disparity._rounding import distance_bounds, inside_bins
@@ -36,10 +37,11 @@ from likeforlike.inference._cell_moments import (
     cell_moments,
     standardized_cubes,
 )
-from likeforlike.transport._atoms import Atoms, sums_by
+from likeforlike.transport._atoms import Atoms, run_sums, sums_by
 from likeforlike.transport._pairs import pair_costs
 
 Number = TypeVar("Number", float, FloatArray)
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 # No group is taken to have less than this share of the variance of both.
 _NARROWEST = 0.01
@@ -348,8 +350,8 @@ class Sample:
         """The atoms as kernels read them."""
         return Runs(
             self.values,
-            self.mass,
-            self.counts,
+            _or_none(self.mass),
+            _or_none(self.counts),
             self.offsets,
             self.run_cell,
             self.totals,
@@ -498,10 +500,17 @@ class Sample:
         return bool((worth / there).min() < 0.6 or self.dominated.mean() > 0.1)
 
 
+def _or_none(ones: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+    """Nothing for a single 1 that is seen many times."""
+    return ones[:0].copy() if ones.strides == (0,) else ones
+
+
 def _refuse_weighted_counts(contrast: Contrast) -> None:
     """Raise for histograms with weights, which do not say which row has which weight."""
     atoms = contrast.cells.atoms
-    if not contrast.cells.weighted and not np.array_equal(atoms.mass, atoms.counts):
+    if contrast.cells.weighted or atoms.counts_alone or atoms.mass_kept.strides == (0,):
+        return
+    if not np.array_equal(atoms.mass, atoms.counts):
         raise InputError(
             "weighted counts do not say which row has which weight, so they cannot be resampled; "
             "use rows (no resolution) or no weights."
@@ -519,7 +528,7 @@ def take_sample(contrast: Contrast) -> Sample:
     atoms: IntArray | slice = slice(None)
     if offsets[-1] < cells.atoms.values.size or (begins != offsets[:-1]).any():
         atoms = np.repeat(begins - offsets[:-1], sizes) + np.arange(int(offsets[-1]))
-    counts = plain(cells.atoms.counts[atoms])
+    counts = cells.atoms.counts_kept[atoms]
     mass, weighted = _scaled_mass(cells, atoms, counts)
     values, scale, stretch, rates = _scaled_values(cells.atoms.values[atoms], counts)
     inside, moved = None, None
@@ -538,8 +547,8 @@ def take_sample(contrast: Contrast) -> Sample:
         counts=counts,
         offsets=offsets,
         run_cell=np.arange(segments.size),
-        totals=np.add.reduceat(mass, offsets[:-1]),
-        rows=np.add.reduceat(counts, offsets[:-1]).astype(np.float64),
+        totals=run_sums(mass, offsets[:-1]).astype(np.float64, copy=False),
+        rows=run_sums(counts, offsets[:-1]).astype(np.float64),
         cluster=None if cells.cluster is None else _renumbered(cells.cluster[atoms]),
         scale=scale,
         stretch=stretch,
@@ -587,7 +596,7 @@ def _scaled_mass(
 ) -> tuple[FloatArray, bool]:
     """Weights with a largest one of 1 for a row, and whether they differ."""
     if not cells.weighted:
-        return plain(cells.atoms.mass[atoms]), False
+        return cells.atoms.mass_kept[atoms], False
     of_row = cells.atoms.mass[atoms] / counts
     scaled = of_row / of_row.max()
     # A weight that would vanish keeps the least that can be squared and added up.

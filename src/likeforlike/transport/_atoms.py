@@ -13,13 +13,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from likeforlike._arrays import FloatArray, IntArray, plain
+from likeforlike._arrays import FloatArray, IntArray, Number, plain
 from likeforlike.transport._compiled import compiled
 from likeforlike.transport._sorted_rows import SortedRows
 
 # Up to so many atoms, masses that kernels can take are kept: to make them again takes longer than a
 # sweep. Of more atoms they would be what fills the memory.
 _KEPT = 1_000_000
+# So many places are looked at together where all of them would fill the memory.
+_AT_ONCE = 100_000
+_MOST_SMALL = 65_535
 
 
 class Packed(NamedTuple):
@@ -44,7 +47,8 @@ class Atoms:
     offsets : (S + 1,) integers, where each of the S segments begins.
 
     Where every atom is a row without a weight, mass and counts are a single 1 each, seen m times
-    (stride 0), and cannot be written to. Kernels take them `plain`.
+    (stride 0), and cannot be written to. Kernels take them `plain`. Of very many atoms of a few
+    rows each they are kept in small numbers, and copied when they are read.
 
     Examples
     --------
@@ -65,6 +69,34 @@ class Atoms:
         mass = self._plain_mass if self.mass.size <= _KEPT else plain(self.mass)
         return Packed(self.values, mass, self.offsets, self.totals)
 
+    @property
+    def light(self) -> Packed:
+        """The same for kernels that take mass in small numbers too, which hold very many atoms."""
+        if self.mass_kept.strides == (0,) and self.values.size > _KEPT:
+            mass = np.ones(self.values.size, np.uint16)
+            return Packed(self.values, mass, self.offsets, self.totals)  # type: ignore[arg-type]
+        if self.counts_alone:
+            return Packed(self.values, self.mass_kept, self.offsets, self.totals)
+        return self.packed
+
+    @property
+    def mass_kept(self) -> FloatArray:
+        """Mass (m,) as it is kept, maybe in small numbers."""
+        kept: FloatArray = self.__dict__["mass"]
+        return kept
+
+    @property
+    def counts_kept(self) -> IntArray:
+        """Counts (m,) as they are kept, maybe in small numbers."""
+        kept: IntArray = self.__dict__["counts"]
+        return kept
+
+    @property
+    def counts_alone(self) -> bool:
+        """Whether mass and counts are the same small numbers."""
+        mass: object = self.mass_kept
+        return mass is self.counts_kept
+
     @cached_property
     def _plain_mass(self) -> FloatArray:
         """Mass (m,) as kernels take it."""
@@ -73,9 +105,31 @@ class Atoms:
     @cached_property
     def totals(self) -> FloatArray:
         """Mass of each segment, shape (S,), summed from the left as sweeps do; 0 if empty."""
-        if self.mass.strides == (0,):  # so many ones add up to their number, exactly
+        if self.mass_kept.strides == (0,):  # so many ones add up to their number, exactly
             return np.diff(self.offsets).astype(np.float64)
+        if self.counts_alone:  # sums of whole numbers are exact
+            return segment_counts(self).astype(np.float64)
         return segment_sums(plain(self.mass), np.empty(0), self.offsets)
+
+
+class _Widened:
+    """An array of atoms that may be kept in small numbers, and is read as what it stands for."""
+
+    def __init__(self, name: str, kind: type[np.generic]) -> None:
+        self.name, self.kind = name, kind
+
+    def __get__(self, atoms: Atoms | None, owner: type[Atoms]) -> npt.NDArray[np.generic]:
+        if atoms is None:
+            raise AttributeError(self.name)
+        kept: npt.NDArray[np.generic] = atoms.__dict__[self.name]
+        return kept.astype(self.kind, copy=False) if kept.dtype == np.uint16 else kept
+
+    def __set__(self, atoms: Atoms, array: npt.NDArray[np.generic]) -> None:
+        atoms.__dict__[self.name] = array
+
+
+for _widened in (_Widened("mass", np.float64), _Widened("counts", np.int64)):
+    setattr(Atoms, _widened.name, _widened)
 
 
 def _begins(values: FloatArray, offsets: IntArray) -> npt.NDArray[np.bool_]:
@@ -99,8 +153,9 @@ def atoms_of_rows(
     counts: IntArray | None = None,
     *,
     merge: bool = True,
+    spent: bool = False,
 ) -> Atoms:
-    """Merge sorted rows into atoms, m <= n of them."""
+    """Merge sorted rows into atoms, m <= n of them; those that are `spent` may be overwritten."""
     values = ordered.values
     sorted_mass = None if mass is None else mass[ordered.rows]
     sorted_counts = None if counts is None else counts[ordered.rows]
@@ -113,6 +168,11 @@ def atoms_of_rows(
             np.broadcast_to(np.int64(1), n_atoms) if sorted_counts is None else sorted_counts,
             ordered.offsets,
         )
+    if mass is None and counts is None and n_atoms > _KEPT:
+        offsets, few = _few_rows(begins, ordered.offsets)
+        if few is not None:
+            kept = _moved_together(values, begins) if spent else values[begins]
+            return Atoms(kept, few, few, offsets)  # type: ignore[arg-type]
     firsts = np.flatnonzero(begins)
     rows = np.diff(firsts, append=values.size)
     return Atoms(
@@ -123,6 +183,40 @@ def atoms_of_rows(
         rows if sorted_counts is None else np.add.reduceat(sorted_counts, firsts),
         np.searchsorted(firsts, ordered.offsets),
     )
+
+
+def _moved_together(values: FloatArray, kept: npt.NDArray[np.bool_]) -> FloatArray:
+    """The values that are kept, in the room of all of them unless that is twice as much."""
+    size = 0
+    for first in range(0, values.size, _AT_ONCE):
+        part = slice(first, first + _AT_ONCE)
+        here = values[part][kept[part]]
+        values[size : size + here.size] = here
+        size += here.size
+    return values[:size] if 2 * size > values.size else values[:size].copy()
+
+
+def _few_rows(
+    begins: npt.NDArray[np.bool_], offsets: IntArray
+) -> tuple[IntArray, npt.NDArray[np.uint16] | None]:
+    """Where segments begin among atoms, and the rows of each if small numbers hold them."""
+    new_offsets = np.zeros(offsets.size, np.int64)
+    rows = np.empty(int(np.count_nonzero(begins)), np.uint16)
+    seen, previous = 0, 0
+    for first in range(0, begins.size, _AT_ONCE):
+        # The rows of an atom are known where the next begins.
+        here = np.flatnonzero(begins[first : first + _AT_ONCE]) + first
+        inside = slice(*np.searchsorted(offsets, [first, first + _AT_ONCE]))
+        new_offsets[inside] = seen + np.searchsorted(here, offsets[inside])
+        each = np.diff(here, prepend=previous)[int(first == 0) :]
+        if each.size and each.max() > _MOST_SMALL:
+            return offsets, None
+        known = slice(max(seen - 1, 0), max(seen - 1, 0) + each.size)
+        rows[known] = each
+        seen, previous = seen + here.size, int(here[-1]) if here.size else previous
+    rows[-1:] = min(begins.size - previous, _MOST_SMALL)
+    new_offsets[offsets == begins.size] = seen
+    return new_offsets, rows if begins.size - previous <= _MOST_SMALL else None
 
 
 def sums_by(part: IntArray, amounts: FloatArray, n_parts: int) -> FloatArray:
@@ -140,21 +234,30 @@ def segment_sums(mass: FloatArray, values: FloatArray, offsets: IntArray) -> Flo
     return sums
 
 
+def run_sums(amounts: npt.NDArray[Number], begins: IntArray) -> npt.NDArray[Number]:
+    """Sums of amounts from each place to the next, of small numbers without a copy of them."""
+    if amounts.dtype != np.uint16:
+        return np.add.reduceat(amounts, begins)
+    ends = [*begins[1:].tolist(), amounts.size]
+    sums = [amounts[low:high].sum() for low, high in zip(begins.tolist(), ends, strict=True)]
+    return np.array(sums)
+
+
 def segment_counts(atoms: Atoms) -> IntArray:
     """How many rows each of the S segments stands for; 0 for an empty one."""
     rows = np.zeros(atoms.offsets.size - 1, np.int64)
     filled = atoms.offsets[:-1] < atoms.offsets[1:]
     if filled.any():
-        rows[filled] = np.add.reduceat(atoms.counts, atoms.offsets[:-1][filled])
+        rows[filled] = run_sums(atoms.counts_kept, atoms.offsets[:-1][filled])
     return rows
 
 
 def segment_means(atoms: Atoms) -> FloatArray:
     """Mean value of each of the S segments; NaN for an empty one."""
-    if atoms.mass.strides == (0,):  # a mass of 1 changes no product
+    if atoms.mass_kept.strides == (0,):  # a mass of 1 changes no product
         sums = segment_sums(atoms.values, np.empty(0), atoms.offsets)
     else:
-        sums = segment_sums(plain(atoms.mass), atoms.values, atoms.offsets)
+        sums = segment_sums(plain(atoms.mass_kept), atoms.values, atoms.offsets)
     with np.errstate(invalid="ignore"):
         means: FloatArray = sums / atoms.totals
     return means

@@ -183,7 +183,7 @@ def pair_distances(atoms: Atoms, left: IntArray, right: IntArray, order: float) 
         odd = odd[pair_costs(atoms, left[odd], right[odd], 1.0) > 0.0]
     if odd.size:
         careful, left, right = np.empty(odd.size), left[odd], right[odd]
-        sweeps = partial(_careful_distances, atoms.packed, left, right, float(order), careful)
+        sweeps = partial(_careful_distances, atoms.light, left, right, float(order), careful)
         in_parts(sweeps, pair_sizes(atoms, left, right))
         distances[odd] = careful
     return distances
@@ -197,7 +197,7 @@ def pair_costs(atoms: Atoms, left: IntArray, right: IntArray, order: float) -> F
     costs = np.empty(left.size)
     # Columns of a table have strides of their own, for which the kernel would be compiled again.
     left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
-    sweeps = partial(_pair_costs, atoms.packed, left, right, float(order), costs)
+    sweeps = partial(_pair_costs, atoms.light, left, right, float(order), costs)
     in_parts(sweeps, pair_sizes(atoms, left, right))
     return costs
 
