@@ -247,7 +247,10 @@ BAD_TABLES: list[tuple[dict[str, Any], str]] = [
     ({"confidence": 1.0}, "confidence must lie between 0 and 1"),
     ({"reference": "x"}, r"reference 'x' is not a group; the groups are \['f', 'm'\]"),
     ({"legitimate": ["id"]}, "column 'id' has 40 different values .* looks like an identifier"),
-    ({"legitimate": ["pair"]}, "no level holds two of the groups"),
+    (
+        {"legitimate": ["pair"]},
+        r"two of the groups .* fewer columns in legitimate \(--legitimate\) or with bins",
+    ),
     ({"weight": "negative"}, "column 'negative' has 1 negative"),
 ]
 

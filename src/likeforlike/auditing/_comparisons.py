@@ -222,7 +222,7 @@ def _refuse_all(cells: Cells, roles: Roles, unexamined: Sequence[Unexamined]) ->
         )
     raise InputError(
         f"no level holds two of the groups {list(cells.groups)}, so nothing can be compared; "
-        "use coarser levels."
+        "use coarser levels, with fewer columns in legitimate (--legitimate) or with bins (--bins)."
     )
 
 
