@@ -158,14 +158,14 @@ def test_the_same_seed_gives_the_same_test(monkeypatch: pytest.MonkeyPatch) -> N
     results = []
     for threads in ("1", "2", "5"):
         monkeypatch.setenv("LIKEFORLIKE_THREADS", threads)
-        results.append(outcome_of(contrast, permutations=300, seed=4))
+        results.append(outcome_of(contrast, permutations=300, random_state=4))
     for other in results[1:]:
         assert other.p_value == results[0].p_value
         assert other.tail_p_value == results[0].tail_p_value
         assert other.detectable == results[0].detectable
         np.testing.assert_array_equal(other.level_null_distance, results[0].level_null_distance)
         np.testing.assert_array_equal(other.level_adjusted, results[0].level_adjusted)
-    assert outcome_of(contrast, permutations=300, seed=5).null_distance != results[0].null_distance
+    assert outcome_of(contrast, permutations=300, random_state=5).null_distance != results[0].null_distance
 
 
 def test_groups_may_change_places() -> None:

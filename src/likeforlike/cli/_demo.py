@@ -103,7 +103,7 @@ def _training_table() -> Table:
 
 def _auc(scores: FloatArray, y: FloatArray) -> float:
     """Area under the ROC curve, ties counted half: the rank-sum statistic."""
-    from likeforlike.experiments._run_metrics import predictive_performance
+    from likeforlike.experiments._split import predictive_performance
 
     return predictive_performance(scores, y, "logistic")
 

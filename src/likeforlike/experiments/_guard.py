@@ -135,7 +135,7 @@ def iterate_finished(under_way: Iterable[Future[Found]]) -> Iterator[Future[Foun
     Examples
     --------
     >>> from concurrent.futures import ThreadPoolExecutor
-    >>> from likeforlike.experiments._guard import as_finished, submitted
+    >>> from likeforlike.experiments._guard import iterate_finished, submit_all
     >>> with ThreadPoolExecutor(2) as pool:
     ...     under_way = submit_all(lambda k: pool.submit(abs, k), [-1, 2, -3])
     ...     sorted(future.result() for future in iterate_finished(under_way))
