@@ -165,7 +165,10 @@ def test_the_same_seed_gives_the_same_test(monkeypatch: pytest.MonkeyPatch) -> N
         assert other.detectable == results[0].detectable
         np.testing.assert_array_equal(other.level_null_distance, results[0].level_null_distance)
         np.testing.assert_array_equal(other.level_adjusted, results[0].level_adjusted)
-    assert outcome_of(contrast, permutations=300, random_state=5).null_distance != results[0].null_distance
+    assert (
+        outcome_of(contrast, permutations=300, random_state=5).null_distance
+        != results[0].null_distance
+    )
 
 
 def test_groups_may_change_places() -> None:
