@@ -43,7 +43,7 @@ LAYERS: list[dict[str, str]] = [
         "experiments": "many models compared",
         "teams": "A held by others",
         "testing": "thresholds as assertions",
-        "integrations": "audits in other programs",
+        "integrations": "in other programs",
     },
     {"paper": "its experiments run again"},
     {"cli": "the command line"},

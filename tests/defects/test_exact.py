@@ -67,7 +67,7 @@ def test_dd_and_cdd_lp_are_those_of_exact_arithmetic(batch: int) -> None:
         measure = rng.choice(["marginal", "average", "uniform", "overlap", given])
         rows = columns(made)
         overall = lfl.dd(
-            **{key: part for key, part in rows.items() if key != "levels"},
+            **{key: part for key, part in rows.items() if key != "legitimate_features"},
             distance=name,  # type: ignore[arg-type]
             order=order,
         )

@@ -109,5 +109,5 @@ def test_numbers_are_what_is_written() -> None:
     for bad in (0, -1, math.inf, math.nan, "1", None):
         with pytest.raises(InputError, match="epsilon must be a finite number above 0"):
             as_fraction(bad, "epsilon")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="so small"):
+    with pytest.raises(InputError, match="too small for any answer"):
         rho_of(Fraction(1, 10**18), 1e-15)

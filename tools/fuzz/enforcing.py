@@ -75,7 +75,7 @@ def _penalties(draw: Draw) -> None:
     if draw.happens(0.15):
         size = draw.pick((2, 6, 12))
         given |= {"scores": draw.numpy.random((size, draw.randint(0, 3)))}
-    penalty = _penalty(draw, given["levels"])
+    penalty = _penalty(draw, given["legitimate_features"])
     value, gradient = draw.call(penalty.value_and_grad, **given)
     if gradient.ndim == 1:
         _check_penalty(value, gradient, penalty.order, _reach(given["scores"]))
@@ -83,7 +83,7 @@ def _penalties(draw: Draw) -> None:
 
 def _penalty_loss(draw: Draw) -> None:
     given = rows(draw)
-    loss = PenaltyLoss(_penalty(draw, given["levels"]))
+    loss = PenaltyLoss(_penalty(draw, given["legitimate_features"]))
     try:
         made = torch.tensor(np.asarray(given["scores"], dtype=np.float64))
     except Exception:  # noqa: BLE001
@@ -92,7 +92,13 @@ def _penalty_loss(draw: Draw) -> None:
     tensor = made.to(kind)
     if tensor.is_floating_point():
         tensor.requires_grad_()
-    value = draw.call(loss, tensor, given["groups"], given["levels"], given["sample_weight"])
+    value = draw.call(
+        loss,
+        tensor,
+        given["sensitive_features"],
+        given["legitimate_features"],
+        given["sample_weight"],
+    )
     value.backward()
     assert not torch.isnan(value), value
     assert tensor.grad is not None
@@ -101,7 +107,7 @@ def _penalty_loss(draw: Draw) -> None:
 
 def _objectives(draw: Draw) -> None:
     given = rows(draw)
-    penalty = _penalty(draw, given["levels"])
+    penalty = _penalty(draw, given["legitimate_features"])
     make = draw.pick((lightgbm_objective, xgboost_objective, lightgbm_metric, xgboost_metric))
     loss = settings.any_of(draw, "squared", "logistic")
     more: dict[str, Any] = {"loss": loss, "sample_weight": given["sample_weight"]}
@@ -109,8 +115,10 @@ def _objectives(draw: Draw) -> None:
     if make in (lightgbm_objective, xgboost_objective):
         more["learning_rate"] = settings.number(draw, 0.1, 1.0)
     maker: Any = make
-    made: Any = draw.call(maker, penalty, strength, given["groups"], given["levels"], **more)
-    size = len(given["groups"])
+    made: Any = draw.call(
+        maker, penalty, strength, given["sensitive_features"], given["legitimate_features"], **more
+    )
+    size = len(given["sensitive_features"])
     target: Any = draw.numpy.integers(0, 2, size) if loss == "logistic" else scores(draw, size)
     found = draw.call(made, target, given["scores"])
     if make in (lightgbm_objective, xgboost_objective):
@@ -133,13 +141,13 @@ def _repair(draw: Draw) -> None:
     given = rows(draw)
     repair = draw.call(
         ConditionalBarycenter,
-        t=settings.number(draw, 0.0, 0.5, 1.0),
+        repair_level=settings.number(draw, 0.0, 0.5, 1.0),
         min_cell=settings.count(draw, 1, 2, 5),
         random_state=settings.count(draw, 0, 7),
     )
     columns = {
-        "sensitive_features": given["groups"],
-        "legitimate_features": given["levels"],
+        "sensitive_features": given["sensitive_features"],
+        "legitimate_features": given["legitimate_features"],
         "sample_weight": given["sample_weight"],
     }
     found = draw.call(repair.fit_transform, given["scores"], **columns)
@@ -158,7 +166,7 @@ def _repair(draw: Draw) -> None:
 def _quantile_repair(draw: Draw) -> None:
     given = rows(draw, weighted=False)
     try:
-        size = len(given["groups"])
+        size = len(given["sensitive_features"])
     except TypeError:  # a number, or an array without a dimension
         size = 4
     table: Any = np.column_stack([plain_scores(draw, size) for _ in range(2)])
@@ -173,8 +181,8 @@ def _quantile_repair(draw: Draw) -> None:
     found = draw.call(
         repair.fit_transform,
         table,
-        sensitive_features=given["groups"],
-        legitimate_features=given["levels"],
+        sensitive_features=given["sensitive_features"],
+        legitimate_features=given["legitimate_features"],
     )
     assert np.isfinite(np.asarray(found, dtype=np.float64)).all(), found
 

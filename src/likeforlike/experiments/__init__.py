@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
+    from . import rivals as rivals
     from ._frontier import Frontier as Frontier
     from ._methods import DCFR as DCFR
     from ._methods import Adversarial as Adversarial

@@ -16,25 +16,30 @@ from likeforlike.errors import InputError
 from likeforlike.files._writing import write_whole
 
 _KEY, _DIGEST = "likeforlike", "likeforlike sha256"
+# Stands for the digest of a file while it is computed.
+_UNKNOWN = "0" * 64
 
 
 def write_noted(path: str | Path, columns: Mapping[str, npt.NDArray[Any]], notes: object) -> None:
     """Write columns and notes, which must be plain values, whole or not at all."""
     import polars as pl
 
-    table, metadata, content = pl.DataFrame(dict(columns)), {_KEY: json.dumps(notes)}, b""
-    for _ in range(2):  # what stands before the footer is known when it was written once
-        file = io.BytesIO()
-        table.write_parquet(file, metadata=metadata)
-        content = file.getvalue()
-        metadata[_DIGEST] = _digest(content)
-    write_whole(path, content)
+    file = io.BytesIO()
+    metadata = {_KEY: json.dumps(notes), _DIGEST: _UNKNOWN}
+    pl.DataFrame(dict(columns)).write_parquet(file, metadata=metadata)
+    content = file.getvalue()
+    write_whole(path, _exchange(content, _UNKNOWN, hashlib.sha256(content).hexdigest()))
 
 
-def _digest(content: bytes) -> str:
-    """SHA-256 of all that stands before the footer of a Parquet file."""
-    footer = 8 + int.from_bytes(content[-8:-4], "little")
-    return hashlib.sha256(content[:-footer]).hexdigest()
+def _digest(content: bytes, digest: str | None) -> str:
+    """SHA-256 of a file as it was before its own digest was put in."""
+    return hashlib.sha256(_exchange(content, digest or _UNKNOWN, _UNKNOWN)).hexdigest()
+
+
+def _exchange(content: bytes, old: str, new: str) -> bytes:
+    """Replace a digest in the footer of a file by another text of the same length."""
+    place = content.rfind(old.encode())
+    return content[:place] + new.encode() + content[place + len(old) :]
 
 
 def read_noted(path: str | Path, kind: str) -> tuple[dict[str, npt.NDArray[Any]], Any]:
@@ -48,9 +53,9 @@ def read_noted(path: str | Path, kind: str) -> tuple[dict[str, npt.NDArray[Any]]
     try:
         content = file.read_bytes()
         metadata = pl.read_parquet_metadata(io.BytesIO(content))
-        notes, digest = _notes(metadata.get(_KEY)), _digest(content)
+        notes, digest = _notes(metadata.get(_KEY)), metadata.get(_DIGEST)
         # Sizes of pages that were damaged would make polars ask for more memory than there is.
-        if metadata.get(_DIGEST, digest) != digest:
+        if digest not in (None, _digest(content, digest)):
             raise InputError(f"{file} was damaged: copy it again, or make it anew.")
         table = pl.read_parquet(io.BytesIO(content))
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
