@@ -274,6 +274,18 @@ def test_three_groups_are_three_contrasts_with_cells_of_their_own(calls: Counter
     }
 
 
+@pytest.mark.parametrize("text", ["[]", "{", "null", '{"schema": "likeforlike.audit"}'])
+def test_what_is_no_audit_is_refused(text: str) -> None:
+    with pytest.raises(lfl.errors.InputError):
+        lfl.Audit.from_json(text)
+
+
+@pytest.mark.parametrize("wrong", [None, [], {}, "x"])
+def test_an_audit_without_its_contrasts_is_refused(wrong: object) -> None:
+    with pytest.raises(lfl.errors.InputError, match="expected"):
+        lfl.Audit.from_json(json.dumps({**made(), "contrasts": wrong}))
+
+
 def test_everything_an_audit_shows_comes_of_one_document(calls: Counter[str]) -> None:
     audit = lfl.audit(load_loans(1000).frame, **ROLES, permutations=9)
     shown = [str(audit), audit.headline, audit.to_html(), audit.to_frame(), repr(audit)]

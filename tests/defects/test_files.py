@@ -246,6 +246,10 @@ def test_lines_with_too_many_values_are_refused(engine: str, name: str, tmp_path
         ({"csv": {"encoding": "klingon"}}, "encoding must be one that Python knows"),
         ({"csv": {"null_values": [9]}}, "null_values must be texts"),
         ({"csv": {"seperator": ";"}}, "did you mean 'separator'"),
+        ({"csv": "latin-1"}, "csv must be a dictionary such as"),
+        ({"csv": {"separator": 3}}, "separator of csv cannot be 3"),
+        ({"csv": {"null_values": 5}}, "null_values of csv cannot be 5"),
+        ({"csv": {"usual_nulls": "no"}}, "usual_nulls of csv cannot be 'no'"),
         ({"engine": "pandas"}, "engine must be one of"),
     ],
 )

@@ -57,6 +57,11 @@ def entry(plain: Callable[[Any], object], kind: object) -> Mapping[str, object]:
 
 
 @cache
+def _hints(kind: Any) -> dict[str, Any]:  # noqa: ANN401
+    return get_type_hints(kind, include_extras=True)
+
+
+@cache
 def entries(kind: Any) -> dict[str, Callable[[Any], object]]:  # noqa: ANN401
     """The fields of a dataclass that are written to JSON, and how."""
     return {
@@ -68,7 +73,7 @@ def entries(kind: Any) -> dict[str, Callable[[Any], object]]:  # noqa: ANN401
 
 def kinds(kind: Any) -> dict[str, Any]:  # noqa: ANN401
     """The types of these entries, as the schema has them."""
-    hints = get_type_hints(kind, include_extras=True)
+    hints = _hints(kind)
     own = {field.name: field.metadata.get(_KIND) for field in dataclasses.fields(kind)}
     return {name: hints[name] if own[name] is None else own[name] for name in entries(kind)}
 
@@ -110,7 +115,12 @@ def restore(kind: Any, value: Any) -> Any:  # noqa: ANN401
     """A result of this type from the plain values that `plain` made of it."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        return restore(inner[0], value)
+        found = restore(inner[0], value)
+        if isinstance(found, tuple) and len(found) < inner[1].least:
+            raise InputError(
+                f"{inner[1].least} entries or more are expected where there is {value!r}."
+            )
+        return found
     if origin in (Union, types.UnionType):
         return _restore_union(inner, value)
     if origin is tuple:
@@ -154,7 +164,7 @@ def _restore_fields(kind: Any, value: Any) -> Any:  # noqa: ANN401
     names = entries(kind)
     if lacking := names.keys() - _mapping(value).keys():
         raise InputError(f"{kind.__name__} has no entry {min(lacking)!r}.")
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     return kind(**{name: restore(hints[name], value[name]) for name in names})
 
 

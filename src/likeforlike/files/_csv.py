@@ -111,12 +111,18 @@ class CsvOptions:
 
 def csv_options(csv: Mapping[str, object] | None) -> CsvOptions:
     """How a file is to be read, from the argument `csv` of an audit."""
+    if not isinstance(csv, Mapping | None):
+        raise InputError(f"csv must be a dictionary such as {{'separator': ';'}}, not {csv!r}.")
     given = dict(csv or {})
     known = [field.name for field in fields(CsvOptions)]
     if unknown := [name for name in given if name not in known]:
         near = get_close_matches(str(unknown[0]), known, 1)
         advice = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}."
         raise InputError(f"csv has no entry {unknown[0]!r}; {advice}")
+    kinds = {"separator": (str, type(None)), "null_values": (str, list, tuple), "usual_nulls": bool}
+    for name in kinds.keys() & given.keys():
+        if not isinstance(given[name], kinds[name]):  # type: ignore[arg-type]
+            raise InputError(f"{name} of csv cannot be {given[name]!r}.")
     if "null_values" in given:
         given["null_values"] = texts(given["null_values"])
     return CsvOptions(**given)  # type: ignore[arg-type]  # they are checked there
