@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -265,3 +266,34 @@ def test_labels_that_are_no_labels_are_refused() -> None:
     for resolution in (None, 0.1):
         with pytest.raises(lfl.errors.InputError, match=r"\bl\b"):
             lfl.audit(table, **NAMED, resolution=resolution, permutations=0)
+
+
+def rounded_by_hand(table: pl.DataFrame, width: float) -> dict[tuple[Any, ...], list[int]]:
+    """Rows and the three sums of every level, group and bin, row after row."""
+    found: dict[tuple[Any, ...], list[int]] = {}
+    for score, group, level in table.select("s", "a", "l").iter_rows():
+        place = score * (1.0 / width)
+        bin_ = math.floor(place + 1e-9)
+        at = int((place - bin_) * 2**30) if place >= bin_ else 0
+        high, low = divmod(at, 2**15)
+        line = found.setdefault((level, group, bin_), [0, 0, 0, 0])
+        for k, part in enumerate((1, at, high * high, high * low)):
+            line[k] += part
+    return found
+
+
+@pytest.mark.parametrize("width", [1e-9, 0.01, 0.1, 50.0])
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_in_memory_are_counted_as_by_hand_and_by_an_engine(seed: int, width: float) -> None:
+    table = made(seed)
+    cells = read_cells(table, ROLES, resolution=width).cells
+    assert cells.fingerprint == read_cells(table.lazy(), ROLES, resolution=width).cells.fingerprint
+    assert cells.sums is not None
+    level, group = cells._lines()
+    bins = np.rint(cells.middles / width - 0.5).astype(int).tolist()
+    keys = [
+        (level.labels[k], group.labels[g], bin_)
+        for k, g, bin_ in zip(level.codes, group.codes, bins, strict=True)
+    ]
+    lines = np.column_stack([cells.atoms.counts, cells.sums]).tolist()
+    assert dict(zip(keys, lines, strict=True)) == rounded_by_hand(table, width)

@@ -47,6 +47,7 @@ class ReadColumns:
     dates : columns of dates that became numbers, days since 1970.
     notes : how columns were read where that is not plain, one sentence each.
     units : {column: unit} for columns whose numbers were written with one.
+    in_memory : whether the rows are.
     """
 
     frame: nw.LazyFrame[Any]
@@ -60,6 +61,7 @@ class ReadColumns:
     dates: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     units: dict[str, str] = field(default_factory=dict)
+    in_memory: bool = False
 
 
 class Counted(NamedTuple):
@@ -101,6 +103,7 @@ def read_columns(
         dates=(*dates, *texts.dates),
         notes=(*notes, *texts.notes),
         units=texts.units,
+        in_memory=isinstance(opened, nw.DataFrame),
     )
     frame = opened.lazy()
     if isinstance(opened, nw.DataFrame) and len(opened) and _is_complete(opened, named):

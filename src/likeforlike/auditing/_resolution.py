@@ -1,4 +1,4 @@
-"""Scores rounded to bins of a given width, by the engine that holds them.
+"""Scores rounded to bins of a given width, by the engine that holds them or in memory.
 
 A bin is floor(score / width). It stays a floating-point number on its way here: engines differ in
 what they do with one that is too large for a whole number, and some of them say nothing. Where in
@@ -17,9 +17,12 @@ import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._text import quoted
+from likeforlike.disparity._cells import Cells
+from likeforlike.disparity._columns import Codes
 from likeforlike.disparity._rounding import HALF_BITS
 from likeforlike.errors import InputError
 from likeforlike.files._columns import keyed
+from likeforlike.transport._compiled import compiled
 
 # Up to here all whole numbers are floating-point numbers too, so no two bins are one.
 _MOST_BINS = 2.0**53
@@ -30,17 +33,22 @@ _INSIDE, _HIGH, _LOW = "likeforlike inside", "likeforlike high", "likeforlike lo
 _SUMS = ("likeforlike sum", "likeforlike squares", "likeforlike products")
 
 
-def score_bins(score: str, resolution: float) -> nw.Expr:
-    """The bin of every score, an expression for any engine."""
+def _per_unit(resolution: float) -> float:
+    """How many bins there are in one unit of the score."""
     per_unit = 1.0 / resolution
     if math.isinf(per_unit):
         raise InputError(
             f"resolution={resolution:g} is too small for any score; use a larger one, or leave it "
             "out to keep scores exact."
         )
+    return per_unit
+
+
+def score_bins(score: str, resolution: float) -> nw.Expr:
+    """The bin of every score, an expression for any engine."""
     # Multiplying, not dividing: engines disagree on the last bit of a quotient. A score that lies
     # below an edge by noise of a computation belongs to it, whatever its group.
-    return (keyed(score).cast(nw.Float64) * per_unit + _HAIR).floor()
+    return (keyed(score).cast(nw.Float64) * _per_unit(resolution) + _HAIR).floor()
 
 
 def with_parts(
@@ -92,3 +100,51 @@ def bin_middles(bins: npt.NDArray[Any], resolution: float) -> FloatArray:
     if not np.isfinite(middles).all():
         raise InputError(f"resolution={resolution:g} is too large; use a smaller one.")
     return middles
+
+
+@compiled
+def _add_up(
+    places: FloatArray, segments: IntArray, first: float, n_bins: int, sums: IntArray
+) -> None:
+    """Add rows and what `with_parts` lets an engine add up to sums (segments * n_bins, 4).
+
+    Places (n,) are scores in widths of a bin. Bins begin at `first`; all above the last are in it.
+    """
+    for i in range(places.size):
+        which = np.floor(places[i] + _HAIR)
+        inside = (places[i] - which) * _HALF
+        if not 0.0 <= inside < _HALF:
+            inside = 0.0
+        high = int(inside)
+        low = int((inside - high) * _HALF)
+        line = segments[i] * n_bins + min(int(which - first), n_bins - 1)
+        sums[line, 0] += 1
+        sums[line, 1] += (high << HALF_BITS) + low
+        sums[line, 2] += high * high
+        sums[line, 3] += high * low
+
+
+def round_rows(level: Codes, group: Codes, scores: FloatArray, resolution: float) -> Cells:
+    """Cells of rows in memory whose scores are rounded to bins, in one pass over the rows."""
+    with np.errstate(over="ignore"):
+        places = scores * _per_unit(resolution)
+    ends = np.floor(np.array([places.min(), places.max()]) + _HAIR)
+    bin_middles(ends, resolution)
+    n_groups, n_bins = len(group.labels), int(ends[1] - ends[0]) + 1
+    n_segments = len(level.labels) * n_groups
+    if n_segments * n_bins > 4 * scores.size + 1024:
+        # So many bins are mostly empty: every row is a line.
+        bins, sums = np.floor(places + _HAIR), np.zeros((scores.size, 4), np.int64)
+        _add_up(places, np.arange(scores.size), float(ends[0]), 1, sums)
+    else:
+        sums = np.zeros((n_segments * n_bins, 4), np.int64)
+        segments = level.codes.astype(np.int64) * n_groups + group.codes
+        _add_up(places, segments, float(ends[0]), n_bins, sums)
+        filled = np.flatnonzero(sums[:, 0])
+        sums, bins = sums[filled], filled % n_bins + ends[0]
+        of_level, of_group = np.divmod(filled // n_bins, n_groups)
+        level, group = Codes(of_level, level.labels), Codes(of_group, group.labels)
+    middles = bin_middles(bins, resolution)
+    return Cells.from_codes(
+        level, group, middles, counts=sums[:, 0], resolution=resolution, sums=sums[:, 1:]
+    )

@@ -34,7 +34,13 @@ from likeforlike.auditing._bins import (
 from likeforlike.auditing._lines import Lines, check_smooth, raw_cells
 from likeforlike.auditing._number_cells import cell_number, number_cells
 from likeforlike.auditing._reading import ReadColumns, read_columns
-from likeforlike.auditing._resolution import added_parts, bin_middles, read_sums, with_parts
+from likeforlike.auditing._resolution import (
+    added_parts,
+    bin_middles,
+    read_sums,
+    round_rows,
+    with_parts,
+)
 from likeforlike.auditing._text_columns import read_text_columns
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes, combined, encode, narrow, numbers, weights
@@ -201,11 +207,11 @@ def read_cells(
                 continue
             edges[column] = inner_edges(read.frame, column, cut)
             frame = frame.with_columns(bin_numbers(column, edges[column]))
-        if width is None:
-            collected = frame.select(*map(column_key, roles.columns)).collect()
+        if width is None or (read.in_memory and not along):
+            collected, counts = frame.select(*map(column_key, roles.columns)).collect(), None
         else:
             collected = _counted(frame, roles, width, along)
-    counts = None if width is None else collected[_COUNT].to_numpy().astype(np.int64)
+            counts = collected[_COUNT].to_numpy().astype(np.int64)
 
     def kept(codes: Codes) -> Codes:
         # Cells only look codes up: of many rows, eight bytes each would fill the memory.
@@ -371,9 +377,9 @@ def _counted(
             nw.new_series(key, fine.middle[cell], backend=counted.implementation),
             nw.new_series(_WIDTH, (fine.high - fine.low)[cell], backend=counted.implementation),
         )
-    binned = with_parts(frame, roles.score, _BIN, resolution)
+    binned, sums = with_parts(frame, roles.score, _BIN, resolution), added_parts()
     try:
-        return binned.group_by(*keys).agg(nw.len().alias(_COUNT), *added_parts()).collect()
+        return binned.group_by(*keys).agg(nw.len().alias(_COUNT), *sums).collect()
     except TypeError as error:  # as pandas says of a column of lists or of dictionaries
         if "unhashable" not in str(error):
             raise
@@ -470,6 +476,9 @@ def _cells(
 ) -> Cells:
     if counts is None or resolution is None:
         scores = numbers(collected[column_key(roles.score)].to_native(), f"column {roles.score!r}")
+        if resolution is not None:
+            level = level or Codes(np.zeros(scores.size, np.int8), ("all",))
+            return round_rows(level, group, scores, resolution)
         weight = None if roles.weight is None else collected[column_key(roles.weight)].to_native()
         cluster = None if roles.cluster is None else _codes(collected, roles.cluster, text)
         if weight is not None:
