@@ -87,3 +87,13 @@ def test_input_is_not_changed() -> None:
     numbers(scores, "scores")
     encode(scores, "levels")
     np.testing.assert_array_equal(scores, before)
+
+
+@pytest.mark.parametrize("last", ["f", "m", "x", "", "é", "m of more than twelve letters"])
+@pytest.mark.parametrize("rows", [1, 2, 3_000])
+def test_text_is_numbered_as_labels_are_sorted(last: str, rows: int) -> None:
+    texts = [*(["m", "f"] * rows)[1:], last]
+    codes = encode(pl.Series(texts), "groups")
+    labels = sorted(set(texts))
+    assert codes.labels == tuple(labels)
+    assert codes.codes.tolist() == [labels.index(text) for text in texts]

@@ -26,6 +26,8 @@ from likeforlike.transport._threads import n_threads
 _LARGEST = np.iinfo(np.int64).max
 # How many groups can be compared two by two: numbers that were not put into groups have more.
 _MOST_NUMBERS, _MOST_GROUPS = 20, 100
+# Rows in which labels of text are looked for, and how many of so few letters are compared with.
+_GLANCE, _FEW, _SHORT = 1_000, 6, 12
 
 Column = Sequence[Any] | npt.NDArray[Any] | Any
 """A one-dimensional column: numpy array, list, or a series narwhals accepts.
@@ -230,12 +232,28 @@ def _encode_texts(series: nw.Series[Any], name: str) -> Codes:
     if series.implementation.is_polars():
         import polars as pl
 
+        if (few := _encode_few(texts.to_native())) is not None:
+            return few
         labels = sorted(texts.unique().to_list())
         codes = texts.to_native().cast(pl.Enum(labels)).to_physical().to_numpy()
         return Codes(codes.astype(np.int64), tuple(labels))
     if series.implementation.is_pyarrow():
         return _encode_arrow(texts.to_native())
     return _encode_objects(texts.to_list(), name)
+
+
+def _encode_few(texts: Any) -> Codes | None:  # noqa: ANN401
+    """Codes of polars text if all labels are among those of the first rows, and are few.
+
+    To compare every row with a few labels is faster than to look it up among them.
+    """
+    labels = sorted(texts.head(_GLANCE).unique().to_list())
+    if len(labels) > _FEW or max(map(len, labels)) > _SHORT:
+        return None
+    codes = np.full(len(texts), -1, np.int8)
+    for code, label in enumerate(labels):
+        codes += (texts == label).to_numpy().view(np.int8) * np.int8(code + 1)
+    return Codes(codes.astype(np.int64), tuple(labels)) if codes.min() >= 0 else None
 
 
 def _encode_arrow(texts: Any) -> Codes:  # noqa: ANN401
