@@ -347,3 +347,23 @@ def test_ten_billion_rows_in_bins_are_known_well() -> None:
 def test_confidence_must_be_a_probability() -> None:
     with pytest.raises(InputError, match="confidence must lie between 0 and 1"):
         estimate_distance(contrast_of([0.1, 0.2], [0, 1]), ONE, confidence=1.0)
+
+
+@pytest.mark.parametrize("quantile", [0.0, 1.0, 1.96, 4.0])
+@pytest.mark.parametrize("total", [0.0, 0.003, 0.02, 0.5])
+def test_largest_distance_is_found_by_halving(total: float, quantile: float) -> None:
+    known = SquaredDistance(
+        total, 0.01, 0.3, 0.6, 1e-3, 2e-5, np.array([[0.01, 0.4], [1e-4, 2e-3]])
+    )
+    found = largest_distance(known, quantile)
+    least = float(known.least(np.zeros(()), 0.5 * quantile))
+
+    def allowed(distance: float) -> bool:
+        return bool(known.least(np.array(distance), quantile) <= max(total, least))
+
+    if found > 0.0:
+        low, high = 0.999 * found, 1.001 * found + 1e-9
+        for _ in range(60):
+            middle = (low + high) / 2.0
+            low, high = (middle, high) if allowed(middle) else (low, middle)
+        assert found == pytest.approx(high, rel=1e-9, abs=1e-9)

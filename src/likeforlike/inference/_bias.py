@@ -38,7 +38,7 @@ _AT = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0])
 _LEFT = np.array([1.0, 0.97, 0.887, 0.763, 0.619, 0.35, 0.165, 0.02, 0.0])
 
 _GRID = 200
-_BISECTIONS = 40
+_BISECTIONS, _AHEAD = 40, 4
 
 
 class SquaredDistance(NamedTuple):
@@ -153,14 +153,19 @@ def largest_distance(squared: SquaredDistance, quantile: float) -> float:
     first = int(np.argmax(allowed))
     if first == 0:
         return above
-    low, high = float(grid[first]), float(grid[first - 1])
-    for _ in range(_BISECTIONS):
-        middle = 0.5 * (low + high)
-        if squared.least(np.array(middle), quantile) <= total:
-            low = middle
-        else:
-            high = middle
-    return high
+    ends = grid[[first, first - 1]]
+    for _ in range(_BISECTIONS // _AHEAD):
+        for _ in range(_AHEAD):  # all the middles that the next halvings may come to, at once
+            halved = np.empty(2 * ends.size - 1)
+            halved[::2], halved[1::2] = ends, 0.5 * (ends[:-1] + ends[1:])
+            ends = halved
+        below = squared.least(ends, quantile) <= total
+        low, high = 0, ends.size - 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if below[middle] else (low, middle)
+        ends = ends[[low, high]]
+    return float(ends[1])
 
 
 def unbiased_distance(squared: SquaredDistance) -> float:
