@@ -53,6 +53,23 @@ def test_there_and_back_is_nothing_and_staying_is_nothing() -> None:
     assert np.quantile(np.abs(back - values), 0.95) < 0.003
 
 
+def test_a_line_moves_the_same_alone_as_among_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers, values = gaussian(5)
+    cells = fine_cells(numbers)
+    fitted = fit_carry(cells, values)
+    assert isinstance(fitted, ScaleCarry)
+    here, there = cells.own_places, cells.place(cells.segment, 1.0 - cells.position)
+    line = np.array([0])
+    alone = [
+        fitted.move(values[line + k], here.of(line + k), there.of(line + k))[0] for k in range(99)
+    ]
+    monkeypatch.setenv("LIKEFORLIKE_THREADS", "3")
+    many = np.tile(np.arange(N), 7)  # enough for threads
+    moved = fitted.move(values[many], here.of(many), there.of(many)).reshape(7, N)
+    assert (moved == moved[0]).all()
+    assert moved[0, :99].tolist() == alone
+
+
 def test_order_inside_a_position_is_kept() -> None:
     rng = np.random.default_rng(3)
     numbers = np.repeat(np.arange(40.0), 100)

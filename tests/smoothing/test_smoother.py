@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from likeforlike.smoothing._fine_cells import FineCells, fine_cells
+from likeforlike.smoothing._fine_cells import FineCells, fine_cells, sums
 from likeforlike.smoothing._propensity import propensity
 from likeforlike.smoothing._smoother import WIDTHS, Choice, choose, smoothed
 
@@ -102,3 +102,20 @@ def test_the_propensity_finds_its_curve_whatever_the_weights() -> None:
     weighted, _ = propensity(fine_cells(numbers, mass=rng.exponential(size=40_000)), member)
     assert np.abs(weighted - chance).mean() < 0.02
     assert 0.001 <= found.min() < found.max() <= 0.999
+
+
+@pytest.mark.parametrize("rows", [1, 30, 25_000])
+@pytest.mark.parametrize("kind", ["in order", "mixed", "one", "each"])
+def test_sums_are_added_from_the_first_to_the_last(rows: int, kind: str) -> None:
+    random = np.random.default_rng(rows)
+    code, amount = random.integers(0, 7, rows), random.normal(size=rows)
+    code = {
+        "in order": np.sort(code),
+        "mixed": code,
+        "one": np.full(rows, 3),
+        "each": np.arange(rows),
+    }[kind]
+    by_hand = [0.0] * max(9, int(code.max()) + 1)
+    for k, each in zip(code.tolist(), amount.tolist(), strict=True):
+        by_hand[k] += each
+    assert sums(code, amount, 9).tolist() == by_hand

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from operator import index
 
 import numpy as np
@@ -25,7 +26,7 @@ BINS = 10
 """Into how many bins a number would usually have been cut."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Lines:
     """Rows with their numbers, or counts of rows by fine cell.
 
@@ -73,6 +74,8 @@ class Lines:
 
     def of_groups(self, labels: tuple[Hashable, ...]) -> Lines:
         """The lines of some groups, in this order; categories without them are gone."""
+        if labels == self.group.labels:
+            return self
         places = {label: g for g, label in enumerate(labels)}
         new = np.array([places.get(label, -1) for label in self.group.labels])
         return self._kept(new[self.group.codes] >= 0, Codes(new[self.group.codes], labels))
@@ -140,6 +143,11 @@ class Lines:
             if self.cluster is None
             else Codes(self.cluster.codes[kept], self.cluster.labels),
         )
+
+    @cached_property
+    def cells_inside(self) -> FineCells:
+        """Fine cells along the one number, inside categories."""
+        return self.fine_cells(self.numbers[:, 0], self.category)
 
     def fine_cells(self, numbers: FloatArray, segment: IntArray | None = None) -> FineCells:
         """Fine cells of the lines along any numbers (n,)."""
@@ -213,8 +221,7 @@ def raw_cells(lines: Lines) -> Cells:
     """Scores as they are, in the windows of everybody; one level along several numbers."""
     if not lines.along_one:
         return lines.cells(Codes(np.zeros(lines.scores.size, np.int64), ("all",)), lines.scores)
-    cells = lines.fine_cells(lines.numbers[:, 0], lines.category)
-    along = windows(cells, lines.numbers[:, 0], lines.windows)
+    along = windows(lines.cells_inside, lines.numbers[:, 0], lines.windows)
     name = lines.columns[0]
     level = levels_along(along, name, lines.category_names, dates=name in lines.dates)
     return lines.cells(level, lines.scores)

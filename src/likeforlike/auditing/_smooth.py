@@ -124,13 +124,13 @@ def along_numbers(lines: Lines, seed: int) -> Along:
     scale = scale_of(float(lines.scores.min()), float(lines.scores.max()), 2.0)
     scores, predicted = scale.inward(lines.scores), None
     if lines.along_one:
-        name, numbers, segment = lines.columns[0], lines.numbers[:, 0], lines.category
+        name, numbers, cells = lines.columns[0], lines.numbers[:, 0], lines.cells_inside
     else:
         name = f"estimated share of {lines.group.labels[1]}"
         numbers, scores, predicted = propensity_scores(lines, scores, seed)
-        segment = np.zeros(numbers.size, np.int64)
+        cells = lines.fine_cells(numbers)
     compared = compare_along(
-        lines.fine_cells(numbers, segment),
+        cells,
         numbers,
         scores,
         lines.group.codes,

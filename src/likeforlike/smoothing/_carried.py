@@ -74,7 +74,8 @@ def centers(cells: FineCells, windows: Windows) -> Place:
 
 def kept_still(cells: FineCells, values: FloatArray, moved: FloatArray) -> FloatArray:
     """Values moved, and those of segments that are not smoothed as they were, to the last bit."""
-    return np.where(cells.still[cells.segment], values, moved)
+    still = cells.still
+    return np.where(still[cells.segment], values, moved) if still.any() else moved
 
 
 def are_rows(cells: FineCells) -> bool:

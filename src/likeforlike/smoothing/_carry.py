@@ -21,6 +21,7 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.smoothing._fine_cells import FineCells, Place
 from likeforlike.smoothing._smoother import Choice, choose, smoothed
 from likeforlike.transport._compiled import compiled
+from likeforlike.transport._threads import in_parts
 
 MOST_VALUES = 64
 """Up to this many different values are carried to values, not between them."""
@@ -58,9 +59,14 @@ class ScaleCarry:
 
     def move(self, values: FloatArray, start: Place, end: Place) -> FloatArray:
         """Carry values from places to places; (n,) each."""
-        z = np.empty(values.size)
-        _move(self.standard(values, start), *start, *end, self.nodes, self.law, z)
-        moved: FloatArray = end.read(self.mean) + end.read(self.scale) * z
+        z, brought = self.standard(values, start), np.empty(values.size)
+
+        def part(first: int, last: int) -> None:
+            at = slice(first, last)
+            _move(z[at], *start.of(at), *end.of(at), self.nodes, self.law, brought[at])
+
+        in_parts(part, np.ones(values.size, np.int64))
+        moved: FloatArray = end.read(self.mean) + end.read(self.scale) * brought
         return moved
 
     def rest(self, values: FloatArray, place: Place) -> FloatArray:
@@ -165,7 +171,7 @@ def _nodes(z: FloatArray, rows: FloatArray) -> FloatArray:
     """Values of z at 49 ranks between 0 and 1."""
     if (rows == 1.0).all():
         places = np.ceil(np.linspace(0.0, 1.0, _NODES + 2)[1:-1] * z.size).astype(np.int64) - 1
-        return np.unique(np.partition(z, places)[places])
+        return np.unique(np.sort(z)[places])
     order = np.argsort(z)
     cumulative = np.cumsum(rows[order])
     wanted = np.linspace(0.0, 1.0, _NODES + 2)[1:-1] * cumulative[-1]

@@ -24,11 +24,14 @@ import numpy as np
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike.smoothing._ranking import Ranking, rank
+from likeforlike.transport._compiled import compiled
 
 _MOST_CELLS, _FEW_CELLS, _ROWS_OF_CELL = 200, 20, 5
 # How many rows of the pooled variance the variance of a cell is mixed with.
 _POOLED_ROWS = 10.0
 _NOTHING, _TINY = 1e-12, 1e-300
+# Up to so many rows nothing has to be compiled.
+_FEW_ROWS = 20_000
 
 
 class Place(NamedTuple):
@@ -49,15 +52,29 @@ class Place(NamedTuple):
         at: FloatArray = values[self.below] * (1.0 - self.share) + values[self.above] * self.share
         return at
 
-    def of(self, lines: IntArray) -> Place:
+    def of(self, lines: IntArray | slice) -> Place:
         """The places of some lines."""
         return Place(self.below[lines], self.above[lines], self.share[lines])
 
 
 def sums(code: IntArray, amount: FloatArray, size: int = 0) -> FloatArray:
-    """What the amounts with each code add up to."""
-    added: FloatArray = np.bincount(code, amount, minlength=size).astype(np.float64, copy=False)
-    return added
+    """What the amounts with each code add up to, from the first to the last."""
+    if code.size > _FEW_ROWS and (code[1:] >= code[:-1]).all():
+        added = np.zeros(max(size, int(code[-1]) + 1))
+        _add_runs(code, amount, added)
+        return added
+    return np.bincount(code, amount, minlength=size).astype(np.float64, copy=False)
+
+
+@compiled
+def _add_runs(code: IntArray, amount: FloatArray, added: FloatArray) -> None:
+    """The same for codes in order: a sum waits for no memory until it is done."""
+    held = 0.0
+    for i in range(code.size):
+        held += amount[i]
+        if i + 1 == code.size or code[i + 1] != code[i]:
+            added[code[i]] = held
+            held = 0.0
 
 
 def combine(*columns: IntArray) -> IntArray:
@@ -117,6 +134,18 @@ class FineCells:
         assert self.cluster is not None
         return combine(self.cell, self.cluster)
 
+    @cached_property
+    def number(self) -> IntArray:
+        """The number of every line as an integer, (n,), rising along each segment, one by one.
+
+        Different numbers of a segment have different ranks.
+        """
+        order = np.lexsort((self.position, self.segment))
+        segment, position = self.segment[order], self.position[order]
+        number = np.empty(order.size, np.int64)
+        number[order] = np.cumsum(np.r_[False, (np.diff(position) > 0.0) | (np.diff(segment) > 0)])
+        return number
+
     @property
     def units(self) -> FloatArray:
         """How many units each segment has, (S,); rows without clusters."""
@@ -134,9 +163,7 @@ class FineCells:
 
     def mean(self, values: FloatArray) -> FloatArray:
         """Weighted mean of every cell, (m,)."""
-        summed = np.bincount(self.cell, self.mass * values, minlength=self.total.size)
-        mean: FloatArray = summed / self.total
-        return mean
+        return sums(self.cell, self.mass * values, self.total.size) / self.total
 
     def means_of_steps(self, step: IntArray, n_steps: int) -> FloatArray:
         """Share of every cell at or below each step, (m, n_steps); `step` says where lines are."""
@@ -257,8 +284,7 @@ def fine_cells(
     cell = (np.cumsum(there) - 1)[code]
     offsets = np.r_[0, np.cumsum(there)][first]
     total = sums(cell, weight)
-    held_by_cell = np.bincount(cell, many)
-    raw = np.bincount(cell, many * ranking.raw(numbers, segment)) / held_by_cell
+    held_by_cell = sums(cell, many)
     return FineCells(
         ranking=ranking,
         segment=segment,
@@ -267,9 +293,9 @@ def fine_cells(
         mass=weight,
         rows=many,
         cluster=cluster,
-        center=np.bincount(cell, many * position) / held_by_cell,
-        raw=raw,
+        center=sums(cell, many * position) / held_by_cell,
+        raw=sums(cell, many * ranking.raw(numbers, segment)) / held_by_cell,
         total=total,
-        effective=total**2 / np.bincount(cell, weight * weight / many),
+        effective=total**2 / sums(cell, weight * weight / many),
         offsets=offsets,
     )

@@ -119,18 +119,6 @@ class Overlap:
         )
 
 
-def distinct_numbers(cells: FineCells) -> IntArray:
-    """The number of every line as an integer, (n,), rising along each segment, one after another.
-
-    Different numbers of a segment have different ranks.
-    """
-    order = np.lexsort((cells.position, cells.segment))
-    segment, position = cells.segment[order], cells.position[order]
-    number = np.empty(order.size, np.int64)
-    number[order] = np.cumsum(np.r_[False, (np.diff(position) > 0.0) | (np.diff(segment) > 0)])
-    return number
-
-
 def mixing(
     count: FloatArray,
     total: FloatArray,
@@ -149,7 +137,9 @@ def mixing(
     at : (P,) floats, the rank of every number, if the share of a group may change along a window.
     """
     size = int(window.max()) + 1
-    found = sums(window, (count - 1.0) * _differ(count, total, own), size)
+    found = np.zeros(size)
+    if (count > 1.0).any():
+        found = sums(window, (count - 1.0) * _differ(count, total, own), size)
     mean = total / count[:, None]
     between = 1.0 - row_sums(mean[1:] * mean[:-1])
     same = np.flatnonzero(np.diff(window) == 0)
@@ -202,7 +192,7 @@ class _Numbers:
     """
 
     def __init__(self, cells: FineCells, group: IntArray) -> None:
-        self.of_line = distinct_numbers(cells)
+        self.of_line = cells.number
         size, n_groups = int(self.of_line.max()) + 1, int(group.max()) + 1
         counted = sums(self.of_line * n_groups + group, cells.rows, size * n_groups)
         self.rows = counted.reshape(size, n_groups)
@@ -393,7 +383,7 @@ def arrange_cells(cells: FineCells, overlap: Overlap) -> FineCells:
     own, together = overlap.unit == "numbers", overlap.unit == "units"
     if not (own | together).any():
         return cells
-    number = distinct_numbers(cells)
+    number = cells.number
     if together.any():
         there, size = together[cells.segment], int(number.max()) + 1
         other = np.arange(number.size) if cells.cluster is None else cells.cluster

@@ -87,9 +87,9 @@ def windows(
     of_segment = cells.of_segment
     of_cell = windows_of_cells(cells, window_counts(cells, wanted, group))
     of_line = of_cell[cells.cell]
-    held = np.bincount(of_line, cells.rows)
+    held = sums(of_line, cells.rows)
     segment = of_segment[np.searchsorted(of_cell, np.arange(held.size))]
-    center = np.bincount(of_line, cells.rows * cells.position) / held
+    center = sums(of_line, cells.rows * cells.position) / held
     low, high = np.full(held.size, np.inf), np.full(held.size, -np.inf)
     np.minimum.at(low, of_line, numbers)
     np.maximum.at(high, of_line, numbers)

@@ -119,15 +119,6 @@ def _radix_sort(
 
 
 @compiled
-def largest_segment(offsets: IntArray) -> int:
-    """How many places the largest of the segments has. A kernel."""
-    largest = 0
-    for s in range(offsets.size - 1):
-        largest = max(largest, offsets[s + 1] - offsets[s])
-    return largest
-
-
-@compiled
 def deal(
     values: FloatArray, segments: IntArray, offsets: IntArray, dealt: FloatArray, rows: IntArray
 ) -> None:
