@@ -19,9 +19,8 @@ from typing import Any, NoReturn
 
 import narwhals as nw
 import numpy as np
-import numpy.typing as npt
 
-from likeforlike._arrays import IntArray, real
+from likeforlike._arrays import FloatArray, IntArray, real
 from likeforlike.auditing._bins import (
     Bins,
     bin_names,
@@ -43,7 +42,15 @@ from likeforlike.auditing._resolution import (
 )
 from likeforlike.auditing._text_columns import read_text_columns
 from likeforlike.disparity._cells import Cells
-from likeforlike.disparity._columns import Codes, combined, encode, narrow, numbers, weights
+from likeforlike.disparity._columns import (
+    Codes,
+    combined,
+    encode,
+    narrow,
+    numbers,
+    weights,
+    with_unknown,
+)
 from likeforlike.disparity._float_noise import denoised, float_noise, without_float_noise
 from likeforlike.document._request import Roles
 from likeforlike.document._results import LostRows
@@ -284,7 +291,7 @@ def _groups(collected: nw.DataFrame[Any], roles: Roles, read: ReadColumns, *, pa
         codes = _codes(collected.select(column_key(column)).filter(known), column, read.text)
         if not part:
             check_groups(codes, read.used, column)
-        parts.append(codes if known.all() else _with_unknown(codes, known.to_numpy()))
+        parts.append(with_unknown(codes, known.to_numpy().astype(np.bool_)))
     return combined(parts)
 
 
@@ -302,14 +309,6 @@ def refuse_unknown(column: str) -> NoReturn:
 
 def _is_null(column: nw.Series[Any]) -> nw.Series[Any]:
     return column.is_null() | column.is_nan() if column.dtype.is_float() else column.is_null()
-
-
-def _with_unknown(codes: Codes, is_known: npt.NDArray[Any]) -> Codes:
-    """Codes of all rows from those whose value is known; `None` stands for the others."""
-    known = is_known.astype(np.bool_)
-    every = np.full(known.size, len(codes.labels))
-    every[known] = codes.codes
-    return Codes(every, (*codes.labels, None))
 
 
 def _rows_of(group: Codes, counts: IntArray | None) -> list[int]:
@@ -377,9 +376,9 @@ def _counted(
             nw.new_series(key, fine.middle[cell], backend=counted.implementation),
             nw.new_series(_WIDTH, (fine.high - fine.low)[cell], backend=counted.implementation),
         )
-    binned, sums = with_parts(frame, roles.score, _BIN, resolution), added_parts()
+    binned = with_parts(frame, roles.score, _BIN, resolution)
     try:
-        return binned.group_by(*keys).agg(nw.len().alias(_COUNT), *sums).collect()
+        return binned.group_by(*keys).agg(nw.len().alias(_COUNT), *added_parts()).collect()
     except TypeError as error:  # as pandas says of a column of lists or of dictionaries
         if "unhashable" not in str(error):
             raise
@@ -465,6 +464,17 @@ def holds_numbers(part: Codes) -> bool:
         return False
 
 
+def _numbers(collected: nw.DataFrame[Any], column: str) -> FloatArray:
+    return numbers(collected[column_key(column)].to_native(), f"column {column!r}")
+
+
+def _weights(collected: nw.DataFrame[Any], column: str | None) -> FloatArray | None:
+    if column is None:
+        return None
+    weight = collected[column_key(column)].to_native()
+    return weights(weight, f"column {column!r}", len(collected))
+
+
 def _cells(
     collected: nw.DataFrame[Any],
     roles: Roles,
@@ -475,14 +485,12 @@ def _cells(
     resolution: float | None,
 ) -> Cells:
     if counts is None or resolution is None:
-        scores = numbers(collected[column_key(roles.score)].to_native(), f"column {roles.score!r}")
+        scores = _numbers(collected, roles.score)
         if resolution is not None:
             level = level or Codes(np.zeros(scores.size, np.int8), ("all",))
             return round_rows(level, group, scores, resolution)
-        weight = None if roles.weight is None else collected[column_key(roles.weight)].to_native()
+        weight = _weights(collected, roles.weight)
         cluster = None if roles.cluster is None else _codes(collected, roles.cluster, text)
-        if weight is not None:
-            weight = weights(weight, f"column {roles.weight!r}", scores.size)
         return Cells.from_codes(level, group, scores, sample_weight=weight, cluster=cluster)
     middles = bin_middles(collected[_BIN].to_numpy(), resolution)
     sums = read_sums(collected)
@@ -500,28 +508,20 @@ def _lines(
     counts: IntArray | None,
     resolution: float | None,
 ) -> Lines:
-    columns = [
-        numbers(collected[column_key(name)].to_native(), f"column {name!r}") for name in along
-    ]
-    size = columns[0].size
+    columns = [_numbers(collected, name) for name in along]
     if counts is None or resolution is None:
-        scores = numbers(collected[column_key(roles.score)].to_native(), f"column {roles.score!r}")
+        scores = _numbers(collected, roles.score)
     else:
         scores = bin_middles(collected[_BIN].to_numpy(), resolution)
-    weight = None
-    if roles.weight is not None:
-        weight = weights(
-            collected[column_key(roles.weight)].to_native(), f"column {roles.weight!r}", size
-        )
     return Lines(
         columns=along,
         numbers=np.stack(columns, axis=1),
-        category=np.zeros(size, np.int64) if level is None else level.codes,
+        category=np.zeros(len(collected), np.int64) if level is None else level.codes,
         category_names=("",) if level is None else names,
         scores=scores,
         group=group,
         counts=counts,
-        weight=weight,
+        weight=_weights(collected, roles.weight),
         cluster=None if roles.cluster is None else _codes(collected, roles.cluster, text),
         resolution=resolution or 0.0,
         widths=None if counts is None else collected[_WIDTH].to_numpy().astype(np.float64),

@@ -457,13 +457,15 @@ def _numbered(labels: Sequence[Hashable], name: str) -> Codes:
     tuples = [label for label in labels if isinstance(label, tuple)]
     if len(tuples) < len(labels) or len({len(label) for label in tuples}) > 1:
         return encode_labels(labels, name)
-    return combined([_with_unknown(column, name) for column in zip(*tuples, strict=True)])
+    parts = []
+    for column in zip(*tuples, strict=True):
+        codes = encode_labels([value for value in column if value is not None], name)
+        parts.append(with_unknown(codes, np.array([value is not None for value in column])))
+    return combined(parts)
 
 
-def _with_unknown(column: Sequence[Hashable], name: str) -> Codes:
-    """Codes of the values of a column, with `None` behind all others if there is any."""
-    known = np.array([value is not None for value in column])
-    codes = encode_labels([value for value in column if value is not None], name)
+def with_unknown(codes: Codes, known: BoolArray) -> Codes:
+    """Codes of all rows from those whose value is known; `None` stands for others, if any."""
     if known.all():
         return codes
     every = np.full(known.size, len(codes.labels))
