@@ -38,6 +38,7 @@ from likeforlike.auditing._resolution import (
     bin_middles,
     read_sums,
     round_rows,
+    score_bins,
     with_parts,
 )
 from likeforlike.auditing._text_columns import read_text_columns
@@ -364,21 +365,20 @@ def _counted(
     """One line for each (level, group, bin of scores), by one `group by` in the engine.
 
     It says how many rows there are, and adds up where in the bin they lie. A number that people are
-    compared along is replaced by the middle of its fine cell.
+    compared along is replaced by the middle of its fine cell, and nothing is added up.
     """
     keys = (*map(column_key, (*roles.legitimate, *roles.all_sensitive)), _BIN)
+    sums: list[nw.Expr] = []
     if along:
         fine, key = number_cells(frame, along[0]), column_key(along[0])
-        frame = frame.with_columns(cell_number(along[0], fine.edges).alias(key))
-        counted = _counted(frame, roles, resolution, ())
-        cell = counted[key].to_numpy().astype(np.int64)
-        return counted.with_columns(
-            nw.new_series(key, fine.middle[cell], backend=counted.implementation),
-            nw.new_series(_WIDTH, (fine.high - fine.low)[cell], backend=counted.implementation),
+        binned = frame.with_columns(
+            cell_number(along[0], fine.edges).alias(key),
+            score_bins(roles.score, resolution).alias(_BIN),
         )
-    binned = with_parts(frame, roles.score, _BIN, resolution)
+    else:
+        binned, sums = with_parts(frame, roles.score, _BIN, resolution), added_parts()
     try:
-        return binned.group_by(*keys).agg(nw.len().alias(_COUNT), *added_parts()).collect()
+        counted = binned.group_by(*keys).agg(nw.len().alias(_COUNT), *sums).collect()
     except TypeError as error:  # as pandas says of a column of lists or of dictionaries
         if "unhashable" not in str(error):
             raise
@@ -386,6 +386,13 @@ def _counted(
         raise InputError(
             f"a column among {names} holds values that are no labels ({error}); write them as text."
         ) from error
+    if not along:
+        return counted
+    cell = counted[key].to_numpy().astype(np.int64)
+    return counted.with_columns(
+        nw.new_series(key, fine.middle[cell], backend=counted.implementation),
+        nw.new_series(_WIDTH, (fine.high - fine.low)[cell], backend=counted.implementation),
+    )
 
 
 def level_names(

@@ -252,17 +252,6 @@ def _upper_end(parts: DistanceParts, known: SquaredDistance, confidence: float) 
 
     Rounded scores leave open whether the worst allocation decides; it may.
     """
-    rounded = parts.sample.moved is not None
-    alone = [_upper_end_by(parts, known._replace(slope=0.0), confidence)] if rounded else []
-    return max(_upper_end_by(parts, known, confidence), *alone, 0.0)
-
-
-def _upper_end_by(parts: DistanceParts, known: SquaredDistance, confidence: float) -> float:
-    """The upper end, given how T varies where the allocation is that of the scores.
-
-    Where the worst allocation that the levels allow decides, its degrees of freedom count, and so
-    does its skewness: the mean of a few rows with a long tail mostly lies below the truth.
-    """
     # Scores have unit reach, so that no mean varies by more than 1, whatever weights make of it.
     variances = np.minimum(parts.level_variances, 1.0)
     likely = np.minimum(parts.likely_variances, 1.0)
@@ -277,6 +266,23 @@ def _upper_end_by(parts: DistanceParts, known: SquaredDistance, confidence: floa
         alone = np.arange(measure.size) == np.argmax(levels[0])
         levels = levels[0], np.zeros(measure.size), alone.astype(np.float64)
     known = known._replace(worst=fill_levels(*levels))
+    every = [known, known._replace(slope=0.0)] if rounded else [known]
+    return max(0.0, *(_upper_end_by(parts, each, levels, variances, confidence) for each in every))
+
+
+def _upper_end_by(
+    parts: DistanceParts,
+    known: SquaredDistance,
+    levels: tuple[FloatArray, FloatArray, FloatArray],
+    variances: FloatArray,
+    confidence: float,
+) -> float:
+    """The upper end, given how T varies where the allocation is that of the scores.
+
+    Where the worst allocation that the levels allow decides, its degrees of freedom count, and so
+    does its skewness: the mean of a few rows with a long tail mostly lies below the truth.
+    """
+    measure, rounded = parts.inside, parts.sample.moved is not None
     shared = [parts.allocation, *parts.other_allocations]
     usual = min(parts.freedom(measure * each) for each in shared)
     freedom, skewed = usual, 0.0
