@@ -38,7 +38,7 @@ _AT = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0])
 _LEFT = np.array([1.0, 0.97, 0.887, 0.763, 0.619, 0.35, 0.165, 0.02, 0.0])
 
 _GRID = 200
-_BISECTIONS, _AHEAD = 40, 4
+_BISECTIONS, _AHEAD = 40, 5
 
 
 class SquaredDistance(NamedTuple):

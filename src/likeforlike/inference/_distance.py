@@ -266,7 +266,9 @@ def _upper_end(parts: DistanceParts, known: SquaredDistance, confidence: float) 
         alone = np.arange(measure.size) == np.argmax(levels[0])
         levels = levels[0], np.zeros(measure.size), alone.astype(np.float64)
     known = known._replace(worst=fill_levels(*levels))
-    every = [known, known._replace(slope=0.0)] if rounded else [known]
+    # A slope below that of G, which is a line then, changes nothing.
+    apart = rounded and known.slope > 0.99 * known.steepest
+    every = [known, known._replace(slope=0.0)] if apart else [known]
     return max(0.0, *(_upper_end_by(parts, each, levels, variances, confidence) for each in every))
 
 
