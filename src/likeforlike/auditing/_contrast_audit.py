@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray
+from likeforlike._settings import Adjustment, Measure
 from likeforlike.auditing._coarse import noise_grid
 from likeforlike.auditing._smooth import CarriedContrast, describe
 from likeforlike.auditing._tables import TableCells
@@ -18,7 +19,7 @@ from likeforlike.disparity._cdd_lp import Disparity, contrast_disparity
 from likeforlike.disparity._cdd_wass import NestedDisparity, contrast_nested, level_ground
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._contrasts import Contrast
-from likeforlike.disparity._measures import Measure, level_weights
+from likeforlike.disparity._measures import level_weights
 from likeforlike.document._request import Settings
 from likeforlike.document._results import Distribution, LevelAudit, Smooth
 from likeforlike.errors import InputError
@@ -30,7 +31,6 @@ from likeforlike.inference._distance import DistanceEstimate
 from likeforlike.inference._gap import Gap
 from likeforlike.inference._gaps_by_level import LevelGaps, level_gaps_of_sample
 from likeforlike.inference._headline import HeadlineTest
-from likeforlike.inference._multiplicity import Adjustment
 from likeforlike.inference._simpson import Paradox, simpson_of_sample
 from likeforlike.inference._units import take_sample
 

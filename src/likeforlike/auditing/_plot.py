@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, get_args
 
-from likeforlike.document._heights import bar_heights
 from likeforlike.document._results import AuditDocument, ContrastAudit, LevelAudit
 from likeforlike.errors import InputError
 from likeforlike.plots._levels import LevelFigures, draw_distances, draw_gaps, draw_histograms
@@ -53,6 +52,4 @@ def _draw_scores(ax: Axes, contrast: ContrastAudit, level: str | None, score: st
     name = next(iter(known)) if level is None else level
     if name not in known:
         raise InputError(f"level must be one of {list(known)}, not {level!r}.")
-    edges, shares = known[name].edges, known[name].shares
-    heights = {group: bar_heights(edges, each) for group, each in shares.items()}
-    draw_histograms(ax, edges, heights, label=f"{score}, {name}")
+    draw_histograms(ax, known[name].edges, known[name].heights, label=f"{score}, {name}")

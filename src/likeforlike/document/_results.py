@@ -7,8 +7,10 @@ them. What a docstring below says of an entry is what the schema says of it.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Annotated, Final, Literal
 
 from likeforlike.classical._local_law_144 import Category
@@ -169,18 +171,24 @@ class Distribution:
     level : name of the level.
     edges : of the bins, one more than there are bins.
     shares : of the weight of each group in every bin.
-
-    Examples
-    --------
-    >>> from likeforlike.document._results import Distribution
-    >>> shown = Distribution("low", (0.0, 0.5, 1.0), {"f": (0.8, 0.2), "m": (0.6, 0.4)})
-    >>> len(shown.edges) == len(shown.shares["f"]) + 1
-    True
     """
 
     level: str
     edges: tuple[float, ...]
     shares: dict[str, tuple[Amount, ...]]
+
+    @property
+    def heights(self) -> dict[str, list[float]]:
+        """Heights of bars such that areas compare: the shares, if all bins are alike."""
+        widths = [right - left for left, right in pairwise(self.edges)]
+        narrow, wide = min(widths), max(widths)
+        # Edges as close or as far as numbers go have no widths to speak of.
+        alike = not 0.0 < narrow <= wide < math.inf or wide <= narrow * (1.0 + 1e-6)
+        scales = [1.0 if alike else narrow / width for width in widths]
+        return {
+            group: [share * scale for share, scale in zip(shares, scales, strict=True)]
+            for group, shares in self.shares.items()
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,12 +242,6 @@ class Window:
     category : the other legitimate features there; empty without any.
     low, high : lowest and highest number in the window; `None` with `suppress_below`.
     center : the number that scores were carried to.
-
-    Examples
-    --------
-    >>> from likeforlike.document._results import Window
-    >>> Window("income up to 20,000", "", 8_000.0, 20_000.0, 15_400.0).center
-    15400.0
     """
 
     level: str
@@ -334,14 +336,6 @@ class Provenance:
     created : when, in coordinated universal time.
     salt : what the fingerprint was salted with, so that nobody else can try out which data have it;
         `None` if it was not. It is not part of the document.
-
-    Examples
-    --------
-    >>> import likeforlike as lfl
-    >>> from likeforlike.datasets import load_loans
-    >>> audit = lfl.audit(load_loans(1000).frame, score="approved", sensitive="sex")
-    >>> len(audit.provenance.fingerprint), audit.provenance.created[-6:]
-    (64, '+00:00')
     """
 
     fingerprint: str
