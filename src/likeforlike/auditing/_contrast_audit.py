@@ -70,15 +70,6 @@ class Examination:
     smooth : how the groups were compared along numbers; `None` without any.
     compared_gap : between all who are compared, whatever their level: what a paradox is about;
         `None` if it is not known.
-
-    Examples
-    --------
-    >>> import likeforlike as lfl
-    >>> from likeforlike.datasets import load_loans
-    >>> roles = {"score": "approved", "sensitive": "sex", "legitimate": "income"}
-    >>> contrast = lfl.audit(load_loans(1000).frame, **roles, permutations=99).contrasts[0]
-    >>> contrast.groups, contrast.paradox, contrast.coverage
-    (('female', 'male'), 'masked', {'female': 1.0, 'male': 1.0})
     """
 
     groups: tuple[str, str]

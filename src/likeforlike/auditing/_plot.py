@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, get_args
 
+from likeforlike.document._names import mean_name
 from likeforlike.document._results import AuditDocument, ContrastAudit, LevelAudit
 from likeforlike.errors import InputError
 from likeforlike.plots._levels import LevelFigures, draw_distances, draw_gaps, draw_histograms
@@ -23,7 +24,7 @@ def draw_contrast(ax: Axes, document: AuditDocument, kind: PlotKind, level: str 
     first, second = contrast.groups
     ax.set_title(document.finding.headline, loc="left", wrap=True)
     if kind == "gaps":
-        label = f"mean {score} of {second} minus that of {first}"
+        label = f"{mean_name(document)}, {second} minus {first}"
         draw_gaps(ax, [_gap(part) for part in contrast.levels], label=label)
     elif kind == "levels":
         label = f"distance between the {score} of {first} and {second}"
