@@ -13,8 +13,9 @@ import numpy as np
 
 from likeforlike import Cells
 from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._settings import Measure
 from likeforlike.disparity import Contrast, contrasts
-from likeforlike.disparity._measures import Measure, level_weights
+from likeforlike.disparity._measures import level_weights
 from likeforlike.inference._scored_levels import Clusters
 
 Random = np.random.Generator

@@ -23,12 +23,12 @@ import numpy as np
 
 from benchmarks.sections import with_section
 from likeforlike import Cells
+from likeforlike._settings import Engine
 from likeforlike.auditing import Summary, summarize
 from likeforlike.auditing._summary import Part
 from likeforlike.auditing._summary_tables import retold
 from likeforlike.auditing._tables import TableCells
 from likeforlike.document._request import Roles
-from likeforlike.files._engines import Engine
 from likeforlike.files._writing import write_whole
 
 __all__ = ["PAGE", "RESULTS", "main", "page"]

@@ -13,6 +13,7 @@ import pytest
 import likeforlike as lfl
 from likeforlike.datasets import load_loans, make_loans
 from likeforlike.document._results import SCHEMA_VERSION
+from likeforlike.files._number_texts import is_currency
 from tests.schema import read_audit
 
 
@@ -84,7 +85,7 @@ def test_a_level_with_one_group_lowers_coverage_and_is_named() -> None:
     )
     assert found.coverage == {"female": 1.0, "male": pytest.approx(500 / 550)}
     assert found.contrasts[0].excluded == {"income none": {"female": 0, "male": 50}}
-    assert any("9.1% of male could not" in text for text in found.to_dict()["finding"]["cautions"])
+    assert any("9.1% of men could not" in text for text in found.to_dict()["finding"]["cautions"])
 
 
 def test_thin_levels_are_kept_and_marked() -> None:
@@ -271,3 +272,45 @@ def test_no_text_calls_anything_fair() -> None:
         finding = found.to_dict()["finding"]
         text = " ".join([finding["headline"], *finding["sentences"], *finding["cautions"]])
         assert "fair" not in text.lower()
+
+
+# -- What the sentences call the scores -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("scores", "unit", "kind", "said"),
+    [
+        (lambda shift, rng: rng.random(4000) < 0.5 + shift, None, "decision", "the rate of y is"),
+        (lambda shift, rng: 0.2 + shift + 0.3 * rng.random(4000), None, "probability", "mean y"),
+        (lambda shift, rng: 3 + 9 * shift + rng.random(4000), None, "number", "mean y"),
+        (lambda shift, rng: 3e4 * (1 + shift) + rng.random(4000), "EUR", "money", " EUR lower"),
+        (lambda shift, rng: 30 + 9 * shift + rng.random(4000), "kg", "number", " kg lower"),
+    ],
+)
+def test_sentences_say_what_the_scores_are(
+    scores: Any, unit: str | None, kind: str, said: str
+) -> None:
+    rng, sex = np.random.default_rng(0), np.tile(["Female", "Male"], 2000)
+    frame = pl.DataFrame({"y": scores(0.3 * (sex == "Male"), rng).astype(float), "sex": sex})
+    found = lfl.audit(frame, score="y", sensitive="sex", unit=unit, permutations=99)
+    assert found.data.kind == kind
+    assert said in found.headline
+    assert found.headline.endswith("lower for women than for men.")
+    assert ("points" in found.headline) == (kind == "decision")
+
+
+def test_a_difference_without_a_direction_is_one_of_distributions() -> None:
+    rng = np.random.default_rng(0)
+    group = np.tile(["f", "m"], 2000)
+    frame = pl.DataFrame({"y": rng.normal(size=4000) * np.where(group == "f", 1, 2), "g": group})
+    found = lfl.audit(frame, score="y", sensitive="g", permutations=99)
+    # f and m are women and men only in a column that says so.
+    assert found.headline == "Overall, the distribution of y differs between f and m."
+
+
+@pytest.mark.parametrize(
+    ("unit", "money"),
+    [("EUR", True), ("€ per month", True), ("USD", True), ("%", False), ("Europe", False)],
+)
+def test_a_unit_that_begins_with_a_currency_is_money(unit: str, *, money: bool) -> None:
+    assert is_currency(unit) == money

@@ -45,7 +45,10 @@ def loans(tmp_path: Path) -> Path:
 ROLES = ("--score", "approved", "--sensitive", "sex", "--legitimate", "income")
 
 
-FINDING = "Among people with equal income, approved differs between female and male."
+FINDING = (
+    "Among people with equal income, the rate of approved is 20 points lower "
+    "for women than for men."
+)
 
 
 def test_demo_audits_then_trains_and_writes_one_document_twice(tmp_path: Path) -> None:
@@ -95,7 +98,7 @@ def test_demo_without_the_extra_audits_and_says_what_brings_the_rest(
         cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr
-    assert FINDING in done.stderr
+    assert FINDING in " ".join(done.stderr.split())
     (line,) = (line for line in done.stderr.splitlines() if lacking in line)
     assert line == (
         f"No model was trained: {lacking} is not installed; pip install 'likeforlike[train]' "
@@ -130,7 +133,7 @@ def test_an_interrupted_demo_leaves_no_page(tmp_path: Path) -> None:
     assert b"training" in seen
     assert process.returncode == 130
     assert b"interrupted; nothing more was written." in seen
-    assert FINDING.encode() in said
+    assert FINDING in " ".join(said.decode().split())
     assert list(tmp_path.iterdir()) == []
 
 

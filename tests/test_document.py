@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, dataclass, field, fields
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -16,18 +18,22 @@ import numpy as np
 import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
+from typer.main import get_command
 
 import likeforlike as lfl
 from likeforlike.auditing import _audit_table, _comparisons, _contrast_audit, _document_parts
+from likeforlike.cli import app
+from likeforlike.cli._options import OPTIONS, Declared, options_of
 from likeforlike.datasets import load_loans
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._contrasts import Contrast
-from likeforlike.document._request import Settings
+from likeforlike.document._plain import Count, plain, restore
+from likeforlike.document._request import Settings, _option
 from likeforlike.document._schema import audit_schema
 from likeforlike.teams import release_schema, request_schema
 from tests.command import call
 from tests.schema import Document, check
-from tools.schema import AUDIT, RELEASE, REQUEST, Published, schema_text
+from tools.schema import AUDIT, RELEASE, REQUEST, Published, _of, schema_text
 
 PACKAGE = Path(lfl.__file__).parent
 SCHEMA: dict[str, Any] = json.loads(audit_schema())
@@ -207,6 +213,45 @@ def test_settings_cannot_be_changed_afterwards() -> None:
     assert settings == Settings(permutations=0)
     with pytest.raises(FrozenInstanceError):
         settings.permutations = 999  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("name", [each.name for each in fields(Settings)])
+def test_a_setting_reaches_python_the_command_the_schema_and_the_reference(name: str) -> None:
+    default = {each.name: each.default for each in fields(Settings)}[name]
+    parameter = inspect.signature(lfl.audit).parameters[name]
+    assert parameter.default == (default if default != () else None)
+    assert re.search(rf"^{name} : ", inspect.getdoc(lfl.audit) or "", re.M)
+    described = SCHEMA["$defs"]["Settings"]["properties"][name]
+    assert described["description"]
+    (option,) = (each for each in typer_options("audit") if each.name == option_name(name))
+    assert option.help
+    assert option.default == (default if default != () else None)
+
+
+def typer_options(command: str) -> list[Any]:
+    commands: Any = get_command(app)
+    return [each for each in commands.commands[command].params if each.name != "help"]
+
+
+def option_name(setting: str) -> str:
+    return next(name for name, option in OPTIONS.items() if option.setting == setting)
+
+
+def test_a_new_setting_needs_its_declaration_and_its_use_only() -> None:
+    @dataclass(frozen=True)
+    class Longer(Settings):
+        __doc__ = f"{Settings.__doc__ or ''}draws : how many are taken."
+        draws: Count | None = field(default=None, metadata=_option("Evidence", "Draws to take."))
+
+    asked = options_of(Longer)["draws"]
+    assert asked == Declared("Evidence", int | None, None, "Draws to take.", setting="draws")
+    assert restore(Longer, plain(Longer(draws=3))) == Longer(draws=3)
+    definitions: dict[str, Any] = {}
+    _of(Longer, definitions)
+    assert definitions["Longer"]["properties"]["draws"] == {
+        "anyOf": [{"type": "integer", "minimum": 0}, {"type": "null"}],
+        "description": "How many are taken.",
+    }
 
 
 def test_a_document_is_the_readers_own() -> None:

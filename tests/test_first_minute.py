@@ -66,7 +66,7 @@ def test_printing_an_audit_shows_what_the_terminal_shows(tmp_path: Any) -> None:
 
 def test_numbers_are_written_as_people_write_them_with_their_unit(found: lfl.Audit) -> None:
     text = str(found)
-    assert " EUR higher than" in text
+    assert " EUR lower for" in text
     assert "e+0" not in text
     gap = found.contrasts[0].gap.value
     assert f"{abs(gap):,.0f} EUR" in text

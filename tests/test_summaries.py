@@ -13,10 +13,10 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike import Audit, Cells
+from likeforlike._settings import Engine
 from likeforlike.auditing import Policy, Summary, summarize
 from likeforlike.auditing._summary import Part
 from likeforlike.errors import InputError
-from likeforlike.files._engines import Engine
 from tests.command import call
 
 ROLES: dict[str, Any] = {"score": "score", "sensitive": "sex", "legitimate": ["band", "code"]}

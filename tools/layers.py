@@ -14,6 +14,7 @@ FOUNDATION = {
     "_forks": "forked processes",
     "_lazy": "names imported on demand",
     "_progress": "progress bars",
+    "_settings": "settings as they are given",
     "_text": "values as text",
     "errors": "errors and warnings",
 }

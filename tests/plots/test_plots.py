@@ -55,7 +55,7 @@ def test_gaps_are_drawn_with_their_intervals(audit: Audit) -> None:
     assert [tick.get_text() for tick in ax.get_yticklabels()] == [
         level.name for level in audit.levels
     ]
-    assert ax.get_xlabel() == "mean score of male minus that of female"
+    assert ax.get_xlabel() == "mean score, male minus female"
 
 
 def test_distances_are_drawn_beside_chance(audit: Audit) -> None:

@@ -10,9 +10,9 @@ from markupsafe import Markup
 
 from likeforlike import Cells, Disparity, cdd_lp
 from likeforlike._arrays import FloatArray
+from likeforlike._settings import MeasureName
 from likeforlike.datasets import make_loans
 from likeforlike.disparity._contrasts import contrasts
-from likeforlike.disparity._measures import MeasureName
 from likeforlike.report import _svg as svg
 from likeforlike.report._format import count
 from tools.pictures.drawing import WIDTH, picture

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from likeforlike._settings import Adjustment, Engine, Measure
 from likeforlike._text import values_hidden
 from likeforlike.auditing._audit import Audit
 from likeforlike.auditing._bins import Bins
@@ -27,17 +28,15 @@ from likeforlike.auditing._smooth import (
 )
 from likeforlike.auditing._tables import TableCells, read_cells
 from likeforlike.disparity._contrasts import Contrast, contrasts
-from likeforlike.disparity._measures import Measure, check_measure
+from likeforlike.disparity._measures import check_measure
 from likeforlike.document._request import Preset, Roles, Settings
 from likeforlike.document._results import Unexamined
 from likeforlike.errors import InputError
 from likeforlike.files._csv import csv_options
-from likeforlike.files._engines import Engine
 from likeforlike.inference import adjust
 from likeforlike.inference._contrast_test import groups_test
 from likeforlike.inference._design_test import DesignTest
 from likeforlike.inference._headline import HeadlineTest
-from likeforlike.inference._multiplicity import Adjustment
 from likeforlike.inference._omnibus import OmnibusTest
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray
+from likeforlike._settings import Adjustment, Measure
 from likeforlike.auditing._coarse import noise_grid
 from likeforlike.auditing._smooth import CarriedContrast, describe
 from likeforlike.auditing._tables import TableCells
@@ -18,7 +19,7 @@ from likeforlike.disparity._cdd_lp import Disparity, contrast_disparity
 from likeforlike.disparity._cdd_wass import NestedDisparity, contrast_nested, level_ground
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._contrasts import Contrast
-from likeforlike.disparity._measures import Measure, level_weights
+from likeforlike.disparity._measures import level_weights
 from likeforlike.document._request import Settings
 from likeforlike.document._results import Distribution, LevelAudit, Smooth
 from likeforlike.errors import InputError
@@ -30,7 +31,6 @@ from likeforlike.inference._distance import DistanceEstimate
 from likeforlike.inference._gap import Gap
 from likeforlike.inference._gaps_by_level import LevelGaps, level_gaps_of_sample
 from likeforlike.inference._headline import HeadlineTest
-from likeforlike.inference._multiplicity import Adjustment
 from likeforlike.inference._simpson import Paradox, simpson_of_sample
 from likeforlike.inference._units import take_sample
 
@@ -70,15 +70,6 @@ class Examination:
     smooth : how the groups were compared along numbers; `None` without any.
     compared_gap : between all who are compared, whatever their level: what a paradox is about;
         `None` if it is not known.
-
-    Examples
-    --------
-    >>> import likeforlike as lfl
-    >>> from likeforlike.datasets import load_loans
-    >>> roles = {"score": "approved", "sensitive": "sex", "legitimate": "income"}
-    >>> contrast = lfl.audit(load_loans(1000).frame, **roles, permutations=99).contrasts[0]
-    >>> contrast.groups, contrast.paradox, contrast.coverage
-    (('female', 'male'), 'masked', {'female': 1.0, 'male': 1.0})
     """
 
     groups: tuple[str, str]

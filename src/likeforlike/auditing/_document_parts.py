@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from likeforlike._arrays import IntArray
 from likeforlike.auditing._findings import finding
 from likeforlike.auditing._missing import loss_tests
-from likeforlike.auditing._tables import TableCells
+from likeforlike.classical._cell_figures import is_decision
 from likeforlike.disparity._cdd_lp import Disparity
 from likeforlike.disparity._cdd_wass import NestedDisparity
-from likeforlike.document._names import named_groups
+from likeforlike.disparity._cells import Cells
+from likeforlike.document._names import named_groups, spoken_groups
 from likeforlike.document._results import (
     SCHEMA_VERSION,
     AuditDocument,
@@ -22,13 +22,14 @@ from likeforlike.document._results import (
     EstimateResult,
     Finding,
     GapResult,
-    GroupRows,
     NestedResult,
     ObservedDisparity,
     OmnibusResult,
     OverallDisparity,
     ParityTest,
+    ScoreKind,
 )
+from likeforlike.files._number_texts import is_currency
 from likeforlike.inference._design_test import DesignTest
 from likeforlike.inference._distance import DistanceEstimate
 from likeforlike.inference._gap import Gap
@@ -49,7 +50,7 @@ def audit_document(evidence: Evidence) -> AuditDocument:
         schema_version=SCHEMA_VERSION,
         roles=evidence.roles,
         settings=evidence.settings,
-        data=_data(table, evidence.groups),
+        data=_data(evidence),
         contrasts=tuple(contrast_figures(each) for each in evidence.contrasts),
         omnibus=None
         if omnibus is None
@@ -63,7 +64,7 @@ def audit_document(evidence: Evidence) -> AuditDocument:
     )
     if evidence.disclosure is not None:
         document = evidence.disclosure.figures(document)
-    return replace(document, finding=finding(named_groups(document)))
+    return replace(document, finding=finding(spoken_groups(named_groups(document))))
 
 
 def contrast_figures(contrast: Examination) -> ContrastAudit:
@@ -95,14 +96,16 @@ def contrast_figures(contrast: Examination) -> ContrastAudit:
     )
 
 
-def _data(table: TableCells, groups: Sequence[GroupRows]) -> DataSummary:
+def _data(evidence: Evidence) -> DataSummary:
+    table = evidence.table
     return DataSummary(
+        kind=score_kind(table.cells, evidence.settings.unit),
         rows=table.rows,
         used=table.used,
         missing=table.missing,
         lost=table.lost,
         loss_tests=loss_tests(table.lost),
-        groups=tuple(groups),
+        groups=tuple(evidence.groups),
         nulls=table.nulls,
         values=table.values,
         edges=table.edges,
@@ -113,6 +116,16 @@ def _data(table: TableCells, groups: Sequence[GroupRows]) -> DataSummary:
         snapped_within=table.snapped_within,
         notes=tuple(table.notes),
     )
+
+
+def score_kind(cells: Cells, unit: str | None) -> ScoreKind:
+    """What the scores are, read off the scores and their unit."""
+    if unit is not None:
+        return "money" if is_currency(unit) else "number"
+    if is_decision(cells):
+        return "decision"
+    low, high = cells.ends
+    return "probability" if low >= 0.0 and high <= 1.0 else "number"
 
 
 def _rows(counts: IntArray) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from likeforlike.auditing._smooth_findings import (
     smooth_cautions,
     smooth_sentences,
 )
-from likeforlike.document._names import OTHER_LEVELS
+from likeforlike.document._names import OTHER_LEVELS, amount, mean_name, score_words
 from likeforlike.document._request import Roles
 from likeforlike.document._results import (
     AuditDocument,
@@ -34,7 +34,7 @@ _FEW_PEOPLE = 10
 # A column of numbers with more different values than this is probably meant to be cut into bins.
 _MANY_VALUES = 50
 
-_SPOKE = {
+_COMPONENTS = {
     "gap": "the means",
     "ranks": "the ranks of the scores",
     "spread": "how widely the scores are spread",
@@ -86,24 +86,41 @@ def is_evidence(contrast: ContrastAudit) -> bool:
 def _headline(document: AuditDocument) -> str:
     roles, contrasts = document.roles, document.contrasts
     first, second = contrasts[0].groups
-    where, score = _equals(document), roles.score
+    where, score, decided = _equals(document), roles.score, document.data.kind == "decision"
+    what = f"rate of {score}" if decided else f"distribution of {score}"
     if contrasts[0].p_value is None:
-        value = contrasts[0].conditional.value
-        size = f"{figure(value)}{_unit(document)}"
-        return f"{where}, the {score} of {first} and {second} is {size} apart (not tested)."
+        size = amount(document, contrasts[0].conditional.value)
+        both = f"{'rates' if decided else 'distributions'} of {score} for {first} and {second}"
+        return f"{where}, the {both} are {size} apart (not tested)."
     clear = [contrast for contrast in contrasts if is_evidence(contrast)]
     if clear:
-        named = " and ".join(clear[0].groups)
         others = len(clear) - 1
-        more = f", and between {_counted(others, 'other pair')} of groups" if others else ""
-        return f"{where}, {score} differs between {named}{more}."
+        differ = "differs" if others == 1 else "differ"
+        more = f"; {_counted(others, 'other pair')} of groups {differ}, too" if others else ""
+        return f"{where}, {_difference(document, clear[0])}{more}."
     omnibus = document.omnibus
     if omnibus is not None and omnibus.p_value <= _ENOUGH:
-        return f"{where}, {score} differs among the {omnibus.groups} groups; no pair stands out."
+        groups = f"among the {omnibus.groups} groups"
+        return f"{where}, the {what} differs {groups}; no pair stands out."
+    none = f"{where}, no difference in {f'the {what}' if decided else score}"
     if len(contrasts) > 1:
-        pairs = _counted(len(contrasts), "pair")
-        return f"{where}, no difference of {score} was detected in any of {pairs} of groups."
-    return f"{where}, no difference of {score} between {first} and {second} was detected."
+        return f"{none} was detected in any of {_counted(len(contrasts), 'pair')} of groups."
+    return f"{none} between {first} and {second} was detected."
+
+
+def _difference(document: AuditDocument, contrast: ContrastAudit) -> str:
+    """By how much one group has less than another; where that is not clear, that they differ."""
+    gap, (first, second) = contrast.gap, contrast.groups
+    if gap.interval is None or gap.interval[0] <= 0.0 <= gap.interval[1]:
+        what = "rate" if document.data.kind == "decision" else "distribution"
+        return f"the {what} of {document.roles.score} differs between {first} and {second}"
+    return f"the {mean_name(document)} is {_lower(document, contrast, gap.value, 2)}"
+
+
+def _lower(document: AuditDocument, contrast: ContrastAudit, gap: float, digits: int = 3) -> str:
+    """The size of a gap, and who is lower."""
+    low, high = contrast.groups if gap > 0.0 else contrast.groups[::-1]
+    return f"{amount(document, abs(gap), digits)} lower for {low} than for {high}"
 
 
 def _counted(number: int, thing: str) -> str:
@@ -111,50 +128,41 @@ def _counted(number: int, thing: str) -> str:
 
 
 def _sentences(document: AuditDocument, contrast: ContrastAudit) -> list[str]:
-    roles, test, distance = document.roles, contrast.test, contrast.estimate
-    unit = _unit(document)
-    sentences = [_gap_sentence(roles, contrast, contrast.gap, unit)]
+    test, distance = contrast.test, contrast.estimate
+    sentences = [_gap_sentence(document, contrast, contrast.gap)]
     if distance is not None:
-        sentences.append(_distance_sentence(distance, unit))
+        sentences.append(_distance_sentence(document, distance))
     if test is not None:
         sentences.append(_evidence_sentence(document, contrast, test))
     if test is not None and test.detectable is not None:
         sentences.append(
-            f"A shift of {figure(test.detectable, 2)}{unit} in every level would have been "
+            f"A shift of {amount(document, test.detectable, 2)} in every level would have been "
             "detected in 80% of samples like this one."
         )
     if contrast.smooth is not None:
         sentences += smooth_sentences(document, contrast, contrast.smooth)
-    if roles.legitimate:
-        sentences.append(_overall(contrast, unit))
+    if document.roles.legitimate:
+        sentences.append(_overall(document, contrast))
     return sentences
 
 
-def _unit(document: AuditDocument) -> str:
-    """What stands behind a score: its unit, if somebody named one."""
-    unit = document.settings.unit
-    return f" {unit}" if unit else ""
-
-
-def _gap_sentence(roles: Roles, contrast: ContrastAudit, gap: GapResult, unit: str) -> str:
+def _gap_sentence(document: AuditDocument, contrast: ContrastAudit, gap: GapResult) -> str:
     (first, second), rows = contrast.groups, contrast.rows
     sample = (
         f"from {rows[0]:,} rows of {first} and {rows[1]:,} of {second} in "
         f"{_counted_levels(contrast)}"
     )
-    size = figure(abs(gap.value))
-    if size == "0":
-        said = f"The mean {roles.score} of {first} and {second} is the same"
+    if figure(abs(gap.value)) == "0":
+        said = f"The {mean_name(document)} of {first} and {second} is the same"
     else:
-        higher, lower = (second, first) if gap.value > 0.0 else (first, second)
-        said = f"The mean {roles.score} of {higher} is {size}{unit} higher than that of {lower}"
+        said = f"The {mean_name(document)} is {_lower(document, contrast, gap.value)}"
     if gap.interval is None:
         return f"{said}, {sample}; the data give no interval for it."
     low, high = gap.interval
     if gap.value < 0.0:
         low, high = -high, -low
-    ends = f"{100 * gap.confidence:.4g}% interval {figure(low)} to {figure(high)}{unit}"
-    return f"{said} ({ends}), {sample}."
+    ends = f"{amount(document, low, bare=True)} to {amount(document, high)}"
+    return f"{said} ({100 * gap.confidence:.4g}% interval {ends}), {sample}."
 
 
 def _counted_levels(contrast: ContrastAudit) -> str:
@@ -166,64 +174,61 @@ def _counted_levels(contrast: ContrastAudit) -> str:
     return f"{_counted(len(alone), 'level')}{others}"
 
 
-def _distance_sentence(distance: EstimateResult, unit: str) -> str:
+def _distance_sentence(document: AuditDocument, distance: EstimateResult) -> str:
     low, high = distance.interval
-    least = figure(low or 0.0)
-    ends = f"{least}{unit} or more, with no upper end"
+    ends = f"{amount(document, low or 0.0)} or more, with no upper end"
     if high is not None:
-        ends = f"{least} to {figure(high)}{unit}"
+        ends = f"{amount(document, low or 0.0, bare=True)} to {amount(document, high)}"
     within = f"{100 * distance.confidence:.4g}% interval"
+    scores = score_words(document)
     if distance.value is None:
         return (
-            "How far apart the scores are, whatever the direction, cannot be estimated; the "
+            f"How far apart the {scores} are, whatever the direction, cannot be estimated; the "
             f"{within} is {ends}."
         )
     return (
-        f"Whatever the direction, the scores are {figure(distance.value)}{unit} apart ({within} "
-        f"{ends}); differences of opposite sign do not cancel here."
+        f"Whatever the direction, the {scores} are {amount(document, distance.value)} apart "
+        f"({within} {ends}); differences of opposite sign do not cancel here."
     )
 
 
 def _evidence_sentence(document: AuditDocument, contrast: ContrastAudit, test: ParityTest) -> str:
-    chance, p_value, unit = test.null_distance, contrast.p_value, _unit(document)
-    beside = (
+    chance, p_value = test.null_distance, contrast.p_value
+    observed = (
         ""
         if chance is None
-        else f"The observed average distance is {figure(contrast.conditional.value)}{unit}; "
-        f"chance alone would give about {figure(chance, 2)}{unit}. "
+        else f"The observed average distance is {amount(document, contrast.conditional.value)}; "
+        f"chance alone would give about {amount(document, chance, 2)}. "
     )
     # Not every pair need be shown, but all were tested.
     several = contrast.gap.confidence > document.settings.confidence
     adjusted = ", adjusted for all pairs" if several else ""
-    leading_component = _SPOKE.get(test.leading_component or "")
+    leading = _COMPONENTS.get(test.leading_component or "")
     evidence = is_evidence(contrast)
-    because = (
-        f"; clearest in {leading_component}" if evidence and leading_component is not None else ""
-    )
+    because = f"; clearest in {leading}" if evidence and leading is not None else ""
     verb = "is" if evidence else "is not"
     known = f"{p_text(p_value or 0.0, test.permutations)}{adjusted}{because}"
-    return f"{beside}The difference {verb} more than chance explains ({known})."
+    return f"{observed}The difference {verb} more than chance explains ({known})."
 
 
-def _overall(contrast: ContrastAudit, unit: str) -> str:
-    plain = _ignoring(contrast, contrast.unconditional.gap, unit, "levels")
+def _overall(document: AuditDocument, contrast: ContrastAudit) -> str:
+    plain = _ignoring(document, contrast, contrast.unconditional.gap, "levels")
     if contrast.paradox == "none":
         return plain
     # A paradox is about those who are compared, who may be fewer.
     compared = contrast.compared_gap
     if compared is not None and figure(compared) != figure(contrast.unconditional.gap):
-        inside = _ignoring(contrast, compared, unit, "levels among those who are compared")
+        inside = _ignoring(document, contrast, compared, "levels among those who are compared")
         plain = f"{plain} {inside}"
     does = "hides the difference" if contrast.paradox == "masked" else "points the wrong way"
     return f"{plain} A comparison that ignores levels {does} (Simpson's paradox)."
 
 
-def _ignoring(contrast: ContrastAudit, gap: float, unit: str, what: str) -> str:
-    first, second = contrast.groups
+def _ignoring(document: AuditDocument, contrast: ContrastAudit, gap: float, what: str) -> str:
+    decided = document.data.kind == "decision"
     if figure(abs(gap)) == "0":
-        return f"Ignoring {what}, the means do not differ."
-    higher = second if gap > 0.0 else first
-    return f"Ignoring {what}, the mean of {higher} is {figure(abs(gap))}{unit} higher."
+        return f"Ignoring {what}, the {'rates' if decided else 'means'} do not differ."
+    return f"Ignoring {what}, the {mean_name(document)} is {_lower(document, contrast, gap)}."
 
 
 def _who_was_not_compared(document: AuditDocument, contrast: ContrastAudit) -> list[str]:
@@ -297,7 +302,7 @@ def _lost_shares(data: DataSummary, test: LossTest) -> str:
     }
     most, least = max(shares, key=lambda g: shares[g]), min(shares, key=lambda g: shares[g])
     return (
-        f"Missing values are not spread evenly: {most} lost {shares[most]:.1%} of its rows, "
+        f"Missing values are not spread evenly: {most} lost {shares[most]:.1%} of their rows, "
         f"{least} {shares[least]:.1%}"
     )
 

@@ -15,7 +15,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from likeforlike._arrays import FloatArray, is_one_of
+from likeforlike._arrays import FloatArray
+from likeforlike._settings import is_one_of
 from likeforlike.disparity._cells import Cells
 from likeforlike.errors import InputError
 from likeforlike.inference._pair_chance import pairs_by_chance

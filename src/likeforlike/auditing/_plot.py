@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, get_args
 
-from likeforlike.document._heights import bar_heights
+from likeforlike.document._names import mean_name
 from likeforlike.document._results import AuditDocument, ContrastAudit, LevelAudit
 from likeforlike.errors import InputError
 from likeforlike.plots._levels import LevelFigures, draw_distances, draw_gaps, draw_histograms
@@ -24,7 +24,7 @@ def draw_contrast(ax: Axes, document: AuditDocument, kind: PlotKind, level: str 
     first, second = contrast.groups
     ax.set_title(document.finding.headline, loc="left", wrap=True)
     if kind == "gaps":
-        label = f"mean {score} of {second} minus that of {first}"
+        label = f"{mean_name(document)}, {second} minus {first}"
         draw_gaps(ax, [_gap(part) for part in contrast.levels], label=label)
     elif kind == "levels":
         label = f"distance between the {score} of {first} and {second}"
@@ -53,6 +53,4 @@ def _draw_scores(ax: Axes, contrast: ContrastAudit, level: str | None, score: st
     name = next(iter(known)) if level is None else level
     if name not in known:
         raise InputError(f"level must be one of {list(known)}, not {level!r}.")
-    edges, shares = known[name].edges, known[name].shares
-    heights = {group: bar_heights(edges, each) for group, each in shares.items()}
-    draw_histograms(ax, edges, heights, label=f"{score}, {name}")
+    draw_histograms(ax, known[name].edges, known[name].heights, label=f"{score}, {name}")

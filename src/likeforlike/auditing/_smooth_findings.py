@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from likeforlike._text import figure, p_text
+from likeforlike.document._names import amount
 from likeforlike.document._results import AuditDocument, ContrastAudit, Smooth
 
 # Below so many rows, tests along a number are known to be less exact.
@@ -39,7 +40,6 @@ def coarser_words(document: AuditDocument, column: str) -> str:
 def smooth_sentences(document: AuditDocument, contrast: ContrastAudit, smooth: Smooth) -> list[str]:
     """How the groups were compared along numbers, and what bins would have made of it."""
     columns, windows = listed(smooth.columns), len(smooth.windows)
-    unit = document.settings.unit
     if smooth.method == "carry":
         how = (
             f"Scores were carried along {columns} to the centers of {windows:,} windows, so that "
@@ -55,7 +55,7 @@ def smooth_sentences(document: AuditDocument, contrast: ContrastAudit, smooth: S
         how,
         *_fit(contrast, smooth),
         *_units(document, smooth),
-        *_bins(contrast, smooth, f" {unit}" if unit else ""),
+        *_bins(document, contrast, smooth),
         *_companion(smooth),
     ]
 
@@ -107,25 +107,25 @@ def _units(document: AuditDocument, smooth: Smooth) -> list[str]:
     return [told]
 
 
-def _bins(contrast: ContrastAudit, smooth: Smooth, unit: str) -> list[str]:
+def _bins(document: AuditDocument, contrast: ContrastAudit, smooth: Smooth) -> list[str]:
     """What bins would have shown, unless the gap of bins is that of places, not of widths."""
     if smooth.units != "rows" or smooth.gap_confounding is None:
         return []
     gap = contrast.gap.value
     binned = gap + smooth.gap_confounding
-    if gap < 0.0:  # told as the sentences before it tell the gap: by how much who is higher is so
+    if gap < 0.0:  # as the sentences before it have the gap: by how much one group is lower
         gap, binned = -gap, -binned
     share = f" of the estimated share of {contrast.groups[1]}"
     told = (
         f"{smooth.bins} bins{'' if smooth.method == 'carry' else share} would have shown a "
-        f"gap of {figure(binned)}{unit} instead of {figure(gap)}{unit}"
+        f"gap of {amount(document, binned)} instead of {amount(document, gap)}"
     )
     distance = contrast.estimate
     if smooth.confounding is None or distance is None or distance.value is None:
         return [f"{told}."]
-    far = distance.value + smooth.confounding
-    carried = f"{figure(distance.value)}{unit}"
-    return [f"{told}, and a distance of {figure(far)}{unit} instead of {carried}."]
+    far = amount(document, distance.value + smooth.confounding)
+    carried = amount(document, distance.value)
+    return [f"{told}, and a distance of {far} instead of {carried}."]
 
 
 def _companion(smooth: Smooth) -> list[str]:

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, cast, get_args
 
+from likeforlike._settings import Engine
 from likeforlike.auditing._audit import Audit
 from likeforlike.auditing._audit_table import audit_cells
 from likeforlike.auditing._bins import Bins, Calendar
@@ -25,7 +26,6 @@ from likeforlike.document._request import Roles, Settings
 from likeforlike.document._results import LostRows
 from likeforlike.errors import InputError
 from likeforlike.files._csv import csv_options
-from likeforlike.files._engines import Engine
 
 # Lines that are read before they are merged.
 _WAITING_LINES = 1_000_000

@@ -20,7 +20,8 @@ from typing import Any, NoReturn
 import narwhals as nw
 import numpy as np
 
-from likeforlike._arrays import FloatArray, IntArray, real
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._settings import Engine, real
 from likeforlike.auditing._bins import (
     Bins,
     bin_names,
@@ -58,7 +59,6 @@ from likeforlike.document._results import LostRows
 from likeforlike.errors import InputError
 from likeforlike.files._columns import column_key
 from likeforlike.files._csv import CsvOptions, TextTable
-from likeforlike.files._engines import Engine
 from likeforlike.files._files import open_file, readable
 
 _BIN, _COUNT, _WIDTH = "likeforlike bin", "likeforlike count", "likeforlike width"

@@ -10,6 +10,7 @@ import typer
 
 from likeforlike.cli._options import (
     CSV_OPTIONS,
+    SETTINGS,
     audit_arguments,
     csv_of,
     takes_options,
@@ -40,22 +41,20 @@ _EXIT = {"pass": 0, "fail": 1, "investigate": 3}
 # Names of files with summaries end so.
 _SUMMARY = ".cells"
 _COLUMNS = ("score", "sensitive", "legitimate")
-_STATISTICS = ("measure", "reference", "min_cell", "permutations", "confidence", "adjustment")
-_MORE_STATISTICS = ("score_range", "seed", "threshold", "of", "min_coverage", "policy")
+_JUDGED = ("threshold", "of", "policy")
 _DELIVERED = ("report", "json", "junit")
-_SHOWN = ("unit", "preset", "suppress_below", "salt_file")
+# What summaries were made with.
+_ALONG = ("smooth", "windows")
 
 
 @takes_options(
     *_COLUMNS,
-    *("weight", "cluster", "bins", "smooth", "windows"),
-    *_STATISTICS,
-    *_MORE_STATISTICS,
-    "resolution",
+    *("weight", "cluster", "bins"),
+    *_JUDGED,
     *_DELIVERED,
     "pairs",
-    *_SHOWN,
-    "engine",
+    *SETTINGS,
+    *("resolution", "salt_file", "engine"),
     *CSV_OPTIONS,
 )
 def audit_command(context: typer.Context, file: TableFile, **options: Any) -> None:  # noqa: ANN401
@@ -69,7 +68,9 @@ def audit_command(context: typer.Context, file: TableFile, **options: Any) -> No
     _audit(context, file, options)
 
 
-@takes_options(*_STATISTICS, *_MORE_STATISTICS, *_DELIVERED, *_SHOWN)
+@takes_options(
+    *_JUDGED, *_DELIVERED, *(name for name in SETTINGS if name not in _ALONG), "salt_file"
+)
 def audit_summaries_command(
     context: typer.Context,
     files: Annotated[list[Path], typer.Argument(help="Files that likeforlike summarize wrote.")],

@@ -5,23 +5,13 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from likeforlike._text import null_words
-from likeforlike.cli._options import one_of
-from likeforlike.cli._shared import (
-    DecimalMark,
-    Encoding,
-    NoUsualNulls,
-    NullValues,
-    Separator,
-    Sheet,
-    TableFile,
-    one_column,
-    training_bar,
-)
+from likeforlike.cli._options import CSV_OPTIONS, one_of, takes_options
+from likeforlike.cli._shared import TableFile, one_column, training_bar
 from likeforlike.cli._terminal import sweep_notes, sweep_table
 from likeforlike.errors import InputError, MissingDependencyError
 from likeforlike.experiments._names import METHOD_NAMES, PAPER_DATASETS, PAPER_METHOD_NAMES
@@ -32,6 +22,7 @@ if TYPE_CHECKING:
     from likeforlike.paper._protocol import Profile
 
 
+@takes_options(*CSV_OPTIONS)
 def sweep_command(
     file: TableFile,
     target: Annotated[str, typer.Option(help="Column to be predicted.")],
@@ -73,15 +64,10 @@ def sweep_command(
         str | None,
         typer.Option(metavar="ADDRESS", help="Work on the Dask cluster whose scheduler is there."),
     ] = None,
-    separator: Separator = None,
-    encoding: Encoding = None,
-    null_value: NullValues = None,
-    no_usual_nulls: NoUsualNulls = False,  # noqa: FBT002
-    decimal: DecimalMark = None,
-    sheet: Sheet = None,
     out: Annotated[Path, typer.Option(help="Folder of the results and the journal.")] = Path(
         "sweep"
     ),
+    **csv: Any,  # noqa: ANN401
 ) -> None:
     """Train models at several strengths on several splits, and show what they trade.
 
@@ -103,12 +89,12 @@ def sweep_command(
     table = read_table(
         file,
         CsvOptions(
-            separator,
-            encoding,
-            tuple(null_value or ()),
-            not no_usual_nulls,
-            check_decimal(decimal),
-            sheet,
+            csv["separator"],
+            csv["encoding"],
+            tuple(csv["null_value"] or ()),
+            not csv["no_usual_nulls"],
+            check_decimal(csv["decimal"]),
+            csv["sheet"],
         ),
         named=[target, group, *levels, *(feature or [])],
         groups=[group, *(legitimate or [])],

@@ -1,7 +1,8 @@
 """The options of the commands that audit: each declared once, in a panel by its use.
 
-A command names the options it takes; `takes_options` makes its signature of them, which is what
-typer reads. Options that are text on the command line are read here, too.
+Those of settings are made of the fields of `Settings`. A command names the options it takes;
+`takes_options` makes its signature of them, which is what typer reads. Options that are text on the
+command line are read here, too.
 """
 
 from __future__ import annotations
@@ -9,23 +10,36 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, cast
+from types import NoneType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    NamedTuple,
+    TypeVar,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import typer
 
+from likeforlike._settings import ENGINES, Engine
+from likeforlike.document._request import Panel, Settings
 from likeforlike.errors import InputError
-from likeforlike.files._engines import ENGINES, Engine
 
 if TYPE_CHECKING:
     from likeforlike.auditing._bins import Calendar, Cut
 
 Command = TypeVar("Command", bound=Callable[..., None])
-Panel = Literal["Columns", "Who is equal", "Evidence", "Verdict", "Output", "Privacy", "Files"]
-
 _CALENDAR: tuple[Calendar, ...] = ("month", "quarter", "year")
 CSV_OPTIONS = ("separator", "encoding", "null_value", "no_usual_nulls", "decimal", "sheet")
 """How a file is read; together they are the argument `csv` of an audit."""
+_ARGUMENTS = ("score", "sensitive", "legitimate", "weight", "cluster", "bins", "resolution")
+_MORE_ARGUMENTS = ("threshold", "of", "engine")
 
 
 def one_of(names: Sequence[str]) -> str:
@@ -36,7 +50,8 @@ def one_of(names: Sequence[str]) -> str:
 class Declared(NamedTuple):
     """An option: its panel, type, default and help, and its name where it is another.
 
-    `read` makes what the command gets of what was typed.
+    `read` makes what the command gets of what was typed. `setting` is the name of the setting that
+    it is for, if it is for one.
     """
 
     panel: Panel
@@ -46,6 +61,32 @@ class Declared(NamedTuple):
     flag: str | None = None
     metavar: str | None = None
     read: Callable[[Any], Any] | None = None
+    setting: str | None = None
+
+
+def options_of(settings: type) -> dict[str, Declared]:
+    """The options of all settings, by their names, as the fields of the class declare them."""
+    hints, options = get_type_hints(settings), {}
+    for each in fields(settings):
+        asked = each.metadata
+        kind = asked["typed"] or _input_kind(hints[each.name])
+        empty = each.default in (None, ())
+        options[asked["option"] or each.name] = Declared(
+            panel=asked["panel"],
+            kind=kind | None if empty else kind,
+            default=None if empty else each.default,
+            help=asked["help"],
+            setting=each.name,
+        )
+    return options
+
+
+def _input_kind(hint: Any) -> Any:  # noqa: ANN401
+    """The type of what is typed for a setting: a number, several texts, or a text."""
+    kinds = [each for each in get_args(hint) if each is not NoneType] or [hint]
+    if get_origin(hint) is tuple:
+        return list[str] if kinds[-1] is Ellipsis else str
+    return kinds[0] if kinds[0] in (bool, int, float) else str
 
 
 def _one_score(columns: list[str] | None) -> str | None:
@@ -86,40 +127,9 @@ OPTIONS: Mapping[str, Declared] = {
         "COLUMN=N: cut a legitimate column at N-quantiles; COLUMN=20,30: cut it there; "
         "COLUMN=month, quarter or year: cut dates by the calendar.",
     ),
-    "smooth": Declared(
-        "Who is equal",
-        list[str] | None,
-        None,
-        "Column of numbers, legitimate too, to compare along without bins; may be repeated.",
-    ),
-    "windows": Declared(
-        "Who is equal", int | None, None, "Windows along --smooth, at most; by default n^(1/3)."
-    ),
-    "measure": Declared(
-        "Who is equal",
-        str,
-        "marginal",
-        "How much each level counts: marginal, average, uniform or overlap.",
-    ),
-    "reference": Declared(
-        "Who is equal",
-        list[str] | None,
-        None,
-        "Compare all groups with this one only; of several columns, COLUMN=GROUP.",
-    ),
-    "min_cell": Declared("Who is equal", int, 20, "Mark levels with fewer rows of a group."),
-    "permutations": Declared("Evidence", int, 999, "Permutations of the test."),
-    "confidence": Declared("Evidence", float, 0.95, "Of intervals and bounds."),
-    "adjustment": Declared(
-        "Evidence", str, "step-down", "Of p-values of many levels: step-down, holm or bh."
-    ),
-    "score_range": Declared(
-        "Evidence", str | None, None, "LOW,HIGH: the scores there can be; gives a certificate."
-    ),
     "resolution": Declared(
         "Evidence", float | None, None, "Round scores to bins of this width, in the engine."
     ),
-    "seed": Declared("Evidence", int, 0, "Seed of the permutations."),
     "threshold": Declared(
         "Verdict",
         str | None,
@@ -129,9 +139,6 @@ OPTIONS: Mapping[str, Declared] = {
         metavar="NUMBER|PERCENT",
     ),
     "of": Declared("Verdict", str, "distance", "What the threshold is for: distance or gap."),
-    "min_coverage": Declared(
-        "Verdict", float, 0.5, "Share of each group that must be compared for a pass."
-    ),
     "policy": Declared(
         "Verdict",
         Path | None,
@@ -148,13 +155,6 @@ OPTIONS: Mapping[str, Declared] = {
         Path | None,
         None,
         "Write people with low scores and their comparators here, as CSV.",
-    ),
-    "unit": Declared("Output", str | None, None, "Of the scores, such as EUR."),
-    "preset": Declared(
-        "Output", str | None, None, "ll144: add the summary of New York City's Local Law 144."
-    ),
-    "suppress_below": Declared(
-        "Privacy", int | None, None, "Show nothing about fewer people than this; 10 is usual."
     ),
     "salt_file": Declared(
         "Privacy",
@@ -191,11 +191,15 @@ OPTIONS: Mapping[str, Declared] = {
         "Decimal mark of numbers in text, . or ,; by default the one that fits a column.",
     ),
     "sheet": Declared("Files", str | None, None, "Of an Excel file that has several."),
+    **options_of(Settings),
 }
+SETTINGS = tuple(name for name, option in OPTIONS.items() if option.setting is not None)
+"""The options that are settings of an audit."""
 
 
 def takes_options(*names: str) -> Callable[[Command], Command]:
     """Give a command these options, for typer to read; it gets them as keyword arguments."""
+    names = tuple(sorted(names, key=lambda name: get_args(Panel).index(OPTIONS[name].panel)))
 
     def decorate(command: Command) -> Command:
         own = [
@@ -252,7 +256,7 @@ def audit_arguments(
 
     `sensitive` are the columns that are known before anything is read.
     """
-    typed = set(typed_options(context)) & OPTIONS.keys()
+    typed = set(typed_options(context))
     read: dict[str, Callable[[Any], object]] = {
         "bins": bins_of,
         "engine": engine_of,
@@ -260,15 +264,11 @@ def audit_arguments(
         "score_range": _score_range,
         "threshold": _threshold,
     }
-    renamed = {"seed": "random_state"}
     arguments: dict[str, object] = {
-        renamed.get(name, name): read[name](options[name]) if name in read else options[name]
-        for name in OPTIONS
-        if name in typed and name not in CSV_OPTIONS and OPTIONS[name].panel != "Output"
+        OPTIONS[name].setting or name: read[name](options[name]) if name in read else options[name]
+        for name in (*_ARGUMENTS, *SETTINGS, *_MORE_ARGUMENTS)
+        if name in typed
     }
-    arguments |= {name: options[name] for name in ("unit", "preset") if name in typed}
-    for name in ("policy", "salt_file", "id"):
-        arguments.pop(name, None)
     csv = csv_of({name: options[name] for name in CSV_OPTIONS if name in typed})
     return {**arguments, "csv": csv} if csv else arguments
 

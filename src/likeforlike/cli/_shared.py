@@ -21,34 +21,6 @@ TableFile = Annotated[
     Path,
     typer.Argument(help="A .csv, .csv.gz, .tsv, .parquet or .xlsx file, one row per person."),
 ]
-Separator = Annotated[
-    str | None,
-    typer.Option(help="Between the values of a CSV file; by default what fits its header."),
-]
-Encoding = Annotated[
-    str | None, typer.Option(help="Of a CSV file, such as latin-1; UTF-8 by default.")
-]
-NullValues = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--null-value",
-        help="What stands for a missing value in a CSV file, in addition to nothing, NA, N/A, ?, "
-        "null, None and NaN; may be repeated.",
-    ),
-]
-NoUsualNulls = Annotated[
-    bool,
-    typer.Option("--no-usual-nulls", help="Take NA, N/A, ?, null, None and NaN for values."),
-]
-
-DecimalMark = Annotated[
-    str | None,
-    typer.Option(
-        "--decimal",
-        help="Decimal mark of numbers in text, . or ,; by default the one that fits a column.",
-    ),
-]
-Sheet = Annotated[str | None, typer.Option(help="Of an Excel file that has several.")]
 
 
 def one_column(sensitive: Sequence[str] | None) -> str:

@@ -8,7 +8,8 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 import polars as pl
 
-from likeforlike._arrays import FloatArray, is_one_of
+from likeforlike._arrays import FloatArray
+from likeforlike._settings import is_one_of
 from likeforlike.disparity._columns import encode, numbers
 from likeforlike.errors import InputError
 

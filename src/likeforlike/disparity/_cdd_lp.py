@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from likeforlike._arrays import FloatArray, IntArray, real
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._settings import Measure, real
 from likeforlike._text import visible
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Column, refuse_many_groups
@@ -37,7 +38,7 @@ from likeforlike.disparity._distances import (
     check_distance,
     level_distances,
 )
-from likeforlike.disparity._measures import Measure, level_weights
+from likeforlike.disparity._measures import level_weights
 from likeforlike.disparity._numeric_levels import MANY_VALUES, warn_of_thin_levels
 from likeforlike.errors import InputError
 from likeforlike.plots._axes import axes_or_new

@@ -25,7 +25,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from likeforlike._arrays import FloatArray, IntArray, real
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._settings import real
 from likeforlike._text import visible
 from likeforlike.disparity._cdd_lp import as_cells
 from likeforlike.disparity._cells import Cells

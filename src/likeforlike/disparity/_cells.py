@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from likeforlike._arrays import BoolArray, FloatArray, IntArray, real
+from likeforlike._arrays import BoolArray, FloatArray, IntArray
+from likeforlike._settings import real
 from likeforlike.disparity._columns import (
     Codes,
     Column,

@@ -14,7 +14,8 @@ from typing import Generic, Literal, SupportsFloat, TypeVar, get_args
 
 import numpy as np
 
-from likeforlike._arrays import BoolArray, FloatArray, IntArray, is_one_of
+from likeforlike._arrays import BoolArray, FloatArray, IntArray
+from likeforlike._settings import is_one_of
 from likeforlike.disparity._cells import Cells
 from likeforlike.errors import InputError
 from likeforlike.transport._scale import moderate, weight_factor

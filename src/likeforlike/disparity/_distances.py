@@ -15,7 +15,8 @@ from typing import Literal, cast, get_args
 
 import numpy as np
 
-from likeforlike._arrays import FloatArray, IntArray, is_one_of, real
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._settings import is_one_of, real
 from likeforlike.disparity._cells import Cells
 from likeforlike.errors import InputError
 from likeforlike.transport._atoms import Atoms, Packed

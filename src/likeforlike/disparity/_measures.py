@@ -12,36 +12,17 @@ With p_a(l) = P(L = l | A = a), on the levels where the groups meet and scaled t
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Literal, get_args
 
 import numpy as np
 
-from likeforlike._arrays import FloatArray, is_one_of, real
+from likeforlike._arrays import FloatArray
+from likeforlike._settings import MEASURES, Measure, is_one_of, real
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._contrasts import Contrast
 from likeforlike.errors import InputError
 from likeforlike.transport._scale import moderate
 
-MeasureName = Literal["marginal", "average", "uniform", "overlap"]
-"""A measure that has a name."""
-
 _LEAST = float(np.nextafter(0.0, 1.0))
-
-MEASURES: tuple[MeasureName, ...] = get_args(MeasureName)
-"""All of them."""
-
-Measure = MeasureName | Mapping[Hashable, float]
-"""A measure Q over levels by name, or as a weight for each level.
-
-Examples
---------
->>> import likeforlike as lfl
->>> scores, sex, band = [0.0, 0.0, 1.0, 0.5], ["f", "f", "m", "m"], ["low", "high", "low", "high"]
->>> float(lfl.cdd_lp(scores, sex, band, measure="uniform"))
-0.75
->>> float(lfl.cdd_lp(scores, sex, band, measure={"low": 3.0, "high": 1.0}))
-0.875
-"""
 
 
 def level_weights(contrast: Contrast, measure: Measure) -> FloatArray:

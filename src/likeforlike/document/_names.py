@@ -1,4 +1,4 @@
-"""Groups as people read them: one that is not a word is called by its column, too."""
+"""Groups and amounts as people read them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from likeforlike._text import group_name
+from likeforlike._text import figure, group_name
 from likeforlike.document._results import AuditDocument
 
 OTHER_LEVELS = "other levels"
 """Name of the levels that are shown together, each of them being too small to be shown."""
 OTHER_GROUPS = "other groups"
 """Name of the groups that are too small to be named."""
+_WOMEN, _MEN = ("female", "woman", "women", "f"), ("male", "man", "men", "m")
+_PEOPLE = {**dict.fromkeys(_WOMEN, "women"), **dict.fromkeys(_MEN, "men")}
+# Columns in which f and m are women and men.
+_SEX = ("sex", "gender")
 
 
 def named_groups(document: AuditDocument) -> AuditDocument:
@@ -27,6 +31,54 @@ def named_groups(document: AuditDocument) -> AuditDocument:
         verdicts=_rename(document.verdicts, _names_in_verdicts(document)),
         data=replace(data, lost=_rename_each(data.lost), groups=_rename_each(data.groups)),
     )
+
+
+def spoken_groups(document: AuditDocument) -> AuditDocument:
+    """The same document with women and men called so, for sentences, where labels mean them."""
+    parts: tuple[Any, ...] = (*document.contrasts, *document.unexamined)
+    alone = [
+        (group, each.columns[0])
+        for each in parts
+        for group in each.groups
+        if len(each.columns) == 1
+    ]
+    others = {
+        column
+        for group, column in alone
+        if group.casefold() not in _PEOPLE or (len(group) == 1 and column.casefold() not in _SEX)
+    }
+    names = {group: _PEOPLE[group.casefold()] for group, column in alone if column not in others}
+    if len(set(names.values())) < len(names):
+        return document
+    data = document.data
+    return replace(
+        document,
+        contrasts=_rename(document.contrasts, names),
+        unexamined=_rename(document.unexamined, names),
+        data=replace(data, lost=_rename(data.lost, names), groups=_rename(data.groups, names)),
+    )
+
+
+def mean_name(document: AuditDocument) -> str:
+    """What the mean of the scores is called."""
+    kind, score = document.data.kind, document.roles.score
+    return f"rate of {score}" if kind == "decision" else f"mean {score}"
+
+
+def score_words(document: AuditDocument) -> str:
+    """What the scores are called where they are many."""
+    return {"decision": "rates", "money": "amounts"}.get(document.data.kind, "scores")
+
+
+def amount(document: AuditDocument, value: float, digits: int = 3, *, bare: bool = False) -> str:
+    """A difference of scores in a sentence: points of decisions, and otherwise with its unit.
+
+    `bare` leaves the unit to another amount behind this one.
+    """
+    points = document.data.kind == "decision"
+    size = figure(100.0 * value if points else value, digits)
+    unit = ("point" if size == "1" else "points") if points else document.settings.unit
+    return f"{size} {unit}" if unit and not bare else size
 
 
 def _rename_each(parts: tuple[Any, ...]) -> tuple[Any, ...]:

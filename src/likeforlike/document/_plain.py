@@ -14,8 +14,6 @@ from collections.abc import Callable, Hashable, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-import numpy as np
-
 from likeforlike._text import json_visible
 from likeforlike.errors import InputError
 
@@ -90,8 +88,8 @@ def plain(value: Any) -> Any:  # noqa: ANN401
         return {str(key): plain(each) for key, each in value.items()}
     if dataclasses.is_dataclass(value):
         return {name: rule(getattr(value, name)) for name, rule in entries(value.__class__).items()}
-    if isinstance(value, np.generic):
-        return plain(value.item())
+    if (number := _python_number(value)) is not value:
+        return plain(number)
     raise TypeError(f"{type(value).__name__} has no place in a document.")
 
 
@@ -104,11 +102,15 @@ def plain_label(label: Hashable) -> Label:
 
 def plain_scalar(value: Hashable) -> Scalar:
     """A value of a column as JSON can hold it; dates, decimals and infinities become text."""
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = _python_number(value)
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value if isinstance(value, str | bool | int | float) else str(value)
+
+
+def _python_number(value: Any) -> Any:  # noqa: ANN401
+    """A number of numpy, which is not loaded to find out, as one of Python; all else as it is."""
+    return value.item() if getattr(value, "ndim", None) == 0 else value
 
 
 def restore(kind: Any, value: Any) -> Any:  # noqa: ANN401

@@ -1,4 +1,8 @@
-"""What was asked of an audit: the roles of columns, the settings, and thresholds."""
+"""What was asked of an audit: the roles of columns, the settings, and thresholds.
+
+A setting is declared once, as a field of `Settings`. The option of the command line, the document,
+its schema, the page and policies follow from it; `audit` has a parameter of the same name.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,7 @@ from dataclasses import dataclass, field
 from operator import index
 from typing import Annotated, Literal, get_args
 
-from likeforlike._arrays import is_one_of, real
-from likeforlike.disparity._measures import Measure, MeasureName
+from likeforlike._settings import MEASURES, Adjustment, Measure, MeasureName, is_one_of, real
 from likeforlike.document._plain import (
     Amount,
     Count,
@@ -23,10 +26,12 @@ from likeforlike.document._plain import (
     plain_scalar,
 )
 from likeforlike.errors import InputError
-from likeforlike.inference._multiplicity import Adjustment
 
 # More would take forever, and say no more.
 _MOST_PERMUTATIONS = 10_000_000
+
+Panel = Literal["Columns", "Who is equal", "Evidence", "Verdict", "Output", "Privacy", "Files"]
+"""A panel of the help on the command line: options by their use, in this order."""
 
 Preset = Literal["ll144"]
 """Figures in addition to the audit: the summary of New York City's Local Law 144."""
@@ -49,12 +54,6 @@ class Roles:
     weight : column of sample weights, or `None`.
     cluster : column that says which rows belong together (a person with several rows), or `None`.
     also_sensitive : further sensitive columns; each is examined alone, and all of them crossed.
-
-    Examples
-    --------
-    >>> from likeforlike.document._request import Roles
-    >>> Roles("approved", "sex", ("income",)).columns
-    ('approved', 'sex', 'income')
     """
 
     score: str
@@ -86,6 +85,17 @@ def _plain_reference(reference: object) -> Scalar | dict[str, Scalar] | None:
     return None if reference is None else plain_scalar(reference)
 
 
+def _option(
+    panel: Panel, words: str, *, name: str | None = None, typed: type | None = None
+) -> dict[str, object]:
+    """How the command line asks for a setting: metadata of its field.
+
+    `name` is that of the option, and `typed` the type of what is typed, where they do not follow
+    from the setting.
+    """
+    return {"panel": panel, "help": words, "option": name, "typed": typed}
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Settings of an audit; they are in its document, so that it can be repeated.
@@ -103,36 +113,76 @@ class Settings:
     score_range : lowest and highest score there can be, for the certificate; `None` if unknown.
     suppress_below : the document shows nothing about fewer people than this; `None` shows all.
     unit : of the scores, such as "EUR"; `None` if they have none.
-    preset : figures that somebody asks for beside the audit: `"ll144"` or `None`.
+    preset : figures in addition to the audit: `"ll144"` or `None`.
     smooth : legitimate columns of numbers that people are compared along.
     windows : into how many windows at most; `None` leaves it to the rows.
     min_coverage : the share of each group that must be compared for a verdict of "pass".
-
-    Examples
-    --------
-    >>> from likeforlike.document._request import Settings
-    >>> Settings(permutations=99).confidence
-    0.95
     """
 
     measure: Measure = field(
-        default="marginal", metadata=entry(_plain_measure, MeasureName | Literal["given"])
+        default="marginal",
+        metadata={
+            **entry(_plain_measure, MeasureName | Literal["given"]),
+            **_option("Who is equal", f"How much each level counts: {', '.join(MEASURES)}."),
+        },
     )
-    min_cell: int = 20
-    permutations: Count = 999
-    confidence: Probability = 0.95
-    adjustment: Adjustment = "step-down"
+    min_cell: int = field(
+        default=20, metadata=_option("Who is equal", "Mark levels with fewer rows of a group.")
+    )
+    permutations: Count = field(
+        default=999, metadata=_option("Evidence", "Permutations of the test.")
+    )
+    confidence: Probability = field(
+        default=0.95, metadata=_option("Evidence", "Of intervals and bounds.")
+    )
+    adjustment: Adjustment = field(
+        default="step-down",
+        metadata=_option("Evidence", "Of p-values of many levels: step-down, holm or bh."),
+    )
     reference: Hashable | Mapping[str, Hashable] | None = field(
-        default=None, metadata=entry(_plain_reference, Scalar | dict[str, Scalar] | None)
+        default=None,
+        metadata={
+            **entry(_plain_reference, Scalar | dict[str, Scalar] | None),
+            **_option(
+                "Who is equal",
+                "Compare all groups with this one only; of several columns, COLUMN=GROUP.",
+                typed=list[str],
+            ),
+        },
     )
-    random_state: int = 0
-    score_range: Interval | None = None
-    suppress_below: Annotated[int, Limits(2)] | None = None
-    unit: str | None = None
-    preset: Preset | None = None
-    smooth: tuple[str, ...] = ()
-    windows: Count | None = None
-    min_coverage: Probability = 0.5
+    random_state: int = field(
+        default=0, metadata=_option("Evidence", "Seed of the permutations.", name="seed")
+    )
+    score_range: Interval | None = field(
+        default=None,
+        metadata=_option("Evidence", "LOW,HIGH: the scores there can be; gives a certificate."),
+    )
+    suppress_below: Annotated[int, Limits(2)] | None = field(
+        default=None,
+        metadata=_option("Privacy", "Show nothing about fewer people than this; 10 is usual."),
+    )
+    unit: str | None = field(
+        default=None, metadata=_option("Output", "Of the scores, such as EUR.")
+    )
+    preset: Preset | None = field(
+        default=None,
+        metadata=_option("Output", "ll144: add the summary of New York City's Local Law 144."),
+    )
+    smooth: tuple[str, ...] = field(
+        default=(),
+        metadata=_option(
+            "Who is equal",
+            "Column of numbers, legitimate too, to compare along without bins; may be repeated.",
+        ),
+    )
+    windows: Count | None = field(
+        default=None,
+        metadata=_option("Who is equal", "Windows along --smooth, at most; by default n^(1/3)."),
+    )
+    min_coverage: Probability = field(
+        default=0.5,
+        metadata=_option("Verdict", "Share of each group that must be compared for a pass."),
+    )
 
     @property
     def measure_name(self) -> str:

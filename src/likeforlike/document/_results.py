@@ -7,8 +7,10 @@ them. What a docstring below says of an entry is what the schema says of it.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Annotated, Final, Literal
 
 from likeforlike.classical._local_law_144 import Category
@@ -37,6 +39,9 @@ from likeforlike.inference._simpson import Paradox
 SCHEMA_VERSION: Final = 3
 """Version of the document; it rises when an entry changes meaning."""
 
+ScoreKind = Literal["decision", "probability", "money", "number"]
+"""What scores are, as sentences about them take it."""
+
 Outcome = Literal["pass", "fail", "investigate"]
 """What a verdict says: the interval lies below the threshold, above it, or across it."""
 
@@ -54,12 +59,6 @@ class LostRows:
     group : its name, or `None` for rows whose own group is not known.
     rows, lost : all of them, and those left out.
     columns : the sensitive columns that the group is a value of.
-
-    Examples
-    --------
-    >>> from likeforlike.document._results import LostRows
-    >>> LostRows("f", rows=200, lost=50).share
-    0.25
     """
 
     group: str | None
@@ -82,16 +81,6 @@ class LossTest:
     columns : the sensitive columns of the groups.
     statistic, degrees : χ² and its degrees of freedom, the groups less one.
     p_value : of equal shares; rows whose group is not known do not count.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> import likeforlike as lfl
-    >>> table = {"score": [None, 0.5] * 20 + [0.5] * 40, "sex": ["f"] * 40 + ["m"] * 40}
-    >>> roles = {"score": "score", "sensitive": "sex"}
-    >>> test = lfl.audit(pl.DataFrame(table), **roles, permutations=0).loss_tests[0]
-    >>> test.columns, round(test.statistic, 2), test.p_value < 0.001
-    (('sex',), 26.67, True)
     """
 
     columns: tuple[str, ...]
@@ -112,15 +101,6 @@ class GroupRows:
     compared : those in a comparison: their group is compared with another that is in their level.
     not_compared : those whose group, or whose level, could not be compared.
     missing : those that lack a value.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> import likeforlike as lfl
-    >>> table = {"score": [0.1, 0.2, None, 0.3], "sex": ["f", "m", "m", None]}
-    >>> audit = lfl.audit(pl.DataFrame(table), score="score", sensitive="sex", permutations=0)
-    >>> [(each.group, each.compared, each.not_compared, each.missing) for each in audit.groups]
-    [('f', 1, 0, 0), ('m', 1, 0, 1), (None, 0, 0, 1)]
     """
 
     columns: tuple[str, ...]
@@ -141,17 +121,6 @@ class Unexamined:
     rows : of each group.
     reason : why, as a sentence.
     columns : the sensitive columns that the groups are values of.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> import likeforlike as lfl
-    >>> table = {"score": [0.1, 0.2, 0.3], "group": ["a", "b", "d"], "level": ["x", "x", "y"]}
-    >>> audit = lfl.audit(
-    ...     pl.DataFrame(table), score="score", sensitive="group", legitimate="level"
-    ... )
-    >>> audit.unexamined[0].groups, audit.unexamined[0].rows
-    (('d',), {'d': 1})
     """
 
     groups: tuple[str, ...]
@@ -169,18 +138,24 @@ class Distribution:
     level : name of the level.
     edges : of the bins, one more than there are bins.
     shares : of the weight of each group in every bin.
-
-    Examples
-    --------
-    >>> from likeforlike.document._results import Distribution
-    >>> shown = Distribution("low", (0.0, 0.5, 1.0), {"f": (0.8, 0.2), "m": (0.6, 0.4)})
-    >>> len(shown.edges) == len(shown.shares["f"]) + 1
-    True
     """
 
     level: str
     edges: tuple[float, ...]
     shares: dict[str, tuple[Amount, ...]]
+
+    @property
+    def heights(self) -> dict[str, list[float]]:
+        """Heights of bars such that areas compare: the shares, if all bins are alike."""
+        widths = [right - left for left, right in pairwise(self.edges)]
+        narrow, wide = min(widths), max(widths)
+        # Edges as close or as far as numbers go have no widths to speak of.
+        alike = not 0.0 < narrow <= wide < math.inf or wide <= narrow * (1.0 + 1e-6)
+        scales = [1.0 if alike else narrow / width for width in widths]
+        return {
+            group: [share * scale for share, scale in zip(shares, scales, strict=True)]
+            for group, shares in self.shares.items()
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,15 +174,6 @@ class LevelAudit:
     contribution : share of Σ Q W_1² that comes from this level.
     p_value, p_adjusted : of this level, before and after adjustment for many levels.
     thin : whether a cell has fewer than `min_cell` rows.
-
-    Examples
-    --------
-    >>> import likeforlike as lfl
-    >>> from likeforlike.datasets import load_loans
-    >>> roles = {"score": "approved", "sensitive": "sex", "legitimate": "income"}
-    >>> level = lfl.audit(load_loans(1000).frame, **roles, permutations=0).levels[0]
-    >>> level.name, level.rows, round(level.gap, 3), level.thin
-    ('income high', {'female': 300, 'male': 50}, 0.2, False)
     """
 
     level: Hashable = field(metadata=entry(plain_label, Label))
@@ -234,12 +200,6 @@ class Window:
     category : the other legitimate features there; empty without any.
     low, high : lowest and highest number in the window; `None` with `suppress_below`.
     center : the number that scores were carried to.
-
-    Examples
-    --------
-    >>> from likeforlike.document._results import Window
-    >>> Window("income up to 20,000", "", 8_000.0, 20_000.0, 15_400.0).center
-    15400.0
     """
 
     level: str
@@ -285,21 +245,6 @@ class Smooth:
     boosted, boosted_rows : the same of boosted trees on the same folds, and on how many rows, at
         most 20,000; `None` along one number, without scikit-learn, or if nothing was tested.
     misfit : what boosted trees predict better beyond chance: "group", "score", or both.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import polars as pl
-    >>> import likeforlike as lfl
-    >>> rng = np.random.default_rng(0)
-    >>> income = rng.lognormal(10.0, 0.5, 2000)
-    >>> sex = np.where(rng.random(2000) < income / (income + 22_000.0), "m", "f")
-    >>> score = np.log(income) / 20.0 + 0.02 * rng.normal(size=2000)
-    >>> table = pl.DataFrame({"score": score, "sex": sex, "income": income})
-    >>> roles = {"score": "score", "sensitive": "sex", "legitimate": "income"}
-    >>> found = lfl.audit(table, **roles, smooth="income")
-    >>> len(found.smooth.windows), found.smooth.method, found.p_value > 0.05
-    (13, 'carry', True)
     """
 
     columns: Annotated[tuple[str, ...], Limits(1)]
@@ -334,14 +279,6 @@ class Provenance:
     created : when, in coordinated universal time.
     salt : what the fingerprint was salted with, so that nobody else can try out which data have it;
         `None` if it was not. It is not part of the document.
-
-    Examples
-    --------
-    >>> import likeforlike as lfl
-    >>> from likeforlike.datasets import load_loans
-    >>> audit = lfl.audit(load_loans(1000).frame, score="approved", sensitive="sex")
-    >>> len(audit.provenance.fingerprint), audit.provenance.created[-6:]
-    (64, '+00:00')
     """
 
     fingerprint: str
@@ -361,15 +298,6 @@ class Judgment:
     reason : one sentence.
     threshold : the one that is for them, in units of the score; `None` if there is none.
     interval : what it was compared with; `None` where nothing could be, and where an end is open.
-
-    Examples
-    --------
-    >>> import likeforlike as lfl
-    >>> from likeforlike.datasets import load_loans
-    >>> audit = lfl.audit(load_loans(1000).frame, score="approved", sensitive="sex")
-    >>> [judged] = audit.verdict(0.9).judgments
-    >>> judged.groups, judged.verdict, judged.threshold
-    (('female', 'male'), 'pass', 0.9)
     """
 
     groups: tuple[str, ...]
@@ -390,14 +318,6 @@ class Verdict:
     judgments : every contrast by itself.
     thresholds : what was asked.
     policy : name of the file the thresholds are from; `None` if they were given directly.
-
-    Examples
-    --------
-    >>> import likeforlike as lfl
-    >>> from likeforlike.datasets import load_loans
-    >>> audit = lfl.audit(load_loans(1000).frame, score="approved", sensitive="sex")
-    >>> audit.verdict(0.9).reasons
-    ('female and male: at most 0.06174.',)
     """
 
     verdict: Outcome
@@ -470,6 +390,7 @@ class DataSummary:
 
     Attributes
     ----------
+    kind : what the scores are: all 0 or 1, numbers from 0 to 1, amounts in a currency, or others.
     rows : rows of the table.
     used : rows without a missing value in the columns named; of several sensitive columns a row
         may lack some.
@@ -489,6 +410,7 @@ class DataSummary:
     notes : how columns were read where that is not plain, one sentence each.
     """
 
+    kind: ScoreKind
     rows: Count
     used: Count
     missing: dict[str, Count]

@@ -12,7 +12,7 @@ from likeforlike import experiments, penalties
 from likeforlike.errors import InputError
 
 if TYPE_CHECKING:
-    from likeforlike.disparity._measures import MeasureName
+    from likeforlike._settings import MeasureName
 
 
 DATASET_LABELS = {

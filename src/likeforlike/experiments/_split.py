@@ -23,12 +23,12 @@ import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._extras import extra
+from likeforlike._settings import MeasureName
 from likeforlike.datasets._dataset import Dataset
 from likeforlike.datasets._inputs import Encoding
 from likeforlike.disparity._cdd_lp import cdd_lp, dd
 from likeforlike.disparity._cdd_wass import cdd_wass
 from likeforlike.disparity._cells import Cells
-from likeforlike.disparity._measures import MeasureName
 from likeforlike.errors import InputError, LevelCostWarning
 from likeforlike.penalties import Layout
 from likeforlike.penalties._sampling import stratified_order

@@ -9,18 +9,13 @@ import os
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 from likeforlike._extras import extra
 from likeforlike._forks import refuse_polars_after_fork
+from likeforlike._settings import Engine
 from likeforlike.errors import InputError
 from likeforlike.files._csv import NUMBER, CsvLayout, is_even, number_column, text_column
-
-Engine = Literal["auto", "polars", "duckdb", "spark"]
-"""Who reads a file. `auto` is polars."""
-
-ENGINES: tuple[Engine, ...] = get_args(Engine)
-"""All of them."""
 
 
 def _polars_csv(file: Path, layout: CsvLayout, numbers: Sequence[int]) -> Any:  # noqa: ANN401

@@ -10,8 +10,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from likeforlike._arrays import is_one_of
 from likeforlike._extras import extra
+from likeforlike._settings import ENGINES, Engine, is_one_of
 from likeforlike._text import are_values_hidden
 from likeforlike.errors import InputError, MissingDependencyError
 from likeforlike.files._columns import tell_apart
@@ -24,7 +24,7 @@ from likeforlike.files._csv import (
     read_layout,
     text_column,
 )
-from likeforlike.files._engines import CSV_OPENERS, ENGINES, PARQUET_OPENERS, Engine
+from likeforlike.files._engines import CSV_OPENERS, PARQUET_OPENERS
 
 _CSV, _PARQUET, _EXCEL = (".csv", ".tsv", ".csv.gz", ".tsv.gz"), (".parquet",), (".xlsx", ".xlsm")
 # What other programs write, and what to do with it.

@@ -36,6 +36,7 @@ _CODES = (
 )
 _NAMES = "Euro|euro|Fr\\.|kr\\.?|zł|Kč|Ft|lei|Rs\\.?|R\\$|US\\$|A\\$|C\\$"
 _UNIT = rf"(?:{'|'.join(_CODES.split())}|{_NAMES}|[%‰$€£¥₹₽₩₺₪₫₱฿₦₴₸₼¢])"
+_CURRENCY = re.compile(rf"(?![%‰]){_UNIT}(?!\w)")
 _BODY = (
     rf"(?P<before>{_UNIT})?\s*(?P<sign>[+-])?\s*(?P<inner>{_UNIT})?\s*"
     rf"(?P<digits>[0-9.,'][0-9.,' ]*?(?:[eE][+-]?[0-9]+)?)\s*(?P<after>{_UNIT})?(?P<behind>-)?"
@@ -73,6 +74,11 @@ class ReadTexts(NamedTuple):
     note: str | None = None
     unit: str | None = None
     dates: bool = False
+
+
+def is_currency(unit: str) -> bool:
+    """Whether a unit begins with a currency, as "EUR" and "€ per month" do."""
+    return _CURRENCY.match(unit.strip()) is not None
 
 
 def check_decimal(decimal: object) -> Decimal | None:

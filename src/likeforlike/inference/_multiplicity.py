@@ -9,18 +9,6 @@ import numpy as np
 from likeforlike._arrays import FloatArray
 from likeforlike.errors import InputError
 
-Adjustment = Literal["step-down", "holm", "bh"]
-"""How p-values of many levels are adjusted: for the chance of any false alarm, by step-down from
-the same permutations or by Holm's method; or for the false discovery rate, by Benjamini-Hochberg.
-
-Examples
---------
->>> import numpy as np
->>> from likeforlike.inference import adjust
->>> adjust(np.array([0.01, 0.03]), "holm"), adjust(np.array([0.01, 0.03]), "bh")
-(array([0.02, 0.03]), array([0.02, 0.03]))
-"""
-
 
 def adjust(p_values: FloatArray, adjustment: Literal["holm", "bh"]) -> FloatArray:
     """Adjust the p-values of several tests.

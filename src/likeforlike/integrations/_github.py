@@ -35,7 +35,7 @@ def github_summary(document: AuditDocument | Mapping[str, object]) -> str:
     >>> from likeforlike.integrations import github_summary
     >>> audit = lfl.audit(load_loans(1000).frame, score="approved", sensitive="sex")
     >>> print(github_summary(audit.document).splitlines()[0])
-    ### Overall, no difference of approved between female and male was detected\.
+    ### Overall, no difference in the rate of approved between women and men was detected\.
     """
     named = named_groups(as_document(document))
     lines = [f"### {_plain(named.finding.headline)}", ""]

@@ -24,10 +24,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from likeforlike._arrays import FloatArray, IntArray, is_one_of, real
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._settings import MEASURES, Measure, MeasureName, is_one_of, real
 from likeforlike.disparity._cdd_wass import check_reg
 from likeforlike.disparity._distances import check_cost_order
-from likeforlike.disparity._measures import MEASURES, Measure, MeasureName
 from likeforlike.errors import InputError
 from likeforlike.penalties._layout import Layout
 from likeforlike.penalties._penalty import Penalty, evaluate_scaled, pair_weights

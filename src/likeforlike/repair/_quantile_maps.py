@@ -32,7 +32,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from likeforlike._arrays import BoolArray, FloatArray, IntArray, real
+from likeforlike._arrays import BoolArray, FloatArray, IntArray
+from likeforlike._settings import real
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes
 from likeforlike.disparity._contrasts import contrasts

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from likeforlike.document._heights import bar_heights
 from likeforlike.document._results import ContrastAudit, Distribution
 from likeforlike.report import _svg as svg
 from likeforlike.report._axes import axis_across
@@ -38,14 +37,7 @@ def distribution_charts(contrast: ContrastAudit) -> list[tuple[str, Markup]]:
 
 def _tallest(entry: Distribution) -> float:
     """Each level fills its own height: a cell of one row would flatten all others."""
-    return (
-        max(
-            height
-            for shares in entry.shares.values()
-            for height in bar_heights(entry.edges, shares)
-        )
-        or 1.0
-    )
+    return max(height for heights in entry.heights.values() for height in heights) or 1.0
 
 
 def _is_two_valued(entry: Distribution) -> bool:
@@ -57,7 +49,7 @@ def _is_two_valued(entry: Distribution) -> bool:
 def _histogram(entry: Distribution, groups: Sequence[str], up: AxisScale) -> list[Markup]:
     edges = entry.edges
     along = AxisScale(edges[0], edges[-1], 2.0, _WIDTH - 2.0)
-    first, second = (_steps(entry.shares[group], edges, along, up) for group in groups)
+    first, second = (_steps(entry.heights[group], edges, along, up) for group in groups)
     values, whole = ticks(edges[0], edges[-1], 4), [(_TOP, up.start)]
     marks = axis_across(values, along, whole, below=_HEIGHT - 7.0, room=(0.0, _WIDTH))
     base = svg.line(0.0, up.start, _WIDTH, up.start, class_="base")
@@ -66,10 +58,10 @@ def _histogram(entry: Distribution, groups: Sequence[str], up: AxisScale) -> lis
 
 
 def _steps(
-    shares: Sequence[float], edges: Sequence[float], along: AxisScale, up: AxisScale
+    heights: Sequence[float], edges: Sequence[float], along: AxisScale, up: AxisScale
 ) -> list[tuple[float, float]]:
     points = [(along(edges[0]), up.start)]
-    for height, left, right in zip(bar_heights(edges, shares), edges[:-1], edges[1:], strict=True):
+    for height, left, right in zip(heights, edges[:-1], edges[1:], strict=True):
         points += [(along(left), up(height)), (along(right), up(height))]
     return [*points, (along(edges[-1]), up.start)]
 

@@ -114,7 +114,7 @@ def summary(document: AuditDocument | Mapping[str, object]) -> str:
     >>> from likeforlike.report import summary
     >>> loans = load_loans(1000).frame
     >>> audit = lfl.audit(loans, score="approved", sensitive="sex", legitimate="income")
-    >>> "approved differs between female and male" in summary(audit.document)
+    >>> "20 points lower for women than for men" in summary(audit.document)
     True
     """
     document = named_groups(as_document(document))

@@ -81,12 +81,21 @@ def _contrast_row(contrast: ContrastAudit) -> Row:
     ]
 
 
+_KINDS = {
+    "decision": "decisions, 0 or 1",
+    "probability": "numbers from 0 to 1, as probabilities are",
+    "money": "amounts of money",
+    "number": "numbers",
+}
+
+
 def settings_rows(document: AuditDocument) -> list[tuple[str, str]]:
     """What was asked, of which data, by which versions, when."""
     roles, data, made = document.roles, document.data, document.provenance
     resolution = data.resolution
     return [
         ("Score", roles.score),
+        ("Scores are", _KINDS[data.kind]),
         (
             "Sensitive columns" if roles.also_sensitive else "Sensitive column",
             listed([roles.sensitive, *roles.also_sensitive]),

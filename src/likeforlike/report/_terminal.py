@@ -93,12 +93,11 @@ def _verdict_lines(part: Verdict) -> list[Text]:
 
 def _others(document: AuditDocument) -> list[str]:
     """All contrasts but the first, a line each, and how many are left out."""
-    from likeforlike.document._names import named_groups
+    from likeforlike.document._names import amount, named_groups
 
     others = named_groups(document).contrasts[1:]
-    unit = f" {document.settings.unit}" if document.settings.unit else ""
     lines = [
-        f"  {' and '.join(contrast.groups)}: gap {figure(contrast.gap.value)}{unit}"
+        f"  {' and '.join(contrast.groups)}: gap {amount(document, contrast.gap.value)}"
         + ("" if contrast.p_value is None else f" ({_p_of(contrast)})")
         for contrast in others[:_SHOWN_CONTRASTS]
     ]

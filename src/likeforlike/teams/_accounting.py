@@ -22,7 +22,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from likeforlike._arrays import real
+from likeforlike._settings import real
 from likeforlike.errors import InputError
 
 # Any α is a valid bound, so the search only has to be good, not perfect. α - 1 = exp(t).

@@ -8,7 +8,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from likeforlike._arrays import IntArray, is_one_of, real
+from likeforlike._arrays import IntArray
+from likeforlike._settings import is_one_of, real
 from likeforlike.errors import InputError
 from likeforlike.teams import _files
 from likeforlike.teams._accounting import read_fraction

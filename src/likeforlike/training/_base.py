@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from likeforlike._arrays import BoolArray, FloatArray, IntArray, real
+from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike._extras import extra
 from likeforlike._forks import keep_to_one_thread_after_fork
+from likeforlike._settings import Measure, real
 from likeforlike.disparity._cdd_lp import cdd_lp
 from likeforlike.disparity._columns import (
     Column,
@@ -31,7 +32,6 @@ from likeforlike.disparity._columns import (
     same_length,
     weights,
 )
-from likeforlike.disparity._measures import Measure
 from likeforlike.disparity._numeric_levels import warn_of_thin_levels
 from likeforlike.errors import InputError, MissingGroupsWarning
 from likeforlike.inference._distance import DistanceEstimate

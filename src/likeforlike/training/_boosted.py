@@ -23,9 +23,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from likeforlike._arrays import FloatArray, IntArray, real
+from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._extras import extra
 from likeforlike._progress import epochs_bar
+from likeforlike._settings import real
 from likeforlike.disparity._columns import Column, numbers, refuse_masked
 from likeforlike.errors import InputError, UnderfitWarning, UnmetLimitWarning
 from likeforlike.inference._distance import DistanceEstimate

@@ -27,7 +27,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from likeforlike._arrays import BoolArray, FloatArray, IntArray, real
+from likeforlike._arrays import BoolArray, FloatArray, IntArray
+from likeforlike._settings import real
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Codes, unnamed
 from likeforlike.disparity._contrasts import contrasts

@@ -37,7 +37,8 @@ from typing import NamedTuple, Protocol, get_args, runtime_checkable
 
 import numpy as np
 
-from likeforlike._arrays import FloatArray, is_one_of, real
+from likeforlike._arrays import FloatArray
+from likeforlike._settings import is_one_of, real
 from likeforlike.disparity._columns import (
     Column,
     numbers,

@@ -18,7 +18,8 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from likeforlike._arrays import FloatArray, is_one_of
+from likeforlike._arrays import FloatArray
+from likeforlike._settings import is_one_of
 from likeforlike.disparity._columns import encode, numbers, refuse_masked
 from likeforlike.errors import InputError
 from likeforlike.files._writing import write_whole

@@ -32,8 +32,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from likeforlike._arrays import FloatArray, IntArray, is_one_of
+from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._extras import extra
+from likeforlike._settings import is_one_of
 from likeforlike.errors import InputError
 from likeforlike.penalties import Layout, Penalty, SlopeField
 from likeforlike.penalties._sampling import stratified_order

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from likeforlike._arrays import FloatArray, IntArray, real
+from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._extras import extra
 from likeforlike._forks import keep_to_one_thread_after_fork
+from likeforlike._settings import real
 from likeforlike.errors import InputError
 
 with extra("boost"):
