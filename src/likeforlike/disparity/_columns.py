@@ -226,13 +226,13 @@ def _encode_texts(series: nw.Series[Any], name: str) -> Codes:
         _refuse_missing(series.is_null().to_numpy(), name)
     if series.implementation.is_pandas_like():
         return _encode_pandas(series.to_native(), name)
-    texts = series.cast(nw.String)
     if series.implementation.is_polars():
         import polars as pl
 
-        labels = sorted(texts.unique().to_list())
-        codes = texts.to_native().cast(pl.Enum(labels)).to_physical().to_numpy()
+        labels = sorted(series.unique().cast(nw.String).to_list())
+        codes = series.to_native().cast(pl.Enum(labels)).to_physical().to_numpy()
         return Codes(codes.astype(np.int64), tuple(labels))
+    texts = series.cast(nw.String)
     if series.implementation.is_pyarrow():
         return _encode_arrow(texts.to_native())
     return _encode_objects(texts.to_list(), name)
