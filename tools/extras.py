@@ -22,6 +22,7 @@ import tarfile
 import tempfile
 import time
 import tomllib
+import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -32,7 +33,9 @@ ROOT = Path(__file__).parents[1]
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 BASE = "base"
 # The extras that a line without one may name: that of Dask brings torch, which is asked for first.
-_NAMED = {name: (name,) for name in ("train", "boost", "plot", "mlflow", "duckdb", "spark")}
+_NAMED = {
+    name: (name,) for name in ("train", "boost", "plot", "excel", "mlflow", "duckdb", "spark")
+}
 _NAMED |= {"dask": ("dask", "train")}  # type: ignore[dict-item]
 # For those who work on the library; no line of the README is for them.
 _DEVELOPING = ("bench", "docs", "dev")
@@ -58,11 +61,14 @@ class Line(NamedTuple):
 
 # What the README describes without a line of its own, or in Python.
 _MORE = (
+    Line("likeforlike --help"),
+    Line("likeforlike demo"),
     Line(f"likeforlike summarize loans.csv {_ROLES} --out loans.cells"),
     Line("likeforlike audit-summaries loans.cells --json loans.json --threshold 0.05"),
     Line("likeforlike datasets"),
     Line(f"likeforlike audit loans.csv {_ROLES} --engine duckdb", "duckdb"),
     Line(f"likeforlike audit loans.csv {_ROLES} --engine spark", "spark"),
+    Line(f"likeforlike audit loans.xlsx {_ROLES}", "excel"),
     Line(f"likeforlike {_SWEEP} --out dasked --dask tcp://127.0.0.1:1", "dask"),
     Line(
         f'python -c "{_BEGIN}lfl.FairClassifier(strength=1.0, max_epochs=2).fit(X, y, **who)"',
@@ -73,10 +79,43 @@ _MORE = (
     Line(f'python -c "{_BEGIN}audited().plot()"', "plot"),
     Line(
         f'python -c "{_BEGIN}from likeforlike.integrations import log_to_mlflow; '
-        'log_to_mlflow(audited())"',
+        "import mlflow; mlflow.set_tracking_uri('file:runs'); log_to_mlflow(audited())\"",
         "mlflow",
     ),
 )
+
+_SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+_LINKS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_PACKAGE = "http://schemas.openxmlformats.org/package/2006"
+_OFFICE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+# What a workbook must have beside its rows.
+_WORKBOOK = {
+    "[Content_Types].xml": f'<Types xmlns="{_PACKAGE}/content-types">'
+    '<Default Extension="rels" '
+    'ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+    f'<Override PartName="/xl/workbook.xml" ContentType="{_OFFICE}.sheet.main+xml"/>'
+    f'<Override PartName="/xl/s.xml" ContentType="{_OFFICE}.worksheet+xml"/></Types>',
+    "_rels/.rels": f'<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="r1" '
+    f'Type="{_LINKS}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+    "xl/workbook.xml": f'<workbook xmlns="{_SHEET}" xmlns:r="{_LINKS}"><sheets>'
+    '<sheet name="loans" sheetId="1" r:id="r1"/></sheets></workbook>',
+    "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{_PACKAGE}/relationships">'
+    f'<Relationship Id="r1" Type="{_LINKS}/worksheet" Target="s.xml"/></Relationships>',
+}
+
+
+def write_workbook(path: Path) -> None:
+    """Write loans as Excel would, with nothing but Python."""
+    rows = [["approved", "sex", "income"]]
+    rows += [[str(k % 3 % 2), "fm"[k % 2], ("low", "high")[k // 2 % 2]] for k in range(200)]
+    text = "".join(
+        "<row>" + "".join(f'<c t="inlineStr"><is><t>{cell}</t></is></c>' for cell in row) + "</row>"
+        for row in rows
+    )
+    sheet = f'<worksheet xmlns="{_SHEET}"><sheetData>{text}</sheetData></worksheet>'
+    with zipfile.ZipFile(path, "w") as file:
+        for name, content in {**_WORKBOOK, "xl/s.xml": sheet}.items():
+            file.writestr(name, content)
 
 
 def readme_lines(text: str) -> Iterator[Line]:
@@ -162,6 +201,13 @@ def install(python: str, home: Path, wheel: Path, extra: str, needs: set[str]) -
     return None
 
 
+def megabytes(home: Path) -> float:
+    """How large the packages of an environment are, without pip, as they came."""
+    files = (each for each in home.rglob("*") if "__pycache__" not in each.parts)
+    own = (each for each in files if "pip" not in each.parts and not each.is_symlink())
+    return sum(each.stat().st_size for each in own if each.is_file()) / 1e6
+
+
 def judge(line: Line, needs: set[str], home: Path, folder: Path) -> str:
     """Run a line: "" if it works or names the extra it lacks as it must, else what is wrong."""
     programs = f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}"
@@ -205,12 +251,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     wrong = 0
     with tempfile.TemporaryDirectory(prefix="extras-") as place:
         wheel = build(sys.executable, Path(place))
-        print(f"{'python':10}{'extra':10}{'install':>9}{'lines':>7}{'run':>7}  outcome")  # noqa: T201
+        print(f"{'python':10}{'extra':10}{'install':>9}{'MB':>7}{'lines':>7}{'run':>7}  outcome")  # noqa: T201
         for version, python in pythons.items():
             for extra in given.extra or [BASE, *users]:
                 needs = extras_of(project, extra)
                 home, work = Path(place, "environment"), Path(place, "work")
                 work.mkdir()
+                write_workbook(work / "loans.xlsx")
                 # The base names the extra of every line; an extra runs its own, and the first two.
                 chosen = [
                     line
@@ -229,7 +276,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 count = 0 if absent else len(chosen)
                 outcome = absent or "; ".join(bad) or "works"
                 print(  # noqa: T201
-                    f"{version:10}{extra:10}{ready - begin:8.0f}s{count:7}"
+                    f"{version:10}{extra:10}{ready - begin:8.0f}s{megabytes(home):7.0f}{count:7}"
                     f"{time.monotonic() - ready:6.0f}s  {outcome}",
                     flush=True,
                 )

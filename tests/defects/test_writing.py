@@ -14,6 +14,7 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike.datasets import load_loans
+from likeforlike.files._writing import check_writable
 from tests.command import call
 
 ROLES = ("--score", "approved", "--sensitive", "sex", "--legitimate", "income")
@@ -134,3 +135,24 @@ def test_a_link_into_nowhere_is_refused_before_anything_is_done(tmp_path: Path) 
     assert done.returncode == 2
     assert f"cannot be written: no folder {tmp_path / 'absent'}" in done.stderr
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize("option", ["--report", "--json", "--junit", "--pairs"])
+@pytest.mark.parametrize("path", ["", "."])
+def test_a_folder_for_a_file_names_its_option(option: str, path: str, tmp_path: Path) -> None:
+    table = tmp_path / "loans.csv"
+    load_loans(100).frame.write_csv(table)
+    refused = call("audit", table, *ROLES, f"{option}={path}")
+    assert refused.returncode == 2
+    assert f"{option} must be a file to write" in " ".join(refused.stderr.split())
+
+
+def test_a_path_with_a_null_is_refused() -> None:
+    with pytest.raises(lfl.errors.InputError, match="--json must be a file to write"):
+        check_writable("a\0b", "--json")
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="has no folder that only seems open")
+def test_a_folder_that_takes_no_files_is_refused_at_once() -> None:
+    with pytest.raises(lfl.errors.InputError, match=r"/proc/x cannot be written: .* in /proc"):
+        check_writable("/proc/x")

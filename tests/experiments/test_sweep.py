@@ -152,6 +152,16 @@ def test_a_single_group_is_refused_before_anything_is_trained(tmp_path: Path) ->
     assert not list(tmp_path.iterdir())
 
 
+def test_a_rare_target_leaves_nothing_behind(tmp_path: Path) -> None:
+    frame = make_loans(40).frame.with_columns(approved=(pl.int_range(pl.len()) == 0).cast(pl.Int64))
+    data, _ = dataset_of_table(
+        frame, target="approved", sensitive="sex", legitimate=["income"], features=["debt"]
+    )
+    with pytest.raises(lfl.errors.InputError, match=r"target \(--target\) is 0 in all rows"):
+        sweep(Task(data, max_epochs=1), [Plain()], seeds=1, journal=tmp_path / "j", workers=0)
+    assert not list(tmp_path.iterdir())
+
+
 def test_bad_sweeps_are_refused(tmp_path: Path) -> None:
     with pytest.raises(lfl.errors.InputError, match="names that differ"):
         sweep(task(), [Plain(), Plain()], seeds=1, journal=tmp_path / "runs.jsonl")

@@ -204,7 +204,7 @@ def test_what_cannot_be_tested_is_refused() -> None:
     contrast = contrast_of(*scattered(0))
     with pytest.raises(InputError, match="permutations must be at least 1"):
         outcome_of(contrast, permutations=0)
-    with pytest.raises(InputError, match="no level holds two of the groups"):
+    with pytest.raises(InputError, match=r"two of the groups .* legitimate_features"):
         headline_test(contrast_of([0.1, 0.2], [0, 1], [0, 1]), np.ones(1))
     three = contrasts(Cells.from_rows([0.1, 0.2, 0.3], [0, 1, 2]), "barycenter")[0]
     with pytest.raises(InputError, match="contrast compares 3 groups"):

@@ -338,7 +338,7 @@ def test_given_weights() -> None:
     ("arguments", "message"),
     [
         (([0.1, 0.2], ["f", "f"]), "single value 'f'"),
-        (([0.1, 0.2], ["f", "m"], [1, 2]), "no level holds two"),
+        (([0.1, 0.2], ["f", "m"], [1, 2]), r"no level holds two .* legitimate_features"),
         (([0.1, 0.2], ["f", "m", "m"]), r"groups has 3 row\(s\), but scores have 2"),
         (([0.1, 0.2], ["f", "m"], [1, 1, 1]), r"levels has 3 row\(s\), but groups have 2"),
         (([0.1, np.nan], ["f", "m"]), "scores"),

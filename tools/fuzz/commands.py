@@ -78,6 +78,7 @@ class Shell:
         assert "Traceback" not in said + out.getvalue(), said[-600:]
         if code == 2:
             changed = {name for name, _ in before.items() ^ self._content().items()}
+            changed -= self._kept_on_purpose(said, changed)
             assert not changed, f"left behind: {sorted(changed)}; {said[-400:]}"
             assert self._names_its_cause(said, arguments), f"names nothing: {said[-600:]}"
             raise InputError(said)
@@ -90,6 +91,11 @@ class Shell:
             path.relative_to(self.folder).as_posix(): path.read_bytes() if path.is_file() else None
             for path in self.folder.rglob("*")
         }
+
+    @staticmethod
+    def _kept_on_purpose(said: str, changed: set[str]) -> set[str]:
+        """The ledger, of an answer that is booked and could not be delivered, as the error says."""
+        return changed & {"a.ledger"} if "booked and kept in the ledger" in said else set()
 
     def _names_its_cause(self, said: str, arguments: Sequence[str]) -> bool:
         """Whether an error names an option, a column or a file of the call."""
@@ -409,7 +415,7 @@ legitimate = [{level}]
 def _summarize(shell: Shell) -> None:
     """Summarize a table or two, and audit the summaries."""
     draw = shell.draw
-    in_file, in_options = _faults(draw, 0.35)
+    in_file, in_options = _faults(draw, 0.25)
     right, wrong = _cells_options(shell)
     same = _mix(shell, [*right, ("--dataset", "loans")], wrong, 0)
     outs = [f"{day}.cells" for day in draw.pick((("monday",), ("monday", "tuesday")))]
@@ -460,18 +466,21 @@ def _summarize(shell: Shell) -> None:
 
 def _sweep(shell: Shell) -> None:
     draw, name = shell.draw, shell.role
-    in_file, in_options = _faults(draw)
+    in_file, in_options = _faults(draw, 0.3)
     words = ["sweep", *_table(shell, "train", _ROLES, faults=in_file)]
     words += shell.option("--target", name("score"))
     words += shell.option("--sensitive", name("sex"))
     words += [*shell.option("--seeds", "1"), *shell.option("--epochs", "1")]
     for feature in draw.pick((("debt",), ("debt", "city"))):
         words += shell.option("--feature", name(feature))
-    for method in draw.pick((("none",), ("fairleap",), ("none", "fairbit"), ("legitimate-only",))):
+    methods = draw.pick((("none",), ("fairleap",), ("none", "fairbit"), ("legitimate-only",)))
+    for method in methods:
         words += shell.option("--method", method)
+    if "legitimate-only" in methods:  # which needs something to train on
+        words += shell.option("--legitimate", name("city"))
     right: list[tuple[str, ...]] = [
         ("--legitimate", name("level")),
-        ("--strength", draw.pick(("1", "fairleap=1", "0.5"))),
+        ("--strength", draw.pick(("1", "fairleap=1" if "fairleap" in methods else "2", "0.5"))),
         ("--out", draw.pick(("results", "deep/results"))),
         ("--max-disparity", "1e9"),
     ]
@@ -508,7 +517,7 @@ def _teams(shell: Shell) -> None:
     """The files of two teams, up to one step that may be wrong."""
     draw, name = shell.draw, shell.role
     last = draw.pick(("plan", "init", "answer", "release", "status", "randomize"))
-    in_file, in_options = _faults(draw)
+    in_file, in_options = _faults(draw, 0.3)
     bad_tables = in_file if last in ("plan", "init") else 0
     scores = _table(
         shell,

@@ -153,7 +153,7 @@ def _section(file: Path) -> Mapping[str, object]:
             raise InputError(f"{file} is too large for a policy; was another file meant?")
         content = tomllib.loads(text.decode("utf-8").replace("\r\n", "\n"))
     except OSError as error:
-        raise InputError(f"{file} cannot be read: {error.strerror or error}.") from error
+        raise InputError(f"policy {file} cannot be read: {error.strerror or error}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{file} is not TOML: {error}.") from error
     if file.name != "pyproject.toml":

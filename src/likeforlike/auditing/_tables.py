@@ -237,6 +237,7 @@ def read_cells(
     for column in () if part else parts.keys() - edges.keys() - calendar.keys():
         check_levels(parts[column], read.used, counts, column)
     group = kept(_groups(collected, roles, read, part=part))
+    rows = dict(zip(group.labels, _rows_of(group, counts), strict=True))
     level = kept(combined(list(parts.values()))) if parts else None
     names = level_names(level, list(parts), edges, calendar)
     lines = None
@@ -261,7 +262,7 @@ def read_cells(
         read.nulls,
         {c: len(parts[c].labels) for c in parts if c not in edges and holds_numbers(parts[c])},
         read.lost,
-        dict(zip(group.labels, _rows_of(group, counts), strict=True)),
+        rows,
         lines,
         read.text,
         calendar=calendar,

@@ -105,10 +105,9 @@ def _audit(context: typer.Context, source: Path | Summary, options: dict[str, An
 def _check_outputs(options: dict[str, Any]) -> None:
     from likeforlike.files._writing import check_writable
 
-    json = options["json"]
-    files = (options["report"], None if json == "-" else json, options["junit"])
-    for path in (*files, options.get("pairs")):
-        check_writable(path)
+    for name in ("report", "json", "junit", "pairs"):
+        path = options.get(name)
+        check_writable(None if (name, path) == ("json", "-") else path, f"--{name}")
 
 
 def _deliver(audited: Audit, verdict: Verdict | None, options: dict[str, Any]) -> None:

@@ -83,7 +83,7 @@ def answer_command(
     from likeforlike.teams._requests import Request
 
     # Nothing is booked for an answer that could not be delivered.
-    check_writable(out)
+    check_writable(out, "--out")
     asked, book = Request.read(request), Ledger(ledger)
     before = book.spent
     release = reopen(book, table).answer(asked, epsilon=epsilon)
@@ -113,7 +113,7 @@ def randomize_command(
     from likeforlike.teams._ledger import Ledger
     from likeforlike.teams._named_columns import read_named
 
-    check_writable(out)
+    check_writable(out, "--out")
     book = Ledger(ledger)
     before, held = book.spent, reopen(book, table)
     name = known_by or str(book.about["id"])

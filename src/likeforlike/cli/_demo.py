@@ -37,8 +37,8 @@ def demo_command(
     from likeforlike.datasets import load_loans
     from likeforlike.files._writing import check_writable
 
-    for path in (report, None if json == "-" else json):
-        check_writable(path)
+    check_writable(report, "--report")
+    check_writable(None if json == "-" else json, "--json")
     terminal = Terminal(stderr=json == "-")
     with resampling_bar(999) as advance:
         audit = lfl.audit(

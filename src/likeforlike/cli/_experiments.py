@@ -84,7 +84,7 @@ def sweep_command(
     from likeforlike.files._writing import check_writable, write_whole
 
     _check_limit(max_disparity, model)
-    check_writable(model)
+    check_writable(model, "--model")
     group, levels = one_column(sensitive), [*(legitimate or []), *([smooth] if smooth else [])]
     table = read_table(
         file,
@@ -246,7 +246,7 @@ def reproduce_command(
     from likeforlike.paper._publishing import publish
     from likeforlike.paper._reproduction import read_reproduction, reproduce
 
-    check_writable(page)
+    check_writable(page, "--page")
     first = page or out / "reproduction.md"
     kept = None if read is None else read_reproduction(read)
     if kept is not None and not method:

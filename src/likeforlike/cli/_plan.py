@@ -22,7 +22,7 @@ def write_plan(
     """Write the request of a plan, for the custodian."""
     from likeforlike.files._writing import check_writable
 
-    check_writable(request)
+    check_writable(request, "--out")
     plan = _plan(file, options, csv)
     plan.request.write(request)
     Terminal().print(

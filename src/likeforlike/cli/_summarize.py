@@ -47,7 +47,7 @@ def summarize_command(
     for role in ("score", "sensitive"):
         if not options[role]:
             raise InputError(f"--{role} must name a column.")
-    check_writable(out)
+    check_writable(out, "--out")
     typed = typed_options(context)
     summary = summarize(
         file,

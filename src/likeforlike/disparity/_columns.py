@@ -228,15 +228,16 @@ def _encode_texts(series: nw.Series[Any], name: str) -> Codes:
         _refuse_missing(series.is_null().to_numpy(), name)
     if series.implementation.is_pandas_like():
         return _encode_pandas(series.to_native(), name)
-    texts = series.cast(nw.String)
     if series.implementation.is_polars():
         import polars as pl
 
-        if (few := _encode_few(texts.to_native())) is not None:
+        native = series.to_native()
+        if native.dtype == pl.String and (few := _encode_few(native)) is not None:
             return few
-        labels = sorted(texts.unique().to_list())
-        codes = texts.to_native().cast(pl.Enum(labels)).to_physical().to_numpy()
+        labels = sorted(series.unique().cast(nw.String).to_list())
+        codes = native.cast(pl.Enum(labels)).to_physical().to_numpy()
         return Codes(codes.astype(np.int64), tuple(labels))
+    texts = series.cast(nw.String)
     if series.implementation.is_pyarrow():
         return _encode_arrow(texts.to_native())
     return _encode_objects(texts.to_list(), name)

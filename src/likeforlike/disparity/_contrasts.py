@@ -199,7 +199,7 @@ def contrast_results(
     if not met:
         raise InputError(
             f"no level holds two of the groups {list(candidates[0].groups)}, so nothing can be "
-            "compared; use coarser levels."
+            "compared; use coarser levels in legitimate_features (--legitimate)."
         )
     results = tuple(measured(contrast) for contrast in met)
     apart = tuple(contrast.groups for contrast in candidates if not contrast.support.any())

@@ -288,4 +288,6 @@ def predictive_performance(scores: FloatArray, targets: FloatArray, loss: Loss) 
     with extra("train"):
         from sklearn.metrics import roc_auc_score
 
+    if (targets == targets[0]).all():
+        raise InputError(f"target (--target) is {targets[0]:g} in all rows held out; give more.")
     return float(roc_auc_score(targets, scores))

@@ -268,13 +268,13 @@ def is_even(path: Path, layout: CsvLayout) -> bool:
     """
     import numpy as np
 
-    content = np.memmap(path, np.uint8, "r")
-    counts = dict.fromkeys((layout.separator, "\n", '"'), 0)
-    for first in range(0, content.size, _SAMPLE):
-        part = content[first : first + _SAMPLE]
-        for letter in counts:
-            counts[letter] += int(np.count_nonzero(part == ord(letter)))
-    lines = counts["\n"] + (content[-1] != ord("\n"))
+    counts, last = dict.fromkeys((layout.separator, "\n", '"'), 0), 0
+    with path.open("rb") as file:
+        while (part := np.fromfile(file, np.uint8, _SAMPLE)).size:
+            for letter in counts:
+                counts[letter] += int(np.count_nonzero(part == ord(letter)))
+            last = part[-1]
+    lines = counts["\n"] + (last != ord("\n"))
     even = counts[layout.separator] == lines * (len(layout.columns) - 1)
     return bool(even) and counts['"'] == 0
 

@@ -6,6 +6,7 @@ import os
 import re
 import secrets
 import stat
+import tempfile
 from pathlib import Path
 
 from likeforlike.errors import InputError
@@ -13,13 +14,13 @@ from likeforlike.errors import InputError
 _DESCRIPTOR = re.compile(r"/(?:(?:dev|proc/self)/fd/([0-9]+)|dev/(stdout|stderr))")
 
 
-def check_writable(path: str | Path | None) -> None:
+def check_writable(path: str | Path | None, option: str = "path") -> None:
     """Raise at once if a file could not be written to `path` later; `None` is no file."""
     if path is None:
         return
     target = Path(path)
-    if target.is_dir():
-        raise InputError(f"{target} is a folder, not a file to write.")
+    if target.is_dir() or "\0" in str(target):
+        raise InputError(f"{option} must be a file to write; {str(target)!r} is a folder or none.")
     if target.exists() and not os.access(target, os.W_OK):
         raise InputError(f"{target} cannot be written: no permission to change it.")
     folder = Path(os.path.realpath(target)).parent
@@ -27,8 +28,10 @@ def check_writable(path: str | Path | None) -> None:
         return
     if not folder.is_dir():
         raise InputError(f"{target} cannot be written: no folder {folder}.")
-    if not os.access(folder, os.W_OK):
-        raise InputError(f"{target} cannot be written: no permission in {folder}.")
+    try:  # permission is not enough in a folder of the system, such as /proc
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror} in {folder}.") from error
 
 
 def write_whole(path: str | Path, text: str | bytes) -> None:

@@ -47,7 +47,7 @@ _SAME_WEIGHT = 1e-9
 # Spread scores below this are rounding: (n/2)² - n²/4 with n² beyond the whole numbers of a float.
 _ROUNDING = 1e-13
 _NONE = np.empty(0, np.int64)
-_APART = "no level holds two of the groups {}, so nothing can be compared; use coarser levels."
+_APART = "no level holds two of the groups {}; use coarser legitimate_features (--legitimate)."
 
 
 class Clusters(NamedTuple):

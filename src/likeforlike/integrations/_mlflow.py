@@ -24,7 +24,7 @@ def log_to_mlflow(audit: Audit, *, prefix: str = "likeforlike", files: bool = Tr
     Metrics are the gap and the distance with the ends of their intervals, the p-value and the rows;
     with several contrasts each has its own, too. An end that does not exist is left out. Tags hold
     the last verdict that was kept, its reasons, the headline and the fingerprint;
-    parameters hold roles and settings. Needs the extra `mlflow`.
+    parameters hold roles and settings. Needs the extra `mlflow`, with a tracking URI set.
 
     Parameters
     ----------

@@ -366,7 +366,7 @@ class Layout:
         if not any(self.coverage().values()):
             raise NoCommonSupportError(
                 f"no level holds two of the groups {list(self.groups)}, so nothing can be "
-                "compared; use coarser levels."
+                "compared; use coarser levels in legitimate_features (--legitimate)."
             )
 
 

@@ -66,7 +66,7 @@ class AuditPlan(Planned):
         if not any(isinstance(pair, NoisyPair) for pair in pairs):
             raise InputError(
                 "no level seems to hold enough rows of two groups to be compared under this noise; "
-                "use coarser levels, or ask for a larger epsilon."
+                "use coarser levels (--legitimate), or ask for a larger epsilon (--epsilon)."
             )
         return examine_pairs(self, release, pairs, confidence, permutations, random_state)
 

@@ -73,7 +73,7 @@ class Atoms:
     def light(self) -> Packed:
         """The same for kernels that take mass in small numbers too, which hold very many atoms."""
         if self.mass_kept.strides == (0,) and self.values.size > _KEPT:
-            mass = np.ones(self.values.size, np.uint16)
+            mass = np.ones(self.values.size, np.uint8)
             return Packed(self.values, mass, self.offsets, self.totals)  # type: ignore[arg-type]
         if self.counts_alone:
             return Packed(self.values, self.mass_kept, self.offsets, self.totals)
