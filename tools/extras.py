@@ -79,7 +79,7 @@ _MORE = (
     Line(f'python -c "{_BEGIN}audited().plot()"', "plot"),
     Line(
         f'python -c "{_BEGIN}from likeforlike.integrations import log_to_mlflow; '
-        "import mlflow; mlflow.set_tracking_uri('file:runs'); log_to_mlflow(audited())\"",
+        'log_to_mlflow(audited())"',
         "mlflow",
     ),
 )
@@ -138,6 +138,8 @@ def readme_lines(text: str) -> Iterator[Line]:
 def _run(arguments: Sequence[object] | str, **settings: object) -> subprocess.CompletedProcess[str]:
     """Run without what would show the environment of the caller to another."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    # The small MLflow of the extra keeps runs nowhere unless it is told where.
+    kept |= {"MLFLOW_TRACKING_URI": "file:runs", "MLFLOW_ALLOW_FILE_STORE": "true"}
     kept |= {"COLUMNS": "200", "MPLBACKEND": "agg", **settings.pop("env", {})}  # type: ignore[dict-item]
     whole = arguments if isinstance(arguments, str) else [str(each) for each in arguments]
     return subprocess.run(  # type: ignore[call-overload,no-any-return]

@@ -343,7 +343,7 @@ CLASSES = np.tile([0, 1], 20)
         ({"patience": 1.5}, {}, "patience must be an integer of 1 or more"),
         ({"learning_rate": 0.0}, {}, "learning_rate must be more than 0 and at most 1"),
         ({"subsample": 1.5}, {}, "subsample must be more than 0 and at most 1"),
-        ({"reg_lambda": -1.0}, {}, "reg_lambda must be 0 or more"),
+        ({"reg_lambda": -1.0}, {}, "reg_lambda must be a number of 0"),
         ({"validation_fraction": 1.0}, {}, "validation_fraction must lie between"),
         ({"limit_fraction": 0.9}, {}, "limit_fraction must be more than 0 and leave rows"),
         ({"settings": {"objective": "binary"}}, {}, r"settings has \['objective'\]"),

@@ -57,11 +57,14 @@ def _table(draw: Draw) -> Any:  # noqa: ANN401
         name = draw.pick(_NAMES)
         odd = labels(draw, size) if draw.happens(0.5) else hostile(draw, size)
         columns[name] = odd
-    if draw.happens(0.2):
-        name = draw.pick(_NAMES)
-        columns[name] = [None if draw.happens(0.2) else each for each in list(columns[name])]
+    holes = draw.pick(_NAMES) if draw.happens(0.2) else None
     try:
-        return draw.pick(_TABLES)(columns)
+        if holes is not None:
+            columns[holes] = [None if draw.happens(0.2) else each for each in list(columns[holes])]
+        table = draw.pick(_TABLES)(columns)
+        if isinstance(table, pd.DataFrame):
+            table.take([0])  # which fails for a structure, of which pandas has no empty one
+        return table
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException:  # noqa: BLE001 what cannot be a table may make an engine panic

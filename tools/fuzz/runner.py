@@ -77,7 +77,8 @@ class Report:
         yield f"{'all':24}{_columns(*total)}"
         kinds: dict[tuple[str, str], list[Failure]] = {}
         for failure in self.failures:
-            kinds.setdefault((failure.error.partition(":")[0], failure.place), []).append(failure)
+            kind = _NUMBERS.sub("#", failure.error)[:40], failure.place
+            kinds.setdefault(kind, []).append(failure)
         for (_, place), found in sorted(kinds.items(), key=lambda item: -len(item[1])):
             yield f"\n{len(found)} times: {found[0].error}\n  at {place}\n  case {found[0].case}"
             yield from (f"  {call}" for call in found[0].calls)

@@ -464,8 +464,8 @@ def number_in(label: Hashable) -> int | float | None:
 
 def holds_numbers(part: Codes) -> bool:
     """Whether all labels are numbers, text that reads as one, or dates."""
-    if all(isinstance(label, date) for label in part.labels):
-        return True
+    if any(isinstance(label, date | complex) for label in part.labels):
+        return all(isinstance(label, date) for label in part.labels)
     try:
         return all(math.isfinite(float(label)) for label in part.labels)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):

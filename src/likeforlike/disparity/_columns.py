@@ -313,8 +313,8 @@ def is_nothing(item: object) -> bool:
     """Whether a value is missing: None, NaN, or one that compares as unknown, as pandas has it."""
     try:
         return item is None or bool(item != item)  # noqa: PLR0124
-    except TypeError:
-        return True
+    except (TypeError, ValueError) as error:  # an array among the values is no missing one
+        return isinstance(error, TypeError)
 
 
 def _refuse_look_alikes(labels: Iterable[Hashable], name: str) -> None:

@@ -81,16 +81,16 @@ def _clusters(contrast: Contrast) -> Clusters | None:
     segment = np.repeat(np.arange(cells.atoms.totals.size), np.diff(cells.atoms.offsets))
     level, group = segment // n_groups, segment % n_groups
     kept = contrast.support[level] & np.isin(group, contrast.positions)
-    number, codes = np.unique(cells.cluster[kept], return_inverse=True)
-    first = np.full(number.size, -1)
-    first[codes[::-1]] = segment[kept][::-1]
+    _, begins, codes = np.unique(cells.cluster[kept], return_index=True, return_inverse=True)
+    first = segment[kept][begins]
     if (first[codes] != segment[kept]).any():
         return None
     position = np.full(n_groups, -1)
     position[list(contrast.positions)] = np.arange(len(contrast.positions))
     groups = position[first % n_groups]
     sizes = np.bincount(codes).astype(np.float64)
-    usual = np.bincount(groups, sizes**2) / np.bincount(groups, sizes)
+    there = np.unique(groups)  # a group may be in no level that is compared
+    usual = np.bincount(groups, sizes**2)[there] / np.bincount(groups, sizes)[there]
     if usual.max() > _SAME_SIZE * usual.min():
         return None
     rows = np.bincount(level[kept], minlength=len(cells.levels))[contrast.support]

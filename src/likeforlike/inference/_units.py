@@ -273,8 +273,8 @@ def _wider_group(unit: FloatArray, freedom: FloatArray) -> FloatArray:
     own, known = unit.reshape(-1, 2), freedom.reshape(-1, 2)
     there = np.maximum(known.sum(axis=1), 1e-300)
     scale = (known * own).sum(axis=1) / there
-    weight = np.where(scale > 0.0, known.prod(axis=1) / there, 0.0)
-    first, second = (weight / np.where(scale > 0.0, scale, 1.0)) @ own
+    weight = np.where(scale > 1e-290, known.prod(axis=1) / there, 0.0)
+    first, second = (weight / np.where(scale > 1e-290, scale, 1.0)) @ own
     if not first + second > 0.0:
         return np.ones(2)
     share = float(second / (first + second))

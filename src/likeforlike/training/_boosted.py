@@ -505,8 +505,8 @@ class BoostedEstimator(AimedEstimator):
                 raise InputError(
                     f"{name} must be more than 0 and at most 1, not {getattr(self, name)!r}."
                 )
-        if not real(self.reg_lambda) >= 0.0:
-            raise InputError(f"reg_lambda must be 0 or more, not {self.reg_lambda!r}.")
+        if not 0.0 <= real(self.reg_lambda) < float("inf"):
+            raise InputError(f"reg_lambda must be a number of 0 or more, not {self.reg_lambda!r}.")
         ours = sorted(_OURS & set(self.settings or {}))
         if ours:
             raise InputError(
