@@ -1,8 +1,8 @@
 """Forked processes: threads do not come along, and a library that waits for its own waits forever.
 
 polars starts a pool of threads at its first work; in a process forked after that every call of it
-hangs. Linux names the threads, so that a fork finds out whether polars was at work, whoever called
-it. OpenMP, which torch, LightGBM and XGBoost use, hangs likewise, but not with one thread.
+hangs. Linux names the threads, so that a fork finds out whether polars was at work, for any
+caller. OpenMP, which torch, LightGBM and XGBoost use, hangs likewise, but not with one thread.
 """
 
 from __future__ import annotations

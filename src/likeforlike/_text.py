@@ -82,13 +82,13 @@ def figure(value: float, digits: int = 3) -> str:
 
 
 LEAST_P = 0.001
-"""Smaller p-values are told by what they lie below."""
+"""Smaller p-values are given as a bound."""
 
 
 def p_text(p_value: float, permutations: int | None = None) -> str:
-    """A p-value in a sentence; nothing is told that so many permutations could not have counted."""
+    """A p-value in a sentence; never below what the permutations can count."""
     least = LEAST_P if not permutations else max(LEAST_P, 1.0 / (permutations + 1))
-    # A count is told as one: 1 of 1,000 is 0.001.
+    # A count is given as one: 1 of 1,000 is 0.001.
     return f"p = {p_value:.2g}" if p_value >= least * (1.0 - 1e-9) else f"p < {least:.2g}"
 
 

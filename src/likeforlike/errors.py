@@ -84,7 +84,7 @@ class BinnedLevelWarning(UserWarning):
 
 
 class ThinLevelsWarning(UserWarning):
-    """A legitimate feature is a number with so many values that hardly any rows share one.
+    """A legitimate feature is a number with too many values for rows to share one.
 
     Only rows with exactly the same number are compared; the others count for nothing.
 

@@ -208,7 +208,7 @@ def test_files_hold_windows_too(
         ("offsets", []),
         ("window", [0]),
         ("chances", [[0.5, 0.5]]),
-        ("curve", {"mean": [1.0], "scale": [1.0], "nodes": [0.0], "law": [[0.5]]}),
+        ("curve", {"mean": [1.0], "scale": [1.0], "nodes": [0.0], "cdf": [[0.5]]}),
         ("curve", 3),
         ("categories", []),
         ("numbers", None),

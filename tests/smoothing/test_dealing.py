@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.smoothing._dealing import Dealt, Deck, deal
+from likeforlike.smoothing._dealing import Assignment, Deck, deal
 
 
 def chances_of(n: int, k: int, seed: int) -> FloatArray:
@@ -17,7 +17,9 @@ def chances_of(n: int, k: int, seed: int) -> FloatArray:
     return drawn
 
 
-def dealt_of(block: IntArray, mass: FloatArray, rows: FloatArray, chances: FloatArray) -> Dealt:
+def dealt_of(
+    block: IntArray, mass: FloatArray, rows: FloatArray, chances: FloatArray
+) -> Assignment:
     lot = np.random.default_rng(9).random(block.size)
     order = np.argsort(block, kind="stable")
     return deal(Deck(block, order, mass, rows, lot), due_of(block, mass, chances))
@@ -31,7 +33,7 @@ def due_of(block: IntArray, mass: FloatArray, chances: FloatArray) -> FloatArray
     return due
 
 
-def table(dealt: Dealt, n: int, k: int) -> FloatArray:
+def table(dealt: Assignment, n: int, k: int) -> FloatArray:
     filled = np.zeros((n, k))
     filled[dealt.line, dealt.value] = dealt.rows
     return filled

@@ -340,11 +340,11 @@ class Audit:
         contrast: int = 0,
         adverse: Adverse = "low",
     ) -> tuple[Pair, ...]:
-        """People with adverse scores in a level, and the equals that the exact plan sets beside.
+        """People with adverse scores in a level, and their comparators by the exact plan.
 
-        The plan is that of W_1: the lowest of one group beside the lowest of the other. Costs of
+        The plan is that of W_1: the lowest of one group with the lowest of the other. Costs of
         all pairs of a level sum to its W_1. Each pair says how many people are at least as far
-        from their comparator, and how many would be if groups were dealt anew inside the level.
+        from their comparator, and how many would be if groups were permuted inside the level.
         Along a number levels are windows, and scores those carried to their centers. Pairs are
         single people, for the auditor: no document has them, whatever `suppress_below` is.
 
@@ -431,7 +431,7 @@ class Audit:
 
         Parameters
         ----------
-        kind : "gaps", the gap of every level with its interval; "levels", their distances beside
+        kind : "gaps", the gap of every level with its interval; "levels", their distances next to
             what chance alone would give; "distributions", the scores of both groups in one level.
         level : name of the level for "distributions"; without it the one that contributes most.
         ax : what to draw on; without it a figure is opened.

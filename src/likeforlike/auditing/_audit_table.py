@@ -21,8 +21,8 @@ from likeforlike.auditing._evidence import Evidence
 from likeforlike.auditing._group_rows import group_rows
 from likeforlike.auditing._provenance import check_salt, provenance, salted
 from likeforlike.auditing._smooth import (
+    all_carried,
     carried_along,
-    everybody_carried,
     refuse_apart,
     unexamined_along,
 )
@@ -204,9 +204,9 @@ def audit_cells(
     table = table.without_float_noise()
     chosen, unexamined = chosen_contrasts(table.cells, roles, settings.reference, settings.min_cell)
     check_measure(table.cells, settings.measure)
-    with ThreadPoolExecutor(1) as beside:
+    with ThreadPoolExecutor(1) as pool:
         # Hashing takes a while and leaves the interpreter alone.
-        mark = beside.submit(lambda: table.cells.fingerprint)
+        mark = pool.submit(lambda: table.cells.fingerprint)
         looked_at = [
             _examined(each, table, roles, settings, len(chosen), progress) for each in chosen
         ]
@@ -263,13 +263,13 @@ def _omnibus(
     """One test over all groups, where there are more than two."""
     if len(table.cells.groups) < 3 or not settings.permutations:
         return None
-    everybody: Contrast | None = contrasts(table.cells, "barycenter")[0]
+    together: Contrast | None = contrasts(table.cells, "barycenter")[0]
     if table.lines is not None:
-        everybody = everybody_carried(table.lines, settings.random_state)
-    if everybody is None:
+        together = all_carried(table.lines, settings.random_state)
+    if together is None:
         return None
     return groups_test(
-        everybody,
+        together,
         permutations=settings.permutations,
         random_state=settings.random_state,
         progress=progress,

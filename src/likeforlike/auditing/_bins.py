@@ -100,7 +100,7 @@ def _quantiles(frame: nw.LazyFrame[Any], column: str, how_many: int) -> tuple[fl
 
 
 def quantile_edges(values: FloatArray, counts: IntArray, how_many: int) -> tuple[float, ...]:
-    """Edges that cut different values (v,), with so many rows each, into parts of equal number.
+    """Edges that cut different values (v,), with their rows, into parts of equal number.
 
     Between two neighboring values any number divides the rows alike, so the roundest is taken.
     """
@@ -110,7 +110,7 @@ def quantile_edges(values: FloatArray, counts: IntArray, how_many: int) -> tuple
     below = np.searchsorted(cumulative, np.floor(place), side="right")
     above = np.searchsorted(cumulative, np.ceil(place), side="right")
     wanted = values[below] + (values[above] - values[below]) * (place - np.floor(place))
-    # Nothing lies above the highest value, so it divides nobody from anybody.
+    # Nothing lies above the highest value, so it divides nothing.
     edges = {
         roundest(float(values[k]), float(values[k + 1]), float(edge))
         for k, edge in zip(below, wanted, strict=True)

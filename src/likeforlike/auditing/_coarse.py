@@ -1,6 +1,6 @@
-"""Figures with fewer digits: so many that nothing is lost, and so few that no row shows in them.
+"""Figures with fewer digits: enough that nothing is lost, and so few that no row shows in them.
 
-An average that is known to all its digits can be taken apart: whoever knows all rows but one has
+An average that is known to all its digits can be taken apart: who knows all rows but one has
 the last. An average rounded to half its standard error cannot, and says as much as before.
 """
 
@@ -19,13 +19,13 @@ def coarse_count(rows: float, limit: int) -> int:
 
 
 def coarse_share(share: float, rows: float, limit: int) -> float:
-    """A share of so many rows, to the nearest that rows rounded to the limit could give."""
+    """A share of rows, to the nearest that rows rounded to the limit could give."""
     step = limit / max(coarse_count(rows, limit), limit)
     return min(round(step * math.floor(share / step + 0.5), 4), 1.0)
 
 
 def significant(value: float, digits: int = 2) -> float:
-    """A number to so many significant digits."""
+    """A number to some significant digits."""
     return float(f"{value:.{digits - 1}e}")
 
 

@@ -1,4 +1,4 @@
-"""Histograms in which every bar stands for many, between edges that are nobody's score."""
+"""Histograms in which every bar stands for many, between edges that are no row's score."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _bars(cells: Cells, segment: int, edges: FloatArray) -> _Bars:
     if cells.cluster is None:
         people = sums_by(place, cells.atoms.counts[part].astype(np.float64), edges.size - 1)
     else:
-        # Whoever is in several bins counts in one.
+        # A unit in several bins counts in one.
         _, first = np.unique(cells.cluster[part], return_index=True)
         people = np.bincount(place[first], minlength=edges.size - 1).astype(np.float64)
     return _Bars(people.astype(np.int64), mass)

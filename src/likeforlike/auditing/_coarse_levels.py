@@ -33,11 +33,11 @@ def coarse_levels(
 
 
 def thin_shares(
-    levels: Sequence[LevelAudit], contrast: ContrastAudit, everybody: Sequence[int], limit: int
+    levels: Sequence[LevelAudit], contrast: ContrastAudit, totals: Sequence[int], limit: int
 ) -> dict[str, float]:
     """Share of each group in levels that are shown as thin."""
     shares = {}
-    for group, rows in zip(contrast.groups, everybody, strict=True):
+    for group, rows in zip(contrast.groups, totals, strict=True):
         thin = sum(each.rows[group] for each in levels if each.thin)
         most = coarse_share(contrast.coverage[group], rows, limit)
         shares[group] = min(coarse_share(thin / max(rows, 1), rows, limit), most)

@@ -86,9 +86,9 @@ def chosen_contrasts(
 def other_pairs(
     cells: Cells, roles: Roles, reference: Reference | None, min_cell: int
 ) -> tuple[list[Chosen], tuple[Unexamined, ...]]:
-    """Every two groups that were compared only with a third one, which nobody had asked for.
+    """Every two groups that were compared only with a third one, not with each other.
 
-    A verdict is about them as well. Whoever names a reference asks for no others.
+    A verdict is about them as well. With a reference, no others are asked for.
     """
     if not roles.also_sensitive:
         return [], ()
@@ -193,7 +193,7 @@ def _largest(family: _Family, columns: Sequence[str], wanted: Mapping[str, Hasha
         )
     ]
     rows = dict(zip(family.cells.groups, family.cells.counts.sum(axis=0).tolist(), strict=True))
-    # Nobody may have all reference values at once; then the largest group stands in.
+    # Possibly no row has all reference values; then the largest group stands in.
     return max(allowed or rows, key=lambda group: rows.get(group, 0))
 
 
@@ -248,7 +248,7 @@ def refuse_unfit(cells: Cells) -> None:
 
 
 def _refuse_probabilities(cells: Cells) -> None:
-    """Refuse rows that name everybody once in each group, with weights that add up.
+    """Refuse rows that name every person once in each group, with weights that add up.
 
     Weights of this kind are probabilities of groups. Averages by such weights move every group
     towards all others, so that a disparity looks smaller than it is.

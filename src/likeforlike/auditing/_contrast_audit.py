@@ -50,7 +50,7 @@ class Examination:
     Attributes
     ----------
     groups : their labels; a positive gap means that the second scores higher.
-    unconditional, conditional : plug-in W_1, everybody and among equals.
+    unconditional, conditional : plug-in W_1, of all rows and among equals.
     nested : the bi-causal distance and its split (`None` beyond 500 levels, and for scores whose
         squares cannot be held).
     gap : the signed gap among equals, with its interval.
@@ -233,13 +233,13 @@ def examine(
     gaps = simpson_of_sample(sample, weights, confidence)
     names = _level_names(table, contrast.cells, carried)
     by_level = level_gaps_of_sample(sample, settings.confidence)
-    del sample  # of many rows it would stay beside those of all levels
+    del sample  # of many rows it would stay next to those of all levels
     levels = _level_audits(contrast, conditional, test, by_level, names, settings)
     low, high = (str(group) for group in contrast.groups)
     return Examination(
         groups=(low, high),
         unconditional=contrast_disparity(
-            (contrast if carried is None else carried.everybody).pool_levels()
+            (contrast if carried is None else carried.together).pool_levels()
         ),
         conditional=conditional,
         nested=_nested(contrast) if carried is None else None,
@@ -273,7 +273,7 @@ def _smooth(
     settings: Settings,
     confidence: float,
 ) -> Smooth:
-    """What ten bins would have said, beside what the carry says."""
+    """What ten bins would have said, compared with the carry."""
     binned, own = None, None
     if carried.binned.support.any():
         weights = level_weights(carried.binned, settings.measure)
@@ -295,7 +295,7 @@ def _smooth(
 
 
 def _own_levels(measure: Measure, contrast: Contrast) -> Measure:
-    """A given measure without the levels that hold nobody of these two groups."""
+    """A given measure without the levels that hold neither of these groups."""
     if isinstance(measure, str):
         return measure
     there = set(contrast.cells.levels)

@@ -48,7 +48,7 @@ def _figures(
     levels: Sequence[LevelAudit],
     names: Mapping[Hashable, str],
 ) -> ClassicalFigures:
-    groups = str(found.group), str(found.beside)
+    groups = str(found.group), str(found.reference)
     by_level = {entry.level: entry for entry in found.levels}
     return ClassicalFigures(
         groups=groups,

@@ -1,6 +1,6 @@
 """Disclosure control: a document that shows no single person.
 
-Whoever passes an audit on passes on what it says about people, and where a level holds one woman it
+An audit that is passed on says things about people, and where a level holds one woman it
 says what she earns. This takes the figures of an audit and leaves what is about many:
 
 - levels in which a person counts for more than one part in `limit` are shown together, and so are
@@ -77,7 +77,7 @@ class Disclosure:
     Attributes
     ----------
     contrasts, unexamined, table, roles : of the audit.
-    limit : nobody may count for more than one part in so many.
+    limit : no unit may count for more than one part in this number.
     cells : of each contrast, with scores as they are compared, and as they are.
     """
 
@@ -174,10 +174,10 @@ class Disclosure:
     def between(
         self, found: Sequence[Between], apart: Sequence[Unexamined]
     ) -> tuple[tuple[Between, ...], tuple[Unexamined, ...]]:
-        """What may be told of groups that were each compared with a third one only.
+        """What may be said of groups that were each compared with a third one only.
 
         As for a contrast, intervals are made longer to where averages are rounded to; two groups of
-        which one is small are told of as those that could not be compared.
+        which one is small are listed as those that could not be compared.
         """
         shown, never = [], [each for each in apart if not self._is_named_small(each)]
         for each in found:
@@ -266,12 +266,12 @@ class Disclosure:
     def _contrast(self, contrast: Examination, part: ContrastAudit) -> ContrastAudit:
         grid = self._grid(contrast)
         overall = self._overall(contrast)
-        everybody = overall.by_level.counts.sum(axis=0).tolist()
+        totals = overall.by_level.counts.sum(axis=0).tolist()
         crowd = self._crowd(contrast)
         levels = coarse_levels(part, self._merged(crowd, contrast), grid, self.limit)
         bounds, smooth = part.certificate, part.smooth
         first, second = (self._count(rows) for rows in part.rows)
-        all_first, all_second = (self._count(rows) for rows in everybody)
+        all_first, all_second = (self._count(rows) for rows in totals)
         return replace(
             part,
             rows=(first, second),
@@ -293,9 +293,9 @@ class Disclosure:
             nested=None,
             coverage={
                 group: self._share(share, rows)
-                for (group, share), rows in zip(part.coverage.items(), everybody, strict=True)
+                for (group, share), rows in zip(part.coverage.items(), totals, strict=True)
             },
-            thin_share=thin_shares(levels, part, everybody, self.limit),
+            thin_share=thin_shares(levels, part, totals, self.limit),
             excluded=self._excluded(part),
             levels=tuple(levels),
             distributions=tuple(self._distributions(contrast, levels)),
@@ -305,7 +305,7 @@ class Disclosure:
         )
 
     def _overall(self, contrast: Examination) -> Disparity:
-        """Everybody; without those whom nobody equals, where they are so few that they show."""
+        """All rows; without those that have no equals, where they are so few that they show."""
         _, cells = self.cells[self._place(contrast)]
         groups = _positions(contrast, cells)
         pair = Contrast(cells, groups)
@@ -415,7 +415,7 @@ def _measured(contrast: Examination, cells: Cells) -> tuple[IntArray, FloatArray
 
 
 def _is_shown(crowd: Crowd, contrast: Examination, cells: Cells) -> bool:
-    """Whether nobody counts for much, neither among equals nor among everybody."""
+    """Whether no unit counts for much, neither among equals nor among all rows."""
     _, measure = _measured(contrast, cells)
     pair = Contrast(cells, crowd.groups)
     compared = np.where(pair.support[:, None], pair.shares, 0.0)

@@ -80,7 +80,7 @@ class Evidence:
                 carried = carried_along(
                     self.table.lines, self.roles, contrast.columns, contrast.groups, seed
                 )
-                found.append((carried.refined.cells, carried.everybody.cells))
+                found.append((carried.refined.cells, carried.together.cells))
                 continue
             if self.roles.also_sensitive:
                 cells = family_of(cells, contrast.columns, self.roles.all_sensitive).cells

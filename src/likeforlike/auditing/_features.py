@@ -4,8 +4,8 @@ Under parity group and score are independent given e(L) = P(A | L), and scores e
 explains of them. Both are predicted for every row from other rows.
 
 Both predictions must be right for that. How much each explains of rows that it has not seen is
-told, beside what boosted trees explain on the same folds, where scikit-learn is installed: trees
-find interactions that hat functions and their products miss.
+reported, next to what boosted trees explain on the same folds, where scikit-learn is installed:
+trees find interactions that hat functions and their products miss.
 
 Reference: Rosenbaum and Rubin (1983), *The central role of the propensity score*.
 """

@@ -371,7 +371,7 @@ def _who_might_be_seen(document: AuditDocument) -> list[str]:
 
 
 def _alone(contrast: ContrastAudit) -> list[dict[str, int]]:
-    """Rows in levels that hold one group only; nobody is not few."""
+    """Rows in levels that hold one group only; no rows are not few."""
     return [
         {group: rows for group, rows in counted.items() if rows}
         for counted in contrast.excluded.values()

@@ -29,7 +29,7 @@ def rule(
 ) -> Verdict:
     """Compare the interval of every two groups with the threshold that is for them.
 
-    "fail" if one lies above it. "pass" if all lie at or below it, nobody was left out of every
+    "fail" if one lies above it. "pass" if all lie at or below it, no row was left out of every
     comparison, and at least `min_coverage` of each group was compared. Otherwise the evidence does
     not settle it: "investigate". Groups that were each compared with a third one only are judged by
     what is known `between` them: two that are close to a third may be twice as far apart. Of what a
@@ -58,7 +58,7 @@ def worst(verdicts: Iterable[Outcome]) -> Outcome:
 
 
 def _chosen(thresholds: Sequence[Threshold], contrast: Examination | Between) -> Threshold | None:
-    """The threshold for two groups: their own, or that of everybody."""
+    """The threshold for two groups: their own, or that of all."""
     own = [each for each in thresholds if each.groups and set(each.groups) == set(contrast.groups)]
     common = [each for each in thresholds if each.groups is None]
     return next(iter([*own, *common]), None)
@@ -73,7 +73,7 @@ def _judge(
     names = _names(contrast.groups, contrast.columns)
     if threshold is None:
         return Judgment(contrast.groups, "investigate", f"{names}: no threshold is for them.")
-    threshold, told = _in_units(threshold, contrast, base)
+    threshold, basis = _in_units(threshold, contrast, base)
     low, high = _interval(contrast, threshold.of)
     verdict: Outcome
     if low > threshold.value:
@@ -86,7 +86,7 @@ def _judge(
         verdict = "investigate"
         reason = f"up to {figure(high, 4)}" if math.isfinite(high) else "no upper end"
     ends = (low, high if math.isfinite(high) else None)
-    said = f"{names}: {reason}{told}."
+    said = f"{names}: {reason}{basis}."
     return Judgment(contrast.groups, verdict, said, threshold.value, ends)
 
 
@@ -104,11 +104,11 @@ def _in_units(
     value = threshold.value / 100.0 * whole
     said = f"{threshold.value:g}%"
     if group is None:
-        told = f" ({said} is {threshold.value:g} points: {figure(value, 4)})"
+        basis = f" ({said} is {threshold.value:g} points: {figure(value, 4)})"
     else:
         named = group_name(group, contrast.columns[0]) if len(contrast.columns) == 1 else group
-        told = f" ({said} of the mean of {named}, {figure(whole, 4)}: {figure(value, 4)})"
-    return replace(threshold, value=value, percent=False), told
+        basis = f" ({said} of the mean of {named}, {figure(whole, 4)}: {figure(value, 4)})"
+    return replace(threshold, value=value, percent=False), basis
 
 
 def _few_compared(contrast: Examination | Between, least: float) -> str | None:

@@ -1,4 +1,4 @@
-"""Where the rows of every group are: compared, not compared, or missing. Nobody is dropped."""
+"""Where the rows of every group are: compared, not compared, or missing. No row is dropped."""
 
 from __future__ import annotations
 

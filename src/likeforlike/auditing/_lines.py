@@ -218,7 +218,7 @@ def levels_along(
 
 
 def raw_cells(lines: Lines) -> Cells:
-    """Scores as they are, in the windows of everybody; one level along several numbers."""
+    """Scores as they are, in the windows of all rows; one level along several numbers."""
     if not lines.along_one:
         return lines.cells(Codes(np.zeros(lines.scores.size, np.int64), ("all",)), lines.scores)
     along = windows(lines.cells_inside, lines.numbers[:, 0], lines.windows)

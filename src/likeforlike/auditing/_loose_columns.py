@@ -1,6 +1,6 @@
 """Columns of a table whose type says little: text, and objects of Python.
 
-Numbers that are kept as text, decimal numbers and truth values beside nothing, as pandas has them,
+Numbers that are kept as text, decimal numbers and truth values next to nothing, as pandas has them,
 are read one by one. Only tables in memory are: an engine that counts by itself casts its columns.
 """
 

@@ -58,7 +58,7 @@ class _Bins(NamedTuple):
         """Some of the bins, in this order."""
         return _Bins(self.rows[kept], self.low[kept], self.high[kept])
 
-    def beside(self, others: _Bins) -> _Bins:
+    def append(self, others: _Bins) -> _Bins:
         """These bins and others, in order."""
         both = _Bins(*(np.concatenate(pair) for pair in zip(self, others, strict=True)))
         return both.of(np.argsort(both.low))
@@ -73,7 +73,7 @@ def number_cells(frame: nw.LazyFrame[Any], column: str) -> NumberCells:
         if not heavy.any():
             break
         parts = _cut(frame, column, bins.of(np.flatnonzero(heavy)))
-        bins = bins.of(np.flatnonzero(~heavy)).beside(parts)
+        bins = bins.of(np.flatnonzero(~heavy)).append(parts)
     below = np.cumsum(bins.rows) - bins.rows / 2
     cell = np.floor(below / whole * NUMBER_CELLS).astype(np.int64)
     first = np.flatnonzero(np.r_[True, np.diff(cell) > 0])

@@ -1,7 +1,7 @@
-"""Similarly situated: people with adverse scores, and whom the exact plan sets beside them.
+"""Similarly situated: people with adverse scores, and their comparators by the exact plan.
 
-Inside a level everybody is equal in what is legitimate. The plan that W_1 rests on sets every
-person of one group beside one of the other, the lowest beside the lowest; where their scores
+Inside a level all people are equal in what is legitimate. The plan that W_1 rests on pairs every
+person of one group with one of the other, the lowest with the lowest; where their scores
 differ, one of the two has the adverse one.
 """
 
@@ -42,7 +42,7 @@ True
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Somebody with an adverse score, and an equal of the other group whom the plan sets beside.
+    """A person with an adverse score, and the equal of the other group whom the plan pairs.
 
     Attributes
     ----------
@@ -52,8 +52,8 @@ class Pair:
     difference : between the scores, more than 0.
     share : of the plan of this level; costs of all pairs, share times difference, sum to W_1.
     people : rows of the group that this share stands for; the plan may divide one.
-    at_least : rows of the group that are set beside somebody at least as far away.
-    by_chance : what `at_least` would be on average if groups were dealt anew inside the level;
+    at_least : rows of the group whose comparator is at least as far away.
+    by_chance : what `at_least` would be on average if groups were permuted inside the level;
         `None` for weights and clusters, which cannot be.
 
     Examples
@@ -162,7 +162,7 @@ def _by_chance(
     permutations: int,
     seed: int,
 ) -> FloatArray:
-    """People at least as far from their comparator if groups were dealt anew."""
+    """People at least as far from their comparator if groups were permuted."""
     atoms = cells.rounded
     values, place = np.unique(
         np.concatenate([atoms.values[span] for span in spans]), return_inverse=True

@@ -1,7 +1,7 @@
 """A policy: roles, levels and thresholds in a file, with who set them and when.
 
-Whoever audits by it, in Python, on the command line, in tests or in a pipeline, gets the same
-verdict on the same data: what a policy says cannot be said otherwise beside it.
+It gives the same verdict on the same data in Python, on the command line, in tests and in a
+pipeline: what a policy says cannot be said otherwise in the same call.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from likeforlike.errors import InputError
 _LONGEST = 1_000_000
 _SECTION = ("tool", "likeforlike")
 _THRESHOLD = ("threshold", "of", "set_by", "set_on")
-# What `audit` takes beside the data, what shows how far it is, and what nobody else may read.
+# What `audit` takes with the data, what shows how far it is, and what must stay secret.
 _NOT_SAID = ("data", "progress", "salt")
 _ARGUMENTS = tuple(name for name in signature(audit).parameters if name not in _NOT_SAID)
 
@@ -179,14 +179,14 @@ def _thresholds(entries: Mapping[str, object]) -> tuple[Threshold, ...]:
         raise InputError("thresholds must be tables, as [[thresholds]] makes them.")
     if common and "threshold" not in common and not own:
         raise InputError(f"{next(iter(common))!r} is there, but no threshold.")
-    everybody = [_threshold(common)] if "threshold" in common else []
-    # Whoever set the policy set its parts, unless they say otherwise.
+    overall = [_threshold(common)] if "threshold" in common else []
+    # Who set the policy set its parts, unless they say otherwise.
     inherited = {name: value for name, value in common.items() if name != "threshold"}
     pairs = [_threshold({**inherited, **each}, for_groups=True) for each in own]
     named = [frozenset(each.groups or ()) for each in pairs]
     if len(set(named)) < len(named):
         raise InputError("two of [[thresholds]] are for the same groups; keep one.")
-    return (*everybody, *pairs)
+    return (*overall, *pairs)
 
 
 def _threshold(entries: Mapping[str, object], *, for_groups: bool = False) -> Threshold:

@@ -16,14 +16,14 @@ _SHORTEST_SALT = 16
 
 
 def salted(fingerprint: str, salt: str | None) -> str:
-    """HMAC of a fingerprint, with a salt as its key: nobody else can try out which data have it."""
+    """HMAC of a fingerprint, with a salt as its key: others cannot try out which data have it."""
     if salt is None:
         return fingerprint
     return hmac.new(salt.encode(), fingerprint.encode(), "sha256").hexdigest()
 
 
 def new_salt() -> str:
-    """A salt that nobody can guess: 256 bits, as 64 hexadecimal digits."""
+    """A salt that cannot be guessed: 256 bits, as 64 hexadecimal digits."""
     return secrets.token_hex(32)
 
 

@@ -43,7 +43,7 @@ class ReadColumns:
     engine : who holds the data.
     nulls : {column: {word: how often}} for words that were taken for a missing value.
     text : whether the table had no types, as a CSV file.
-    lost : rows left out, by group, if somebody asked for them.
+    lost : rows left out, by group, if they were asked for.
     dates : columns of dates that became numbers, days since 1970.
     notes : how columns were read where that is not plain, one sentence each.
     units : {column: unit} for columns whose numbers were written with one.
@@ -143,7 +143,7 @@ def _is_missing(schema: nw.Schema, column: str) -> nw.Expr:
 
 
 def _is_complete(frame: nw.DataFrame[Any], named: Sequence[str]) -> bool:
-    """Whether a table in memory lacks nothing, which is quickly told."""
+    """Whether a table in memory lacks nothing, which is quickly seen."""
     return not any(
         column.null_count() or (column.dtype.is_float() and column.is_nan().any())
         for column in (frame[column_key(name)] for name in named)

@@ -51,7 +51,7 @@ def _read(path: Path) -> str:
 def _made(path: Path) -> str:
     salt = new_salt()
     try:
-        # Nobody else may read it, and a file that has come meanwhile is not overwritten.
+        # Only its owner may read it, and a file that has come meanwhile is not overwritten.
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
         raise InputError(f"the salt cannot be kept in {path}: {error}.") from error

@@ -37,8 +37,8 @@ class People:
     def largest(self, levels: FloatArray, group: int) -> float:
         """The largest part that a person of a group has in an average over levels.
 
-        `levels` (K,) says how much each level counts. Of levels that count nothing it is 1: nobody
-        can be hidden among nobody.
+        `levels` (K,) says how much each level counts. Of levels that count nothing it is 1: no one
+        can be hidden among none.
         """
         own = (self.group == group) & (levels[self.level] > 0.0)
         whole = float(levels.sum())
@@ -81,7 +81,7 @@ class Crowd:
     ----------
     people : of the whole table.
     groups : positions of the two groups.
-    limit : nobody may count for more than one part in so many.
+    limit : no unit may count for more than one part in this number.
     """
 
     people: People
@@ -89,19 +89,19 @@ class Crowd:
     limit: int
 
     def hides(self, levels: FloatArray) -> bool:
-        """Whether an average over levels (K,), counted as these say, shows nobody."""
+        """Whether an average over levels (K,), counted as these say, shows no one."""
         most = max(self.people.largest(levels, group) for group in self.groups)
         return most <= (1.0 + _DUST) / self.limit
 
     def hides_within(self, shares: FloatArray, group: int) -> bool:
-        """Whether levels (K,) that hold these shares of a group show nobody of it."""
+        """Whether levels (K,) that hold these shares of a group show no one of it."""
         return self.people.largest(shares, group) <= (1.0 + _DUST) / self.limit
 
     def merged(self, measure: FloatArray, support: BoolArray) -> BoolArray:
         """Levels that have to be shown together, shape (K,): those with a small cell.
 
-        If only one is, or if all of them still show somebody, the next smallest join them: what is
-        missing in a list can be had by subtraction.
+        If only one is, or if all of them still show one person, the next smallest join them: what
+        is missing in a list can be had by subtraction.
         """
         parts = self.people.largest_by_level(self.groups, support.size)
         small = support & (parts > (1.0 + _DUST) / self.limit)

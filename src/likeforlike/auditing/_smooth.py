@@ -163,14 +163,14 @@ class CarriedContrast(NamedTuple):
     ----------
     tested : scores carried whatever the group.
     refined : scores carried with the gaps of the windows taken out before and added after.
-    everybody : scores as they are.
+    together : scores as they are.
     binned : scores as they are, in ten bins.
     along : how they got there.
     """
 
     tested: Contrast
     refined: Contrast
-    everybody: Contrast
+    together: Contrast
     binned: Contrast
     along: Along
 
@@ -193,13 +193,13 @@ def carried_along(
     return carried_contrast(lines, tuple(labels[str(group)] for group in groups), seed)
 
 
-def everybody_carried(lines: Lines, seed: int) -> Contrast | None:
+def all_carried(lines: Lines, seed: int) -> Contrast | None:
     """All groups at once, for the omnibus test; `None` along several numbers."""
     if not lines.along_one:
         return None
     along = along_numbers(lines, seed)
-    everybody = contrasts(along.contrast_of(along.carried).cells, "barycenter")[0]
-    return everybody if everybody.support.any() else None
+    together = contrasts(along.contrast_of(along.carried).cells, "barycenter")[0]
+    return together if together.support.any() else None
 
 
 def describe(
@@ -334,7 +334,7 @@ def _stretch(along: Along, fitted: ScaleCarry) -> FloatArray:
 
 
 def _value_mean(fitted: ValueCarry) -> FloatArray:
-    steps = np.diff(fitted.law, axis=1, prepend=0.0)
+    steps = np.diff(fitted.cdf, axis=1, prepend=0.0)
     mean: FloatArray = steps @ fitted.values
     return mean
 

@@ -8,7 +8,7 @@ from likeforlike._text import figure, p_text
 from likeforlike.document._names import amount
 from likeforlike.document._results import AuditDocument, ContrastAudit, Smooth
 
-# Below so many rows, tests along a number are known to be less exact.
+# Below this many rows, tests along a number are known to be less exact.
 _FEW_ROWS = 1000
 # A difference that both tests, or neither, call one.
 _ENOUGH = 0.05
@@ -65,15 +65,15 @@ def _fit(contrast: ContrastAudit, smooth: Smooth) -> list[str]:
     if smooth.explained is None:
         return []
     group, score = smooth.explained
-    told = (
+    sentence = (
         f"Of rows left out, these predictions explain {group:.0%} of the variation of "
         f"{contrast.groups[1]}, and {score:.0%} of that of the score"
     )
     if smooth.boosted is None:
-        return [f"{told}."]
+        return [f"{sentence}."]
     rows = f"{smooth.boosted_rows:,} rows"
     trees = "boosted trees {:.0%} and {:.0%}".format(*smooth.boosted)
-    return [f"{told}; {trees}, tried on {rows}."]
+    return [f"{sentence}; {trees}, tried on {rows}."]
 
 
 def _misfit(contrast: ContrastAudit, smooth: Smooth) -> list[str]:
@@ -81,12 +81,12 @@ def _misfit(contrast: ContrastAudit, smooth: Smooth) -> list[str]:
     if not smooth.misfit:
         return []
     names = {"group": f"the share of {contrast.groups[1]}", "score": "the score"}
-    told = (
+    sentence = (
         f"Boosted trees predict {listed([names[name] for name in smooth.misfit])} better than "
         "the predictions that were used, beyond chance: a difference may come from what these "
         "miss. Compare along one number, inside bins of the others."
     )
-    return [told]
+    return [sentence]
 
 
 def _units(document: AuditDocument, smooth: Smooth) -> list[str]:
@@ -100,11 +100,11 @@ def _units(document: AuditDocument, smooth: Smooth) -> list[str]:
     alone = f"No row has exactly the {along} of a row of the other group (0% of rows)."
     some = f"Only {share:.0%} of the rows have exactly the {along} of a row of the other group."
     one = f"with the same {along}" if document.roles.cluster is None else "of one cluster"
-    told = (
+    sentence = (
         f"{some if share > 0.0 else alone} Rows with nearly equal {along} were compared; rows "
         f"{one} count as one."
     )
-    return [told]
+    return [sentence]
 
 
 def _bins(document: AuditDocument, contrast: ContrastAudit, smooth: Smooth) -> list[str]:
@@ -116,26 +116,26 @@ def _bins(document: AuditDocument, contrast: ContrastAudit, smooth: Smooth) -> l
     if gap < 0.0:  # as the sentences before it have the gap: by how much one group is lower
         gap, binned = -gap, -binned
     share = f" of the estimated share of {contrast.groups[1]}"
-    told = (
+    sentence = (
         f"{smooth.bins} bins{'' if smooth.method == 'carry' else share} would have shown a "
         f"gap of {amount(document, binned)} instead of {amount(document, gap)}"
     )
     distance = contrast.estimate
     if smooth.confounding is None or distance is None or distance.value is None:
-        return [f"{told}."]
+        return [f"{sentence}."]
     far = amount(document, distance.value + smooth.confounding)
     carried = amount(document, distance.value)
-    return [f"{told}, and a distance of {far} instead of {carried}."]
+    return [f"{sentence}, and a distance of {far} instead of {carried}."]
 
 
 def _companion(smooth: Smooth) -> list[str]:
     if smooth.companion_p is None:
         return []
-    told = (
+    sentence = (
         "A second test, which jumps hardly upset and which does not see differences that change "
         f"sign along {listed(smooth.columns)}, gives {p_text(smooth.companion_p)}."
     )
-    return [told]
+    return [sentence]
 
 
 def smooth_cautions(document: AuditDocument, contrast: ContrastAudit) -> list[str]:
@@ -180,8 +180,8 @@ def _disagreement(contrast: ContrastAudit, smooth: Smooth) -> list[str]:
     test, second = contrast.test, smooth.companion_p
     if test is None or second is None or not test.p_value <= _ENOUGH < second:
         return []
-    told = (
+    sentence = (
         "The two tests disagree: the difference may change sign along "
         f"{listed(smooth.columns)}, or the curve may have missed a jump."
     )
-    return [told]
+    return [sentence]

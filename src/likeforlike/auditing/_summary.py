@@ -29,7 +29,7 @@ from likeforlike.files._csv import csv_options
 
 # Lines that are read before they are merged.
 _WAITING_LINES = 1_000_000
-# What a summary keeps of a table beside its cells; the rest is told by the labels.
+# What a summary keeps of a table with its cells; the rest follows from the labels.
 _KEPT = (
     *("rows", "used", "missing", "edges", "engine", "nulls", "text", "calendar", "notes", "unit"),
 )
@@ -41,7 +41,7 @@ class Part:
 
     Attributes
     ----------
-    name : what the part is called, such as "monday"; `None` if nobody said.
+    name : what the part is called, such as "monday"; `None` if not given.
     fingerprint : of its cells.
 
     Examples
@@ -63,7 +63,7 @@ class Summary:
     ----------
     roles : which column plays which part.
     table : cells, rows and missing values.
-    dataset : name of the data set it is of; `None` if nobody said.
+    dataset : name of the data set it is of; `None` if not given.
     parts : what it was made of, one entry for every summary that was merged.
 
     Examples
@@ -126,12 +126,12 @@ class Summary:
         ----------
         others : summaries of other rows of the same data set.
         """
-        everybody = (self, *others)
+        summaries = (self, *others)
         for other in others:
             _refuse_other(self, other)
-        _refuse_twice([part for each in everybody for part in each.parts])
-        table = merged_table([each.table for each in everybody], self.roles)
-        parts = tuple(part for each in everybody for part in each.parts)
+        _refuse_twice([part for each in summaries for part in each.parts])
+        table = merged_table([each.table for each in summaries], self.roles)
+        parts = tuple(part for each in summaries for part in each.parts)
         return Summary(self.roles, table, self.dataset, parts)
 
     def audit(self, **arguments: object) -> Audit:
@@ -144,9 +144,9 @@ class Summary:
         """
         # Numbers to compare along are not in a summary.
         known = {field.name for field in fields(Settings)} - {"smooth", "windows"}
-        beside = arguments.keys() & {"progress", "salt"}
+        besides = arguments.keys() & {"progress", "salt"}
         self._refuse_other_roles(
-            {name: arguments[name] for name in arguments.keys() - known - beside}
+            {name: arguments[name] for name in arguments.keys() - known - besides}
         )
         chosen = {name: arguments[name] for name in arguments.keys() & known}
         settings = Settings(**chosen)  # type: ignore[arg-type]  # each is checked there
@@ -221,7 +221,7 @@ def summarize(
     levels = column_names(legitimate, "legitimate")
     roles = Roles(score, first, levels, weight, cluster, tuple(others))
     options = csv_options(csv)
-    # A part may hold one group only, or everybody in a level of their own.
+    # A part may hold one group only, or every row in a level of its own.
     table = read_cells(
         data, roles, bins=bins, resolution=resolution, engine=engine, options=options, part=True
     )
@@ -278,7 +278,7 @@ def _read(path: str | Path) -> Summary:
 
 
 def _check_about(table: TableCells, roles: Roles) -> None:
-    """Raise if what a file says of its cells cannot be: somebody may have changed it."""
+    """Raise if what a file says of its cells cannot be: it may have been changed."""
     single = (roles.score, roles.sensitive)
     several = (roles.legitimate, roles.also_sensitive)
     optional = [each for each in (roles.weight, roles.cluster) if each is not None]

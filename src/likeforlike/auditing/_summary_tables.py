@@ -178,7 +178,7 @@ def _added_groups(tables: Sequence[TableCells], alike: Sequence[Cells]) -> dict[
 def _added_lost(
     tables: Sequence[TableCells], alike: Sequence[Cells], roles: Roles
 ) -> tuple[LostRows, ...]:
-    """Rows left out by group, those of unknown group last; nothing if nobody lost any."""
+    """Rows left out by group, those of unknown group last; nothing if no group lost any."""
     if not any(table.lost for table in tables):
         return ()
     return tuple(
@@ -201,7 +201,7 @@ def _added_lost_in(
         }
         found = [each for each in table.lost if each.columns == columns]
         for each in found if table.lost else _complete(columns, table, roles):
-            # Whoever has lost all rows is in no cell.
+            # A group that lost all rows is in no cell.
             name = names.get(each.group, each.group)
             rows[name] += each.rows
             lost[name] += each.lost

@@ -298,7 +298,7 @@ def _groups(collected: nw.DataFrame[Any], roles: Roles, read: ReadColumns, *, pa
 
 
 def _all_unknown(rows: int, column: str, *, part: bool) -> Codes:
-    """A sensitive column that no row has; in other parts of the table somebody may."""
+    """A sensitive column that no row has; in other parts of the table one may."""
     if not part:
         refuse_unknown(column)
     return Codes(np.zeros(rows, np.int64), (None,))
@@ -551,7 +551,7 @@ def check_groups(group: Codes, rows: int, column: str) -> None:
 
 
 def check_levels(part: Codes, rows: int, counts: IntArray | None, column: str) -> None:
-    """Refuse a legitimate column in which most people have a value that nobody else has."""
+    """Refuse a legitimate column in which most people have a value of their own."""
     if len(part.labels) <= max(_MANY, rows // 2):
         return
     alone = int((np.bincount(part.codes, counts) == 1).sum())

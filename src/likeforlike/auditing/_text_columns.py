@@ -144,7 +144,7 @@ def _no_number(column: str) -> str:
 def _combinations(
     frame: nw.LazyFrame[Any], named: Sequence[str], numbers: Collection[str]
 ) -> nw.DataFrame[Any]:
-    """How often texts occur together, and beside which numbers that are none."""
+    """How often texts occur together, and with which numbers that are none."""
     keys = [
         nw.col(_number_key(c)).is_null().alias(_no_number(c)) if c in numbers else keyed(c)
         for c in named
@@ -212,7 +212,7 @@ def _read_numbers(
 
 
 def _others_are_decisions(frame: nw.LazyFrame[Any], column: str) -> bool:
-    """Whether all numbers of a column are 0 or 1, so that words beside them can be decisions."""
+    """Whether all numbers of a column are 0 or 1, so that words among them can be decisions."""
     number = nw.col(_number_key(column))
     return not len(frame.filter((number != 0.0) & (number != 1.0)).head(1).collect())
 

@@ -1,4 +1,4 @@
-"""Figures by convention: what people must hand in, beside what transport says.
+"""Figures by convention: what people must hand in, next to what transport says.
 
 Rates, ratios, standardized differences and the tests every statistician knows, each from the same
 `Cells`, with a line on what it says and where it misleads.

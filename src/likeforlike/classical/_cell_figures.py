@@ -98,5 +98,5 @@ def is_decision(cells: Cells) -> bool:
 
 
 def is_plain(cells: Cells) -> bool:
-    """Whether every row is somebody else and counts the same, as textbook tests take it."""
+    """Whether every row is another person and counts the same, as textbook tests take it."""
     return not cells.weighted and cells.cluster is None

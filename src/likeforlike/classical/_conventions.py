@@ -32,12 +32,12 @@ from likeforlike.inference._student import normal_quantile
 
 @dataclass(frozen=True, slots=True)
 class LevelConventions:
-    """Figures of two groups in one level, or of everybody.
+    """Figures of two groups in one level, or in all.
 
     Attributes
     ----------
-    level : its label; "all" for everybody.
-    rows : of the group asked about and of the one it is set beside.
+    level : its label; "all" for all levels together.
+    rows : of the group asked about and of its reference.
     mean, median : of both; the mean of decisions is their rate.
     gap : mean of the group minus that of the other.
     ratio : mean of the group over that of the other; `None` for means below 0, or of 0 below.
@@ -50,8 +50,8 @@ class LevelConventions:
     >>> from likeforlike import Cells
     >>> from likeforlike.classical import conventions
     >>> cells = Cells.from_rows([0, 0, 1, 0, 1, 1], ["f", "f", "f", "m", "m", "m"])
-    >>> everybody = conventions(cells, "f", "m").overall
-    >>> round(everybody.gap, 3), everybody.ratio, everybody.median
+    >>> overall = conventions(cells, "f", "m").overall
+    >>> round(overall.gap, 3), overall.ratio, overall.median
     (-0.333, 0.5, (0.0, 1.0))
     """
 
@@ -67,15 +67,15 @@ class LevelConventions:
 
 @dataclass(frozen=True, slots=True)
 class Conventions:
-    """What people must hand in about two groups, beside the transport estimate.
+    """What people must hand in about two groups, next to the transport estimate.
 
     Attributes
     ----------
-    group, beside : labels of the group asked about and of the one it is set beside: gaps are the
+    group, reference : labels of the group asked about and of its reference: gaps are the
         first minus the second, ratios the first over the second.
     decisions : whether all scores are 0 or 1, so that means are rates.
     levels : figures of every level where both occur, in the order of the cells.
-    overall : the same of everybody, whatever their level.
+    overall : the same of all rows, whatever their level.
     mantel_haenszel, van_elteren : tests within levels; `None` with weights or clusters, which
         they know nothing of.
     breslow_day : whether one odds ratio will do; of decisions only.
@@ -90,14 +90,14 @@ class Conventions:
     >>> loans = load_loans(1000).frame
     >>> cells = Cells.from_rows(loans["approved"], loans["sex"], loans["income"])
     >>> found = conventions(cells, "male", "female")
-    >>> found.group, found.beside, round(found.overall.ratio, 3)
+    >>> found.group, found.reference, round(found.overall.ratio, 3)
     ('male', 'female', 1.0)
     >>> round(found.mantel_haenszel.odds_ratio, 3), round(found.wachter, 3)
     (2.442, -0.133)
     """
 
     group: Hashable
-    beside: Hashable
+    reference: Hashable
     decisions: bool
     levels: tuple[LevelConventions, ...]
     overall: LevelConventions
@@ -116,7 +116,7 @@ def conventions(
     Parameters
     ----------
     cells : sorted scores of the two groups, and perhaps of others.
-    group, reference : labels of the group asked about and of the one it is set beside.
+    group, reference : labels of the group asked about and of its reference.
     confidence : of each interval by itself.
 
     Examples
@@ -137,7 +137,7 @@ def conventions(
     kinds = (asked, other, decisions, plain, confidence)
     return Conventions(
         group=group,
-        beside=reference,
+        reference=reference,
         decisions=decisions,
         levels=_entries(figures.at(met), cells, met, *kinds),
         overall=_entries(pooled, cells.pool_levels(), np.zeros(1, np.int64), *kinds)[0],

@@ -76,9 +76,9 @@ def local_law_144(cells: Cells, columns: Sequence[str]) -> tuple[Category, ...]:
     >>> [each.rate for each in local_law_144(cells, ["sex"])]
     [0.0, 1.0]
     """
-    everybody = cells.pool_levels()
-    rows, mass = everybody.counts[0], cell_figures(everybody).mass[0]
-    chosen = _chosen(everybody)
+    pooled = cells.pool_levels()
+    rows, mass = pooled.counts[0], cell_figures(pooled).mass[0]
+    chosen = _chosen(pooled)
     several = len(columns) > 1
     families: list[list[int]] = [[place] for place in range(len(columns))]
     if several:
@@ -98,16 +98,16 @@ def _category(
     return None if None in values else crossed_name(values, columns)
 
 
-def _chosen(everybody: Cells) -> FloatArray:
+def _chosen(pooled: Cells) -> FloatArray:
     """Weight of those selected, or scored above the median of all, of each group."""
-    atoms = everybody.atoms
-    above = atoms.values > (0.5 if is_decision(everybody) else _median(everybody))
-    segment = np.repeat(np.arange(len(everybody.groups)), np.diff(atoms.offsets))
-    return sums_by(segment[above], atoms.mass[above], len(everybody.groups))
+    atoms = pooled.atoms
+    above = atoms.values > (0.5 if is_decision(pooled) else _median(pooled))
+    segment = np.repeat(np.arange(len(pooled.groups)), np.diff(atoms.offsets))
+    return sums_by(segment[above], atoms.mass[above], len(pooled.groups))
 
 
-def _median(everybody: Cells) -> float:
-    together = everybody.regroup(dict.fromkeys(everybody.groups, "all"))
+def _median(pooled: Cells) -> float:
+    together = pooled.regroup(dict.fromkeys(pooled.groups, "all"))
     return float(cell_figures(together).median[0, 0])
 
 

@@ -3,7 +3,7 @@
 Level k is a table of decisions,
 
     positive, negative of the group asked about:   a_k  b_k
-    positive, negative of the one it is set beside: c_k  d_k,      n_k rows in all.
+    positive, negative of its reference:         c_k  d_k,      n_k rows in all.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def mantel_haenszel(
     Parameters
     ----------
     cells : decisions, 0 or 1, or scores, of rows without weights.
-    group, reference : labels of the group asked about and of the one it is set beside. An odds
+    group, reference : labels of the group asked about and of its reference. An odds
         ratio below 1 means fewer positive decisions for `group`.
     confidence : of the interval.
 
@@ -142,12 +142,12 @@ def breslow_day(cells: Cells, group: Hashable, reference: Hashable) -> BreslowDa
     return equal_odds_test(tables_of(cell_figures(cells), *positions(cells, group, reference)))
 
 
-def positions(cells: Cells, group: Hashable, beside: Hashable) -> tuple[int, int]:
+def positions(cells: Cells, group: Hashable, other: Hashable) -> tuple[int, int]:
     """Positions of two groups among those of the cells."""
-    for name in (group, beside):
+    for name in (group, other):
         if name not in cells.groups:
             raise InputError(f"groups has no {name!r}; there are {list(cells.groups)}.")
-    return cells.groups.index(group), cells.groups.index(beside)
+    return cells.groups.index(group), cells.groups.index(other)
 
 
 class Tables(NamedTuple):
@@ -159,13 +159,13 @@ class Tables(NamedTuple):
     d: FloatArray
 
 
-def tables_of(figures: CellFigures, asked: int, beside: int) -> Tables:
+def tables_of(figures: CellFigures, asked: int, other: int) -> Tables:
     """The tables of two groups, by position; levels that lack one of them say nothing."""
-    met = (figures.rows[:, [asked, beside]] > 0).all(axis=1)
+    met = (figures.rows[:, [asked, other]] > 0).all(axis=1)
     positive = np.rint(figures.positive[met])
     rows = figures.rows[met].astype(np.float64)
-    a, c = positive[:, asked], positive[:, beside]
-    return Tables(a, rows[:, asked] - a, c, rows[:, beside] - c)
+    a, c = positive[:, asked], positive[:, other]
+    return Tables(a, rows[:, asked] - a, c, rows[:, other] - c)
 
 
 def common_odds_ratio(
@@ -190,19 +190,19 @@ def common_odds_ratio(
     return r / s, (r / s * math.exp(-reach), r / s * math.exp(reach))
 
 
-def mean_score_test(figures: CellFigures, asked: int, beside: int) -> tuple[float, float | None]:
+def mean_score_test(figures: CellFigures, asked: int, other: int) -> tuple[float, float | None]:
     """χ² of equal means in every level, and its p-value, `None` if no level can tell.
 
     With m of the n rows of a level in the group, mean score x̄ and mean square σ² around it,
 
         (Σ (sum of the group - m x̄))² / Σ m (n - m) σ² / (n - 1).
     """
-    own = figures.at(np.flatnonzero((figures.rows[:, [asked, beside]] > 0).all(axis=1)))
-    mean, deviation = own.both(asked, beside)
+    own = figures.at(np.flatnonzero((figures.rows[:, [asked, other]] > 0).all(axis=1)))
+    mean, deviation = own.both(asked, other)
     unit = float(deviation.max(initial=0.0))
     if unit == 0.0:
         return 0.0, None
-    m, n = own.rows[:, asked], own.rows[:, [asked, beside]].sum(axis=1)
+    m, n = own.rows[:, asked], own.rows[:, [asked, other]].sum(axis=1)
     excess = float((m * ((own.mean[:, asked] - mean) / unit)).sum())
     spread = float((m * (n - m) * (deviation / unit) ** 2 / (n - 1.0)).sum())
     statistic = excess**2 / spread

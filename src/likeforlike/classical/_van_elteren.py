@@ -52,7 +52,7 @@ def van_elteren(cells: Cells, group: Hashable, reference: Hashable) -> VanEltere
     Parameters
     ----------
     cells : scores of rows without weights.
-    group, reference : labels of the group asked about and of the one it is set beside.
+    group, reference : labels of the group asked about and of its reference.
 
     References
     ----------

@@ -22,7 +22,7 @@ from likeforlike.errors import InputError
 
 
 def wachter_cdd(cells: Cells, group: Hashable, reference: Hashable) -> float | None:
-    """Wachter's CDD of a group, among its rows and those of the group it is set beside.
+    """Wachter's CDD of a group, among its rows and those of its reference.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def wachter_cdd(cells: Cells, group: Hashable, reference: Hashable) -> float | N
     Returns
     -------
     between -1 and 1; positive if the group has more of those refused than of those accepted.
-    `None` if nobody, or everybody, was accepted.
+    `None` if no row, or every row, was accepted.
 
     References
     ----------
@@ -52,11 +52,11 @@ def wachter_cdd(cells: Cells, group: Hashable, reference: Hashable) -> float | N
     return disparity_of(cell_figures(cells), *positions(cells, group, reference))
 
 
-def disparity_of(figures: CellFigures, asked: int, beside: int) -> float | None:
+def disparity_of(figures: CellFigures, asked: int, other: int) -> float | None:
     """The same from figures of cells, of groups by position."""
     accepted, mass = figures.positive, np.where(figures.rows > 0, figures.mass, 0.0)
     refused = mass - accepted
-    both = [asked, beside]
+    both = [asked, other]
     if not accepted[:, both].sum() > 0.0 or not refused[:, both].sum() > 0.0:
         return None
     shares = []

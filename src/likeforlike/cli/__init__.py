@@ -21,7 +21,7 @@ _UNEXPECTED, _INTERRUPTED = 70, 130
 
 
 def main() -> None:
-    """Run the command line; whoever interrupts it, at whatever moment, gets exit code 130."""
+    """Run the command line; an interrupt at any moment ends it with exit code 130."""
     # Imports make a million objects that live until the end: look for garbage among them rarely,
     # and not at all when all of it goes away. Together that is a fifth of a small audit.
     gc.set_threshold(_OBJECTS)

@@ -95,7 +95,7 @@ def exit_codes(*, debug: bool = False) -> Iterator[None]:
 
 
 def _say(words: str, error: BaseException, *, debug: bool = False) -> None:
-    with suppress(OSError):  # nobody may be listening there either
+    with suppress(OSError):  # the other end may be closed, too
         if debug:
             traceback.print_exception(error)
         say_error(words)

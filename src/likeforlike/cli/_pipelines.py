@@ -1,4 +1,4 @@
-"""Audits in pipelines: by a policy, for build servers, beside a run on GitHub."""
+"""Audits in pipelines: by a policy, for build servers, next to a run on GitHub."""
 
 from __future__ import annotations
 

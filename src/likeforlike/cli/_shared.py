@@ -35,13 +35,13 @@ def one_column(sensitive: Sequence[str] | None) -> str:
 
 
 def _watched() -> bool:
-    """Whether somebody sees a bar on standard error."""
+    """Whether a bar on standard error is seen."""
     return Terminal(stderr=True).is_terminal and os.environ.get("TERM") != "dumb"
 
 
 @contextmanager
 def resampling_bar(permutations: int, audits: int = 1) -> Iterator[Callable[[int], None] | None]:
-    """A bar on the terminal; silence when nobody watches."""
+    """A bar on the terminal; silence where none is seen."""
     if not _watched():
         yield None
         return

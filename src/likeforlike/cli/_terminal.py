@@ -1,4 +1,4 @@
-"""What commands say on a terminal beside an audit: errors, and the runs of a sweep."""
+"""What commands say on a terminal besides an audit: errors, and the runs of a sweep."""
 
 from __future__ import annotations
 

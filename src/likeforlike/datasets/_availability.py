@@ -29,7 +29,7 @@ class Availability(NamedTuple):
     Attributes
     ----------
     name : as in `load_<name>`.
-    rows : how many rows its loader returns if not told otherwise.
+    rows : how many rows its loader returns by default.
     size : bytes of its files.
     state : where they are; `"damaged"` files are never used.
     license : on what terms they may be used.

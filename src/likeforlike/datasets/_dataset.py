@@ -50,7 +50,7 @@ class Dataset:
     sensitive : column A whose values are the groups.
     legitimate : columns L whose combinations are the levels.
     task : whether the target is a class or a number.
-    provenance : where the table comes from; `None` if nobody said.
+    provenance : where the table comes from; `None` if not given.
 
     Examples
     --------

@@ -73,7 +73,7 @@ def _extracted(archive: bytes, member: str, size: int) -> bytes:
 
 @contextmanager
 def _bar(name: str, promised: str | None) -> Iterator[Callable[[int], None]]:
-    """A bar on the terminal; silence when nobody watches."""
+    """A bar on the terminal; silence where none is seen."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 

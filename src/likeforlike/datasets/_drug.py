@@ -26,7 +26,7 @@ def load_drug() -> Dataset:
     Y = `used_cannabis`, 1 unless the answer is "never" (CL0); A = `Gender`, female or male; L =
     `education_rank`, 0 (left school before 16) to 8 (doctorate); X = `Education`, `Country`, five
     scores of personality, `Impulsive` and `SS`. The authors published categories as numbers, and
-    as numbers they are inputs. Nobody is dropped, not even the 8 who claim to have used a drug that
+    as numbers they are inputs. No row is dropped, not even the 8 who claim to have used a drug that
     does not exist. `Age`, `Ethnicity` and the answers for all 19 drugs stay in the frame.
 
     References

@@ -24,7 +24,7 @@ def load_law_school() -> Dataset:
     Rows that lack one of these values are dropped first, which leaves the paper's number of rows;
     deciles are cut after that at 30, 32.5, 34, 36, 37, 38, 40, 41 and 44, each edge belonging to
     the level below. The test itself, `lsat`, and all other columns stay in the frame;
-    `dnn_bar_pass_prediction` among them is the output of somebody's model.
+    `dnn_bar_pass_prediction` among them is the output of another model.
 
     References
     ----------
@@ -33,8 +33,8 @@ def load_law_school() -> Dataset:
     Examples
     --------
     >>> from likeforlike.datasets import load_law_school
-    >>> law = load_law_school()
-    >>> law.frame.height, law.features
+    >>> grades = load_law_school()
+    >>> grades.frame.height, grades.features
     (21027, ('ugpa', 'fam_inc', 'fulltime', 'tier', 'lsat_decile'))
     """
     # Types are inferred from all rows: some columns hold nothing for thousands of rows.

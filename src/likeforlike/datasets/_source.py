@@ -46,7 +46,7 @@ class Source:
     Attributes
     ----------
     name : as in `load_<name>`.
-    rows : how many rows its loader returns if not told otherwise.
+    rows : how many rows its loader returns by default.
     files : what it is made of.
     origin, license, citation : as in `DataProvenance`.
     """

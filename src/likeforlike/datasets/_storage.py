@@ -61,7 +61,7 @@ def _home() -> Path:
 def read(file: DataFile) -> bytes:
     """The content of a file, checked; fetched and kept if there is no good copy yet.
 
-    A damaged copy in `LIKEFORLIKE_DATA` is refused, since somebody put it there on purpose, and
+    A damaged copy in `LIKEFORLIKE_DATA` is refused, since it was put there on purpose, and
     so is one that came with the package, since the installation is then broken. A damaged copy in
     the cache is replaced, once the whole file has arrived and passed its check.
     """

@@ -1,6 +1,6 @@
 """Disparities: how far apart groups are, level by level and over all levels.
 
-Columns become `Cells`, cells become contrasts, and every contrast is measured: `dd` for everybody,
+Columns become `Cells`, cells become contrasts, and every contrast is measured: `dd` for all rows,
 `cdd_lp` and `cdd_wass` among equals.
 """
 

@@ -5,8 +5,8 @@ disparity* in the l_p sense compares them level by level and aggregates:
 
     DD = d(P_0, P_1),        CDD = ( Σ_l Q(l) d(P_0^l, P_1^l)^p )^{1/p},
 
-with P_a^l the law of the score of group a in level l, d a distance (`distances`) and Q a measure
-over levels (`measures`). p = inf takes the worst level.
+with P_a^l the distribution of the score of group a in level l, d a distance (`distances`) and Q a
+measure over levels (`measures`). p = inf takes the worst level.
 
 Reference: Ghassemi et al. (2025), definitions of DD and of CDD in the l_p sense.
 """

@@ -286,8 +286,8 @@ def check_level_cost(level_cost: float | None) -> float | None:
 
 
 def scaled_level_cost(level_cost: float, scale: Scale, order: float) -> float:
-    """What a level cost is beside costs of scaled scores."""
-    # Beside scores that small any level cost looks infinite, and one that large will do.
+    """A level cost in units of the costs of scaled scores."""
+    # Next to scores that small any level cost looks infinite, and one that large will do.
     return min(Scale(size=1.0 / scale.size).powered(level_cost, order), LARGEST_COST)
 
 

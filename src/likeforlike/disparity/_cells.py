@@ -58,7 +58,7 @@ _FORMAT, _FORMAT_WITH_SUMS = 1, 2
 _SUMS = ("sum", "squares", "products")
 # Numbers of rows are added up as floats and as 64-bit integers; both hold them exactly up to here.
 _MOST_ROWS = 2.0**53
-# So many counts are hashed at a time.
+# How many counts are hashed at a time.
 _AT_ONCE = 100_000
 
 
@@ -315,7 +315,7 @@ class Cells:
         Parameters
         ----------
         path : of the file.
-        about : plain values to keep beside them, such as {"roles": {"score": "approved"}}.
+        about : plain values to keep with them, such as {"roles": {"score": "approved"}}.
 
         Examples
         --------
@@ -366,7 +366,7 @@ class Cells:
 
     @classmethod
     def read_about(cls, path: str | Path) -> tuple[Cells, dict[str, Any]]:
-        """Cells of a file, and what was written beside them.
+        """Cells of a file, and what was written with them.
 
         Parameters
         ----------
@@ -395,7 +395,7 @@ class Cells:
     def merge(self, *others: Cells) -> Cells:
         """Cells of these rows and of those of others. Levels and groups need not agree.
 
-        Rows that have the same cluster label belong to the same cluster, whoever holds them.
+        Rows that have the same cluster label belong to the same cluster, whichever cells hold them.
 
         Examples
         --------
@@ -405,28 +405,28 @@ class Cells:
         >>> monday.merge(tuesday).counts
         array([[2, 2]])
         """
-        everybody = (self, *others)
+        parts = (self, *others)
         for other in others:
             self._refuse_other_kind(other)
         level, group = (
             joined(parts, name)
             for parts, name in zip(
-                zip(*(cells._lines() for cells in everybody), strict=True),
+                zip(*(cells._lines() for cells in parts), strict=True),
                 ("levels", "groups"),
                 strict=True,
             )
         )
-        clusters = [codes for cells in everybody if (codes := cells._clusters()) is not None]
+        clusters = [codes for cells in parts if (codes := cells._clusters()) is not None]
         return _collect(
             level,
             group,
-            np.concatenate([cells.middles for cells in everybody]),
-            np.concatenate([cells.atoms.mass for cells in everybody]),
-            np.concatenate([cells.atoms.counts for cells in everybody]),
+            np.concatenate([cells.middles for cells in parts]),
+            np.concatenate([cells.atoms.mass for cells in parts]),
+            np.concatenate([cells.atoms.counts for cells in parts]),
             resolution=self.resolution,
-            weighted=any(cells.weighted for cells in everybody),
+            weighted=any(cells.weighted for cells in parts),
             cluster=joined(clusters, "cluster") if clusters else None,
-            sums=_joined_sums(everybody),
+            sums=_joined_sums(parts),
         )
 
     def _refuse_other_kind(self, other: Cells) -> None:
@@ -619,7 +619,7 @@ def _summable(mass: FloatArray) -> FloatArray:
 
 
 def _rows_of_groups(atoms: Atoms, counts: IntArray) -> SortedRows:
-    """The rows of every group in order, from atoms of cells of so many rows (K, G)."""
+    """The rows of every group in order, from atoms of cells with (K, G) rows."""
     offsets = np.concatenate([[0], np.cumsum(counts.sum(axis=0))])
     rows, place = np.empty(int(offsets[-1])), 0
     for segment in np.arange(counts.size).reshape(counts.shape).T.ravel().tolist():

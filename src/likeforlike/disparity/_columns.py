@@ -286,7 +286,7 @@ def _encode_pandas(series: Any, name: str) -> Codes:  # noqa: ANN401
 
 
 def encode_labels(labels: Sequence[Hashable], name: str) -> Codes:
-    """Number labels in sorted order, each as it is: 1 stays 1 beside 1.5."""
+    """Number labels in sorted order, each as it is: 1 stays 1 next to 1.5."""
     return _encode_objects(list(labels), name)
 
 

@@ -79,7 +79,7 @@ class Contrast:
     @cached_property
     def shares(self) -> FloatArray:
         """p_a(l) = P(L = l | A = a) for every level and compared group, shape (K, g)."""
-        # A group may weigh so little beside another that its own shares would be lost.
+        # A group may weigh so little next to another that its own shares would be lost.
         mass = self.mass * [weight_factor(most) for most in self.mass.max(axis=0).tolist()]
         shares: FloatArray = mass / mass.sum(axis=0)
         return shares
@@ -106,7 +106,7 @@ class Contrast:
         return np.stack(columns, axis=1)[self.support]
 
     def narrow(self) -> Contrast:
-        """The same groups in cells that hold nobody else, in the order of their labels.
+        """The same groups in cells that hold no other group, in the order of their labels.
 
         Statistics that read all scores of the cells then read those of the groups compared.
         """

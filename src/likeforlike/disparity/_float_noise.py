@@ -31,11 +31,11 @@ NOISE = 1e-9
 SINGLE = 2.0**-24
 """Relative precision of numbers in single precision."""
 
-# So many rows that lie together without being equal are no chance.
+# As many rows that lie together without being equal are no chance.
 _ROWS = 5
-# So many scores are looked up at a time.
+# How many scores are looked up at a time.
 _AT_ONCE = 100_000
-# So many scores are looked at before all are.
+# How many scores are looked at before all are.
 _LOOKED_AT = 10_000
 # The .95 quantile of rows is seldom below this one of scores.
 _SURELY_BELOW = 0.8
@@ -75,7 +75,7 @@ def denoised(values: FloatArray, changed: dict[float, float]) -> FloatArray:
 
 
 def _parts(size: int) -> Iterator[slice]:
-    """So many scores in parts: what is looked up for all of them at once would fill the memory."""
+    """Scores in parts: what is looked up for all of them at once would fill the memory."""
     return (slice(first, first + _AT_ONCE) for first in range(0, size, _AT_ONCE))
 
 
@@ -145,7 +145,7 @@ def _near(ordered: FloatArray, part: slice, most: float) -> IntArray:
 def _parts_no_ties(ordered: FloatArray, near: IntArray) -> bool:
     """Whether scores of one row each, near the next at these places, are so near by chance.
 
-    None of them occurs twice, and nowhere do so many follow each other that they are no chance.
+    None of them occurs twice, and nowhere do more follow each other than chance explains.
     """
     before, after = np.maximum(near - 1, 0), np.minimum(near + 2, ordered.size - 1)
     twice = (near > 0) & (ordered[before] == ordered[near])

@@ -2,7 +2,7 @@
 
 With p_a(l) = P(L = l | A = a), on the levels where the groups meet and scaled to sum to one:
 
-- `"marginal"`: Q(l) ∝ P(L = l), everybody counts the same;
+- `"marginal"`: Q(l) ∝ P(L = l), every row counts the same;
 - `"average"`: Q(l) ∝ mean of p_a(l) over groups, every group counts the same;
 - `"uniform"`: Q(l) = 1 / K, every level counts the same, however small;
 - `"overlap"`: Q(l) ∝ min of p_a(l) over groups, levels count by how well they compare;

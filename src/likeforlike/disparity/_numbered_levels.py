@@ -36,8 +36,8 @@ def numbered_levels(levels: Sequence[Hashable], who: str) -> Numbered:
     who : asks for a number, for complaints.
     """
     if not isinstance(levels[0], tuple):
-        everybody = np.zeros(len(levels), np.int64)
-        return Numbered(_as_numbers(levels, who), everybody, ("all",))
+        alone = np.zeros(len(levels), np.int64)
+        return Numbered(_as_numbers(levels, who), alone, ("all",))
     columns = list(zip(*levels, strict=True))
     numeric = [j for j, column in enumerate(columns) if not _odd_types(column)]
     if len(numeric) != 1:

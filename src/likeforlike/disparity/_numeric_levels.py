@@ -13,7 +13,7 @@ from likeforlike.errors import BinnedLevelWarning, InputError, ThinLevelsWarning
 from likeforlike.smoothing._fine_cells import fine_cells
 from likeforlike.smoothing._windows import windows
 
-# With more different values than this nobody has equals, or hardly anybody.
+# With more different values than this no row has equals, or hardly any.
 MANY_VALUES = 50
 # ... unless every value has as many rows as this, on average.
 _ENOUGH_ROWS = 20
@@ -22,7 +22,7 @@ _ENOUGH_ROWS = 20
 def warn_of_thin_levels(
     levels: Sequence[Hashable], rows: int, remedy: str, stacklevel: int = 3
 ) -> None:
-    """Warn if levels are numbers, so many of them that hardly any rows share one."""
+    """Warn if levels are numbers, too many of them for rows to share one."""
     if len(levels) <= MANY_VALUES or rows >= _ENOUGH_ROWS * len(levels):
         return
     if all(isinstance(level, int | float | np.number) for level in levels):

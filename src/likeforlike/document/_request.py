@@ -273,7 +273,7 @@ class Threshold:
         other scores 5% of the mean of the reference group, or of the larger group without one.
     of : what may not be larger, "distance" or "gap".
     groups : the two groups it is for; `None` for all that have none of their own.
-    set_by, set_on : who set it, and on which day; `None` if nobody said.
+    set_by, set_on : who set it, and on which day; `None` if not given.
     percent : whether the value is a percentage; text says so itself.
 
     Examples

@@ -117,7 +117,7 @@ class Unexamined:
 
     Attributes
     ----------
-    groups : their names; a single one if nobody could be compared with it.
+    groups : their names; a single one if no row could be compared with it.
     rows : of each group.
     reason : why, as a sentence.
     columns : the sensitive columns that the groups are values of.
@@ -277,7 +277,7 @@ class Provenance:
         order of the rows nor the engine that held them changes it.
     versions : of likeforlike, Python and the libraries that compute.
     created : when, in coordinated universal time.
-    salt : what the fingerprint was salted with, so that nobody else can try out which data have it;
+    salt : what the fingerprint was salted with, so that others cannot try out which data have it;
         `None` if it was not. It is not part of the document.
     """
 
@@ -293,7 +293,7 @@ class Judgment:
 
     Attributes
     ----------
-    groups : their names; a single one if nobody could be compared with it.
+    groups : their names; a single one if no row could be compared with it.
     verdict : of these groups alone.
     reason : one sentence.
     threshold : the one that is for them, in units of the score; `None` if there is none.
@@ -329,7 +329,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class ClassicalLevel:
-    """Figures of two groups in one level, or of everybody.
+    """Figures of two groups in one level, or in all.
 
     Attributes
     ----------
@@ -359,12 +359,12 @@ class ClassicalFigures:
 
     Attributes
     ----------
-    groups : the group asked about and the one it is set beside: gaps are the first minus the
+    groups : the group asked about and its reference: gaps are the first minus the
         second, ratios the first over the second.
     columns : the sensitive columns that the groups are values of.
     decisions : whether all scores are 0 or 1, so that means are rates.
     confidence : of each interval by itself.
-    overall : figures of everybody, whatever their level.
+    overall : figures of all rows, whatever their level.
     levels : figures of every level where both groups occur, in the order of the contrast.
     mantel_haenszel : null with weights or clusters.
     breslow_day : null for scores that are no decisions, and where fewer than two levels can differ.
@@ -460,7 +460,7 @@ class ObservedDisparity:
 
 @dataclass(frozen=True, slots=True)
 class OverallDisparity(ObservedDisparity):
-    """The disparity of everybody, whatever their level.
+    """The disparity of all rows, whatever their level.
 
     Attributes
     ----------
@@ -601,7 +601,7 @@ class ContrastAudit:
     columns : the sensitive columns that the groups are values of; several if they are crossed.
     reference : the group that the other is compared with, if one was chosen.
     rows : of the first and of the second group in levels where both occur.
-    unconditional : everybody, whatever their level.
+    unconditional : all rows, whatever their level.
     conditional : among equals, as observed.
     gap : which group scores higher among equals, and by how much.
     estimate : how far apart they are among equals; null if nothing was resampled.

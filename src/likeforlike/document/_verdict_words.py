@@ -24,7 +24,7 @@ def verdict_meaning(part: Verdict) -> str:
 
 
 def verdict_origin(part: Verdict) -> list[str]:
-    """Who set which threshold, and when; a sentence each, and none if nobody said."""
+    """Who set which threshold, and when; a sentence each, and none if not given."""
     sentences = [_origin(each) for each in part.thresholds if each.set_by or each.set_on]
     if part.policy is not None:
         sentences.append(f"The policy is {part.policy}.")

@@ -331,7 +331,7 @@ class DCFR(NetworkMethod):
     Attributes
     ----------
     name, strengths : as for every method.
-    few : with at most so many inputs the small size is taken.
+    few : with at most this many inputs the small size is taken.
 
     Examples
     --------
@@ -456,7 +456,7 @@ def _fitted_scores(task: Task, parts: Split, split: int, alpha: float) -> FloatA
 
 
 class _Patience:
-    """Stops after so many epochs without a lower loss on the validation rows."""
+    """Stops after this many epochs without a lower loss on the validation rows."""
 
     def __init__(self, task: Task, parts: Split, split: int) -> None:
         self._inputs, self._targets = _arrays(parts.validation, split)

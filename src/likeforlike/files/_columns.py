@@ -109,7 +109,7 @@ def take_columns(
 
 
 def is_polars(table: object) -> bool:
-    """Whether a table is one of polars, told without importing it."""
+    """Whether a table is one of polars, without importing it."""
     return type(table).__module__.partition(".")[0] == "polars"
 
 

@@ -28,7 +28,7 @@ USUAL_NULLS = (
     *("?", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NULL", "null", "None"),
     *("NaN", "nan", "-NaN", "-nan", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
 )
-"""What stands for a missing value in CSV files, beside nothing: what pandas takes for it, and ?."""
+"""What stands for a missing value in CSV files, with nothing: what pandas takes for it, and ?."""
 
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 """A number in text, as all engines understand it."""
@@ -50,13 +50,13 @@ _MARKS = (
 
 @dataclass(frozen=True, slots=True)
 class CsvOptions:
-    """How a CSV file is written, as far as somebody said so.
+    """How a CSV file is written, as far as it was given.
 
     Attributes
     ----------
     separator : one character; `None` is the one that splits the header into the columns asked for.
     encoding : as Python calls it; `None` is UTF-8, or what the mark at the beginning says.
-    null_values : what stands for a missing value, beside nothing and `USUAL_NULLS`.
+    null_values : what stands for a missing value, in addition to nothing and `USUAL_NULLS`.
     usual_nulls : whether `USUAL_NULLS` are missing values; `False` takes them for values.
     decimal : the mark of numbers in text, "." or ","; `None` finds it where only one fits.
     sheet : of an Excel file; `None` is the only one.
@@ -246,7 +246,7 @@ def as_utf8(path: Path, layout: CsvLayout) -> Iterator[Path]:
     if ordinary and not _is_compressed(path):
         yield path
         return
-    folder = tempfile.mkdtemp(prefix="likeforlike-")  # which nobody else may read
+    folder = tempfile.mkdtemp(prefix="likeforlike-")  # which only its owner may read
     try:
         copy = Path(folder) / "table.csv"
         with _opened(path) as source, copy.open("wb") as target:

@@ -36,7 +36,7 @@ def _polars_csv(file: Path, layout: CsvLayout, numbers: Sequence[int]) -> Any:  
     if not is_even(file, layout):
         # polars minds a line with too many values only if it reads all of them.
         table.select(pl.all().null_count()).collect()
-    # What is no number is null, and told later.
+    # What is no number is null, and reported later.
     return table.with_columns(
         pl.col(text_column(place)).cast(pl.Float64, strict=False).alias(number_column(place))
         for place in numbers
@@ -79,7 +79,7 @@ def _duckdb_csv(file: Path, layout: CsvLayout, numbers: Sequence[int]) -> Any:  
 def _duckdb_number(place: int) -> str:
     """The numbers in a column of text, in SQL."""
     column, number = text_column(place), number_column(place)
-    # DuckDB reads 1_000 as a number, and nobody else does.
+    # DuckDB reads 1_000 as a number, and no other engine does.
     return (
         f"CASE WHEN contains({column}, '_') THEN NULL ELSE TRY_CAST({column} AS DOUBLE) END "
         f"AS {number}"

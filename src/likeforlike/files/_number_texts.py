@@ -2,7 +2,7 @@
 
 How a column is written is found from all of its texts together, where these leave one way to read
 them; where they leave two, as 1.234 alone does, nothing is guessed. Every number is read by the
-same rule, and what the rule is can be told in a sentence.
+same rule, and what the rule is can be said in a sentence.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _BODY = (
 )
 _NUMBER = re.compile(_BODY)
 _EXPONENT = r"(?:[eE][+-]?[0-9]+)?"
-# How digits may be grouped beside each decimal mark; two digits in a group are Indian.
+# How digits may be grouped with each decimal mark; two digits in a group are Indian.
 _GROUPS = {".": r"[, ']", ",": r"[. ']"}
 _DIGITS = {
     mark: re.compile(
@@ -138,7 +138,7 @@ def read_texts(
         text: part[0] * _value(part[1], mark) for text, part in parts.items() if part is not None
     }
     unit = _one_unit(column, {part[2]: text for text, part in parts.items() if part is not None})
-    return ReadTexts(values, _told(digits.values(), mark, unit), unit)
+    return ReadTexts(values, _how_read(digits.values(), mark, unit), unit)
 
 
 def _parts(text: str) -> tuple[float, str, str | None] | None:
@@ -202,7 +202,7 @@ def _mark(column: str, digits: dict[str, str], said: Decimal | None) -> Decimal:
 
 
 def _one_unit(column: str, units: dict[str | None, str]) -> str | None:
-    """The unit of all numbers; some without one are no matter, except beside a percent sign."""
+    """The unit of all numbers; some without one are no matter, except next to a percent sign."""
     named = [unit for unit in units if unit is not None]
     if len(named) > 1 or (None in units and {"%", "‰"} & set(named)):
         shown = " and ".join(unit or "no unit" for unit in units)
@@ -213,8 +213,8 @@ def _one_unit(column: str, units: dict[str | None, str]) -> str | None:
     return named[0] if named else None
 
 
-def _told(digits: Iterable[str], mark: Decimal, unit: str | None) -> str | None:
-    """How numbers were read, with an example that is nobody's; `None` of plain ones."""
+def _how_read(digits: Iterable[str], mark: Decimal, unit: str | None) -> str | None:
+    """How numbers were read, with an example from no row; `None` of plain ones."""
     every = list(digits)
     group = next((g for g in (",.'" + " ") if g != mark and any(g in each for each in every)), "")
     if mark == "." and not group and unit is None:

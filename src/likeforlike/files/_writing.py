@@ -75,7 +75,7 @@ def _write_into(path: Path, content: bytes) -> None:
 def replace_whole(path: Path, content: bytes) -> None:
     """Let a file have this content from one moment to the next, or stay as it is on an error.
 
-    Every call writes to a file of its own beside the target, which then takes its name. A file
+    Every call writes to a file of its own next to the target, which then takes its name. A file
     that is there keeps its permissions; a new one has those that the user's umask gives.
     """
     target = Path(os.path.realpath(path))

@@ -20,7 +20,7 @@ between the levels, G for the worst that their own intervals allow: with x_l = Q
     G(d²) = max Σ_l Q(l) v_l x_l    over    Σ_l x_l = d²,    low_l <= x_l <= high_l,
 
 a knapsack that is filled in the order of Q(l) v_l, so that G is concave and made of straight lines.
-A small cell beside large ones needs it: where chance makes its gap look small, so does it the
+A small cell next to large ones needs it: where chance makes its gap look small, so does it the
 variance. The upper end is the largest d at which a T as small as the one seen is not yet too rare,
 on the scale of the root, with s taken at d and not at the estimate.
 """

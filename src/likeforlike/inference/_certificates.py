@@ -102,7 +102,7 @@ def certificate(
     contrast : two groups; k levels hold both.
     measure : (k,) floats, Q(l), fixed beforehand.
     score_range : lowest and highest score there can be. The range that was seen will not do: the
-        score that matters may be one that nobody in the sample has.
+        score that matters may be one that no row of the sample has.
     confidence : of each bound, in (0, 1).
 
     Examples

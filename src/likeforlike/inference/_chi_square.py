@@ -1,4 +1,4 @@
-"""The χ² law, for whole degrees of freedom: closed forms, without SciPy's import.
+"""The χ² distribution, for whole degrees of freedom: closed forms, without SciPy's import.
 
 With y = x / 2 and ν degrees of freedom
 

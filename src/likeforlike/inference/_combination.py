@@ -11,7 +11,7 @@ statistic was chosen from. Then
 
 S is a symmetric function of the replicates, the observed one among them, and those are
 exchangeable under parity: p is exact, whatever the smooth p-values are worth. Replicates with equal
-S, of which decisions make many, are told apart by the evidence of all components together. A
+S, of which decisions make many, are separated by the evidence of all components together. A
 component that permutations do not move is silent.
 
 Evidence has a tail P(S > s) ~ exp(-s / β) with β = 1, or more where scores are wild, and that

@@ -46,7 +46,7 @@ Component = Literal["gap", "ranks", "spread", "distance", "level"]
 # Columns of the totals: three sums, Σ Q W_2², the largest level statistic, Σ Q (gap of the means).
 GAP, RANKS, SPREAD, COST, LARGEST, MEAN_GAP = range(6)
 _COLUMNS = 6
-# Up to so many rows an atom is drawn row by row, which takes less time than one draw for all.
+# Up to this many rows an atom is drawn row by row, which takes less time than one draw for all.
 _FEW_ROWS = 64
 # A block of replicates takes a fraction of a second, so that an interrupt is obeyed at once, and
 # uses a level while it is in the processor's cache.

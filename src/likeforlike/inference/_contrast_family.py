@@ -3,8 +3,8 @@
 Each contrast is tested by permuting the labels of its own two groups only. Permuting all groups
 together would be quicker, but then a difference between two groups, in spread say, would show up
 in the null distribution of a contrast between others, and reject where there is nothing. p-values
-are continued below 1 / (B + 1) along their tail: 66 contrasts could not be told from chance with
-999 permutations otherwise, however different the groups are.
+are continued below 1 / (B + 1) along their tail: 66 contrasts could not be separated from chance
+with 999 permutations otherwise, however different the groups are.
 
 Reference: Holm (1979), *A simple sequentially rejective multiple test procedure*.
 """

@@ -2,7 +2,7 @@
 
 Labels of such rows cannot be permuted: weights that depend on the score, or people who turn up in
 many levels, look like a disparity to a permutation test. Here figures that are sums of means are
-compared with their jackknife errors (`units`), by Student's law:
+compared with their jackknife errors (`units`), by Student's t:
 
 - `gap`: the signed gap of the scores;
 - `ranks`: that of the ranks inside levels, which no large score can sway;
@@ -99,8 +99,8 @@ def jackknife_test(contrast: Contrast, measure: FloatArray) -> DesignTest:
             components["spread"] = _p_of_gap(sample, folded, measure)
     levels = _p_of_levels(sample)
     if sample.n_levels > 1 and not sample.heavy:
-        told = levels[~(single_levels(sample.units) | sample.dominated)]
-        components["level"] = min(1.0, told.size * float(told.min(initial=1.0)))
+        clear = levels[~(single_levels(sample.units) | sample.dominated)]
+        components["level"] = min(1.0, clear.size * float(clear.min(initial=1.0)))
     allowed = sum(_SHARES[name] for name in components)
     scaled = {name: p * allowed / _SHARES[name] for name, p in components.items()}
     leading_component = min(scaled, key=scaled.__getitem__)
@@ -135,7 +135,7 @@ def _nearer(value: FloatArray, shift: FloatArray) -> FloatArray:
 def _p_of_levels(sample: Sample) -> FloatArray:
     """Two-sided p-values of the gaps of the levels; 1 where the error is not known. Shape (k,)."""
     means = sample.scores
-    # A bias that is not small beside the error would make a p-value too small.
+    # A bias that is not small next to the error would make a p-value too small.
     variances = level_variances(means) + (means.bias**2).reshape(-1, 2).sum(axis=1)
     unknown = single_levels(sample.units) | (variances <= 0.0)
     ratio = np.abs(means.gaps) / np.sqrt(np.where(unknown, 1.0, variances))

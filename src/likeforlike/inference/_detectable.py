@@ -44,15 +44,15 @@ def rank_changes(
         end = offsets[k + 1]
         first, second = float(sizes[k, 0]), float(sizes[k, 1])
         both = first + second
-        above, beside = offsets[k], offsets[k]
+        above, partner = offsets[k], offsets[k]
         up_to_new, up_to_old = 0.0, 0.0
         for i in range(offsets[k], end):
             while above < end and scores[0, above] - scores[0, i] < shift:
                 up_to_new += rows[above]
                 above += 1
-            while beside < end and scores[0, beside] <= scores[0, i]:
-                up_to_old += rows[beside]
-                beside += 1
+            while partner < end and scores[0, partner] <= scores[0, i]:
+                up_to_old += rows[partner]
+                partner += 1
             # In units of n + 1 ranks, as the scores are.
             up = (up_to_new - up_to_old) * first / (both - 1.0) / (both + 1.0)
             ranks += rows[i] * second / both * up

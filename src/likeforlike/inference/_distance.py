@@ -4,7 +4,7 @@
 
 the root mean square over levels of W_1 between the groups, in units of the score: the shift where
 one group is shifted against the other, the absolute gap of the rates where scores are decisions.
-W_1 has a limit law for scores of any kind, with or without atoms.
+W_1 has a limit distribution for scores of any kind, with or without atoms.
 
 The upper end says how large a distance the data still allow (`bias`). The lower end is the largest
 of three bounds that hold together (`lower_end`). Where scores were rounded to bins, the upper end
@@ -74,8 +74,8 @@ class DistanceEstimate:
     >>> from likeforlike.disparity import contrasts
     >>> from likeforlike.inference import estimate_distance
     >>> cells = Cells.from_rows([0] * 10, ["f", "m"] * 5)
-    >>> nobody = estimate_distance(contrasts(cells, "pairwise")[0], np.ones(1))
-    >>> nobody.value, nobody.interval[0], round(nobody.interval[1], 3)
+    >>> unknown = estimate_distance(contrasts(cells, "pairwise")[0], np.ones(1))
+    >>> unknown.value, unknown.interval[0], round(unknown.interval[1], 3)
     (0.0, 0.0, 0.537)
     """
 

@@ -33,7 +33,7 @@ GapMethod = Literal["t", "rates", "none"]
 """How an interval was made: from means, from rates, or not at all."""
 
 FEW_UNITS = 6.0
-"""Below so many units in a cell variances are hardly known, and steps of rates are large."""
+"""Below this many units in a cell variances are hardly known, and steps of rates are large."""
 
 # Degrees of freedom of the variance of a single row, at most.
 _SINGLE_FREEDOM = 4.0

@@ -20,7 +20,7 @@ from likeforlike._arrays import BoolArray, FloatArray
 from likeforlike.errors import InputError
 
 MOST_WORTH = 4.0
-"""A rate is worth at most so many times the decisions it was made of."""
+"""A rate is worth at most this many times the decisions it was made of."""
 
 
 def check_confidence(confidence: float) -> None:
@@ -30,7 +30,7 @@ def check_confidence(confidence: float) -> None:
 
 
 def simultaneous_confidence(confidence: float, figures: int) -> float:
-    """The confidence each of so many intervals needs for all of them to hold together.
+    """The confidence each of several intervals needs for all of them to hold together.
 
     1 - (1 - confidence) / figures: whichever is singled out afterwards, its interval still holds.
     """

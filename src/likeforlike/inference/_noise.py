@@ -39,7 +39,7 @@ _Signs = npt.NDArray[np.int8]
 _BLOCK = 10
 # Differences of distribution functions that are rounding only.
 _ROUNDING = 1e-12
-# Signs of more rows than this are added up by the normal law.
+# Signs of more rows than this are added up by the normal distribution.
 _MANY = 256
 
 

@@ -12,7 +12,7 @@ clusters) in a level, m_a and m_b of them in the two groups, its permutation var
     α = n_b / (n_a + n_b), β = n_a / (n_a + n_b), σ² the mean square of what is summed.
 
 The largest |z| over all contrasts is one component for each of the three, combined as in the
-headline test. Permuting everybody is right here, and only here: the question is whether nobody
+headline test. Permuting all rows is right here, and only here: the question is whether no group
 differs from anybody.
 """
 
@@ -84,7 +84,7 @@ class OmnibusTest:
 
 
 class ToDeal(NamedTuple):
-    """What is dealt to groups: atoms of rows, or clusters.
+    """What is permuted among groups: atoms of rows, or clusters.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ def rows_to_deal(contrast: Contrast) -> ToDeal:
 
 
 def clusters_to_deal(clusters: Clusters) -> ToDeal:
-    """Clusters as they are dealt: each has the sums over its rows."""
+    """Clusters as they are permuted: each has the sums over its rows."""
     ordered = order_clusters(clusters)
     n_levels, n_groups = ordered.offsets.size - 1, int(ordered.groups.max()) + 1
     sizes = count_by(
@@ -162,10 +162,10 @@ def pair_precision(to_deal: ToDeal, pairs: IntArray) -> FloatArray:
     """1 / standard error of the three statistics of every pair, 0 if they do not vary; (p, 3)."""
     precision = np.zeros((len(pairs), 3))
     sizes, exchangeable = to_deal.sizes.astype(np.float64), to_deal.exchangeable.astype(np.float64)
-    everybody = exchangeable.sum(axis=1)
+    together = exchangeable.sum(axis=1)
     for p, (a, b) in enumerate(pairs.tolist()):
         met = np.flatnonzero((to_deal.sizes[:, [a, b]] > 0).all(axis=1))
-        m, m_a, m_b = everybody[met], exchangeable[met, a], exchangeable[met, b]
+        m, m_a, m_b = together[met], exchangeable[met, a], exchangeable[met, b]
         beta = sizes[met, a] / (sizes[met, a] + sizes[met, b])
         alpha = 1.0 - beta
         spread = (
@@ -178,7 +178,7 @@ def pair_precision(to_deal: ToDeal, pairs: IntArray) -> FloatArray:
 
 @compiled
 def _shuffle(state: State, counts: IntArray, labels: IntArray) -> None:
-    """Labels of groups with so many rows each, in random order."""
+    """Labels of groups with `counts` rows each, in random order."""
     size = 0
     for g in range(counts.size):
         for _ in range(counts[g]):
@@ -199,7 +199,7 @@ def _add(sums: FloatArray, g: int, scores: FloatArray, i: int, rows: float) -> N
 def _deal_atom(
     state: State, rows: int, left: IntArray, scores: FloatArray, i: int, sums: FloatArray
 ) -> None:
-    """Deal the rows of one atom to groups with so many rows left to be had."""
+    """Assign the rows of one atom to groups that still take rows."""
     rest = 0
     for g in range(left.size):
         rest += left[g]
@@ -225,7 +225,7 @@ def _group_sums(
     labels: IntArray,
     sums: FloatArray,
 ) -> None:
-    """Sums of every group in a level, of labels as observed or dealt anew."""
+    """Sums of every group in a level, of labels as observed or permuted."""
     size = 0
     for g in range(counts.size):
         size += counts[g]

@@ -1,4 +1,4 @@
-"""How many pairs of people would be as far apart if groups were dealt anew inside a level.
+"""How many pairs of people would be as far apart if groups were permuted inside a level.
 
 The monotone plan sets people of two groups against each other. Under permuted labels it does so
 too, and some pairs are far apart by chance alone. A permutation is a hypergeometric draw over the

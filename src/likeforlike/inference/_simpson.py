@@ -1,4 +1,4 @@
-"""Simpson's paradox: whether looking at everybody would mislead about people who are alike.
+"""Simpson's paradox: whether looking at all rows would mislead about people who are alike.
 
 Two signed gaps are compared: A, between all rows of the groups, and Δ = Σ_l Q(l) (m_1l - m_0l),
 among equals. A is
@@ -33,7 +33,7 @@ from likeforlike.inference._units import Sample, take_sample
 from likeforlike.transport._atoms import sums_by
 
 Paradox = Literal["none", "masked", "reversed"]
-"""What looking at everybody hides.
+"""What looking at all rows hides.
 
 Examples
 --------
@@ -47,7 +47,7 @@ Examples
 
 @dataclass(frozen=True, slots=True)
 class Simpson:
-    """The gap among everybody beside the gap among equals.
+    """The gap among all rows next to the gap among equals.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Simpson:
 
 
 def compare_gaps(contrast: Contrast, measure: FloatArray, *, confidence: float = 0.95) -> Simpson:
-    """Compare the gap among everybody with the gap among equals.
+    """Compare the gap among all rows with the gap among equals.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def _kind(sample: Sample, measure: FloatArray, overall: Gap, conditional: Gap) -
 
 
 def _covariance(sample: Sample, measure: FloatArray) -> FloatArray:
-    """Covariance of the gap among everybody and the gap among equals, shape (2, 2)."""
+    """Covariance of the gap among all rows and the gap among equals, shape (2, 2)."""
     singles = read_single_rows(sample.scores, measure)
     parts = np.stack([_to_overall(sample), _to_conditional(sample, measure)])
     units = sample.units
@@ -153,9 +153,9 @@ def _covariance(sample: Sample, measure: FloatArray) -> FloatArray:
     if sample.inside is not None:
         # Rows around the means of their bins.
         side = np.where(sample.cell % 2 == 1, 1.0, -1.0)
-        everybody = sums_by(sample.cell % 2, sample.mass, 2)[sample.cell % 2]
+        totals = sums_by(sample.cell % 2, sample.mass, 2)[sample.cell % 2]
         among_equals = signed_measure(measure)[sample.cell] * units.lever
-        slopes = np.stack([side / everybody, among_equals / sample.totals[sample.cell]])
+        slopes = np.stack([side / totals, among_equals / sample.totals[sample.cell]])
         covariance += (
             slopes * np.where(together, 0.0, sample.counts * sample.inside[0])
         ) @ slopes.T
@@ -163,7 +163,7 @@ def _covariance(sample: Sample, measure: FloatArray) -> FloatArray:
 
 
 def _to_overall(sample: Sample) -> FloatArray:
-    """What each unit adds to the gap among everybody. Shape (u,)."""
+    """What each unit adds to the gap among all rows. Shape (u,)."""
     side = sample.cell % 2
     totals = sums_by(side, sample.mass, 2)
     means = sums_by(side, sample.mass * sample.values, 2) / totals

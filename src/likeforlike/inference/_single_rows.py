@@ -27,7 +27,7 @@ from likeforlike.transport._atoms import sums_by
 # Fewer levels say too little of the spread between them, and so do those with one large level.
 _LEVELS = 10
 _LARGEST_SHARE = 0.25
-# So many say something if others say less.
+# This many say something if others say less.
 _FEW_LEVELS, _LARGEST_OF_FEW = 3, 0.45
 # Degrees of freedom that a pooled variance needs.
 _FREEDOM = 4.0

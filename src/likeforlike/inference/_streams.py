@@ -21,7 +21,7 @@ from likeforlike.transport._compiled import compiled
 State = npt.NDArray[np.uint64]
 """A stream of random numbers: an array that holds one integer, changed by every draw."""
 
-# Constants of the ratio of uniforms for discrete log-concave laws: 2 sqrt(2 / e) and
+# Constants of the ratio of uniforms for discrete log-concave distributions: 2 sqrt(2 / e) and
 # 3 - 2 sqrt(3 / e).
 _WIDTH = 2.0 * math.sqrt(2.0 / math.e)
 _EXTRA = 3.0 - 2.0 * math.sqrt(3.0 / math.e)
@@ -69,7 +69,7 @@ def uniform_at(begin: np.uint64, place: int) -> float:
 
 @compiled
 def skip(state: State, draws: int) -> None:
-    """Leave out so many draws of a word or a uniform number."""
+    """Leave out some draws of a word or a uniform number."""
     state[0] += np.uint64(draws) * _STEP
 
 

@@ -1,10 +1,10 @@
-"""Student's t law: tails and quantiles for any degrees of freedom, many at once.
+"""Student's t distribution: tails and quantiles for any degrees of freedom, many at once.
 
 With x = √ν sinh u the density of t becomes cosh(u)^{-ν}, so that
 
     P(T > t) = ½ I(asinh(t / √ν)) / I(0),    I(u) = ∫_0^∞ cosh(u + s)^{-ν} ds,
 
-one smooth integral for every ν, the normal law included (ν = ∞). It is summed by the double
+one smooth integral for every ν, the normal one included (ν = ∞). It is summed by the double
 exponential rule, to about 1e-14. SciPy has all this, but importing `scipy.special` takes longer
 than a small audit.
 
@@ -25,10 +25,10 @@ _STEP = 0.0625
 _TAU = np.arange(-3.9375, 2.0, _STEP)
 _NODES = np.exp(0.5 * math.pi * np.sinh(_TAU))
 _WEIGHTS = _STEP * 0.5 * math.pi * np.cosh(_TAU) * _NODES
-# Beyond this t and the normal law agree to the last digit.
+# Beyond this t and the normal distribution agree to the last digit.
 _NORMAL = 1e16
 _NEWTON_STEPS = 40
-# So many integrals at once.
+# How many integrals at once.
 _PART = 4096
 
 

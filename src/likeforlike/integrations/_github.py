@@ -1,4 +1,4 @@
-"""What GitHub shows of a run: a summary of the step, and a line beside it for every verdict.
+"""What GitHub shows of a run: a summary of the step, and a line for every verdict.
 
 Labels come from data that anybody may have written, so nothing in them is obeyed: neither Markdown
 nor the commands that a runner reads in what is printed.

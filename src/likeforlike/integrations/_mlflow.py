@@ -40,7 +40,7 @@ def log_to_mlflow(audit: Audit, *, prefix: str = "likeforlike", files: bool = Tr
     --------
     >>> import likeforlike as lfl
     >>> from likeforlike.integrations import log_to_mlflow
-    >>> def nightly(table, run):  # beside a model that MLflow knows
+    >>> def nightly(table, run):  # with a model that MLflow knows
     ...     audit = lfl.audit(table, score="score", sensitive="sex", legitimate="income")
     ...     return log_to_mlflow(audit.with_threshold(0.05))
     """

@@ -1,4 +1,4 @@
-"""The paper: its protocol, its experiments run again, and its claims beside what was measured.
+"""The paper: its protocol, its experiments run again, and its claims next to what was measured.
 
 Shipped because `likeforlike reproduce` is part of the product, and outside the promise of a stable
 interface.

@@ -198,7 +198,7 @@ def dcfr_chart(table: pl.DataFrame) -> str:
     drawn = svg.element(
         "svg",
         svg.element("title", "Disparity against the regularizers of DCFR and FairBiT"),
-        svg.element("desc", _told(table)),
+        svg.element("desc", _in_words(table)),
         svg.element("style", Markup(f"{style}.likeforlike .paper {{ fill: var(--paper); }}")),
         svg.rect(0.0, 0.0, _WIDTH, _HEIGHT, class_="paper", rx=8.0),
         svg.group(*(_panel(panel, table) for panel in _PANELS), class_="chart"),
@@ -264,7 +264,7 @@ def _labels(panel: _Panel, ends: list[tuple[tuple[float, float], str]]) -> list[
     if ends[-1][0][0] - ends[0][0][0] < _ONE_PLACE and len(ends) > 1:
         (x, y), _ = ends[0]
         return [svg.text(x - 12.0, y - 9.0, "all shares", class_="tick strong end")]
-    # Beside the axis, not on its ticks.
+    # Next to the axis, not on its ticks.
     places = [max(place[0], panel.left + 20.0) for place, _ in ends]
     for before, here in pairwise(range(len(places))):
         places[here] = max(places[here], places[before] + 36.0)
@@ -280,7 +280,7 @@ def _by_share(table: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
     return [(f"{100.0 * share:g}%", table.filter(pl.col("share") == share)) for share in shares]
 
 
-def _told(table: pl.DataFrame) -> str:
+def _in_words(table: pl.DataFrame) -> str:
     people = sum(table.row(0, named=True)[name] for name in "abcd")
     parts = [
         f"Disparity (CDD) against two regularizers, of DCFR and FairBiT, {count(people)} people.",

@@ -1,4 +1,4 @@
-"""What claims are decided by: parts that hold, do not hold, or cannot be told from noise.
+"""What claims are decided by: parts that hold, do not hold, or cannot be separated from noise.
 
 A claim over several data sets has one part for each. A part holds, or does not, when a difference
 is more than three standard errors over runs away from its limit, or when at least 95% or at most 5%
@@ -71,7 +71,7 @@ SLIGHT = 0.1
 """A tenth: what is less than that is taken for slight, or close."""
 
 # Shown in the evidence of some claims, and part of none.
-_BESIDE = ("repair, A unseen", "fairlearn, hard", "fairlearn", "adversarial, CDP, hard")
+_OTHERS = ("repair, A unseen", "fairlearn, hard", "fairlearn", "adversarial, CDP, hard")
 _SURE = 0.95
 _LISTED = 8
 
@@ -192,7 +192,7 @@ class Evidence:
     def _made(self, dataset: str, disparity: str) -> Resampled | None:
         sweep, column = self.reproduction.of(dataset), self.reading.disparity(disparity)
         names = [method.name for method in PAPER_METHODS]
-        more = [name for name in _BESIDE if name in set(sweep.runs["method"])]
+        more = [name for name in _OTHERS if name in set(sweep.runs["method"])]
         stood = {name: stands_for(name, dataset, self.reading.way) for name in names}
         if not set(stood.values()) <= set(sweep.runs["method"]) or column not in sweep.measured:
             return None

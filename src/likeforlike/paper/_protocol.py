@@ -215,7 +215,7 @@ class Profile:
     ----------
     runs : splits of every data set.
     max_epochs, patience : when networks stop.
-    every : one strength in so many is kept, and always the largest.
+    every : one strength in this many is kept, and always the largest.
 
     Examples
     --------

@@ -8,10 +8,10 @@ deviation over ten runs, under the names of the paper.
 Rows of one table are not all in the same unit. What is corrected here was inferred from the tables:
 
 - the uniform column is a mean over levels for no regularization, repair and legitimate only, and a
-  sum for everything else: beside the average column it is 9 or 10 times as large. Sums are divided
-  by the number of levels the paper counts, 9 for Drug and 10 elsewhere;
+  sum for everything else: compared with the average column it is 9 or 10 times as large. Sums are
+  divided by the number of levels the paper counts, 9 for Drug and 10 elsewhere;
 - the three l_p columns of DCFR on Adult are ten times too large and are divided by 10;
-- no regularization on Adult averages runs of two scales (41.8 ± 37.4 beside 7.85 ± 0.64 for repair
+- no regularization on Adult averages runs of two scales (41.8 ± 37.4 and 7.85 ± 0.64 for repair
   at 0); its l_p columns are set aside;
 - CDD-wass on Communities is not normalized: constant models have 2.815. It is taken off. DCFR was
   run on other splits there (its standard deviations differ), so its offset is unknown.
@@ -82,8 +82,8 @@ def published_rows() -> pl.DataFrame:
     >>> rows = published_rows()
     >>> rows.height, rows.filter(~pl.col("comparable"))["method"].to_list()
     (304, ['no regularization'])
-    >>> law = rows.filter(pl.col("dataset") == "law_school", pl.col("method") == "FairBiT")
-    >>> law.select("strength", "printed_w2sq_uniform", "w2sq_uniform").row(-1)
+    >>> shown = rows.filter(pl.col("dataset") == "law_school", pl.col("method") == "FairBiT")
+    >>> shown.select("strength", "printed_w2sq_uniform", "w2sq_uniform").row(-1)
     (10.0, 50.967, 0.0050967)
     """
     columns = ("performance", *PUBLISHED_DISPARITIES)

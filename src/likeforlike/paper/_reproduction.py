@@ -230,7 +230,7 @@ def _work(
 ) -> int:
     """Run what the journals lack; how many units that was."""
     everything = [(name, unit) for name, of_dataset in units.items() for unit in of_dataset]
-    # Told apart by identity: the same unit would be another one on another data set.
+    # Separated by identity: the same unit would be another one on another data set.
     homes = {id(unit): name for name, unit in everything}
     waiting = [unit for name, unit in everything if unit.key not in journals[name]]
     waiting.sort(key=_expected_cost, reverse=True)

@@ -23,7 +23,7 @@ DRAWS = 500
 """How often runs are drawn."""
 
 STANDARD_ERRORS = 3.0
-"""A difference counts when it is more than so many standard errors from 0."""
+"""A difference counts when it is more than this many standard errors from 0."""
 
 FEWEST_RUNS = 5
 """With fewer runs nothing is decided."""

@@ -438,7 +438,7 @@ class FairBiT(Penalty):
         K x K array in the order of the sorted levels.
     level_cost : C >= 0; `None` takes the smallest that keeps like compared with like.
     off_diagonal : whether to charge also those who have to change level, for scores that differ
-        between levels. `None` does so only where it cannot be told apart: where a level cost is
+        between levels. `None` does so only where it cannot be separated: where a level cost is
         given, or where the metric has no safe one.
     reg : 0 is exact. Above 0 both stages are entropic, as in Algorithm 1 of the paper: for
         comparison with it, since the blur rewards scores that do not vary at all.

@@ -371,7 +371,7 @@ class Layout:
 
 
 def _repeat(values: FloatArray, times: int) -> FloatArray:
-    """Repeat values (..., n) so many times, (..., times n)."""
+    """Repeat values (..., n), as (..., times n)."""
     return values if times == 1 else np.concatenate([values] * times, axis=-1)
 
 

@@ -30,14 +30,14 @@ from likeforlike.transport._quantiles import seek
 from likeforlike.transport._sorting import deal, sort_small
 from likeforlike.transport._threads import over_models
 
-# Scores that differ by no more than so many last digits of the largest are equal but for rounding.
+# Scores that differ by no more than this, in last digits of the largest, are equal up to rounding.
 _LAST_DIGITS = 4.0
 _DOUBLE = float(np.finfo(np.float64).eps)
 
 
 @compiled
 def _bin(score: float, low: float, reach: float, bins: int) -> int:
-    """Return which of so many equal parts of [low, low + reach] a score lies in."""
+    """Return which of the equal parts of [low, low + reach] a score lies in."""
     return min(int((score - low) / reach * bins), bins - 1)
 
 

@@ -19,7 +19,7 @@ COLORS = {
     "ink": "#1b2430",
     "gray": "#7d8893",
 }
-"""Near those of Okabe and Ito (2008), darker: contrast 3 with white, apart for everybody."""
+"""Near those of Okabe and Ito (2008), darker: contrast 3 with white, apart for all eyes."""
 
 
 def axes_or_new(ax: Axes | None, **size: Any) -> Axes:  # noqa: ANN401

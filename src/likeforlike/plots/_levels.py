@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_LEVELS = 40
-"""At most so many levels are drawn."""
+"""At most this many levels are drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def draw_distances(ax: Axes, levels: Sequence[LevelFigures], *, label: str) -> N
 def draw_histograms(
     ax: Axes, edges: Sequence[float], shares: Mapping[str, Sequence[float]], *, label: str
 ) -> None:
-    """Scores of groups over the same bins, as steps that can be told apart in gray."""
+    """Scores of groups over the same bins, as steps that differ in gray."""
     for (group, heights), (color, line) in zip(
         shares.items(), (("blue", "-"), ("vermilion", "--")), strict=False
     ):

@@ -1,7 +1,7 @@
 """Power against disparity: points of methods, their frontier, one panel or a grid of them.
 
-Better is always up and to the left. Disparity is on a square-root scale, so that points near parity
-can be told apart.
+Better is always up and to the left. Disparity is on a square-root scale, which sets points
+near parity apart.
 """
 
 from __future__ import annotations

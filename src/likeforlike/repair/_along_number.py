@@ -44,7 +44,7 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.disparity._columns import Codes, unnamed
 from likeforlike.disparity._numbered_levels import numbered_levels
 from likeforlike.errors import InputError
-from likeforlike.smoothing._carry import ScaleCarry, ValueCarry, fit_carry, law_at, scale_carry
+from likeforlike.smoothing._carry import ScaleCarry, ValueCarry, cdf_at, fit_carry, scale_carry
 from likeforlike.smoothing._comparison import compare_along
 from likeforlike.smoothing._fine_cells import FineCells, Place, fine_cells
 from likeforlike.smoothing._overlap import (
@@ -239,8 +239,8 @@ class WindowedLevels:
         values = self.model.values
         found = np.empty(repaired.size, np.int64)
         for some in _blocks(repaired.size):
-            law = law_at(self.model.law, journey.start.of(some))
-            found[some] = (law < repaired[some, None]).sum(axis=1)
+            cdf = cdf_at(self.model.cdf, journey.start.of(some))
+            found[some] = (cdf < repaired[some, None]).sum(axis=1)
         return values[np.minimum(found, values.size - 1)]
 
 
@@ -289,10 +289,10 @@ def _ranks(model: ValueCarry, scores: FloatArray, start: Place, seed: int | None
     lot = np.random.default_rng(None if seed is None else [seed, _STREAM]).random(scores.size)
     ranks = np.empty(scores.size)
     for some in _blocks(scores.size):
-        law = law_at(model.law, start.of(some))
+        cdf = cdf_at(model.cdf, start.of(some))
         lines = np.arange(some.size)
-        high = law[lines, code[some]]
-        low = np.where(code[some] > 0, law[lines, np.maximum(code[some] - 1, 0)], 0.0)
+        high = cdf[lines, code[some]]
+        low = np.where(code[some] > 0, cdf[lines, np.maximum(code[some] - 1, 0)], 0.0)
         ranks[some] = high - (high - low) * lot[some]
     return ranks
 
@@ -390,7 +390,7 @@ class UnawareWindows:
         return Standing(*self.along.stand(level))
 
     def numbers(self, level: Codes) -> FloatArray:
-        """The number of every row, (n, 1); beside it its category, (n, 2), if there are any."""
+        """The number of every row, (n, 1); with its category, (n, 2), if there are any."""
         levels = numbered_levels(level.labels, _WHO)
         if len(self.along.categories) == 1:
             return levels.numbers[level.codes][:, None]

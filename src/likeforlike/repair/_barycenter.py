@@ -322,7 +322,7 @@ class ConditionalBarycenter(BaseEstimator):
         rows = MappedRows(self._scale.inward(scores), group, *places, mass)
         _warn_of_unseen(self._maps.maps, rows)
         moved = self._scale.outward(self._maps.carried(rows, self.random_state))
-        # Beside a score this far from all that were fitted, where the maps send it is nothing.
+        # Next to a score this far from all that were fitted, where the maps send it is nothing.
         far = np.isinf(moved)
         moved[far] = (1.0 - sum(self._maps.parts)) * scores[far]
         if self._along is None or journey is None:

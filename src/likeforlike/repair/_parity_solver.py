@@ -157,7 +157,7 @@ def _costs(
 
 
 @compiled
-def _law(
+def _gibbs(
     score: float,
     tilt: FloatArray,
     values: FloatArray,
@@ -197,7 +197,7 @@ def _means(
 ) -> None:
     chances = np.empty(values.size)
     for i in range(low, high):
-        _, first, last = _law(scores[i], tilts[i], values, potential[place[i]], beta, chances)
+        _, first, last = _gibbs(scores[i], tilts[i], values, potential[place[i]], beta, chances)
         total = 0.0
         for k in range(first, last):
             total += chances[k] * values[k]
@@ -220,7 +220,7 @@ def _value(
     chances = np.empty(values.size)
     value = 0.0
     for i in range(begin, end):
-        value += share[i] * _law(scores[i], tilts[i], values, potential, beta, chances)[0]
+        value += share[i] * _gibbs(scores[i], tilts[i], values, potential, beta, chances)[0]
     return value - _inner(potential, aim)
 
 
@@ -243,7 +243,7 @@ def _slopes(
     _clear(gradient)
     _clear(hessian)
     for i in range(begin, end):
-        _, first, last = _law(scores[i], tilts[i], values, potential, beta, chances)
+        _, first, last = _gibbs(scores[i], tilts[i], values, potential, beta, chances)
         for j in range(n_tilts):
             weight = share[i] * tilts[i, j]
             for k in range(first, last):

@@ -303,7 +303,7 @@ def read_numbers(part: object, name: str, *, whole: bool = False) -> npt.NDArray
     return array.astype(np.int64 if whole else np.float64)
 
 
-_CURVE = ("mean", "scale", "nodes", "law")
+_CURVE = ("mean", "scale", "nodes", "cdf")
 _FLOATS = ("numbers", "ranks", "center", "window_center", "shift", "chances", "factors")
 _WHOLE = ("offsets", "cell_offsets", "window", "window_segment")
 
@@ -357,15 +357,15 @@ def numbers_from_document(document: dict[str, Any], labels: tuple[Hashable, ...]
 
 def _cells(ranking: Ranking, center: FloatArray, offsets: IntArray) -> FineCells:
     """Return cells that no row lies in yet."""
-    nobody, ones = np.zeros(0), np.ones(center.size)
+    empty, ones = np.zeros(0), np.ones(center.size)
     nowhere = np.zeros(0, np.int64)
     return FineCells(
         ranking=ranking,
         segment=nowhere,
-        position=nobody,
+        position=empty,
         cell=nowhere,
-        mass=nobody,
-        rows=nobody,
+        mass=empty,
+        rows=empty,
         cluster=None,
         center=center,
         raw=center,
@@ -379,13 +379,13 @@ def _model(cells: FineCells, curve: dict[str, Any] | None) -> ScaleCarry | Value
     choice = Choice(np.zeros(0, np.int64), np.zeros(0))
     if curve is None:
         return ValueCarry(cells, np.zeros(0), np.zeros((cells.center.size, 0)), choice)
-    mean, scale, nodes, law = (read_numbers(curve[name], name) for name in _CURVE)
+    mean, scale, nodes, cdf = (read_numbers(curve[name], name) for name in _CURVE)
     m = cells.center.size
-    if not (mean.shape == scale.shape == (m,) and law.shape == (m, nodes.size) and nodes.size):
+    if not (mean.shape == scale.shape == (m,) and cdf.shape == (m, nodes.size) and nodes.size):
         raise InputError("the curve does not fit its cells")
-    if not (all(np.isfinite(one).all() for one in (mean, nodes, law)) and (scale > 0.0).all()):
+    if not (all(np.isfinite(one).all() for one in (mean, nodes, cdf)) and (scale > 0.0).all()):
         raise InputError("the curve must be of finite numbers, and its scale above 0")
-    return ScaleCarry(cells, mean, scale, nodes, law, choice)
+    return ScaleCarry(cells, mean, scale, nodes, cdf, choice)
 
 
 def _check_windows(

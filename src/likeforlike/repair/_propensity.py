@@ -260,7 +260,7 @@ def score_column(scores: Column, name: str) -> FloatArray:
     return numbers(scores, name)
 
 
-# Bins of calibration, in each of which so many rows are wanted.
+# Bins of calibration, in each of which this many rows are wanted.
 _MOST_BINS, _ROWS_OF_BIN = 20, 50
 
 

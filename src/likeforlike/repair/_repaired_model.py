@@ -74,7 +74,7 @@ class _RepairedModel(MetaEstimatorMixin, BaseEstimator):
         """Compute scores (n,) of rows (n, d) by a fitted model."""
 
     @abstractmethod
-    def _dealt(self, y: npt.NDArray[Any]) -> Iterable[tuple[IntArray, IntArray]]:
+    def _folds_of(self, y: npt.NDArray[Any]) -> Iterable[tuple[IntArray, IntArray]]:
         """Return rows seen and rows held back, fold by fold."""
 
     @abstractmethod
@@ -117,7 +117,7 @@ class _RepairedModel(MetaEstimatorMixin, BaseEstimator):
             return self
         encode_columns(sensitive_features, "sensitive_features", len(rows))
         unseen = np.empty(len(rows))
-        for seen, held in self._dealt(targets):
+        for seen, held in self._folds_of(targets):
             own = None if mass is None else mass[seen]
             unseen[held] = self._scores(_trained(fresh, rows[seen], targets[seen], own), rows[held])
         chosen = UnawareRepair() if self.repair is None else clone(self.repair)
@@ -207,7 +207,7 @@ class RepairedClassifier(ClassifierMixin, _RepairedModel):
     def _scores(self, model: Model, rows: FloatArray) -> FloatArray:
         return np.asarray(model.predict_proba(rows)[:, 1], np.float64)
 
-    def _dealt(self, y: npt.NDArray[Any]) -> Iterable[tuple[IntArray, IntArray]]:
+    def _folds_of(self, y: npt.NDArray[Any]) -> Iterable[tuple[IntArray, IntArray]]:
         dealer = StratifiedKFold(self.cv, shuffle=True, random_state=self.random_state)
         return list(dealer.split(y[:, None], y))
 
@@ -299,7 +299,7 @@ class RepairedRegressor(RegressorMixin, _RepairedModel):
     def _scores(self, model: Model, rows: FloatArray) -> FloatArray:
         return np.asarray(model.predict(rows), np.float64).ravel()
 
-    def _dealt(self, y: npt.NDArray[Any]) -> Iterable[tuple[IntArray, IntArray]]:
+    def _folds_of(self, y: npt.NDArray[Any]) -> Iterable[tuple[IntArray, IntArray]]:
         dealer = KFold(self.cv, shuffle=True, random_state=self.random_state)
         return list(dealer.split(y[:, None]))
 

@@ -63,7 +63,7 @@ class UnawareRepair(UnawareEstimator):
         `repair_level` of `fit`.
     values : how many even values of each level scores are moved to; between them they are smooth.
     min_cell : the rows that groups are expected to have in a level of its own. Levels where fewer
-        than two groups have so many are repaired together as one, and so are levels never seen.
+        than two groups have as many are repaired together as one, and so are levels never seen.
     smooth : whether levels are numbers, such as income, alone or with categories given as text. A
         map is then learned in each of some windows, scores are carried to their centers and back,
         and guesses count as they differ from those of others with the same number.

@@ -1,4 +1,4 @@
-"""Everybody, among equals, by chance, and the estimate: four lengths on one scale."""
+"""All rows, among equals, by chance, and the estimate: four lengths on one scale."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def comparison_chart(document: AuditDocument) -> Markup:
 def _bars(document: AuditDocument) -> list[_Bar]:
     contrast = document.contrasts[0]
     equals = bool(document.roles.legitimate)
-    everybody = "All rows, whatever their level" if equals else "All rows, as observed"
-    bars = [_Bar(everybody, contrast.unconditional.value, "c soft")]
+    overall = "All rows, whatever their level" if equals else "All rows, as observed"
+    bars = [_Bar(overall, contrast.unconditional.value, "c soft")]
     if equals:
         bars.append(_Bar("Among equals, as observed", contrast.conditional.value, "e soft"))
     test = contrast.test

@@ -43,7 +43,7 @@ class Convention:
 
 
 def convention_lines(document: AuditDocument) -> list[Convention]:
-    """The conventions of the first contrast, beside the transport estimate."""
+    """The conventions of the first contrast, next to the transport estimate."""
     if not document.classical:
         return []
     part, contrast = document.classical[0], document.contrasts[0]
@@ -141,7 +141,7 @@ def contrast_convention_rows(document: AuditDocument) -> list[Row]:
 def _contrast_row(part: ClassicalFigures) -> Row:
     overall, odds, ranks = part.overall, part.mantel_haenszel, part.van_elteren
     return [
-        " beside ".join(part.groups),
+        " compared with ".join(part.groups),
         number(overall.gap),
         number(overall.ratio),
         interval(overall.ratio_interval),

@@ -96,7 +96,7 @@ def _chart(
     return svg.chart(
         f"curve {frame.kind}",
         f"Gap along {_name(document, smooth)}",
-        _told(points),
+        _in_words(points),
         (frame.width, frame.height),
         _axes(document, smooth, frame, across, up),
         *pieces,
@@ -152,7 +152,7 @@ def _axes(
     )
 
 
-def _told(points: Sequence[_CurvePoint]) -> str:
+def _in_words(points: Sequence[_CurvePoint]) -> str:
     return "; ".join(
         f"at {tick(p.window.center)} a gap of {number(p.level.gap)}"
         + ("" if p.level.gap_interval is None else f", {interval(p.level.gap_interval)}")

@@ -26,7 +26,7 @@ def distribution_charts(contrast: ContrastAudit) -> list[tuple[str, Markup]]:
             svg.chart(
                 "distribution",
                 f"Scores in level {shortened(entry.level, 80)}",
-                _told(entry, groups),
+                _in_words(entry, groups),
                 (_WIDTH, _HEIGHT),
                 *draw(entry, groups, AxisScale(0.0, _tallest(entry), _HEIGHT - _FOOT, _TOP)),
             ),
@@ -89,7 +89,7 @@ def _end(k: int) -> str:
     return "highest score" if k else "lowest score"
 
 
-def _told(entry: Distribution, groups: Sequence[str]) -> str:
+def _in_words(entry: Distribution, groups: Sequence[str]) -> str:
     edges = entry.edges
     parts = []
     for group in groups:

@@ -83,7 +83,7 @@ def _p_value(document: AuditDocument, contrast: ContrastAudit) -> KeyFigure:
 
 
 def _distances(document: AuditDocument, contrast: ContrastAudit) -> KeyFigure:
-    lines = [(number(contrast.unconditional.value), "everybody")]
+    lines = [(number(contrast.unconditional.value), "all rows")]
     if document.roles.legitimate:
         lines.insert(0, (number(contrast.conditional.value), "among equals"))
     test = contrast.test

@@ -43,14 +43,14 @@ def p_value(value: float | None, permutations: int | None = None) -> str:
     """A p-value: up to three significant digits, and no more than permutations can give."""
     if value is None:
         return NONE
-    told = p_text(value, permutations).removeprefix("p ")
-    return told if told.startswith("<") else f"{value:.3g}"
+    text = p_text(value, permutations).removeprefix("p ")
+    return text if text.startswith("<") else f"{value:.3g}"
 
 
 def p_equals(value: float | None) -> str:
     """The same behind a "p" in a sentence."""
-    told = p_value(value)
-    return f"p {told}" if told.startswith("<") else f"p = {told}"
+    text = p_value(value)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
 def contrast_p(contrast: ContrastAudit) -> str:
@@ -118,13 +118,13 @@ def tick(value: float) -> str:
 
 
 def shortened(text: str, length: int) -> str:
-    """Text cut to so many characters, with an ellipsis where something is missing."""
+    """Text cut to this many characters, with an ellipsis where something is missing."""
     flat = " ".join(text.split())
     return flat if len(flat) <= length else flat[: length - 1].rstrip() + "…"
 
 
 def wrapped(text: str, length: int) -> list[str]:
-    """Text in one or two lines of so many characters."""
+    """Text in one or two lines of this many characters."""
     first, *rest = textwrap.wrap(text, length, max_lines=2, placeholder="…") or [""]
     # A first word that is itself too long would leave an empty line.
     return [first, *rest] if first != "…" else [shortened(text, length)]
@@ -143,7 +143,7 @@ def shown(text: str) -> str:
 
 
 def label(text: str) -> Markup:
-    """A name from the data, whose direction of writing does not turn around what stands beside."""
+    """A name from the data, whose direction of writing does not turn its neighbors around."""
     return Markup("<bdi>{}</bdi>").format(shown(text))
 
 

@@ -25,9 +25,9 @@ from likeforlike.report._format import (
 from likeforlike.report._scale import AxisScale, ticks
 
 DRAWN = 40
-"""At most so many levels are drawn."""
+"""At most this many levels are drawn."""
 SHOWN = 15
-"""So many of them are seen at once; the others are folded."""
+"""How many of them are seen at once; the others are folded."""
 
 # An adjusted p-value up to this is marked.
 _EVIDENCE = 0.05
@@ -86,7 +86,7 @@ def gap_chart(document: AuditDocument, layout: ChartLayout = WIDE, *, more: bool
     return svg.chart(
         f"gaps {layout.kind}",
         "Gap of further levels with intervals" if more else "Gap by level with intervals",
-        _told(document, levels),
+        _in_words(document, levels),
         (layout.width, height),
         _axis(scale, layout, len(levels)),
         _head(document, layout),
@@ -248,9 +248,9 @@ def key(kind: str) -> Markup:
     return svg.element("svg", marks[kind], class_="key", viewBox="0 0 28 16", aria_hidden="true")
 
 
-def _told(document: AuditDocument, levels: Sequence[LevelAudit]) -> str:
+def _in_words(document: AuditDocument, levels: Sequence[LevelAudit]) -> str:
     first, second = document.contrasts[0].groups
-    rows = "; ".join(_told_level(level, (first, second)) for level in levels)
+    rows = "; ".join(_level_in_words(level, (first, second)) for level in levels)
     share = confidence(document.settings.confidence)
     return (
         f"Mean {document.roles.score} of {second} minus that of {first}, with a {share} "
@@ -258,7 +258,7 @@ def _told(document: AuditDocument, levels: Sequence[LevelAudit]) -> str:
     )
 
 
-def _told_level(level: LevelAudit, groups: Sequence[str]) -> str:
+def _level_in_words(level: LevelAudit, groups: Sequence[str]) -> str:
     parts = [f"{shortened(level.name, 80)}: gap {number(level.gap)}"]
     if level.gap_interval is not None:
         parts.append(f"interval {interval(level.gap_interval)}")

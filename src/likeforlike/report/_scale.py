@@ -35,7 +35,7 @@ _NARROWEST = 1e-300
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Round values inside [low, high], roughly so many."""
+    """Round values inside [low, high], roughly this many."""
     wide = high - low
     if not (math.isfinite(wide) and wide > _NARROWEST):
         return [low]

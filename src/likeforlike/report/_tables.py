@@ -24,11 +24,11 @@ from likeforlike.report._format import (
 Row = list[str]
 
 TABLED = 1000
-"""At most so many levels are in the table; the rest are in the JSON."""
+"""At most this many levels are in the table; the rest are in the JSON."""
 EXCLUDED = 50
-"""At most so many excluded levels are listed."""
+"""At most this many excluded levels are listed."""
 
-_TOLD_PARADOX = {"none": "", "masked": "hidden overall", "reversed": "reversed overall"}
+_PARADOX_WORDS = {"none": "", "masked": "hidden overall", "reversed": "reversed overall"}
 
 
 def level_rows(contrast: ContrastAudit) -> list[Row]:
@@ -77,7 +77,7 @@ def _contrast_row(contrast: ContrastAudit) -> Row:
         number(contrast.unconditional.value),
         " and ".join(count(rows) for rows in contrast.rows),
         " and ".join(percent(contrast.coverage[group]) for group in contrast.groups),
-        _TOLD_PARADOX[contrast.paradox],
+        _PARADOX_WORDS[contrast.paradox],
     ]
 
 
@@ -103,7 +103,7 @@ def settings_rows(document: AuditDocument) -> list[tuple[str, str]]:
         ("Legitimate columns", listed(roles.legitimate)),
         ("Weight column", roles.weight or "none"),
         ("Cluster column", roles.cluster or "none"),
-        *((_setting(name), _told(value)) for name, value in plain(document.settings).items()),
+        *((_setting(name), _value_text(value)) for name, value in plain(document.settings).items()),
         ("Rows", f"{count(data.used)} used of {count(data.rows)}"),
         ("Missing values", _missing(data.missing)),
         *(("Rows left out", _lost(data.lost)) for _ in data.lost[:1]),
@@ -133,7 +133,7 @@ def _setting(name: str) -> str:
     return labels.get(name, name.replace("_", " ").capitalize())
 
 
-def _told(value: object) -> str:
+def _value_text(value: object) -> str:
     if value is None:
         return "none"
     if isinstance(value, float):

@@ -1,6 +1,6 @@
 """Lines carried to the centers of their windows, as a test needs them.
 
-Nobody looks at groups: the carry is one of all lines together, and labels stay as exchangeable
+Groups are not looked at: the carry is one of all lines together, and labels stay as exchangeable
 inside a window as they are.
 """
 
@@ -91,11 +91,11 @@ def whole(cells: FineCells, values: FloatArray) -> Carried:
 def _split(
     cells: FineCells, distinct: FloatArray, chances: FloatArray, uniform: FloatArray
 ) -> Carried:
-    """Rows of every line dealt to the values, by chances (n, k) and a seeded draw."""
+    """Rows of every line assigned to the values, by chances (n, k) and a seeded draw."""
     # The draws must not depend on the order of the lines; their uniform numbers do not.
     order = np.argsort(uniform)
     rng = np.random.default_rng(int(uniform.min() * 2**53))
-    dealt = np.empty(chances.shape, np.int64)
-    dealt[order] = rng.multinomial(cells.rows[order].astype(np.int64), chances[order])
-    line, value = np.nonzero(dealt)
-    return Carried(distinct[value], line, dealt[line, value])
+    counts = np.empty(chances.shape, np.int64)
+    counts[order] = rng.multinomial(cells.rows[order].astype(np.int64), chances[order])
+    line, value = np.nonzero(counts)
+    return Carried(distinct[value], line, counts[line, value])

@@ -2,7 +2,7 @@
 
 A value s at position u becomes Q(F(s | u) | c) at position c, with F the distribution of values
 given the position and Q its quantiles, fitted by local lines to all lines together. What a value
-has in common with others at its position is exchanged; its rank among them stays. Whoever is
+has in common with others at its position is exchanged; its rank among them stays. Who is
 carried to the same position can be compared there.
 
 Many different values: s = m(u) + σ(u) z. Mean and scale are curves, and the distribution of z is a
@@ -27,7 +27,7 @@ MOST_VALUES = 64
 """Up to this many different values are carried to values, not between them."""
 
 _NODES = 49
-_LEAST_SCALE_WIDTH, _LEAST_LAW_WIDTH = 0.05, 0.1
+_LEAST_SCALE_WIDTH, _LEAST_CDF_WIDTH = 0.05, 0.1
 _LEAST_VARIANCE = 1e-2
 _EDGE = 1e-6
 
@@ -41,7 +41,7 @@ class ScaleCarry:
     cells : what it was fitted on.
     mean, scale : (m,) floats, curves over the cells.
     nodes : (q,) rising floats.
-    law : (m, q) floats, F(node | cell), rising.
+    cdf : (m, q) floats, F(node | cell), rising.
     choice : how the mean was smoothed.
     """
 
@@ -49,7 +49,7 @@ class ScaleCarry:
     mean: FloatArray
     scale: FloatArray
     nodes: FloatArray
-    law: FloatArray
+    cdf: FloatArray
     choice: Choice
 
     def standard(self, values: FloatArray, place: Place) -> FloatArray:
@@ -63,7 +63,7 @@ class ScaleCarry:
 
         def part(first: int, last: int) -> None:
             at = slice(first, last)
-            _move(z[at], *start.of(at), *end.of(at), self.nodes, self.law, brought[at])
+            _move(z[at], *start.of(at), *end.of(at), self.nodes, self.cdf, brought[at])
 
         in_parts(part, np.ones(values.size, np.int64))
         moved: FloatArray = end.read(self.mean) + end.read(self.scale) * brought
@@ -72,7 +72,7 @@ class ScaleCarry:
     def rest(self, values: FloatArray, place: Place) -> FloatArray:
         """1{z <= node} - F(node | place) for every line and node, (n, q)."""
         below = self.standard(values, place)[:, None] <= self.nodes[None, :]
-        rest: FloatArray = below - law_at(self.law, place)
+        rest: FloatArray = below - cdf_at(self.cdf, place)
         return rest
 
 
@@ -84,44 +84,44 @@ class ValueCarry:
     ----------
     cells : what it was fitted on.
     values : (k,) rising floats.
-    law : (m, k) floats, F(value | cell), rising to 1.
+    cdf : (m, k) floats, F(value | cell), rising to 1.
     choice : how it was smoothed.
     """
 
     cells: FineCells
     values: FloatArray
-    law: FloatArray
+    cdf: FloatArray
     choice: Choice
 
     def move(self, values: FloatArray, start: Place, end: Place, uniform: FloatArray) -> FloatArray:
         """Carry values from places to places; `uniform` (n,) in [0, 1) says where in its step."""
         moved = np.empty(values.size, np.int64)
-        _move_values(np.searchsorted(self.values, values), *start, *end, self.law, uniform, moved)
+        _move_values(np.searchsorted(self.values, values), *start, *end, self.cdf, uniform, moved)
         return self.values[moved]
 
     def chances(self, values: FloatArray, start: Place, end: Place) -> FloatArray:
         """The chance that a value becomes each of the values, (n, k)."""
         code = np.searchsorted(self.values, values)
-        return step_chances(code, law_at(self.law, start), law_at(self.law, end))
+        return step_chances(code, cdf_at(self.cdf, start), cdf_at(self.cdf, end))
 
     def rest(self, values: FloatArray, place: Place) -> FloatArray:
         """1{s <= value} - F(value | place) for all values but the last, (n, k - 1)."""
         below = values[:, None] <= self.values[None, :-1]
-        rest: FloatArray = below - law_at(self.law[:, :-1], place)
+        rest: FloatArray = below - cdf_at(self.cdf[:, :-1], place)
         return rest
 
 
-def law_at(law: FloatArray, place: Place) -> FloatArray:
+def cdf_at(cdf: FloatArray, place: Place) -> FloatArray:
     """Rows of a table of distribution functions at these places, (n, k)."""
     share = place.share[:, None]
-    at: FloatArray = law[place.below] * (1.0 - share) + law[place.above] * share
+    at: FloatArray = cdf[place.below] * (1.0 - share) + cdf[place.above] * share
     return at
 
 
 def step_chances(code: IntArray, at_start: FloatArray, at_end: FloatArray) -> FloatArray:
-    """How the step of a value in one law is spread over the steps of another, (n, k).
+    """How the step of a value in one distribution is spread over another, (n, k).
 
-    A value that the first law has no room for stays what it is.
+    A value outside the first distribution stays what it is.
     """
     lines, k = np.arange(code.size), at_start.shape[1]
     high = at_start[lines, code]
@@ -163,8 +163,8 @@ def scale_carry(cells: FineCells, values: FloatArray) -> ScaleCarry:
     z = rest / place.read(scale)
     nodes = _nodes(z, cells.rows)
     steps = cells.means_of_steps(np.searchsorted(nodes, z), nodes.size + 1)[:, :-1]
-    law = _rising(smoothed(cells, steps, wide.at_least(_LEAST_LAW_WIDTH, still=cells.still)))
-    return ScaleCarry(cells, mean, scale, nodes, law, choice)
+    cdf = _rising(smoothed(cells, steps, wide.at_least(_LEAST_CDF_WIDTH, still=cells.still)))
+    return ScaleCarry(cells, mean, scale, nodes, cdf, choice)
 
 
 def _nodes(z: FloatArray, rows: FloatArray) -> FloatArray:
@@ -178,10 +178,10 @@ def _nodes(z: FloatArray, rows: FloatArray) -> FloatArray:
     return np.unique(z[order][np.searchsorted(cumulative, wanted)])
 
 
-def _rising(law: FloatArray) -> FloatArray:
-    inside = np.clip(law, _EDGE, 1.0 - _EDGE)
+def _rising(cdf: FloatArray) -> FloatArray:
+    inside = np.clip(cdf, _EDGE, 1.0 - _EDGE)
     # A slope of next to nothing lets every share be found.
-    slope = 1e-9 * np.arange(law.shape[1])
+    slope = 1e-9 * np.arange(cdf.shape[1])
     rising: FloatArray = np.maximum.accumulate(inside, axis=1) + slope
     return rising
 
@@ -193,25 +193,25 @@ def value_carry(cells: FineCells, values: FloatArray, distinct: FloatArray) -> V
     return ValueCarry(cells, distinct, rising_to_one(smoothed(cells, steps, choice)), choice)
 
 
-def rising_to_one(law: FloatArray) -> FloatArray:
+def rising_to_one(cdf: FloatArray) -> FloatArray:
     """Distribution functions in rows: not below 0, never falling, 1 at the end."""
-    law = np.maximum.accumulate(np.clip(law, 0.0, 1.0), axis=1)
-    law[:, -1] = 1.0
-    return law
+    cdf = np.maximum.accumulate(np.clip(cdf, 0.0, 1.0), axis=1)
+    cdf[:, -1] = 1.0
+    return cdf
 
 
 @compiled
-def _at(law: FloatArray, below: int, above: int, share: float, k: int) -> float:
-    return float((1.0 - share) * law[below, k] + share * law[above, k])
+def _at(cdf: FloatArray, below: int, above: int, share: float, k: int) -> float:
+    return float((1.0 - share) * cdf[below, k] + share * cdf[above, k])
 
 
 @compiled
-def _first_reaching(law: FloatArray, below: int, above: int, share: float, wanted: float) -> int:
+def _first_reaching(cdf: FloatArray, below: int, above: int, share: float, wanted: float) -> int:
     """The first column whose share is not below the one wanted; their number if there is none."""
-    low, high = 0, law.shape[1]
+    low, high = 0, cdf.shape[1]
     while low < high:
         middle = (low + high) // 2
-        if _at(law, below, above, share, middle) < wanted:
+        if _at(cdf, below, above, share, middle) < wanted:
             low = middle + 1
         else:
             high = middle
@@ -220,15 +220,15 @@ def _first_reaching(law: FloatArray, below: int, above: int, share: float, wante
 
 @compiled
 def _quantile(
-    law: FloatArray, below: int, above: int, share: float, nodes: FloatArray, wanted: float
+    cdf: FloatArray, below: int, above: int, share: float, nodes: FloatArray, wanted: float
 ) -> float:
-    k = _first_reaching(law, below, above, share, wanted)
+    k = _first_reaching(cdf, below, above, share, wanted)
     if k == 0:
         return float(nodes[0])
     if k == nodes.size:
         return float(nodes[k - 1])
-    left = _at(law, below, above, share, k - 1)
-    right = _at(law, below, above, share, k)
+    left = _at(cdf, below, above, share, k - 1)
+    right = _at(cdf, below, above, share, k)
     return float(nodes[k - 1] + (nodes[k] - nodes[k - 1]) * (wanted - left) / (right - left))
 
 
@@ -242,7 +242,7 @@ def _move(
     to_above: IntArray,
     to_share: FloatArray,
     nodes: FloatArray,
-    law: FloatArray,
+    cdf: FloatArray,
     moved: FloatArray,
 ) -> None:
     """Carry z: both nodes around it go to the quantiles of their shares, and z keeps its part.
@@ -262,13 +262,13 @@ def _move(
         here = (from_below[i], from_above[i], from_share[i])
         there = (to_below[i], to_above[i], to_share[i])
         at_a = _quantile(
-            law, there[0], there[1], there[2], nodes, _at(law, here[0], here[1], here[2], a)
+            cdf, there[0], there[1], there[2], nodes, _at(cdf, here[0], here[1], here[2], a)
         )
         if a == b:
             moved[i] = z[i] + at_a - nodes[a]
             continue
         at_b = _quantile(
-            law, there[0], there[1], there[2], nodes, _at(law, here[0], here[1], here[2], b)
+            cdf, there[0], there[1], there[2], nodes, _at(cdf, here[0], here[1], here[2], b)
         )
         moved[i] = at_a + (z[i] - nodes[a]) / (nodes[b] - nodes[a]) * (at_b - at_a)
 
@@ -282,21 +282,21 @@ def _move_values(
     to_below: IntArray,
     to_above: IntArray,
     to_share: FloatArray,
-    law: FloatArray,
+    cdf: FloatArray,
     uniform: FloatArray,
     moved: IntArray,
 ) -> None:
     """Carry numbers of values: a share inside the own step, and the value whose step holds it."""
     for i in range(code.size):
         k = code[i]
-        high = _at(law, from_below[i], from_above[i], from_share[i], k)
+        high = _at(cdf, from_below[i], from_above[i], from_share[i], k)
         low = 0.0
         if k > 0:
-            low = _at(law, from_below[i], from_above[i], from_share[i], k - 1)
+            low = _at(cdf, from_below[i], from_above[i], from_share[i], k - 1)
         if high <= low:
-            # A value that the smoothed law has no room for stays what it is.
+            # A value outside the smoothed distribution stays what it is.
             moved[i] = k
             continue
         share = high - (high - low) * uniform[i]
-        found = _first_reaching(law, to_below[i], to_above[i], to_share[i], share)
-        moved[i] = min(found, law.shape[1] - 1)
+        found = _first_reaching(cdf, to_below[i], to_above[i], to_share[i], share)
+        moved[i] = min(found, cdf.shape[1] - 1)

@@ -6,8 +6,8 @@ step takes most off the squares that a straight line leaves,
 
     (Σ_{x > t} ỹ)² / Σ r_t²,
 
-with ỹ and r_t the scores and the step 1{x > t} without their lines in rank. Nobody looks at groups,
-so labels stay as exchangeable as they are.
+with ỹ and r_t the scores and the step 1{x > t} without their lines in rank. Groups are not looked
+at, so labels stay as exchangeable as they are.
 """
 
 from __future__ import annotations

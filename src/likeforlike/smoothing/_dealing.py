@@ -1,6 +1,6 @@
 """Dealing: give every line one of few values, so that every block has as much of each as is due.
 
-A line stays a row, or rows, with one of the values each. Drawn by lot for every line, the share of
+A line stays a row, or rows, with one of the values each. Drawn for every line, the share of
 a value in a block would vary by more than the data do. So the rows of a block are cut, one after
 the other, where the mass is reached that is due at or below each value: systematic sampling, with
 one lot a block that says where the rounding begins. The sum is off by less than a row, however many
@@ -20,18 +20,18 @@ from likeforlike._arrays import FloatArray, IntArray
 
 # Sums of masses are off by rounding; a row must not be lost to it.
 _ROUNDING = 1e-9
-# Below so many rows the noise of a lot is worse than the little that rounding takes back.
+# Below this many rows the noise of a draw is worse than the little that rounding takes back.
 _FEW = 20.0
 # Tables are made for this many lines at a time.
 _AT_A_TIME = 65_536
 
 
-class Dealt(NamedTuple):
+class Assignment(NamedTuple):
     """Which lines have got which values, (m,) integers each, in the order of the lines.
 
     Attributes
     ----------
-    line, value, rows : so many rows of this line have got this value; at least one.
+    line, value, rows : how many rows of this line have got this value; at least one.
     """
 
     line: IntArray
@@ -40,7 +40,7 @@ class Dealt(NamedTuple):
 
 
 class Deck(NamedTuple):
-    """Lines to be dealt.
+    """Lines to be assigned.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Deck(NamedTuple):
     lot: FloatArray
 
 
-def deal(deck: Deck, due: FloatArray) -> Dealt:
+def deal(deck: Deck, due: FloatArray) -> Assignment:
     """Deal the rows of all lines to k values.
 
     Parameters
@@ -66,7 +66,7 @@ def deal(deck: Deck, due: FloatArray) -> Dealt:
     """
     before, lot = _before(deck)
     of_row = deck.mass / deck.rows
-    dealt = []
+    assigned = []
     for first in range(0, before.size, _AT_A_TIME):
         some = np.arange(first, min(first + _AT_A_TIME, before.size))
         rows = deck.rows[some, None]
@@ -75,8 +75,8 @@ def deal(deck: Deck, due: FloatArray) -> Dealt:
         reached[:, -1] = rows[:, 0]
         counted = np.diff(reached, axis=1, prepend=0.0).astype(np.int64)
         line, value = np.nonzero(counted)
-        dealt.append(Dealt(some[line], value, counted[line, value]))
-    return Dealt(*(np.concatenate(column) for column in zip(*dealt, strict=True)))
+        assigned.append(Assignment(some[line], value, counted[line, value]))
+    return Assignment(*(np.concatenate(column) for column in zip(*assigned, strict=True)))
 
 
 def _before(deck: Deck) -> tuple[FloatArray, FloatArray]:

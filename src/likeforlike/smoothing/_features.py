@@ -19,9 +19,9 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.smoothing._ranking import rank
 
 _KNOTS, _COARSE_KNOTS, _BENT_KNOTS = 9, 4, 5
-# Rarer categories have no column of their own; beyond so many numbers no products are taken.
+# Rarer categories have no column of their own; beyond this many numbers no products are taken.
 _MOST_CATEGORIES, _MOST_IN_PAIRS = 60, 8
-# Categories bend if they have so many rows for each column that takes, up to so many columns.
+# Categories bend with this many rows for each column that takes, up to a number of columns.
 _ROWS_A_BEND, _MOST_BENDS = 100, 120
 
 
@@ -78,7 +78,7 @@ def features(numbers: FloatArray, category: IntArray, rows: FloatArray | None = 
 
 
 def _bent(held: IntArray, n_numbers: int) -> int:
-    """How many of the categories with so many rows each, most first, have curves of their own."""
+    """How many of the categories, by rows, most first, have curves of their own."""
     bends = n_numbers * (_BENT_KNOTS - 2)
     enough = int(np.count_nonzero(held >= _ROWS_A_BEND * bends))
     return min(enough, _MOST_BENDS // bends)

@@ -175,7 +175,7 @@ class FineCells:
     def place(self, segment: IntArray, position: FloatArray) -> Place:
         """Where positions of these segments lie among the centers of the cells."""
         first, last = self.offsets[segment], self.offsets[segment + 1] - 1
-        # Ranks lie between 0 and 1, so that segments two apart are told apart by one search.
+        # Ranks lie between 0 and 1, so that segments two apart are separated by one search.
         found = np.searchsorted(2.0 * self.of_segment + self.center, 2.0 * segment + position) - 1
         below = np.clip(found, first, last)
         above = np.minimum(below + 1, last)

@@ -61,7 +61,7 @@ _MOSTLY_INSIDE, _INSIDE, _TWICE = 0.6, 0.25, 0.5
 _FEWEST_UNITS = 10.0
 # What a smoother must leave of the group where rows do not mix, and what it must leave anywhere.
 _LEFT, _LEAST_LEFT = 0.8, 0.25
-# Windows with less mixing than this say nothing, where so many neighbors should differ.
+# Windows with less mixing than this say nothing, where as many neighbors should differ.
 _APART, _EXPECTED = 0.2, 4.0
 _NOTHING = 1e-12
 # Fewer columns than these numpy adds up from the left, one after the other.

@@ -111,8 +111,8 @@ def _refine_values(
     """The same for the distribution function F at every value v.
 
     At or below v a group gets Σ (1{s <= v} - F(v | L) + F(v | window)) rows of a window: what its
-    rows have beyond the curve stays with them. So many are dealt in the end (`_dealing`): a lot for
-    every row would add noise that no estimate takes off again.
+    rows have beyond the curve stays with them. As many are assigned in the end (`_dealing`): a draw
+    for every row would add noise that no estimate takes off again.
     """
     code, k = np.searchsorted(fitted.values, values), fitted.values.size
     table = _GapTable.of(cells, windows, of_group)
@@ -120,20 +120,20 @@ def _refine_values(
     share = np.stack([cells.mean(of_group == g) for g in range(table.rows.shape[1])], axis=1)
     common = _common_steps(cells, code, own, of_group, fitted.choice)
     choice = _group_adjusted(cells, values, fitted, common, of_group)
-    law = smoothed(cells, own - share @ common, choice)
+    cdf = smoothed(cells, own - share @ common, choice)
     rest = values - table.mean(values).ravel()[table.code]
     # How much of the variance of rows the rows of a unit have in common.
     alike = float(cells.mass @ table.by_unit(rest) ** 2) / max(float(cells.mass @ rest**2), _TINY)
-    means = _laws_in_windows(cells, table, code, law)
+    means = _cdfs_in_windows(cells, table, code, cdf)
     pooled = table.pooled(means)
     gaps = table.steady_gaps(means, pooled * (1.0 - pooled) * alike)
     # What is left of 1{s <= v} in a cell without the gaps of its groups.
     left = own - np.einsum("mg,mgk->mk", share, gaps[windows.of_cell])
-    means = _laws_in_windows(cells, table, code, smoothed(cells, left, choice))
+    means = _cdfs_in_windows(cells, table, code, smoothed(cells, left, choice))
     due = rising_to_one(means.reshape(-1, k)) * table.total.reshape(-1, 1)
     order = np.lexsort((uniform, code, table.code))
-    dealt = deal(Deck(table.code, order, cells.mass, cells.rows, uniform), due)
-    return Carried(fitted.values[dealt.value], dealt.line, dealt.rows)
+    assigned = deal(Deck(table.code, order, cells.mass, cells.rows, uniform), due)
+    return Carried(fitted.values[assigned.value], assigned.line, assigned.rows)
 
 
 def common_gaps(
@@ -195,8 +195,8 @@ def _group_adjusted(
     return choose(cells, cells.mean(rest), cells.variance(rest))
 
 
-def _laws_in_windows(
-    cells: FineCells, table: _GapTable, code: IntArray, law: FloatArray
+def _cdfs_in_windows(
+    cells: FineCells, table: _GapTable, code: IntArray, cdf: FloatArray
 ) -> FloatArray:
     """Mean of 1{s <= v} - F(v | L) + F(v | window) in every window and group, (K, g, k).
 
@@ -208,12 +208,12 @@ def _laws_in_windows(
     few /= few.sum(axis=1, keepdims=True)
 
     def moved(v: int) -> FloatArray:
-        curve = table.mean(place.read(law[:, v]))
+        curve = table.mean(place.read(cdf[:, v]))
         beyond = table.mean((code <= v).astype(np.float64)) - curve
         brought: FloatArray = beyond + (few * curve).sum(axis=1, keepdims=True)
         return brought
 
-    return np.stack([moved(v) for v in range(law.shape[1])], axis=2)
+    return np.stack([moved(v) for v in range(cdf.shape[1])], axis=2)
 
 
 def _by_rows(cells: FineCells, group: IntArray) -> IntArray:
@@ -270,7 +270,7 @@ class _GapTable(NamedTuple):
         return shared[self.unit]
 
     def mean(self, values: FloatArray) -> FloatArray:
-        """Means (K, g) of values (n,); 0 of nobody."""
+        """Means (K, g) of values (n,); 0 without rows."""
         added = sums(self.code, self.mass * values, self.total.size).reshape(self.total.shape)
         mean: FloatArray = added / np.where(self.total > 0.0, self.total, 1.0)
         return mean

@@ -30,7 +30,7 @@ WIDTHS = (0.01, 0.015, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5, 1.0)
 
 _NAMES: tuple[Coordinate, ...] = ("none", "rank", "number")
 _NONE, _RANK, _NUMBER = range(3)
-# A kernel reaches over so many cells to one side, at least.
+# How many cells a kernel reaches over to one side, at least.
 _LEAST_CELLS = 2.0
 # A wider choice must be better by more than rounding.
 _CLEARLY = 1.0 - 1e-9

@@ -1,6 +1,6 @@
 """Gaps of windows without most of their noise: drawn to their mean as far as chance explains.
 
-A gap d_j between few rows is mostly noise. Taken out of many rows beside them it would bend the
+A gap d_j between few rows is mostly noise. Taken out of many rows next to them it would bend the
 curve of all, and the bend would come back as more gap. So every gap is drawn to the mean of all,
 
     d_j' = d̄ + τ² / (τ² + v_j) (d_j - d̄),      d̄ = Σ p_j d_j / Σ p_j,      p_j = 1 / v_j,

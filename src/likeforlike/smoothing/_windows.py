@@ -97,7 +97,7 @@ def windows(
 
 
 def windows_of_cells(cells: FineCells, counts: IntArray) -> IntArray:
-    """The window of every cell, (m,), with so many windows in each segment (`window_counts`)."""
+    """The window of every cell, (m,), with `window_counts` windows in each segment."""
     of_cell = np.empty(cells.total.size, np.int64)
     _gather(sums(cells.cell, cells.rows), cells.offsets, counts, of_cell)
     return of_cell
@@ -116,7 +116,7 @@ def number_at(cells: FineCells, segment: IntArray, position: FloatArray) -> Floa
 def _gather(rows: FloatArray, offsets: IntArray, counts: IntArray, of_cell: IntArray) -> None:
     """Number the window of every cell: one ends where it is closest to an equal share.
 
-    An atom may be a window, but nothing small is left over beside it.
+    An atom may be a window, but nothing small is left over next to it.
     """
     window = 0
     for s in range(offsets.size - 1):

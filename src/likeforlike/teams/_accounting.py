@@ -7,7 +7,7 @@ private with
     ε = Σ ε(counts, files) + ε(Σ ρ(sums), δ),
     ε(ρ, δ) = min over α > 1 of  ρ α + log(1 / (α δ)) / (α - 1) + log(1 - 1 / α).
 
-One tally in zCDP for all would be larger where a few counts are asked: four at ε = .5 beside sums
+One tally in zCDP for all would be larger where a few counts are asked: four at ε = .5 next to sums
 at ε = 1 are 3.0 here, and 5.4 there.
 
 References: Bun & Steinke (2016), *Concentrated differential privacy*; Canonne, Kamath & Steinke
@@ -31,11 +31,11 @@ _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 _REFINEMENTS = 60
 # ρ is kept as a fraction of this many parts, rounded down: more noise, never less.
 _PARTS = 10**15
-# Below, nothing could be told; above, nothing would be hidden, and powers of e are not held.
+# Below, nothing could be learned; above, nothing would be hidden, and powers of e are not held.
 _LEAST_EPSILON, _MOST_EPSILON = 1e-9, 1e3
 # A fraction as ledgers and releases write it: no sign, no exponent, no endless digits.
 _FRACTION = re.compile(r"[0-9]{1,400}(/[0-9]{1,400})?")
-# What floating-point arithmetic may have lost is added to every ε that is told.
+# What floating-point arithmetic may have lost is added to every ε that is reported.
 _SLACK = 1e-9
 
 

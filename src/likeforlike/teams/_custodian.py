@@ -11,7 +11,7 @@ modelers. Only A is private. If one person's group were another,
 For more than two groups a change takes from one and gives to another: 2 m, and √2 S. S and m are
 found here, in whole numbers, from what was asked and who the rows belong to, never from A. Which
 groups there are is declared in the ledger and never found from A either: a name that only appears
-because somebody has it would tell who that is.
+because one person has it would show who that is.
 
 Whatever can fail is done before the cost is booked; after that, only noise is drawn.
 """
@@ -73,7 +73,7 @@ class Custodian:
         as text.
     ledger : the budget, the groups that answers are about, and everything that was answered.
     people : {id of a row: whose it is}, if people have several rows; their group must be the same
-        in all of them. Without it every row is somebody else.
+        in all of them. Without it every row is another person.
 
     Examples
     --------
@@ -280,7 +280,7 @@ class Custodian:
         return self.ledger.answer(key, kind, cost, make)
 
     def _whole(self, stored: object, shape: tuple[int, ...]) -> IntArray:
-        """An answer as it was stored, which is of this shape if nobody wrote another one there."""
+        """An answer as it was stored, which is of this shape unless the file was changed."""
         try:
             values = whole_numbers(stored, "the stored answer")
         except InputError as error:

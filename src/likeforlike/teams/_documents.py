@@ -75,13 +75,13 @@ NoiseLaw = Literal["discrete Laplace", "discrete Gaussian", "randomized response
 
 
 class Noise(TypedDict):
-    """The law of the noise in a release.
+    """The distribution of the noise in a release.
 
     Attributes
     ----------
     law : its name: "discrete Laplace", "discrete Gaussian" or "randomized response".
-    scale : of a discrete Laplace law, as a fraction; for randomized response the probability with
-        which a label is kept; null for a discrete Gaussian.
+    scale : of a discrete Laplace distribution, as a fraction; for randomized response the
+        probability with which a label is kept; null for a discrete Gaussian.
     variance : of every value, in its unit; null for randomized response.
 
     Examples
@@ -104,12 +104,12 @@ class TableReleaseDocument(TypedDict):
     kind : whether counts or sums were asked for.
     request : SHA-256 of the request it answers.
     groups : names of all groups, as the custodian declared them.
-    values : a list for every group that is told about, with a number for every code or feature. Of
+    values : a list for every group in the answer, with a number for every code or feature. Of
         two groups only the second is: what the first has is the public rest. Sums are in parts of
         the grid.
     epsilon : what this answer may tell about one person.
     delta : of that ε; 0 for counts.
-    noise : its law.
+    noise : its distribution.
     rows_per_person : the most rows of one person that were asked about; noise is so much larger.
     receipt : the line of the ledger.
     """
@@ -139,7 +139,7 @@ class GroupsReleaseDocument(TypedDict):
     epsilon : what this answer may tell about one person.
     delta : always 0 for such a file.
     noise : the probability with which a group is the true one.
-    rows_per_person : the most rows of one person that were asked about; all are told alike.
+    rows_per_person : the most rows of one person that were asked about; all are treated alike.
     receipt : the line of the ledger.
     """
 

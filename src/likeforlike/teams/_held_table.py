@@ -37,7 +37,7 @@ def open_ledger(
     """Make a ledger for a table, after the table has been read and found in order.
 
     Groups are declared, and not taken from the table: a release names all of them, so that a name
-    must not be there only because somebody has it.
+    must not be there only because one person has it.
     """
     if path.exists():
         raise InputError(f"{path} exists; a ledger is opened once. Choose another name.")

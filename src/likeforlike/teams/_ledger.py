@@ -4,8 +4,8 @@ Every line is JSON and carries the SHA-256 of the line before it, so that no lin
 taken out of the middle unseen. A cost is booked and forced to the disk *before* noise is drawn: a
 process that is killed may lose budget and never gains any. The file is locked while a line is
 added, not while noise is drawn: two who ask the same at the same time both pay, and get one answer.
-A last line that was cut short had told
-nobody anything, and is taken back. Whoever restores an old copy of the file gets its budget back;
+A last line that was cut short had
+answered nothing, and is taken back. Restoring an old copy of the file brings its budget back;
 the modelers' receipts tell (`Ledger.holds`).
 """
 
@@ -30,7 +30,7 @@ from likeforlike.teams._files import refuse_repeated, texts
 from likeforlike.teams._lock import locked
 
 _FORMAT = "likeforlike ledger 1"
-# Only its owner may read it: what was asked is nobody else's business.
+# Only its owner may read it: what was asked is private.
 _MODE = 0o600
 
 # Amounts of a budget that are rounding only, as a share of it.
@@ -73,8 +73,8 @@ class AlteredLedger(InputError):  # noqa: N818
     ...     try:
     ...         ledger.left
     ...     except AlteredLedger:
-    ...         print("somebody changed it")
-    somebody changed it
+    ...         print("the file was changed")
+    the file was changed
     """
 
 
@@ -181,7 +181,7 @@ class Ledger:
             return entries
 
     def holds(self, receipt: Receipt) -> bool:
-        """Whether an answer that somebody has a receipt for is in this history.
+        """Whether an answer with a receipt is in this history.
 
         If not, an older copy of the ledger was put in its place, and its budget is not to be
         trusted.
@@ -216,7 +216,7 @@ class Ledger:
             self._append(file, entries, booking, "nothing was booked and nothing answered")
         value = make()
         with self._opened() as (file, entries):
-            # Who asked the same meanwhile has told an answer; another one would tell more.
+            # Who asked the same meanwhile has got an answer; another one would reveal more.
             if (stored := _stored(entries, request)) is not None:
                 return stored
             answer = {"kind": "answer", "request": request, "value": value}
@@ -383,7 +383,7 @@ def _opening(
         "delta": delta,
         "groups": list(groups),
         "about": dict(about),
-        # Receipts are hashes of all that came before; nobody shall find that out by trying.
+        # Receipts are hashes of all that came before; that must not be found out by trying.
         "salt": secrets.token_hex(32),
         "at": _now(),
     }
@@ -430,7 +430,7 @@ def _checked(line: bytes, number: int, entries: list[Entry]) -> Entry | None:
 
 
 def _is_sound(entry: Entry, *, first: bool) -> bool:
-    """Whether a line says what such a line says; whoever writes others can make hashes, too."""
+    """Whether a line says what such a line says; others can make hashes, too."""
     kind, amounts = entry.get("kind"), [read_fraction(entry.get(k)) for k in ("epsilon", "rho")]
     if first:
         groups, delta = entry.get("groups"), entry.get("delta")

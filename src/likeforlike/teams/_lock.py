@@ -11,7 +11,7 @@ if sys.platform == "win32":
     import msvcrt
     import time
 
-    # A byte far behind the end: what is locked there cannot be read, and nobody reads it.
+    # A byte far behind the end: what is locked there cannot be read, and it is not read.
     _FAR = 1 << 40
 
     @contextmanager

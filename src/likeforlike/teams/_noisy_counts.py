@@ -1,4 +1,4 @@
-"""Counts of groups in bins as a release tells them, with the law of the noise in them.
+"""Counts of groups in bins as a release has them, with the distribution of their noise.
 
 With two groups the second is released and the first is the public rest, so their noise is opposite.
 With G > 2 all are released, with independent noise, and what they add up to is public: the surplus

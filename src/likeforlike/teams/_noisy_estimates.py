@@ -1,7 +1,7 @@
 """Estimates from noisy counts: the signed gap, the distance, and what would have been observed.
 
 The statistics are those of `inference` (gap, root mean square of W_1, its bias and both ends of its
-interval), with the noise of the custodian beside that of sampling in every variance, and with what
+interval), with the noise of the custodian next to that of sampling in every variance, and with what
 is not known inside the bins of scores at both ends (`NoisyPair.moved_inside`).
 """
 

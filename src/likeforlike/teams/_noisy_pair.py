@@ -5,7 +5,7 @@ With y_a the noisy counts of group a in the bins of a level, T_a their sum and x
     F_0 - F_1 = Σ (x_0 - x_1),      W_1 = ∫ |F_0 - F_1|,      gap of h = Σ h (x_1 - x_0).
 
 Two things vary: who is in the sample, y_a by about √y_a in every bin, and the noise the custodian
-added, whose law is known. Means of any function h of the score have the variance
+added, whose distribution is known. Means of any function h of the score have the variance
 
     Σ_a s_a²(h) / T_a   +   τ² Σ_b [c_0² + c_1² - (c_0 + c_1)² / G],     c_a = ± (h - m_a) / T_a,
 
@@ -24,7 +24,7 @@ from likeforlike._arrays import BoolArray, FloatArray
 from likeforlike.teams._noisy_counts import NoisyCounts
 from likeforlike.teams._score_bins import ScoreBins
 
-# A level is compared if it seems to hold at least so many rows of either group, and so many
+# A level is compared if it seems to hold at least this many rows of either group, and this many
 # standard deviations of what noise does to that number.
 _LEAST_ROWS, _LEAST_DEVIATIONS = 20.0, 4.0
 # Differences of distribution functions that are rounding only.
@@ -67,7 +67,7 @@ class NoisyPair:
     ----------
     bins : of those levels.
     counts : (2, B) floats, noisy counts of the two groups.
-    known : all counts, for the law of their noise.
+    known : all counts, for the distribution of their noise.
     pair : positions of the two groups.
     kept : truth value of every level of the plan: whether it is compared.
     """

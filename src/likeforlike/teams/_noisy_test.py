@@ -1,10 +1,10 @@
 """The test of equal treatment inside levels, from noisy counts.
 
-At parity the rows of the second group are dealt to the bins of a level as if by lot. So they are
-dealt, by a hypergeometric law with the totals that were seen, the custodian's noise is drawn
-afresh, and everything is computed as for the release. Two statistics, the signed gap and the mean
-square of W_1, make one p-value: the smaller of their two is compared with the smaller of two in
-every deal.
+At parity the rows of the second group fall into the bins of a level at random. So they are
+drawn, from a hypergeometric distribution with the totals that were seen, the custodian's noise is
+drawn afresh, and everything is computed as for the release. Two statistics, the signed gap and the
+mean square of W_1, make one p-value: the smaller of their two is compared with the smaller of two
+in every deal.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ class NoisyTest(NamedTuple):
 
 
 def parity_test(pair: NoisyPair, draws: int, rng: np.random.Generator) -> NoisyTest:
-    """Test whether both groups are dealt alike to the bins of every level."""
+    """Test whether both groups fall alike into the bins of every level."""
     measure, size = pair.measure, pair.bins.rows.size
     gaps, squares, plain = [], [], np.zeros(pair.bins.n_levels)
     score = pair.bins.gathered(pair.bins.places)
     for block in pair._blocks(draws):
-        dealt = _deal(pair, block, rng)
-        plain += pair.areas(pair.heights(_shares(pair, dealt))).sum(axis=0)
-        shares = _shares(pair, dealt + pair.known.draw(rng, pair.pair, (block, size)))
+        drawn = _deal(pair, block, rng)
+        plain += pair.areas(pair.heights(_shares(pair, drawn))).sum(axis=0)
+        shares = _shares(pair, drawn + pair.known.draw(rng, pair.pair, (block, size)))
         gaps.append(pair.bins.by_level((shares[1] - shares[0]) * score) @ measure)
         squares.append(pair.areas(pair.heights(shares)) ** 2)
     levels = np.concatenate([(pair.distances**2)[None], *squares])
@@ -73,9 +73,9 @@ def _shares(pair: NoisyPair, counts: FloatArray) -> FloatArray:
 
 
 def _deal(pair: NoisyPair, draws: int, rng: np.random.Generator) -> FloatArray:
-    """Counts (2, draws, B) of both groups, dealt by lot inside the levels.
+    """Counts (2, draws, B) of both groups, drawn at random inside the levels.
 
-    All levels at once, bin after bin: of the rows left, so many go to the second group.
+    All levels at once, bin after bin: of the rows left, some go to the second group.
     """
     bins = pair.bins
     rows = np.maximum(np.rint(pair.counts.sum(axis=0)), 0.0).astype(np.int64)

@@ -54,7 +54,7 @@ class AuditPlan(Planned):
         ----------
         release : the answer to `request`.
         confidence : of intervals, in (0, 1).
-        permutations : how often labels are dealt by lot for the test, at least 19.
+        permutations : how often labels are permuted for the test, at least 19.
         random_state : seed of deals and noise; the release is not changed by it.
         """
         release.check("counts", self.request.digest)
@@ -81,7 +81,7 @@ def audit_plan(
     sensitive: str = "group",
     legitimate: str | Sequence[str] = (),
 ) -> AuditPlan:
-    """Plan an audit of scores whose groups somebody else holds.
+    """Plan an audit of scores whose groups another team holds.
 
     Scores are cut into bins inside every level. The custodian counts the groups in these bins, with
     noise, and `AuditPlan.read` makes of it what an audit says: gap, distance, test, with the noise
@@ -93,7 +93,7 @@ def audit_plan(
     legitimate_features : (n,) labels of the legitimate features, or several columns; `None` means
         one level.
     ids : (n,) by which the custodian knows the rows, each once.
-    rows_per_bin : about so many rows make a bin.
+    rows_per_bin : about how many rows make a bin.
     score, sensitive : what to call them in the report.
     legitimate : names of the columns of `legitimate_features`, for the report.
 

@@ -50,7 +50,7 @@ class PlanAudit(Audit):
     ----------
     figures, evidence : as of `Audit`.
     epsilon : what the release may tell about one person.
-    noise : its law.
+    noise : its distribution.
     errors : {pair of groups: standard errors of the gap, from sampling and from noise}.
 
     Examples
@@ -130,7 +130,7 @@ def examine_pairs(
 
 
 def _noise_words(release: Release, said: Estimates) -> str:
-    """What is in every interval beside chance."""
+    """What is in every interval next to chance."""
     rows = f", up to {release.rows_per_person} rows a person" if release.rows_per_person > 1 else ""
     return (
         f"The custodian added noise to every count (epsilon = {release.epsilon:g}, discrete "
@@ -236,7 +236,7 @@ def _disparity(
 
 
 def _overall(plan: Planned, pair: NoisyPair, groups: tuple[str, str]) -> Disparity:
-    """W_1 of everybody, whatever their level. With so many rows, noise hardly adds to it."""
+    """W_1 of all rows, whatever their level. With all rows, noise hardly adds to it."""
     counts, bins = pair.known.counts[list(pair.pair)], plan.bins
     order = np.argsort(bins.places, kind="stable")
     shares = bins.spread(counts / counts.sum(axis=1, keepdims=True))

@@ -24,8 +24,8 @@ def randomize(
     Parameters
     ----------
     sensitive_features : (n,) labels.
-    labels : the G labels that there could be, two or more, whoever has them: a label that is told
-        only because somebody has it would tell who that is.
+    labels : the G labels that there could be, two or more, even if no row has them: a label that is
+        listed only because one person has it would show who that is.
     epsilon : > 0.
 
     References
@@ -35,8 +35,8 @@ def randomize(
     Examples
     --------
     >>> from likeforlike.teams import randomize
-    >>> told = randomize(["f", "m"] * 500, labels=["f", "m"], epsilon=1.0)
-    >>> kept = sum(a == b for a, b in zip(told, ["f", "m"] * 500))
+    >>> answers = randomize(["f", "m"] * 500, labels=["f", "m"], epsilon=1.0)
+    >>> kept = sum(a == b for a, b in zip(answers, ["f", "m"] * 500))
     >>> 600 < kept < 860
     True
     """
@@ -47,5 +47,5 @@ def randomize(
     if strange:
         raise InputError(f"groups holds {strange}, which labels does not name; add them there.")
     codes = np.array([declared.index(label) for label in held.labels], np.int64)[held.codes]
-    told = randomized(codes, answer_epsilon(epsilon), len(declared))
-    return [declared[code] for code in told.tolist()]
+    answers = randomized(codes, answer_epsilon(epsilon), len(declared))
+    return [declared[code] for code in answers.tolist()]

@@ -45,7 +45,7 @@ class Release:
     values : integers. Counts (g, codes) or sums (g, d) with g = 1 for two groups, else one row a
         group; groups (n,), a code for every row.
     epsilon, delta : what this answer may tell about one person.
-    noise : its law.
+    noise : its distribution.
     rows_per_person : the most rows of one person that were asked about; noise is so much larger.
     receipt : the line of the ledger. Keep it: it shows whether an old ledger was put back.
 
@@ -151,22 +151,22 @@ class Release:
 
 
 def _check_noise(noise: Any) -> None:  # noqa: ANN401
-    """Raise unless a law is told, with a width that such a law can have."""
+    """Raise unless a distribution is named, with a width that it can have."""
     if not isinstance(noise, dict) or set(noise) != {"law", "scale", "variance"}:
         raise InputError("the release does not say what noise is in it.")
-    law, scale, variance = noise["law"], noise["scale"], noise["variance"]
-    if not is_one_of(law, get_args(NoiseLaw)):
-        raise InputError(f"the release has noise of an unknown distribution, {str(law)[:40]!r}.")
-    if law == "discrete Laplace":
+    name, scale, variance = noise["law"], noise["scale"], noise["variance"]
+    if not is_one_of(name, get_args(NoiseLaw)):
+        raise InputError(f"the release has noise of an unknown distribution, {str(name)[:40]!r}.")
+    if name == "discrete Laplace":
         width = read_fraction(scale)
         fits = width is not None and 0 < width <= _WIDEST
-    elif law == "randomized response":
+    elif name == "randomized response":
         fits = isinstance(scale, str) and len(scale) < 40 and 0.0 < _number(scale) <= 1.0
     else:
         fits = scale is None
     if not fits:
-        raise InputError(f"the release has no valid scale of {law} noise: {str(scale)[:40]!r}.")
-    if law == "randomized response":
+        raise InputError(f"the release has no valid scale of {name} noise: {str(scale)[:40]!r}.")
+    if name == "randomized response":
         fits = variance is None
     else:
         fits = not isinstance(variance, bool) and 0.0 <= real(variance) <= _WIDEST**2

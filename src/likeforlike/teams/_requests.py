@@ -21,9 +21,9 @@ GRID = 1 << 20
 
 # What notes in a Parquet file call it.
 _KIND = "request"
-# With features of at most GRID, squared norms of so many are below 2^60: 64 bits hold them.
+# With features of at most GRID, squared norms of this many are below 2^60: 64 bits hold them.
 _MOST_FEATURES = 1 << 20
-# A count for each is drawn and written; nobody reads more of them.
+# A count for each is drawn and written; more of them are not read.
 _MOST_CODES = 1 << 20
 
 
@@ -58,7 +58,7 @@ class Request(ABC):
 
     @abstractmethod
     def _header(self) -> dict[str, Any]:
-        """What is asked beside that, as plain values."""
+        """What else is asked, as plain values."""
 
     @classmethod
     @abstractmethod
@@ -246,8 +246,8 @@ def _size(number: object, name: str, most: int) -> int:
     if isinstance(number, bool | np.bool_) or not isinstance(number, int | np.integer):
         raise InputError(f"{name} must be a whole number, not {type(number).__name__}.")
     if not 1 <= number <= most:
-        told = str(number) if abs(int(number)) < 10**20 else "a number of many digits"
-        raise InputError(f"{name} must lie between 1 and {most}, not {told}; ask for fewer.")
+        shown = str(number) if abs(int(number)) < 10**20 else "a number of many digits"
+        raise InputError(f"{name} must lie between 1 and {most}, not {shown}; ask for fewer.")
     return int(number)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
 
 ROWS_PER_BIN = 100
-"""About so many rows make a bin."""
+"""About how many rows make a bin."""
 
 _LEAST, _MOST = 4, 64
 _PARTS = 6
@@ -71,7 +71,7 @@ class ScoreBins:
         return across
 
     @cached_property
-    def _beside(self) -> tuple[IntArray, IntArray]:
+    def _neighbors(self) -> tuple[IntArray, IntArray]:
         """The bins below and above each bin in its level; itself where there is none, (B,) each."""
         at = np.arange(self.level.size)
         below, above = np.maximum(at - 1, 0), np.minimum(at + 1, at.size - 1)
@@ -82,14 +82,14 @@ class ScoreBins:
 
     @cached_property
     def _per_row(self) -> FloatArray:
-        """From a difference of two bins beside one, by row, to a slope in the one, (B,)."""
-        below, above = self._beside
+        """From a difference of two bins around one, by row, to a slope in the one, (B,)."""
+        below, above = self._neighbors
         per_row: FloatArray = self.rows / np.maximum(above - below, 1)
         return per_row
 
     def spread(self, of_bins: FloatArray) -> FloatArray:
         """What bins (..., B) hold, spread over their parts (..., J)."""
-        below, above = self._beside
+        below, above = self._neighbors
         by_row = of_bins / self.rows
         slope = (by_row[..., above] - by_row[..., below]) * self._per_row
         parts: FloatArray = (
@@ -107,7 +107,7 @@ class ScoreBins:
 
         The transpose of `spread`: Σ_j h_j spread(x)_j = Σ_b gathered(h)_b x_b.
         """
-        below, above = self._beside
+        below, above = self._neighbors
         worth = np.add.reduceat(of_parts * self.share, self.begins, axis=-1)
         tilt = np.add.reduceat(of_parts * self._across, self.begins, axis=-1) * self._per_row
         by_bin = worth.T.copy()

@@ -59,9 +59,9 @@ def assert_parity(
     __tracebackhide__ = True  # pytest then shows the line of the test
     audit, ruling = _judged(data, threshold, of, policy, arguments)
     if ruling.verdict == "fail":
-        raise AssertionError(_told(ruling))
+        raise AssertionError(_in_words(ruling))
     if ruling.verdict == "investigate":
-        warnings.warn(_told(ruling), InconclusiveWarning, stacklevel=2)
+        warnings.warn(_in_words(ruling), InconclusiveWarning, stacklevel=2)
     return audit
 
 
@@ -92,6 +92,6 @@ def _judged(
     return audit.with_verdict(ruling), ruling
 
 
-def _told(ruling: Verdict) -> str:
+def _in_words(ruling: Verdict) -> str:
     head = f"{verdict_title(ruling)} ({verdict_meaning(ruling)})."
     return "\n  ".join([head, *ruling.reasons, *verdict_origin(ruling)])

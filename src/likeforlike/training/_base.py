@@ -374,7 +374,7 @@ def _check_fractions(estimator: AimedEstimator) -> None:
         raise InputError(f"validation_fraction must lie between 0 and 1, not {validation!r}.")
     if not 0.0 < real(limit) < 1.0 - validation:
         raise InputError(
-            "limit_fraction must be more than 0 and leave rows to train on beside "
+            "limit_fraction must be more than 0 and leave rows to train on next to "
             f"validation_fraction={validation:g}, not {limit!r}."
         )
 

@@ -312,7 +312,7 @@ class CellBatchSampler(Sampler[list[int]]):
     ----------
     sensitive_features : (n,) labels of the sensitive feature.
     legitimate_features : (n,) labels of the legitimate features, or `None`.
-    batch_size : at most so many rows in a batch.
+    batch_size : at most this many rows in a batch.
     random_state : seed.
 
     Examples

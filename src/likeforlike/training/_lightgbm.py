@@ -52,7 +52,7 @@ class LightGBMTrees:
             free_raw_data=False,
         )
         data.construct()
-        # LightGBM stops the program's work where no input has two values, or none beside 0.
+        # LightGBM stops the program's work where no input has two values, or none but 0.
         bins = (data.feature_num_bin(column) for column in range(inputs.shape[1]))
         self._splits = any(count > 1 for count in bins)
         if self._splits:

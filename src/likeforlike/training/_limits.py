@@ -253,10 +253,10 @@ LEAST_COVERAGE = 0.5
 STRENGTHS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 """Strengths tried first."""
 
-# So many more around the weakest strength that seems to hold the limit.
+# How many more around the weakest strength that seems to hold the limit.
 _CLOSER = 8
 # More rows than there are people are no advice.
-_EVERYBODY = 1e10
+_ALL_ROWS = 1e10
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,14 +364,14 @@ class LimitResult(Generic[Model]):
             return f"The estimate is above the limit already; {looser}, or change the inputs."
         shrink = (upper - size) / (self.limit.size - size)
         needed = self.rows * shrink * shrink
-        if needed > _EVERYBODY:
+        if needed > _ALL_ROWS:
             return f"No number of rows would show it; {looser}."
         enough = f"About {math.ceil(needed):,} limit rows would show it"
         return f"{enough} if that is its disparity; {looser}."
 
 
 def require_rows(held: HeldRows | None, size: int) -> HeldRows:
-    """Return rows that were held back of a table with so many; raises where there are none."""
+    """Return rows that were held back of a table of `size`; raises where there are none."""
     if held is None:
         raise InputError(
             f"max_disparity needs rows on which to judge it, and {size} are too few to hold any "

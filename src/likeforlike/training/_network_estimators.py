@@ -547,7 +547,7 @@ class FairClassifier(_FairEstimator, NetworkClassifier):
     penalty_rows : rows of the sample on which the penalty is evaluated every few steps; `None`
         evaluates it on each batch, as the paper does.
     validation_fraction : share of rows held back to stop training.
-    limit_fraction : share of rows held back, beside those, to judge a limit and for nothing else.
+    limit_fraction : share of rows held back, besides those, to judge a limit and for nothing else.
     device : where torch computes, such as `"cuda"`; penalties are evaluated on the processor, and
         the fitted network is kept there.
     random_state : seed.

@@ -241,8 +241,8 @@ class Recipe:
         paper does, or `"excess"`, the same without what chance alone makes of V.
     strata : every batch has its share of all `"cells"` (levels by groups), or of all `"levels"`, as
         in the paper.
-    validation_rows : V on the validation rows is the mean over stratified blocks of about so many;
-        `None` takes all rows at once. For penalties that take O(n²).
+    validation_rows : V on the validation rows is the mean over stratified blocks of about this
+        size; `None` takes all rows at once. For penalties that take O(n²).
     """
 
     loss: Loss = "squared"

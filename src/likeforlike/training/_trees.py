@@ -168,9 +168,9 @@ def _sort_rows(rows: LeafRows, offsets: IntArray) -> IntArray:
         offsets[segment + 1] += 1
     for s in range(n_segments):
         offsets[s + 1] += offsets[s]
-    dealt, order = np.empty(rows.scores.size), np.empty(rows.scores.size, np.int64)
-    deal(rows.scores, rows.segments, offsets, dealt, order)
-    sort_small(dealt.view(np.uint64), order, offsets, order.size + 1, 0, n_segments)
+    grouped, order = np.empty(rows.scores.size), np.empty(rows.scores.size, np.int64)
+    deal(rows.scores, rows.segments, offsets, grouped, order)
+    sort_small(grouped.view(np.uint64), order, offsets, order.size + 1, 0, n_segments)
     return order
 
 
@@ -410,7 +410,7 @@ def _coupling(
     )
 
 
-# After so many halvings a step that still does no good is not taken.
+# After this many halvings a step that still does no good is not taken.
 _HALVINGS = 6
 # Between these single precision has digits to spare.
 _SINGLE = 1e-20, 1e30

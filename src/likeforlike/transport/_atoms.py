@@ -17,10 +17,10 @@ from likeforlike._arrays import FloatArray, IntArray, Number, plain
 from likeforlike.transport._compiled import compiled
 from likeforlike.transport._sorted_rows import SortedRows
 
-# Up to so many atoms, masses that kernels can take are kept: to make them again takes longer than a
+# Up to this many atoms, masses that kernels can take are kept: making them again costs more than a
 # sweep. Of more atoms they would be what fills the memory.
 _KEPT = 1_000_000
-# So many places are looked at together where all of them would fill the memory.
+# How many places are looked at together where all of them would fill the memory.
 _AT_ONCE = 100_000
 _MOST_SMALL = 65_535
 
@@ -105,7 +105,7 @@ class Atoms:
     @cached_property
     def totals(self) -> FloatArray:
         """Mass of each segment, shape (S,), summed from the left as sweeps do; 0 if empty."""
-        if self.mass_kept.strides == (0,):  # so many ones add up to their number, exactly
+        if self.mass_kept.strides == (0,):  # ones add up to their number, exactly
             return np.diff(self.offsets).astype(np.float64)
         if self.counts_alone:  # sums of whole numbers are exact
             return segment_counts(self).astype(np.float64)

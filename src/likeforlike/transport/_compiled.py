@@ -2,7 +2,7 @@
 
 A kernel is an ordinary function over arrays. It is compiled when it is first called, never at
 import, released from the interpreter lock, and kept in numba's cache on disk. numba itself is
-imported with the first call too: whoever asks for help, or only looks at a table, does not wait
+imported with the first call too: who asks for help, or only looks at a table, does not wait
 for it.
 """
 
@@ -51,7 +51,7 @@ class _Kernel(Generic[P, R]):
 
 @functools.cache
 def _maker() -> ModuleType:
-    """The module that makes machine code, once it has been told about kernels."""
+    """The module that makes machine code, once it knows of kernels."""
     from likeforlike.transport import _numba
 
     _numba.teach(_Kernel, _Kernel.inlined)

@@ -182,7 +182,7 @@ def _sweep(
     reg: float,
     times: int,
 ) -> float:
-    """Scale rows to the source and then columns to the target, so many times."""
+    """Scale rows to the source and then columns to the target, a number of times."""
     x, y, sums = np.empty(source.size), np.empty(target.size), np.empty(target.size)
     for j in range(target.size):
         y[j] = 1.0

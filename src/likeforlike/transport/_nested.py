@@ -1,8 +1,8 @@
 """The bi-causal distance, computed exactly as a nested transport problem.
 
 A pair (L, f) is a *level* and a score inside it. The bi-causal distance moves mass between the
-two joint laws P_0, P_1 of (L, f) without letting the level of one side look at the score of the
-other. It is a transport problem between levels whose cost is itself a transport cost (nested
+two joint distributions P_0, P_1 of (L, f) without letting the level of one side look at the score
+of the other. It is a transport problem between levels whose cost is itself a transport cost (nested
 form):
 
     V = min_π Σ_{l,l'} π(l, l') [ W_p^p(P_0^l, P_1^l') + C G(l, l') ],
@@ -187,7 +187,7 @@ def _solve(problem: _NestedProblem, masses: Masses) -> tuple[Plan, FloatArray]:
 
 
 def _solve_excess(problem: _NestedProblem, masses: Masses) -> tuple[Plan, FloatArray]:
-    """The same where everybody who can stay in a level does: only the rest has to move."""
+    """The same where all mass that can stay in a level does: only the rest has to move."""
     kept = np.minimum(masses.supply, masses.demand)
     stay = np.flatnonzero(kept)
     at_home = problem.inner_costs(stay, stay)
@@ -219,7 +219,7 @@ def least_level_transport(source: FloatArray, target: FloatArray, ground: FloatA
     >>> least_level_transport(np.array([1.0, 0.0]), np.array([0.5, 0.5]), discrete_ground(2))
     0.5
     """
-    if is_discrete(ground):  # whoever can stay stays, and all others pay one
+    if is_discrete(ground):  # mass that can stay stays, and all other mass pays one
         return float(np.maximum(source - target, 0.0).sum())
     sources, targets = np.flatnonzero(source), np.flatnonzero(target)
     cost = ground[np.ix_(sources, targets)]

@@ -4,7 +4,7 @@ Compiling is what a first audit waits for. Here it takes a third of what numba n
 kernel that other kernels call
 
 - gets no entry for Python there, and no version of its own for a whole number written into a call;
-- is neither optimized nor turned into machine code there: nobody calls that, and its callers are,
+- is neither optimized nor turned into machine code there: it is not called, and its callers are,
   with all that is inside them.
 """
 
@@ -29,7 +29,7 @@ from numba.core.types.misc import unliteral
 from numba.extending import typeof_impl
 
 # error_model="numpy" drops Python's checks for division by zero; every kernel divides by a mass
-# that its caller has checked to be positive. Nobody calls a kernel from C.
+# that its caller has checked to be positive. Kernels are not called from C.
 _OPTIONS = {
     "nopython": True,
     "boundscheck": None,
@@ -40,7 +40,7 @@ _OPTIONS = {
 
 
 class _KernelDispatcher(CPUDispatcher):  # type: ignore[misc]
-    """What numba calls a compiled function, told about kernels."""
+    """What numba calls a compiled function, which knows of kernels."""
 
     def get_call_template(self, args: Any, kws: Any) -> Any:  # noqa: ANN401
         # While types are worked out a counter that starts at 0 looks like the constant 0, and
@@ -130,7 +130,7 @@ class _InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
 
 
 class _WithoutEnvironments:
-    """numba's code generator, but for what a function is told when it is about to be run."""
+    """numba's code generator, but for what a function gets when it is about to be run."""
 
     def __init__(self, generator: Any) -> None:  # noqa: ANN401
         self._generator = generator
@@ -139,7 +139,7 @@ class _WithoutEnvironments:
         return getattr(self._generator, name)
 
     def set_env(self, *_: object) -> None:
-        """Nothing: the code is in no place where it could be told."""
+        """Nothing: the code is in no place where it could get it."""
 
 
 class _InnerCompiler(Compiler):  # type: ignore[misc]

@@ -20,7 +20,7 @@ import numpy as np
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.transport._compiled import compiled
 
-# Up to so many points on either side our own solver takes a fraction of a second, which is less
+# Up to this many points on either side our own solver takes a fraction of a second, which is less
 # than importing POT; it slows down with their cube, the simplex does not.
 _FEW = 200
 _SIMPLEX_STEPS = 10**9
@@ -152,7 +152,7 @@ def cheapest_flow(supply: FloatArray, demand: FloatArray, cost: FloatArray) -> F
 
 
 def outer_plan(supply: FloatArray, demand: FloatArray, cost: FloatArray) -> FloatArray:
-    """Optimal plan between two discrete laws: few points here, many by POT's network simplex."""
+    """Optimal plan between discrete distributions: few points here, many by POT's simplex."""
     # Either solver would read outside of its arrays, or never end, with numbers that are none.
     whole_supply, whole_demand = float(supply.sum()), float(demand.sum())
     if not math.isfinite(whole_supply + whole_demand + float(cost.sum())):

@@ -116,7 +116,7 @@ def _mean_curve(known: Ranks, members: IntArray, shares: FloatArray, curves: Cur
 
 @compiled
 def _integrate(curves: Curves, k: int) -> None:
-    """Fill in the integrals of curve k: a running sum, and beside it what rounding took away."""
+    """Fill in the integrals of curve k: a running sum, with what rounding took away."""
     total, rest, reached = 0.0, 0.0, 0.0
     for at in range(curves.begins[k], curves.stops[k]):
         curves.sums[at], curves.rests[at] = total, rest

@@ -60,22 +60,22 @@ def sorted_atoms(stack: Stack, k: int) -> tuple[Packed, IntArray, IntArray]:
         offsets[segment + 1] += 1
     for s in range(n_segments):
         offsets[s + 1] += offsets[s]
-    dealt = np.empty(values.size)
+    grouped = np.empty(values.size)
     rows = np.empty(values.size, np.int64)
-    deal(values, segments, offsets, dealt, rows)
-    sort_small(dealt.view(np.uint64), rows, offsets, values.size + 1, 0, n_segments)
+    deal(values, segments, offsets, grouped, rows)
+    sort_small(grouped.view(np.uint64), rows, offsets, values.size + 1, 0, n_segments)
     begins = np.zeros(n_segments + 1, np.int64)
     atom_of = np.empty(values.size, np.int64)
     last = -1
     for s in range(n_segments):
         for i in range(offsets[s], offsets[s + 1]):
-            last += int(i == offsets[s] or dealt[i] != dealt[i - 1])
+            last += int(i == offsets[s] or grouped[i] != grouped[i - 1])
             atom_of[i] = last
         begins[s + 1] = last + 1
     atoms = np.empty(begins[n_segments])
     atom_mass = np.zeros(atoms.size)
     for i in range(rows.size):
-        atoms[atom_of[i]] = dealt[i]
+        atoms[atom_of[i]] = grouped[i]
         atom_mass[atom_of[i]] += mass[rows[i]] if mass.size else 1.0
     totals = np.zeros(n_segments)
     for s in range(n_segments):

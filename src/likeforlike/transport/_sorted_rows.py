@@ -13,7 +13,7 @@ class SortedRows(NamedTuple):
     Attributes
     ----------
     rows : (n,) integers, the original row at each sorted position; ties keep their order.
-        Empty when nobody asked for them.
+        Empty when they were not asked for.
     values : (n,) floats, the value at each sorted position.
     offsets : (S + 1,) integers, where each of the S segments begins.
     """

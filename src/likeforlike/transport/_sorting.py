@@ -1,6 +1,6 @@
 """Sorting rows by (segment, value) in linear time.
 
-Everything exact in this library starts from one sort. Rows are dealt to their segments by a
+Everything exact in this library starts from one sort. Rows are assigned to their segments by a
 counting sort, then each segment is sorted by value.
 """
 
@@ -22,7 +22,7 @@ _KeyArray = npt.NDArray[np.uint64]
 # compares several values at once but cannot carry rows along, beats both.
 _SMALL = 48
 _LARGE = 4096
-# Up to so many rows NumPy's sorts take a millisecond or two, and nothing has to be compiled.
+# Up to this many rows NumPy's sorts take a millisecond or two, and nothing has to be compiled.
 _FEW_ROWS = 20_000
 _DIGITS = 8
 _BUCKETS = 256
@@ -120,14 +120,14 @@ def _radix_sort(
 
 @compiled
 def deal(
-    values: FloatArray, segments: IntArray, offsets: IntArray, dealt: FloatArray, rows: IntArray
+    values: FloatArray, segments: IntArray, offsets: IntArray, grouped: FloatArray, rows: IntArray
 ) -> None:
     """Counting sort: fill in values and rows (unless empty) segment after segment. A kernel."""
     places = offsets[:-1].copy()
     for row in range(values.size):
         place = places[segments[row]]
         places[segments[row]] = place + 1
-        dealt[place] = values[row] + 0.0  # turns -0 into 0: equal values have equal bits
+        grouped[place] = values[row] + 0.0  # turns -0 into 0: equal values have equal bits
         if rows.size:
             rows[place] = row
 
@@ -195,11 +195,11 @@ def sort_rows(
     if values.size <= _FEW_ROWS:
         order = _order(values, segments, n_segments)
         return SortedRows(order if with_rows else order[:0], values[order] + 0.0, offsets)
-    dealt = np.empty(values.size)
+    grouped = np.empty(values.size)
     rows = np.empty(values.size if with_rows else 0, np.int64)
-    deal(values, segments, offsets, dealt, rows)
-    in_parts(partial(_sort_segments, dealt, rows, offsets), np.diff(offsets))
-    return SortedRows(rows, dealt, offsets)
+    deal(values, segments, offsets, grouped, rows)
+    in_parts(partial(_sort_segments, grouped, rows, offsets), np.diff(offsets))
+    return SortedRows(rows, grouped, offsets)
 
 
 @compiled

@@ -48,7 +48,7 @@ def in_parts(work: Callable[[int, int], None], sizes: IntArray) -> None:
 
 
 def over_models(work: Callable[[int, int], None], models: int, each: int) -> None:
-    """The same for models of which each takes so many atoms; one alone is no reason to count."""
+    """The same for models with `each` atoms; one alone is no reason to count."""
     if models < 2:
         work(0, models)
     else:

@@ -37,7 +37,7 @@ def gradients(seed: int) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     outputs = model(inputs)
     weights = list(model.weights)
     loss = mean_losses(outputs, targets, None, "squared").sum()
-    cost = guess_losses(adversary(view.beside(outputs)), view, "log").sum()
+    cost = guess_losses(adversary(view.join(outputs)), view, "log").sum()
     wanted = torch.autograd.grad(loss, weights, retain_graph=True)
     return list(wanted), list(torch.autograd.grad(cost, weights))
 
@@ -113,9 +113,9 @@ def best_guesses(
     with limit_to_one_thread():
         for step in range(schedule.max_epochs):
             adversary.begin(step)
-            cost = guess_losses(adversary.network(view.beside(signal)), view, "log").sum()
+            cost = guess_losses(adversary.network(view.join(signal)), view, "log").sum()
             adversary.descend(torch.autograd.grad(cost, adversary.weights))
-        guess = torch.sigmoid(adversary.network(view.beside(signal)))[0, :, 0].detach().numpy()
+        guess = torch.sigmoid(adversary.network(view.join(signal)))[0, :, 0].detach().numpy()
     played = np.array([guess[atom][0] for atom in atoms])
     return counted, played
 

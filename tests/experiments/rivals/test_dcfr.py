@@ -51,7 +51,7 @@ def lowest_cost(
     with limit_to_one_thread():
         for step in range(schedule.max_epochs):
             adversary.begin(step)
-            cost = guess_losses(adversary.network(view.beside(signal)), view, guess).sum()
+            cost = guess_losses(adversary.network(view.join(signal)), view, guess).sum()
             adversary.descend(torch.autograd.grad(cost, adversary.weights))
     return float(cost.detach())
 

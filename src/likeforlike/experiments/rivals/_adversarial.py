@@ -126,11 +126,11 @@ class AdversarialSettings:
         return Opponent(rows, conditional=conditional, weighted=self.weighted)
 
     def sizes(self, inputs: int) -> tuple[int, ...]:
-        """Return layers of a model with so many inputs."""
+        """Return layers of a model with this many inputs."""
         return (inputs, *self.hidden_layer_sizes, self.outputs)
 
     def adversary_sizes(self, columns: int) -> tuple[int, ...]:
-        """Return layers of an adversary that sees so many columns beside the outputs."""
+        """Return layers of an adversary that sees columns next to the outputs."""
         return (self.outputs + columns, *self.adversary_layer_sizes, 1)
 
 
@@ -148,7 +148,7 @@ class _Players(Players[AdversarialSettings]):
         loss = mean_losses(outputs, batch.targets, batch.weight, self.settings.loss)
         if self.adversary is None or batch.view is None:
             return loss, None
-        seen = batch.view.beside(_centered(outputs))
+        seen = batch.view.join(_centered(outputs))
         return loss, guess_losses(self.adversary.network(seen), batch.view, self.guess)
 
     def learn(self, batch: Batch) -> None:

@@ -96,8 +96,8 @@ class View(NamedTuple):
     weight: Tensor
     blind: Tensor
 
-    def beside(self, signal: Tensor) -> Tensor:
-        """Inputs of the adversaries: signals (m, b, c) of the models, with the levels beside."""
+    def join(self, signal: Tensor) -> Tensor:
+        """Inputs of the adversaries: signals (m, b, c) of the models, with the levels."""
         return torch.cat([signal, self.levels.expand(len(signal), -1, -1)], dim=-1)
 
     def blind_losses(self, guess: Guess) -> Tensor:
@@ -110,7 +110,7 @@ class Opponent:
 
     Attributes
     ----------
-    columns : how many columns the adversary sees beside the signal of the model.
+    columns : how many columns the adversary sees next to the signal of the model.
     """
 
     def __init__(self, rows: Rows, *, conditional: bool = True, weighted: bool = True) -> None:
@@ -337,10 +337,10 @@ class Settings(Protocol):
         """Return the rules an adversary plays by."""
 
     def sizes(self, inputs: int) -> tuple[int, ...]:
-        """Return layers of a model with so many inputs."""
+        """Return layers of a model with this many inputs."""
 
     def adversary_sizes(self, columns: int) -> tuple[int, ...]:
-        """Return layers of an adversary that sees so many columns beside what the model says."""
+        """Return layers of an adversary that sees columns next to what the model says."""
 
 
 S = TypeVar("S", bound=Settings)

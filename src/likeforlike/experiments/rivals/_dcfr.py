@@ -78,11 +78,11 @@ class DCFRSettings:
         return Opponent(rows)
 
     def sizes(self, inputs: int) -> tuple[int, ...]:
-        """Return layers of a model with so many inputs."""
+        """Return layers of a model with this many inputs."""
         return (inputs, self.width, self.outputs)
 
     def adversary_sizes(self, columns: int) -> tuple[int, ...]:
-        """Return layers of an adversary that sees so many columns beside the representation."""
+        """Return layers of an adversary that sees columns next to the representation."""
         return (self.width + columns, self.adversary_width, 1)
 
 
@@ -138,7 +138,7 @@ class _Players(Players[DCFRSettings]):
         loss = mean_losses(outputs, batch.targets, batch.weight, self.settings.loss)
         if self.adversary is None or batch.view is None:
             return loss, None
-        guesses = self.adversary.network(batch.view.beside(code))
+        guesses = self.adversary.network(batch.view.join(code))
         return loss, guess_losses(guesses, batch.view, self.guess)
 
     def learn(self, batch: Batch) -> None:
@@ -149,7 +149,7 @@ class _Players(Players[DCFRSettings]):
         if self.adversary is None or batch.view is None:
             return
         with torch.no_grad():
-            seen = batch.view.beside(represent(self.model.network, batch.inputs))
+            seen = batch.view.join(represent(self.model.network, batch.inputs))
         for _ in range(self.settings.adversary_steps):
             outputs = self.adversary.network(seen)
             total = guess_losses(outputs, batch.view, self.guess).sum()

@@ -65,9 +65,9 @@ def median_maps(cells: Cells, min_cell: int) -> LevelMaps:
 def median_curves(known: Ranks, present: BoolArray) -> Curves:
     """Compute the median quantile functions of k sets of up to G distributions."""
     n_sets, n_groups = present.shape
-    laws = [_median(known, k * n_groups + np.flatnonzero(present[k])) for k in range(n_sets)]
-    values, ends = (np.concatenate(parts) for parts in zip(*laws, strict=True))
-    offsets = np.concatenate([[0], np.cumsum([law[0].size for law in laws])])
+    medians = [_median(known, k * n_groups + np.flatnonzero(present[k])) for k in range(n_sets)]
+    values, ends = (np.concatenate(parts) for parts in zip(*medians, strict=True))
+    offsets = np.concatenate([[0], np.cumsum([each[0].size for each in medians])])
     # As the mean of a single distribution each median gets its integrals; the size of steps plays
     # no part.
     alone = Ranks(values, ends, np.zeros(values.size), offsets)

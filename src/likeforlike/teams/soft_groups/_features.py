@@ -71,8 +71,8 @@ def _design(X: Any, levels: Column | None, size: int) -> FloatArray:  # noqa: N8
         row = int(np.argwhere(~np.isfinite(inputs))[0, 0])
         raise InputError(f"X has a value that is missing or infinite, the first in row {row}.")
     spread = inputs.std(axis=0)
-    told = inputs[:, spread > 0.0]
-    parts = [np.ones((size, 1)), (told - told.mean(axis=0)) / spread[spread > 0.0]]
+    varying = inputs[:, spread > 0.0]
+    parts = [np.ones((size, 1)), (varying - varying.mean(axis=0)) / spread[spread > 0.0]]
     if levels is not None:
         level = encode_columns(levels, "levels", size)
         parts.append((level.codes[:, None] == np.arange(len(level.labels))).astype(np.float64))

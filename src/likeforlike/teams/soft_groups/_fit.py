@@ -28,7 +28,7 @@ from likeforlike.teams.soft_groups._features import whole_features
 _LEAST_PENALTY, _A_ROW = 2.0, 0.1
 _STEPS = 400
 _STILL = 1e-5
-# Nobody is called certain on the word of a regression.
+# A regression makes no row certain.
 _CERTAIN = 0.002
 
 
@@ -112,16 +112,16 @@ def from_file(
     named = tuple(texts(ids, "ids"))
     release.check("groups", file_digest(named))
     many, size = len(release.groups), len(named)
-    law = release.noise["law"] == "randomized response"
-    told_apart = law and float(release.noise["scale"] or "0") * many > 1.0
-    if release.values.shape != (size,) or not told_apart:
+    random = release.noise["law"] == "randomized response"
+    separated = random and float(release.noise["scale"] or "0") * many > 1.0
+    if release.values.shape != (size,) or not separated:
         raise InputError("the release does not hold a group for every row.")
     kept = float(release.noise["scale"] or "0")
     other = (1.0 - kept) / (many - 1)
     features = whole_features(X, levels, size) / GRID
-    told = (release.values[:, None] == np.arange(many)).astype(np.float64)
-    sums = ((told - other) / (kept - other)).T @ features
-    # Of one label, on average over rows; a person's rows are told alike, which is left aside.
+    codes = (release.values[:, None] == np.arange(many)).astype(np.float64)
+    sums = ((codes - other) / (kept - other)).T @ features
+    # Of one label, on average over rows; a person's rows are answered alike, which is left aside.
     variance = other * (1.0 - other) / (kept - other) ** 2 * float((features**2).sum(axis=0).mean())
     return _fitted(features, sums, variance, release.groups)
 
@@ -133,14 +133,14 @@ def _fitted(
     size, many = len(features), len(groups)
     # Back to directions of unit mean square, in which a penalty means the same for all of them.
     scale = 1.0 / np.sqrt(max(float((features**2).mean()), 1e-300))
-    told, wanted = features * scale, sums * scale
+    scaled, wanted = features * scale, sums * scale
     penalty = _LEAST_PENALTY + variance * scale**2 / (_A_ROW * size)
-    bound = 0.5 * told.T @ told + penalty * np.eye(told.shape[1])
+    bound = 0.5 * scaled.T @ scaled + penalty * np.eye(scaled.shape[1])
     factor = np.linalg.cholesky(bound)
-    weights = np.zeros((many, told.shape[1]))
+    weights = np.zeros((many, scaled.shape[1]))
     step, momentum, ahead = np.zeros_like(weights), 1.0, weights
     for _ in range(_STEPS):
-        slope = wanted - _chances(told @ ahead.T).T @ told - penalty * ahead
+        slope = wanted - _chances(scaled @ ahead.T).T @ scaled - penalty * ahead
         step = np.linalg.solve(factor.T, np.linalg.solve(factor, slope.T)).T
         fresh = ahead + step
         following = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
@@ -151,7 +151,7 @@ def _fitted(
         weights, momentum = fresh, following
         if float(np.abs(step).max()) < _STILL:
             break
-    chances = np.clip(_chances(told @ weights.T), _CERTAIN, 1.0 - _CERTAIN)
+    chances = np.clip(_chances(scaled @ weights.T), _CERTAIN, 1.0 - _CERTAIN)
     return SoftGroups(chances / chances.sum(axis=1, keepdims=True), groups)
 
 
