@@ -19,7 +19,7 @@ from rich.console import Console
 
 from benchmarks.report import as_json, as_table, source_digest, with_family
 from benchmarks.suite import FAMILIES, Results, run
-from likeforlike.files._writing import write_whole
+from likeforlike.files import write_whole
 
 __all__ = ["main", "run"]
 

@@ -34,7 +34,7 @@ from benchmarks.fairlearn_frames import metric_frame, random_frame
 from benchmarks.timing import Case, Measured, race
 from likeforlike import Audit, audit
 from likeforlike._arrays import FloatArray
-from likeforlike.files._files import open_file
+from likeforlike.files import open_file
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -27,11 +27,11 @@ from sklearn.metrics import log_loss, roc_auc_score
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray
 from likeforlike.datasets import load_adult
-from likeforlike.files._writing import write_whole
+from likeforlike.files import write_whole
 from likeforlike.penalties import Layout
-from likeforlike.training import lightgbm_objective, probabilities
+from likeforlike.training import estimate_level_disparity, lightgbm_objective, probabilities
 from likeforlike.training._lightgbm import LightGBM
-from likeforlike.training._limits import distance_or_inf, estimate_level_disparity
+from likeforlike.training._limits import distance_or_inf
 from likeforlike.training._trees import BoostedRows, BoostingProblem, TrainingRows, boost
 
 HERE = Path(__file__).parent

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from benchmarks import calibration_estimates, calibration_tests, calibration_textbook
 from benchmarks.sections import with_section
-from likeforlike.files._writing import write_whole
+from likeforlike.files import write_whole
 
 __all__ = ["Kept", "Rates", "kept", "main", "pages", "readme_table", "summary"]
 

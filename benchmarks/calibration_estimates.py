@@ -33,15 +33,15 @@ from benchmarks.estimate_settings import PARITY_TESTS, SETTINGS, SIMPSON
 from benchmarks.made_rows import Setting, contrast_of
 from benchmarks.report import source_digest
 from likeforlike import Cells
-from likeforlike.disparity._contrasts import contrasts
+from likeforlike.disparity import contrasts
 from likeforlike.inference import (
     compare_gaps,
     estimate_distance,
     jackknife_test,
     level_gaps,
     signed_gap,
+    simultaneous_confidence,
 )
-from likeforlike.inference._intervals import simultaneous_confidence
 
 __all__ = [
     "BY_LEVEL",

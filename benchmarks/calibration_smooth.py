@@ -31,11 +31,9 @@ from benchmarks.report import source_digest
 from benchmarks.smooth_settings import DISPARITY, PARITY, SETTINGS, Effect, Setting, draw
 from likeforlike._arrays import FloatArray
 from likeforlike.auditing._smooth import Along, along_numbers, companion, jump_numbers
-from likeforlike.disparity._contrasts import Contrast
-from likeforlike.disparity._measures import level_weights
-from likeforlike.files._writing import write_whole
-from likeforlike.inference import estimate_distance, headline_test, signed_gap
-from likeforlike.inference._headline import HeadlineTest
+from likeforlike.disparity import Contrast, level_weights
+from likeforlike.files import write_whole
+from likeforlike.inference import HeadlineTest, estimate_distance, headline_test, signed_gap
 
 __all__ = ["KEPT", "PAGE", "main", "one_size", "page"]
 

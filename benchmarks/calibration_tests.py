@@ -24,11 +24,9 @@ from benchmarks.commands import command_line, read_or_run, write_json
 from benchmarks.report import source_digest
 from benchmarks.simulated import DETECTABLE, FAMILIES, PARITY, POWER, Draw, Sample, Shifted
 from likeforlike import Cells
-from likeforlike.disparity import contrasts
-from likeforlike.disparity._measures import level_weights
-from likeforlike.inference import headline_test, omnibus_test
-from likeforlike.inference._contrast_family import adjust_contrasts
-from likeforlike.inference._headline import HeadlineTest
+from likeforlike.disparity import contrasts, level_weights
+from likeforlike.inference import HeadlineTest, headline_test, omnibus_test
+from likeforlike.inference._contrast_test import adjust_contrasts
 
 PERMUTATIONS = 199
 REPETITIONS = {"parity": 1000, "power": 500, "detectable": 500, "families": 500}

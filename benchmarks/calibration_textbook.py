@@ -35,8 +35,7 @@ from benchmarks.made_rows import Rows, Setting, confounded, contrast_of
 from benchmarks.report import source_digest
 from likeforlike import Cells, cdd_lp
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.inference import estimate_distance
-from likeforlike.inference._contrast_test import contrast_test
+from likeforlike.inference import contrast_test, estimate_distance
 
 __all__ = [
     "TESTS",

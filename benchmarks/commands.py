@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from likeforlike.files._writing import write_whole
+from likeforlike.files import write_whole
 
 __all__ = ["command_line", "kept", "read_or_run", "runs_command", "write_json"]
 

@@ -36,8 +36,7 @@ from likeforlike.datasets import (
 from likeforlike.experiments import split
 from likeforlike.experiments._tradeoff import Point, repair_tradeoff, tradeoff
 from likeforlike.penalties import Penalty
-from likeforlike.training._networks import Loss
-from likeforlike.training._training import Recipe
+from likeforlike.training import Loss, Recipe
 
 __all__ = ["main", "page", "run"]
 

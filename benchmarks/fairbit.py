@@ -32,7 +32,7 @@ import numpy as np
 
 from benchmarks.timing import Case, Measured, Race, race
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.transport._level_cost import metric_ground
+from likeforlike.transport import metric_ground
 from likeforlike.transport._nested import nested_cost_and_gradient
 
 __all__ = ["cases"]

@@ -38,7 +38,7 @@ from benchmarks.sections import with_section
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import Dataset
 from likeforlike.errors import RepairWarning
-from likeforlike.files._writing import write_whole
+from likeforlike.files import write_whole
 from likeforlike.repair import ConditionalBarycenter, FairDecisions, UnawareRepair
 from likeforlike.repair._propensity import Classifier, default_classifier
 

@@ -15,11 +15,8 @@ from benchmarks.outside import outside_table
 from benchmarks.six_tables import above_median, law_school_by_race
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import Dataset, load_adult, load_drug, load_law_school, make_loans
-from likeforlike.disparity._cells import Cells
-from likeforlike.disparity._columns import Codes, encode
-from likeforlike.disparity._contrasts import contrasts
-from likeforlike.disparity._measures import level_weights
-from likeforlike.inference._distance import DistanceEstimate, estimate_distance
+from likeforlike.disparity import Cells, Codes, contrasts, encode, level_weights
+from likeforlike.inference import DistanceEstimate, estimate_distance
 
 __all__ = ["FEW", "FINISHED", "Rows", "Split", "few_rows", "splits"]
 

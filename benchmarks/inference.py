@@ -25,7 +25,7 @@ from benchmarks.fairlearn_frames import metric_frame, random_frame
 from benchmarks.timing import Case, Measured, race
 from likeforlike import Cells, cdd_lp
 from likeforlike._arrays import FloatArray
-from likeforlike.disparity._contrasts import Contrast, contrasts
+from likeforlike.disparity import Contrast, contrasts
 from likeforlike.inference import headline_test
 
 __all__ = ["cases"]

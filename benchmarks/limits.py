@@ -29,10 +29,17 @@ from benchmarks.six_tables import SIX, parted, relative_loss
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import Dataset, make_loans
 from likeforlike.penalties import Layout
-from likeforlike.training._limits import STRENGTHS, HeldRows, Table, distance_or_inf
-from likeforlike.training._network_estimators import Member, finish_fit
-from likeforlike.training._networks import StackedMLP
-from likeforlike.training._training import Recipe, evaluate, prepare, train
+from likeforlike.training import (
+    Member,
+    Recipe,
+    StackedMLP,
+    Table,
+    evaluate,
+    finish_fit,
+    prepare,
+    train,
+)
+from likeforlike.training._limits import STRENGTHS, HeldRows, distance_or_inf
 
 __all__ = ["USED_TO", "main", "page", "read", "run"]
 

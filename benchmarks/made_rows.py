@@ -12,8 +12,7 @@ from benchmarks.laws import Law, apart, beta, decisions, moved, normal
 from likeforlike import Cells
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._settings import MeasureName
-from likeforlike.disparity._contrasts import Contrast, contrasts
-from likeforlike.disparity._measures import level_weights
+from likeforlike.disparity import Contrast, contrasts, level_weights
 
 __all__ = [
     "Draw",

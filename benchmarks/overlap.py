@@ -29,7 +29,7 @@ from benchmarks.report import source_digest
 from likeforlike import Audit, audit
 from likeforlike._arrays import FloatArray
 from likeforlike.errors import InputError
-from likeforlike.files._writing import write_whole
+from likeforlike.files import write_whole
 
 __all__ = ["KEPT", "SETTINGS", "Setting", "main", "section", "simulate"]
 

@@ -46,14 +46,18 @@ from likeforlike import FairBiT, FairLeap
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import Dataset, load_adult, load_communities, load_drug, make_loans
 from likeforlike.experiments import split
-from likeforlike.experiments._split import Split
-from likeforlike.experiments._task import network_scores
-from likeforlike.files._writing import write_whole
+from likeforlike.experiments._split import Split, network_scores
+from likeforlike.files import write_whole
 from likeforlike.penalties import Penalty
-from likeforlike.training import CellBatchSampler, lightgbm_objective, probabilities
-from likeforlike.training._limits import estimate_level_disparity
-from likeforlike.training._networks import StackedMLP, limit_to_one_thread
-from likeforlike.training._training import Recipe
+from likeforlike.training import (
+    CellBatchSampler,
+    Recipe,
+    StackedMLP,
+    estimate_level_disparity,
+    lightgbm_objective,
+    limit_to_one_thread,
+    probabilities,
+)
 
 __all__ = ["main", "run"]
 

@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 
 import likeforlike as lfl
-from likeforlike.files._writing import write_whole
+from likeforlike.files import write_whole
 
 HERE = Path(__file__).parent
 KEPT = HERE / "several_columns.json"

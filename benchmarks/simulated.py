@@ -14,9 +14,8 @@ import numpy as np
 from likeforlike import Cells
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._settings import Measure
-from likeforlike.disparity import Contrast, contrasts
-from likeforlike.disparity._measures import level_weights
-from likeforlike.inference._scored_levels import Clusters
+from likeforlike.disparity import Contrast, contrasts, level_weights
+from likeforlike.inference._rank_scores import Clusters
 
 Random = np.random.Generator
 Law = Callable[[Random, int], FloatArray]

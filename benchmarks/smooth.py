@@ -23,7 +23,7 @@ from benchmarks.audit import alone, megabytes
 from benchmarks.timing import Case, Measured, race
 from likeforlike import Audit, audit
 from likeforlike.errors import BinnedLevelWarning
-from likeforlike.files._files import open_file
+from likeforlike.files import open_file
 
 __all__ = ["cases"]
 

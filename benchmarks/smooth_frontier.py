@@ -18,11 +18,9 @@ from likeforlike import FairLeap, SmoothFairLeap
 from likeforlike._arrays import FloatArray
 from likeforlike.datasets import Dataset, load_law_school
 from likeforlike.experiments import split
-from likeforlike.experiments._split import Split
-from likeforlike.experiments._task import network_scores
+from likeforlike.experiments._split import Split, network_scores
 from likeforlike.penalties import Layout, Penalty
-from likeforlike.training._limits import estimate_smooth_disparity
-from likeforlike.training._training import Recipe
+from likeforlike.training import Recipe, estimate_smooth_disparity
 
 __all__ = ["CUTS", "STRENGTHS", "at_cut", "run"]
 

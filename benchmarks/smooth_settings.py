@@ -14,8 +14,8 @@ import numpy as np
 from scipy import stats
 
 from likeforlike._arrays import FloatArray
-from likeforlike.auditing._lines import Lines
-from likeforlike.disparity._columns import Codes
+from likeforlike.auditing._smooth import Lines
+from likeforlike.disparity import Codes
 
 __all__ = ["DISPARITY", "JUMP", "PARITY", "SETTINGS", "Effect", "Setting", "draw"]
 

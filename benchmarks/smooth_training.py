@@ -25,7 +25,7 @@ from likeforlike import FairLeap, SmoothFairLeap
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.penalties import Layout
 from likeforlike.repair import ConditionalBarycenter
-from likeforlike.training._limits import estimate_smooth_disparity
+from likeforlike.training import estimate_smooth_disparity
 
 __all__ = ["main", "page", "run"]
 

@@ -29,10 +29,18 @@ from benchmarks.six_tables import MOST_TO_FIT, MOST_TO_TEST, SIX, parted, relati
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import Dataset, make_loans
 from likeforlike.penalties import Layout
-from likeforlike.training._limits import HeldRows, Table
-from likeforlike.training._network_estimators import Member, finish_fit
-from likeforlike.training._networks import StackedMLP
-from likeforlike.training._training import Prepared, Recipe, Stopping, Trained, prepare, train
+from likeforlike.training import (
+    Member,
+    Recipe,
+    StackedMLP,
+    Table,
+    Trained,
+    finish_fit,
+    prepare,
+    train,
+)
+from likeforlike.training._limits import HeldRows
+from likeforlike.training._training import Prepared, Stopping
 
 __all__ = ["main", "page", "read", "run"]
 

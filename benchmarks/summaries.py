@@ -24,12 +24,10 @@ import numpy as np
 from benchmarks.sections import with_section
 from likeforlike import Cells
 from likeforlike._settings import Engine
-from likeforlike.auditing import Summary, summarize
-from likeforlike.auditing._summary import Part
-from likeforlike.auditing._summary_tables import retold
-from likeforlike.auditing._tables import TableCells
-from likeforlike.document._request import Roles
-from likeforlike.files._writing import write_whole
+from likeforlike.auditing import Summary, TableCells, summarize
+from likeforlike.auditing._summary import Part, retold
+from likeforlike.document import Roles
+from likeforlike.files import write_whole
 
 __all__ = ["PAGE", "RESULTS", "main", "page"]
 

@@ -21,8 +21,7 @@ from benchmarks.timing import Case, Measured, race
 from likeforlike import FairBiT
 from likeforlike.datasets import load_law_school
 from likeforlike.experiments import split
-from likeforlike.training._networks import Rows, StackedMLP
-from likeforlike.training._training import Recipe, train
+from likeforlike.training import Recipe, Rows, StackedMLP, train
 
 __all__ = ["cases"]
 

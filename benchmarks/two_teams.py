@@ -31,14 +31,18 @@ import numpy.typing as npt
 
 import likeforlike as lfl
 from likeforlike.datasets import Dataset, load_adult, load_drug, load_law_school
-from likeforlike.files._writing import write_whole
+from likeforlike.files import write_whole
 from likeforlike.penalties import SoftGroups
 from likeforlike.teams import Custodian, Ledger, audit_plan, soft_groups
-from likeforlike.teams._noisy_counts import NoisyCounts
-from likeforlike.teams._noisy_estimates import estimate, observed
-from likeforlike.teams._noisy_pair import NoisyPair, compare
-from likeforlike.teams._noisy_test import parity_test
-from likeforlike.teams._samplers import laplace_variance
+from likeforlike.teams._noise import laplace_variance
+from likeforlike.teams._noisy import (
+    NoisyCounts,
+    NoisyPair,
+    compare,
+    estimate,
+    observed,
+    parity_test,
+)
 from likeforlike.teams._score_bins import ROWS_PER_BIN, ScoreBins, cut_scores
 
 Array = npt.NDArray[Any]

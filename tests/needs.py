@@ -64,10 +64,10 @@ def java() -> Settings | None:
 
 def law_school() -> Settings | None:
     """Found as the library finds it, but never fetched: tests ask nothing of the internet."""
-    from likeforlike.datasets._law_school import SOURCE
+    from likeforlike.datasets._public import LAW_SCHOOL
     from likeforlike.datasets._storage import state
 
-    absent = any(state(file) in ("to be fetched", "damaged") for file in SOURCE.files)
+    absent = any(state(file) in ("to be fetched", "damaged") for file in LAW_SCHOOL.files)
     return None if absent else {}
 
 

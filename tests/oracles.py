@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.transport._atoms import Atoms
+from likeforlike.transport import Atoms
 
 
 def normalized(mass: FloatArray) -> FloatArray:

@@ -13,10 +13,10 @@ import polars as pl
 
 import likeforlike
 from likeforlike.datasets import _storage as storage
-from likeforlike.datasets._law_school import SOURCE
+from likeforlike.datasets._public import LAW_SCHOOL
 
 BUNDLE = Path(likeforlike.__file__).parent / "datasets" / "bundled"
-(LAW_SCHOOL,) = SOURCE.files
+(LAW_SCHOOL,) = LAW_SCHOOL.files
 
 
 class RealTable(NamedTuple):

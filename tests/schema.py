@@ -14,8 +14,8 @@ from jsonschema import Draft202012Validator as Explaining
 from jsonschema.exceptions import best_match
 from jsonschema_rs import Draft202012Validator
 
-from likeforlike.auditing._audit import Audit
-from likeforlike.document._schema import audit_schema
+from likeforlike.auditing import Audit
+from likeforlike.document import audit_schema
 from likeforlike.teams import release_schema, request_schema
 
 Document = dict[str, Any]

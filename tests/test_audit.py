@@ -12,8 +12,8 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike.datasets import load_loans, make_loans
-from likeforlike.document._results import SCHEMA_VERSION
-from likeforlike.files._number_texts import is_currency
+from likeforlike.document import SCHEMA_VERSION
+from likeforlike.files import is_currency
 from tests.schema import read_audit
 
 

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from likeforlike import Cells
-from likeforlike.disparity._labels import label_of, plain_label
+from likeforlike.disparity._columns import label_of, plain_label
 from likeforlike.errors import InputError
 
 LABELS: list[Hashable] = [

@@ -15,7 +15,7 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike.datasets import available, load_loans, make_loans
-from likeforlike.datasets._law_school import SOURCE as LAW_SCHOOL
+from likeforlike.datasets._public import LAW_SCHOOL
 from tests.command import call
 from tests.schema import read_audit
 

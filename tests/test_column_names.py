@@ -305,8 +305,7 @@ def test_a_name_that_was_probably_meant_is_told(tmp_path: Path) -> None:
 
 
 def test_sweep_takes_names_for_names(tmp_path: Path) -> None:
-    from likeforlike.datasets import dataset_of_table
-    from likeforlike.datasets._table_file import read_table
+    from likeforlike.datasets import dataset_of_table, read_table
 
     frame = people().select("score", "sex", "level", "decoy")
     names = ["^.*$", "*", 'a"b', "decoy"]

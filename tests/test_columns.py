@@ -4,7 +4,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from likeforlike.disparity._columns import Column, encode, numbers
+from likeforlike.disparity import Column, encode, numbers
 
 TEXTS = ["b", "a", "b", "c"]
 

@@ -11,10 +11,9 @@ import polars as pl
 import pytest
 
 import likeforlike as lfl
-from likeforlike.auditing import Summary, summarize
-from likeforlike.auditing._bins import Calendar
+from likeforlike.auditing import Calendar, Summary, summarize
 from likeforlike.auditing._tables import read_cells
-from likeforlike.document._request import Roles
+from likeforlike.document import Roles
 from likeforlike.errors import BinnedLevelWarning, InputError
 from tests.command import call
 

@@ -5,7 +5,8 @@ from scipy import stats
 
 from likeforlike import Cells
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.disparity._distances import barycenter_spread, level_distances
+from likeforlike.disparity import level_distances
+from likeforlike.disparity._distances import barycenter_spread
 from tests import oracles
 
 

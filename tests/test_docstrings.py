@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, get_type_hints, is_typeddict
 
 import likeforlike
 from likeforlike._arrays import FloatArray
-from likeforlike.disparity._columns import Column, numbers
+from likeforlike.disparity import Column, numbers
 
 # What the command line can do is told by its own --help.
 NOT_TO_BE_CALLED = {"cli"}

@@ -21,15 +21,15 @@ from jsonschema import Draft202012Validator
 from typer.main import get_command
 
 import likeforlike as lfl
-from likeforlike.auditing import _audit_table, _comparisons, _contrast_audit, _document_parts
+from likeforlike.auditing import _audit_table, _comparisons, _contrast_audit
+from likeforlike.auditing import _audit_table as _document_parts
 from likeforlike.cli import app
 from likeforlike.cli._options import OPTIONS, Declared, options_of
 from likeforlike.datasets import load_loans
-from likeforlike.disparity._cells import Cells
-from likeforlike.disparity._contrasts import Contrast
-from likeforlike.document._plain import Count, plain, restore
-from likeforlike.document._request import Settings, _option
-from likeforlike.document._schema import audit_schema
+from likeforlike.disparity import Cells, Contrast
+from likeforlike.document import Count, Settings, audit_schema, plain
+from likeforlike.document._plain import restore
+from likeforlike.document._request import _option
 from likeforlike.teams import release_schema, request_schema
 from tests.command import call
 from tests.schema import Document, check

@@ -19,7 +19,7 @@ from warnings import catch_warnings, simplefilter
 import pytest
 from _pytest.mark import ParameterSet
 
-from likeforlike.training._networks import limit_to_one_thread
+from likeforlike.training import limit_to_one_thread
 from tests.command import Called, called
 
 ROOT = Path(__file__).parents[1]

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 import likeforlike as lfl
-from likeforlike.auditing._frames import native_frame
+from likeforlike.auditing._audit import native_frame
 from likeforlike.auditing._tables import read_cells
 from likeforlike.datasets import load_loans
-from likeforlike.document._request import Roles
+from likeforlike.document import Roles
 from tests.command import call
 
 

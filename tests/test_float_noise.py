@@ -12,14 +12,8 @@ import pytest
 import likeforlike as lfl
 from likeforlike import Cells
 from likeforlike.auditing import summarize
-from likeforlike.disparity._float_noise import (
-    NOISE,
-    SINGLE,
-    _changed,
-    _usual_size,
-    float_noise,
-    without_float_noise,
-)
+from likeforlike.disparity import float_noise, without_float_noise
+from likeforlike.disparity._float_noise import NOISE, SINGLE, _changed, _usual_size
 
 NAMED: dict[str, Any] = {"score": "s", "sensitive": "a", "legitimate": "l"}
 RANDOM = np.random.default_rng(1)

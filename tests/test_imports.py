@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 
 import likeforlike
-from likeforlike._extras import extra
+from likeforlike._lazy import extra
 from tools.layers import FOUNDATION, LAYERS
 
 PACKAGE = Path(likeforlike.__file__).parent

@@ -10,8 +10,7 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike.errors import InputError
-from likeforlike.training import SavedModel
-from likeforlike.training._saved_model import InputColumn
+from likeforlike.training import InputColumn, SavedModel
 
 
 def test_models_come_back(tmp_path: Path) -> None:

@@ -3,8 +3,7 @@ import pytest
 
 from likeforlike import Cells
 from likeforlike._settings import Measure
-from likeforlike.disparity._contrasts import contrasts
-from likeforlike.disparity._measures import level_weights
+from likeforlike.disparity import contrasts, level_weights
 
 # Level 1 holds f f m, level 2 holds f m m m, level 3 only f.
 GROUPS = list("ffmfmmmf")

@@ -164,7 +164,7 @@ def test_an_unknown_need_cannot_be_required() -> None:
 
 @pytest.mark.process
 def test_examples_are_seen_to_need_something() -> None:
-    spark, law_school = "docs/scale.md", "src/likeforlike/datasets/_law_school.py"
+    spark, law_school = "docs/scale.md", "src/likeforlike/datasets/_public.py"
     found = run(
         ROOT,
         *("--collect-only", "-q", "--doctest-modules", "-m", "java or law_school"),
@@ -173,7 +173,7 @@ def test_examples_are_seen_to_need_something() -> None:
     assert found.returncode == 0, found.stdout
     assert [line for line in found.stdout.splitlines() if "::" in line] == [
         f"{spark}::scale.md",
-        f"{law_school}::likeforlike.datasets._law_school.load_law_school",
+        f"{law_school}::likeforlike.datasets._public.load_law_school",
     ]
 
 

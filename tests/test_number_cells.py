@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import likeforlike as lfl
-from likeforlike.auditing._number_cells import NUMBER_CELLS, cell_number, number_cells
-from likeforlike.files._columns import column_key
+from likeforlike.auditing._tables import NUMBER_CELLS, cell_number, number_cells
+from likeforlike.files import column_key
 
 RNG = np.random.default_rng(0)
 COLUMNS = {

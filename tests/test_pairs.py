@@ -14,9 +14,9 @@ from scipy.stats import wasserstein_distance
 
 import likeforlike as lfl
 from likeforlike import Audit
-from likeforlike.auditing._pairs import Pair
+from likeforlike.auditing._evidence import Pair
 from likeforlike.errors import InputError
-from likeforlike.inference._pair_chance import pairs_by_chance
+from likeforlike.inference import pairs_by_chance
 from likeforlike.transport import plan
 from tests.command import call
 

@@ -6,7 +6,7 @@ import pytest
 import likeforlike as lfl
 from likeforlike.datasets import load_loans
 from likeforlike.transport import _nested as nested
-from likeforlike.transport._level_cost import discrete_ground
+from likeforlike.transport import discrete_ground
 from tests import oracles
 
 

@@ -17,12 +17,10 @@ import likeforlike as lfl
 from likeforlike import Cells
 from likeforlike.auditing import Summary, summarize
 from likeforlike.auditing._tables import read_cells
-from likeforlike.disparity import Contrast, contrasts
-from likeforlike.disparity._measures import level_weights
-from likeforlike.disparity._rounding import distance_bounds, inside_bins
-from likeforlike.document._request import Roles
+from likeforlike.disparity import Contrast, contrasts, distance_bounds, inside_bins, level_weights
+from likeforlike.document import Roles
 from likeforlike.inference import certificate, estimate_distance, level_gaps, signed_gap
-from likeforlike.transport._pairs import pair_costs
+from likeforlike.transport import pair_costs
 
 ROLES = Roles("s", "a", ("l",))
 NAMED: dict[str, Any] = {"score": "s", "sensitive": "a", "legitimate": "l"}

@@ -13,9 +13,8 @@ import pytest
 from scipy import stats
 
 import likeforlike as lfl
-from likeforlike.document._results import GroupRows
-from likeforlike.inference._chi_square import chi_square_tail, homogeneity
-from likeforlike.inference._headline import HeadlineTest
+from likeforlike.document import GroupRows
+from likeforlike.inference import HeadlineTest, chi_square_tail, homogeneity
 from tests.command import call
 from tests.test_tables import results
 

@@ -14,7 +14,7 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike.auditing._tables import read_cells
-from likeforlike.document._request import Roles
+from likeforlike.document import Roles
 from tests.needs import cases
 from tests.real import TABLES
 from tests.schema import Document

@@ -26,7 +26,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import likeforlike
-from likeforlike.datasets._availability import SOURCES as PUBLIC
+from likeforlike.datasets._public import SOURCES as PUBLIC
 
 pytestmark = pytest.mark.wheel
 

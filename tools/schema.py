@@ -29,10 +29,10 @@ from typing import (
     is_typeddict,
 )
 
-from likeforlike.document import AuditDocument
-from likeforlike.document._plain import Limits, kinds
-from likeforlike.document._schema import SCHEMA_FILE
-from likeforlike.teams._documents import (
+from likeforlike.document import AuditDocument, Limits
+from likeforlike.document._plain import kinds
+from likeforlike.document._results import SCHEMA_FILE
+from likeforlike.teams._releases import (
     RELEASE_FILE,
     REQUEST_FILE,
     CountsRequestDocument,

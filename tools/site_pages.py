@@ -17,8 +17,10 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from likeforlike.document._schema import SCHEMA_FILE, audit_schema
-from likeforlike.teams._documents import RELEASE_FILE, REQUEST_FILE, release_schema, request_schema
+from likeforlike.document import audit_schema
+from likeforlike.document._results import SCHEMA_FILE
+from likeforlike.teams import release_schema, request_schema
+from likeforlike.teams._releases import RELEASE_FILE, REQUEST_FILE
 
 __all__ = ["examples_page", "led", "on_files", "on_page_markdown"]
 

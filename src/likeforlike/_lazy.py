@@ -7,16 +7,23 @@ A package lists its public names once, as imports that type checkers read:
 
     attach(__name__)
 
-and `attach` reads the same lines. `likeforlike --help` then waits for no array library, boosted
-trees do not wait for torch, and a name that needs a missing library is simply absent: `hasattr` is
-false, and importing it by name raises the `ImportError` that says what to install.
+and `attach` reads the same lines. What other packages of the library need goes below a second
+line, `if TYPE_CHECKING:  # what other packages use`: it is imported like the rest, but is neither
+in `__all__` nor in `dir`, and may change at any time.
+
+`likeforlike --help` then waits for no array library, boosted trees do not wait for torch, and a name
+that needs a missing library is simply absent: `hasattr` is false, and importing it by name raises
+the `ImportError` that says what to install.
+
+Libraries that only an extra brings: where they are asked for, and what is said without them.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.util import resolve_name
@@ -27,12 +34,14 @@ from typing import Any
 from likeforlike.errors import MissingDependencyError
 
 _IMPORT = re.compile(r"^    from (\S+) import (\w+) as \2$", re.MULTILINE)
+_INTERNAL = "if TYPE_CHECKING:  # what other packages use"
 
 
 class _LazyPackage(ModuleType):
     """A package that imports its public names on first use."""
 
     _homes: dict[str, str]
+    _offered: frozenset[str]
     _lacking: dict[str, MissingDependencyError]
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
@@ -60,7 +69,7 @@ class _LazyPackage(ModuleType):
 
     def __dir__(self) -> list[str]:
         return sorted(
-            {*self._homes, "__version__"} if hasattr(self, "__version__") else self._homes
+            {*self._offered, "__version__"} if hasattr(self, "__version__") else self._offered
         )
 
 
@@ -84,8 +93,23 @@ def attach(package: str) -> None:
     module = sys.modules[package]
     source = Path(str(module.__file__)).read_text("utf-8")
     homes = {name: resolve_name(home, package) for home, name in _IMPORT.findall(source)}
-    names = sorted(name for name, home in homes.items() if home != package)
-    vars(module).update(__all__=names, _homes=homes, _lacking={})
+    public = frozenset(name for _, name in _IMPORT.findall(source.partition(_INTERNAL)[0]))
+    names = sorted(name for name in public if homes[name] != package)
+    vars(module).update(__all__=names, _homes=homes, _offered=public, _lacking={})
     module.__class__ = _LazyPackage
     if not any(isinstance(finder, _MissingNames) for finder in sys.meta_path):
         sys.meta_path.append(_MissingNames())
+
+
+@contextmanager
+def extra(name: str) -> Iterator[None]:
+    """Import libraries that an extra brings; say how to install it if one is not there."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        library = (error.name or "").partition(".")[0]
+        missing = MissingDependencyError(
+            f"{library} is not installed; pip install 'likeforlike[{name}]' brings it."
+        )
+        missing.name = error.name
+        raise missing from error

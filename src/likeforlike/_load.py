@@ -62,7 +62,7 @@ def load(path: Path | str) -> Any:  # noqa: ANN401
 def _reader(says: object, path: Path | str) -> tuple[str, Callable[[dict[str, Any]], Any]]:
     """Choose what reads a document that says what it is."""
     if says == "likeforlike model 1":
-        from likeforlike.training._saved_model import model_from_document
+        from likeforlike.training import model_from_document
 
         return "model", model_from_document
     if says == "likeforlike repair 1":

@@ -1,10 +1,14 @@
-"""Text for people: labels made safe to show, numbers as people write them."""
+"""Text for people: labels made safe to show, numbers as people write them.
+
+Progress on long work: a bar on a terminal, silence elsewhere.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime, timedelta
@@ -129,3 +133,17 @@ def date_words(numbers: Sequence[float]) -> list[str]:
     if len(set(words)) == len(words):
         return words
     return [time.isoformat(sep=" ", timespec="seconds") for time in times]
+
+
+@contextmanager
+def epochs_bar(epochs: int, wanted: bool) -> Iterator[Callable[[int], None]]:
+    """A bar over the epochs of a fit; what is yielded takes the number of an epoch just done."""
+    if not wanted or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("training", total=epochs)
+        yield lambda number: bar.update(task, completed=number + 1)

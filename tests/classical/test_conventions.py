@@ -18,14 +18,14 @@ from likeforlike.auditing._tables import read_cells
 from likeforlike.classical import (
     NOTES,
     breslow_day,
+    cell_figures,
     conventions,
     local_law_144,
     mantel_haenszel,
     van_elteren,
     wachter_cdd,
 )
-from likeforlike.classical._cell_figures import cell_figures
-from likeforlike.document._request import Roles
+from likeforlike.document import Roles
 from tests.classical.tables import DECISIONS, SCORES, TABLES, Rows
 
 CLOSE = 1e-10

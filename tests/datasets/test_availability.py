@@ -11,7 +11,7 @@ from likeforlike.datasets import (
     load_drug,
     load_law_school,
 )
-from likeforlike.datasets._availability import SOURCES
+from likeforlike.datasets._public import SOURCES
 from tests.datasets.toy import put
 from tests.needs import cases
 from tests.real import content

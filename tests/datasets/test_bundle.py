@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from likeforlike.datasets import _drug as drug
+from likeforlike.datasets import _public as drug
 from likeforlike.datasets import _storage as storage
 from likeforlike.datasets import load_adult, load_communities, load_drug
-from likeforlike.datasets._availability import SOURCES
-from likeforlike.datasets._bundle import bundled
-from likeforlike.datasets._source import DataFile, Source
+from likeforlike.datasets._public import SOURCES
+from likeforlike.datasets._storage import DataFile, Source, bundled
 from likeforlike.errors import InputError
 from tests.datasets.toy import CHANGED, FILE, GOOD, contents, put
 from tests.real import BUNDLE, LAW_SCHOOL, content

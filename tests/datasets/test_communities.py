@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from likeforlike.datasets import load_communities
-from likeforlike.datasets._communities import COLUMNS
-from likeforlike.datasets._deciles import decile_edges
+from likeforlike.datasets._dataset import decile_edges
+from likeforlike.datasets._public import COLUMNS
 from likeforlike.errors import InputError
 from tests.datasets.raw import counts, cross_validated_error, mean, rows
 

@@ -6,8 +6,7 @@ import pytest
 
 from likeforlike import Cells
 from likeforlike.datasets import Dataset, load_loans, make_loans
-from likeforlike.datasets._deciles import decile_edges, deciles
-from likeforlike.datasets._inputs import input_matrix
+from likeforlike.datasets._dataset import decile_edges, deciles, input_matrix
 from likeforlike.errors import InputError
 
 TABLE = pl.DataFrame(

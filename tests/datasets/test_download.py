@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from likeforlike.datasets import _download as download
+from likeforlike.datasets import _storage as download
 from likeforlike.datasets import _storage as storage
 from likeforlike.errors import InputError
 from tests.datasets.server import (

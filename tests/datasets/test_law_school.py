@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from likeforlike.datasets import load_law_school
-from likeforlike.datasets._deciles import decile_edges
+from likeforlike.datasets._dataset import decile_edges
 from tests.datasets.raw import counts, cross_validated_error, mean, rows
 
 pytestmark = pytest.mark.law_school

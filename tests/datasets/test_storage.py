@@ -13,7 +13,7 @@ from threading import Barrier
 
 import pytest
 
-from likeforlike.datasets import _drug as drug
+from likeforlike.datasets import _public as drug
 from likeforlike.datasets import _storage as storage
 from likeforlike.datasets import load_adult, load_drug
 from likeforlike.errors import InputError

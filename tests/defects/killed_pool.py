@@ -59,8 +59,7 @@ def start(moment: str) -> None:
         task = Task(make_loans(20_000 if "large" in moment else 200))
         sweep(task, METHODS, seeds=1, journal=FOLDER / "runs.jsonl", workers=2)
     else:
-        from likeforlike.paper import reproduce
-        from likeforlike.paper._protocol import Profile
+        from likeforlike.paper import Profile, reproduce
 
         little = Profile(runs=1, max_epochs=1, patience=1)
         reproduce(FOLDER, datasets=["drug"], methods=METHODS, profile=little, workers=2)

@@ -16,7 +16,8 @@ import polars as pl
 import pytest
 
 import likeforlike as lfl
-from likeforlike.auditing._coarse import (
+from likeforlike.auditing import audit_document
+from likeforlike.auditing._contrast_audit import (
     Grid,
     coarse_count,
     coarse_p,
@@ -25,10 +26,8 @@ from likeforlike.auditing._coarse import (
     round_step,
     significant,
 )
-from likeforlike.auditing._document_parts import audit_document
-from likeforlike.auditing._small_cells import Crowd, people_of
-from likeforlike.report import page
-from likeforlike.report._format import number
+from likeforlike.auditing._disclosure import Crowd, people_of
+from likeforlike.report import number, page
 from tests.command import call
 from tests.defects import disclosing
 from tests.defects.disclosing import LIMIT, some_people

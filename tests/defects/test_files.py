@@ -291,7 +291,7 @@ def test_options_of_a_csv_file_are_refused_elsewhere(
 def test_models_are_given_types_and_groups_stay_apart(
     column: list[str], kind: type[pl.DataType], tmp_path: Path
 ) -> None:
-    from likeforlike.datasets._table_file import read_table
+    from likeforlike.datasets import read_table
 
     path = tmp_path / "table.csv"
     path.write_text("x;y\n" + "".join(f"{value};1\n" for value in column) + "\n")

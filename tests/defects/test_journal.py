@@ -13,8 +13,8 @@ import pytest
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray
 from likeforlike.datasets import make_loans
-from likeforlike.experiments import Penalized, Plain, Task, sweep
-from likeforlike.experiments._journal import Journal, fingerprint
+from likeforlike.experiments import Journal, Penalized, Plain, Task, sweep
+from likeforlike.experiments._journal import fingerprint
 
 FOREIGN = {
     "a line without an end": b"shopping: eggs, flour",

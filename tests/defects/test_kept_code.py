@@ -15,7 +15,7 @@ from numba.core import config
 from likeforlike.transport import _numba
 
 KERNELS = """
-from likeforlike.transport._compiled import compiled
+from likeforlike.transport._jit import compiled
 
 @compiled
 def double(number: float) -> float:

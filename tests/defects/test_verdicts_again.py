@@ -16,11 +16,10 @@ from benchmarks.calibration_estimates import intervals
 from likeforlike import Cells
 from likeforlike._text import p_text
 from likeforlike.disparity import contrasts
-from likeforlike.inference import estimate_distance, signed_gap
-from likeforlike.inference._bias import fill_levels, filled
+from likeforlike.inference import estimate_distance, signed_gap, take_sample
+from likeforlike.inference._distance import fill_levels, filled
 from likeforlike.inference._headline import WEIGHTS, _weights
-from likeforlike.inference._scored_levels import score_contrast
-from likeforlike.inference._units import take_sample
+from likeforlike.inference._rank_scores import score_contrast
 from likeforlike.report import page
 
 # Small cells -------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike.datasets import load_loans
-from likeforlike.files._writing import check_writable
+from likeforlike.files import check_writable
 from tests.command import call
 
 ROLES = ("--score", "approved", "--sensitive", "sex", "--legitimate", "income")

@@ -17,9 +17,16 @@ from distributed import Client, LocalCluster
 
 import likeforlike as lfl
 from likeforlike.datasets import make_loans
-from likeforlike.experiments import Method, Penalized, Plain, Sweep, Task, sweep
-from likeforlike.experiments._journal import Journal
-from likeforlike.experiments._workers import dask_executor
+from likeforlike.experiments import (
+    Journal,
+    Method,
+    Penalized,
+    Plain,
+    Sweep,
+    Task,
+    dask_executor,
+    sweep,
+)
 from tests.command import call
 
 pytestmark = pytest.mark.training

@@ -12,18 +12,20 @@ import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import make_loans
 from likeforlike.experiments import (
+    FairlearnAdversarial,
+    HardLabels,
     Penalized,
     Plain,
     Repaired,
     RepairedPenalized,
     Task,
     WithoutSensitive,
+    as_network,
+    predictive_performance,
     split,
 )
-from likeforlike.experiments._methods import FairlearnAdversarial, HardLabels, as_network
-from likeforlike.experiments._split import predictive_performance
-from likeforlike.experiments._task import train_networks
-from likeforlike.training._training import Recipe, evaluate
+from likeforlike.experiments._split import train_networks
+from likeforlike.training import Recipe, evaluate
 
 pytestmark = pytest.mark.training
 

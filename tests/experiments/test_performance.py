@@ -16,8 +16,7 @@ from likeforlike.datasets import (
     load_drug,
     load_law_school,
 )
-from likeforlike.experiments import LegitimateOnly, Method, Plain, Task
-from likeforlike.experiments._split import predictive_performance
+from likeforlike.experiments import LegitimateOnly, Method, Plain, Task, predictive_performance
 
 pytestmark = pytest.mark.training
 

@@ -20,14 +20,13 @@ from likeforlike.experiments import (
     Method,
     Penalized,
     Plain,
+    PostProcessed,
     Repaired,
     Task,
     WithoutSensitive,
     fit_model,
 )
-from likeforlike.experiments._repair_methods import PostProcessed
-from likeforlike.training import SavedModel
-from likeforlike.training._saved_model import InputColumn
+from likeforlike.training import InputColumn, SavedModel
 
 pytestmark = pytest.mark.training
 

@@ -20,17 +20,17 @@ from likeforlike.datasets import Dataset, dataset_of_table, make_loans
 from likeforlike.experiments import (
     DCFR,
     Adversarial,
+    Journal,
     LegitimateOnly,
     Method,
     Penalized,
     Plain,
+    PostProcessed,
     Repaired,
     Task,
     split,
     sweep,
 )
-from likeforlike.experiments._journal import Journal
-from likeforlike.experiments._repair_methods import PostProcessed
 from likeforlike.experiments._split import MEASURED, Split
 
 pytestmark = pytest.mark.training

@@ -10,7 +10,7 @@ from likeforlike.datasets import load_law_school, make_loans
 from likeforlike.experiments import split
 from likeforlike.experiments._tradeoff import Point, repair_tradeoff, tradeoff
 from likeforlike.penalties import Penalty
-from likeforlike.training._training import Recipe
+from likeforlike.training import Recipe
 
 pytestmark = pytest.mark.training
 

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from likeforlike.experiments._guard import iterate_finished, submit_all
+from likeforlike.experiments._workers import iterate_finished, submit_all
 
 FUTURES = 2_000
 TRIES = 60

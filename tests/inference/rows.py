@@ -9,8 +9,7 @@ import numpy as np
 
 from likeforlike import Cells
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.disparity._contrasts import Contrast, contrasts
-from likeforlike.disparity._measures import level_weights
+from likeforlike.disparity import Contrast, contrasts, level_weights
 
 
 def contrast_of(*columns: Any, **settings: Any) -> Contrast:

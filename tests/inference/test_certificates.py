@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 
 from likeforlike import Cells, cdd_lp
-from likeforlike.disparity._contrasts import Contrast, contrasts
+from likeforlike.disparity import Contrast, contrasts
 from likeforlike.inference import adjust, certificate, level_gaps
-from likeforlike.inference._certificates import effective_rows
+from likeforlike.inference._certificate import effective_rows
 
 
 def contrast_of(*columns: Any, **settings: Any) -> Contrast:

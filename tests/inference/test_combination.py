@@ -10,24 +10,20 @@ from scipy import special, stats
 
 from likeforlike import Cells
 from likeforlike._arrays import FloatArray
-from likeforlike.disparity import contrasts
-from likeforlike.disparity._measures import level_weights
+from likeforlike.disparity import contrasts, level_weights
 from likeforlike.inference import headline_test
-from likeforlike.inference._combination import (
+from likeforlike.inference._headline import (
+    WEIGHTS,
     CubeRoots,
     combine,
+    combined_evidence,
     exact_p_value,
     linear_evidence,
     tail_p_value,
 )
-from likeforlike.inference._components import permuted_components
-from likeforlike.inference._headline import WEIGHTS, combined_evidence
-from likeforlike.inference._normal_tail import (
-    one_sided_evidence,
-    two_sided_bound,
-    two_sided_evidence,
-)
-from likeforlike.inference._scored_levels import score_contrast
+from likeforlike.inference._permutation import permuted_components
+from likeforlike.inference._rank_scores import score_contrast
+from likeforlike.inference._tails import one_sided_evidence, two_sided_bound, two_sided_evidence
 
 
 def test_evidence_is_minus_the_logarithm_of_a_p_value_however_small() -> None:

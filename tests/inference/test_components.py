@@ -14,7 +14,7 @@ from likeforlike import Cells
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.disparity import Contrast, contrasts
 from likeforlike.errors import InputError
-from likeforlike.inference._components import (
+from likeforlike.inference._permutation import (
     COST,
     GAP,
     LARGEST,
@@ -24,7 +24,7 @@ from likeforlike.inference._components import (
     Replicates,
     permuted_components,
 )
-from likeforlike.inference._scored_levels import (
+from likeforlike.inference._rank_scores import (
     ARRANGEMENTS,
     MEAN,
     VARIANCE,

@@ -9,13 +9,11 @@ import pytest
 
 from likeforlike import Cells
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.disparity import Contrast, contrasts
-from likeforlike.disparity._measures import level_weights
+from likeforlike.disparity import Contrast, contrasts, level_weights
 from likeforlike.inference import headline_test
-from likeforlike.inference._combination import exact_p_value
-from likeforlike.inference._components import COST, GAP, RANKS, SPREAD, permuted_components
-from likeforlike.inference._detectable import critical_evidence, rank_changes
-from likeforlike.inference._scored_levels import score_contrast
+from likeforlike.inference._headline import critical_evidence, exact_p_value, rank_changes
+from likeforlike.inference._permutation import COST, GAP, RANKS, SPREAD, permuted_components
+from likeforlike.inference._rank_scores import score_contrast
 
 
 def contrast_of(*columns: Any) -> Contrast:

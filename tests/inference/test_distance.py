@@ -11,15 +11,19 @@ from scipy import stats
 
 from likeforlike import Cells
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.disparity._contrasts import contrasts
+from likeforlike.disparity import contrasts
 from likeforlike.errors import InputError
-from likeforlike.inference import estimate_distance, signed_gap
-from likeforlike.inference._bias import SquaredDistance, largest_distance, unbiased_distance
-from likeforlike.inference._distance_parts import distance_parts
+from likeforlike.inference import (
+    SquaredDistance,
+    estimate_distance,
+    largest_distance,
+    signed_gap,
+    take_sample,
+    unbiased_distance,
+)
+from likeforlike.inference._bootstrap import draw_noise
+from likeforlike.inference._distance import distance_parts, lower_end
 from likeforlike.inference._gap import ALL_EQUAL, HEAVY_WEIGHTS
-from likeforlike.inference._lower_end import lower_end
-from likeforlike.inference._noise import draw_noise
-from likeforlike.inference._units import take_sample
 from tests.inference.rows import contrast_of, marginal, some_rows
 
 ONE = np.ones(1)

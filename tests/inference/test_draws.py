@@ -3,10 +3,10 @@ import pytest
 from scipy import stats
 
 from likeforlike._arrays import IntArray
-from likeforlike.inference._components import _draw_marks, _draw_rows
-from likeforlike.inference._noise import _fill_signs, _signs_between
-from likeforlike.inference._streams import binomial, hypergeometric, start, uniform
-from likeforlike.transport._compiled import compiled
+from likeforlike.inference._bootstrap import _fill_signs, _signs_between
+from likeforlike.inference._permutation import _draw_marks, _draw_rows
+from likeforlike.inference._random import binomial, hypergeometric, start, uniform
+from likeforlike.transport import compiled
 
 pytestmark = pytest.mark.simulation
 

@@ -11,11 +11,10 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 
 from likeforlike import Cells
 from likeforlike._arrays import FloatArray
-from likeforlike.disparity._contrasts import contrasts
+from likeforlike.disparity import contrasts
 from likeforlike.errors import InputError
-from likeforlike.inference import level_gaps, signed_gap
-from likeforlike.inference._gap import ALL_EQUAL, HEAVY_WEIGHTS
-from likeforlike.inference._intervals import simultaneous_confidence, sum_limits, wilson_limits
+from likeforlike.inference import level_gaps, signed_gap, simultaneous_confidence
+from likeforlike.inference._gap import ALL_EQUAL, HEAVY_WEIGHTS, sum_limits, wilson_limits
 from tests.inference.rows import contrast_of, marginal, some_rows
 
 ONE = np.ones(1)

@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 from likeforlike import Cells
-from likeforlike.disparity import Contrast, contrasts
-from likeforlike.disparity._measures import level_weights
+from likeforlike.disparity import Contrast, contrasts, level_weights
 from likeforlike.errors import InputError
-from likeforlike.inference import adjust, headline_test, omnibus_test
-from likeforlike.inference._contrast_family import adjust_contrasts
-from likeforlike.inference._headline import HeadlineTest
-from likeforlike.inference._scored_levels import Clusters
+from likeforlike.inference import HeadlineTest, adjust, headline_test, omnibus_test
+from likeforlike.inference._contrast_test import adjust_contrasts
+from likeforlike.inference._rank_scores import Clusters
 
 
 def contrast_of(*columns: Any, **settings: Any) -> Contrast:

@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 
 from likeforlike import Cells
-from likeforlike.disparity._contrasts import contrasts
-from likeforlike.inference._level_order import order_levels
-from likeforlike.inference._units import take_sample
+from likeforlike.disparity import contrasts
+from likeforlike.inference import take_sample
+from likeforlike.inference._bootstrap import order_levels
 from tests.inference.rows import contrast_of, some_rows
 
 

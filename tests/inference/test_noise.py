@@ -10,11 +10,10 @@ from scipy import stats
 
 from likeforlike import Cells
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.disparity._contrasts import contrasts
-from likeforlike.inference._level_order import order_levels
-from likeforlike.inference._noise import draw_noise, sign_sum
-from likeforlike.inference._streams import start
-from likeforlike.inference._units import take_sample
+from likeforlike.disparity import contrasts
+from likeforlike.inference import take_sample
+from likeforlike.inference._bootstrap import draw_noise, order_levels, sign_sum
+from likeforlike.inference._random import start
 from tests.inference.rows import contrast_of, some_rows
 
 

@@ -13,15 +13,14 @@ from likeforlike import Cells
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.disparity import Contrast, contrasts
 from likeforlike.errors import InputError
-from likeforlike.inference import omnibus_test
+from likeforlike.inference import OmnibusTest, omnibus_test
 from likeforlike.inference._omnibus import (
-    OmnibusTest,
     clusters_to_deal,
     pair_precision,
     pair_statistics,
     rows_to_deal,
 )
-from likeforlike.inference._scored_levels import VARIANCE, Clusters, score_contrast
+from likeforlike.inference._rank_scores import VARIANCE, Clusters, score_contrast
 
 PAIRS = np.array(list(combinations(range(3), 2)))
 

@@ -12,9 +12,8 @@ from benchmarks.calibration_estimates import paradoxes
 from benchmarks.estimate_settings import SIMPSON
 from benchmarks.made_rows import Rows
 from likeforlike.errors import InputError
-from likeforlike.inference import compare_gaps, signed_gap
-from likeforlike.inference._simpson import _covariance
-from likeforlike.inference._units import take_sample
+from likeforlike.inference import compare_gaps, signed_gap, take_sample
+from likeforlike.inference._gap import _covariance
 from tests.inference.rows import contrast_of, marginal
 
 

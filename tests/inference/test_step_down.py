@@ -9,9 +9,9 @@ from likeforlike import Cells
 from likeforlike._arrays import FloatArray
 from likeforlike.disparity import contrasts
 from likeforlike.inference import headline_test
-from likeforlike.inference._components import permuted_components, replicate_statistics
-from likeforlike.inference._scored_levels import ScoredLevels, score_contrast
-from likeforlike.inference._step_down import step_down
+from likeforlike.inference._headline import step_down
+from likeforlike.inference._permutation import permuted_components, replicate_statistics
+from likeforlike.inference._rank_scores import ScoredLevels, score_contrast
 
 
 def scored(seed: int, shift: float = 0.0, decimals: int = 6) -> ScoredLevels:

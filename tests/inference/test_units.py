@@ -9,11 +9,11 @@ import pytest
 
 from likeforlike import Cells
 from likeforlike._arrays import BoolArray
-from likeforlike.disparity._contrasts import Contrast, contrasts
+from likeforlike.disparity import Contrast, contrasts
 from likeforlike.errors import InputError
-from likeforlike.inference._gap_moments import signed_measure
-from likeforlike.inference._units import take_sample
-from likeforlike.transport._atoms import sums_by
+from likeforlike.inference import take_sample
+from likeforlike.inference._gap import signed_measure
+from likeforlike.transport import sums_by
 from tests.inference.rows import contrast_of, marginal, some_rows, standardized_gap
 
 

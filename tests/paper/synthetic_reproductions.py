@@ -6,11 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from likeforlike.experiments import Method
-from likeforlike.experiments._names import PAPER_DATASETS
+from likeforlike.experiments import PAPER_DATASETS, Method
 from likeforlike.experiments._split import MEASURED
+from likeforlike.paper import Reproduction
 from likeforlike.paper._protocol import ALL_METHODS, ENTROPIC_MEASURES
-from likeforlike.paper._reproduction import Reproduction
 
 CLASSIFICATION = ("adult", "drug")
 PROPOSED = ("FairBiT", "FairLeap, uniform", "FairLeap, P(L)", "FairLeap, average")

@@ -5,14 +5,15 @@ from functools import cache, partial
 import polars as pl
 import pytest
 
-from likeforlike.experiments._names import PAPER_DATASETS
-from likeforlike.paper._claims import claim_words, paper_claims
-from likeforlike.paper._evidence import (
+from likeforlike.experiments import PAPER_DATASETS
+from likeforlike.paper import Reproduction, paper_claims
+from likeforlike.paper._claims import (
     PROPOSED,
     READINGS,
     Claim,
     Evidence,
     EvidencePart,
+    claim_words,
     every,
     lead,
     mostly,
@@ -20,7 +21,6 @@ from likeforlike.paper._evidence import (
     somewhere,
 )
 from likeforlike.paper._protocol import LITERAL_METHODS, PAPER_METHODS
-from likeforlike.paper._reproduction import Reproduction
 from tests.paper.synthetic_reproductions import AS_CLAIMED, DENIED, World
 from tests.paper.synthetic_reproductions import reproduction as of_world
 

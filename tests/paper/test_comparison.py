@@ -6,8 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from likeforlike.experiments._names import PAPER_DATASETS
+from likeforlike.experiments import PAPER_DATASETS
+from likeforlike.paper import Reproduction
 from likeforlike.paper._comparison import (
+    PUBLISHED_DISPARITIES,
     WAYS,
     agreement,
     agreement_summary,
@@ -15,6 +17,7 @@ from likeforlike.paper._comparison import (
     comparison_tables,
     entropic_evidence,
     halving_table,
+    published_rows,
     stands_for,
     strength_factors,
     table_markdown,
@@ -22,8 +25,6 @@ from likeforlike.paper._comparison import (
     write_tables,
 )
 from likeforlike.paper._protocol import ALL_METHODS, ENTROPIC_MEASURES, PAPER_METHODS
-from likeforlike.paper._published import PUBLISHED_DISPARITIES, published_rows
-from likeforlike.paper._reproduction import Reproduction
 from tests.paper.synthetic_reproductions import AS_CLAIMED, SETTING, reproduction
 
 FOUND = reproduction(AS_CLAIMED, runs=3)

@@ -8,21 +8,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+from likeforlike._plots import Panel, describe
 from likeforlike.errors import InputError
-from likeforlike.experiments import Sweep
-from likeforlike.experiments._frontier import sweep_panel, sweep_svg
-from likeforlike.experiments._names import CLASSIFICATION, PAPER_DATASETS
+from likeforlike.experiments import CLASSIFICATION, PAPER_DATASETS, Sweep, sweep_panel, sweep_svg
 from likeforlike.experiments._split import MEASURED
-from likeforlike.paper._figures import FIGURES, LOOKS, figure_panels, reproduction_figures
-from likeforlike.paper._protocol import (
-    ALL_METHODS,
-    LITERAL_METHODS,
-    OWN_METHODS,
-    PAPER_METHODS,
-    Profile,
-)
-from likeforlike.paper._reproduction import Reproduction
-from likeforlike.plots._tradeoff import Panel, describe
+from likeforlike.paper import Profile, Reproduction
+from likeforlike.paper._protocol import ALL_METHODS, LITERAL_METHODS, OWN_METHODS, PAPER_METHODS
+from likeforlike.paper._publishing import FIGURES, LOOKS, figure_panels, reproduction_figures
 
 PAPER = [method.name for method in PAPER_METHODS]
 OWN = [method.name for method in OWN_METHODS]

@@ -7,12 +7,8 @@ import pytest
 
 from likeforlike.errors import InputError
 from likeforlike.experiments import Frontier
-from likeforlike.paper._hypervolumes import (
-    COMPARED_DISPARITIES,
-    hypervolumes,
-    volume_differences,
-)
 from likeforlike.paper._protocol import PAPER_METHODS
+from likeforlike.paper._resampled import COMPARED_DISPARITIES, hypervolumes, volume_differences
 from tests.paper.synthetic_reproductions import AS_CLAIMED, World, reproduction
 
 pytestmark = pytest.mark.simulation

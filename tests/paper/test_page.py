@@ -7,14 +7,12 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from likeforlike.paper._claims import paper_claims
-from likeforlike.paper._comparison import agreement
-from likeforlike.paper._evidence import READINGS
-from likeforlike.paper._hypervolumes import volume_differences
+from likeforlike.paper import Reproduction, paper_claims
+from likeforlike.paper._claims import READINGS
+from likeforlike.paper._comparison import agreement, inconsistencies
 from likeforlike.paper._pages import reproduction_pages
 from likeforlike.paper._protocol import PAPER_METHODS
-from likeforlike.paper._published import inconsistencies
-from likeforlike.paper._reproduction import Reproduction
+from likeforlike.paper._resampled import volume_differences
 from tests.paper.synthetic_reproductions import AS_CLAIMED, DENIED, SETTING, reproduction
 
 pytestmark = pytest.mark.simulation

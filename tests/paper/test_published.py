@@ -5,14 +5,14 @@ import math
 import polars as pl
 import pytest
 
-from likeforlike.experiments._names import DATASET_LABELS, PAPER_DATASETS
-from likeforlike.paper._protocol import PAPER_METHODS
-from likeforlike.paper._published import (
+from likeforlike.experiments import DATASET_LABELS, PAPER_DATASETS
+from likeforlike.paper._comparison import (
     PRINTED_UNIT,
     PUBLISHED_DISPARITIES,
     inconsistencies,
     published_rows,
 )
+from likeforlike.paper._protocol import PAPER_METHODS
 
 ROWS = published_rows()
 PRINTED = [name for name in ROWS.columns if name.startswith("printed_")][1:]

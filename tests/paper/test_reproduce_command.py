@@ -12,11 +12,10 @@ import pytest
 
 from likeforlike.datasets import Dataset, load_law_school, make_loans
 from likeforlike.experiments._split import MEASURED
-from likeforlike.paper import paper_claims, publish
+from likeforlike.paper import Profile, paper_claims, publish, read_reproduction, reproduce
 from likeforlike.paper._comparison import unit_evidence
-from likeforlike.paper._hypervolumes import hypervolumes, volume_differences
-from likeforlike.paper._protocol import _SETTINGS, ALL_METHODS, PAPER_METHODS, Profile
-from likeforlike.paper._reproduction import read_reproduction, reproduce
+from likeforlike.paper._protocol import _SETTINGS, ALL_METHODS, PAPER_METHODS
+from likeforlike.paper._resampled import hypervolumes, volume_differences
 from tests.command import call
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -13,12 +13,11 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import likeforlike as lfl
-from likeforlike.experiments import DCFR, Penalized, Plain, WithoutSensitive
+from likeforlike.experiments import DCFR, PAPER_DATASETS, Penalized, Plain, WithoutSensitive
 from likeforlike.experiments import _workers as pool
-from likeforlike.experiments._names import PAPER_DATASETS
 from likeforlike.experiments._split import MEASURED
-from likeforlike.paper._protocol import OWN_METHODS, PAPER_METHODS, Profile, paper_task
-from likeforlike.paper._reproduction import read_reproduction, reproduce
+from likeforlike.paper import Profile, read_reproduction, reproduce
+from likeforlike.paper._protocol import OWN_METHODS, PAPER_METHODS, paper_task
 
 TINY = Profile(runs=2, max_epochs=2, patience=2, every=9)
 

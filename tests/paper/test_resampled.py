@@ -9,7 +9,7 @@ import pytest
 from likeforlike.errors import InputError
 from likeforlike.experiments import Frontier
 from likeforlike.experiments._split import MEASURED
-from likeforlike.paper._reproduction import Reproduction
+from likeforlike.paper import Reproduction
 from likeforlike.paper._resampled import Resampled, RunMean, resample
 from tests.paper.synthetic_reproductions import AS_CLAIMED, reproduction
 

@@ -10,8 +10,7 @@ import pytest
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray
 from likeforlike.penalties import Layout, SlopeField
-from likeforlike.smoothing._fine_cells import fine_cells
-from likeforlike.smoothing._propensity import propensity
+from likeforlike.smoothing import fine_cells, propensity
 from tests.oracles import slopes, transport_cost
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import likeforlike as lfl
-from likeforlike.penalties import Layout, Penalty, SlopeField
-from likeforlike.penalties._penalty import WorstPair, worst_pair_penalty
+from likeforlike.penalties import Layout, Penalty, SlopeField, worst_pair_penalty
+from likeforlike.penalties._penalty import WorstPair
 
 RNG = np.random.default_rng(0)
 SIZE = 120

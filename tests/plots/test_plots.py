@@ -10,15 +10,26 @@ from matplotlib.patches import StepPatch
 from matplotlib.text import Text
 
 import likeforlike as lfl
-from likeforlike._extras import extra
+from likeforlike._lazy import extra
+from likeforlike._plots import (
+    COLORS,
+    LOOKS,
+    MOST_LEVELS,
+    LevelFigures,
+    Look,
+    Panel,
+    PlottedPoint,
+    Series,
+    draw_gaps,
+    draw_panel,
+    looks_of,
+    plain_figure,
+    tradeoff_figure,
+)
 from likeforlike.auditing import Audit
 from likeforlike.datasets import make_loans
 from likeforlike.errors import InputError, MissingDependencyError
 from likeforlike.experiments import Frontier
-from likeforlike.plots._axes import COLORS, plain_figure
-from likeforlike.plots._levels import MOST_LEVELS, LevelFigures, draw_gaps
-from likeforlike.plots._looks import LOOKS, Look, looks_of
-from likeforlike.plots._tradeoff import Panel, PlottedPoint, Series, draw_panel, tradeoff_figure
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,8 @@ import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.penalties import Layout
 from likeforlike.repair import ConditionalBarycenter
-from likeforlike.training._limits import distance_or_inf, estimate_smooth_disparity
+from likeforlike.training import estimate_smooth_disparity
+from likeforlike.training._limits import distance_or_inf
 
 
 class LossTerms(NamedTuple):

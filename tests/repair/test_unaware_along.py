@@ -11,7 +11,7 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
-from likeforlike.disparity._columns import encode_columns
+from likeforlike.disparity import encode_columns
 from likeforlike.errors import InputError
 from likeforlike.penalties import Layout
 from likeforlike.repair import (
@@ -19,7 +19,7 @@ from likeforlike.repair import (
     UnawareRepair,
 )
 from likeforlike.repair._along_number import OF_SCORES, UnawareWindows
-from likeforlike.training._limits import estimate_smooth_disparity
+from likeforlike.training import estimate_smooth_disparity
 
 pytestmark = pytest.mark.training
 

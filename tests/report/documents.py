@@ -11,7 +11,7 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike.datasets import load_loans, make_loans
-from likeforlike.document._results import AuditDocument, as_document
+from likeforlike.document import AuditDocument, as_document
 from likeforlike.errors import BinnedLevelWarning
 from likeforlike.report import page
 from tests.schema import Document

@@ -7,18 +7,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from likeforlike.document._results import as_document
-from likeforlike.report._comparison import comparison_chart
-from likeforlike.report._coverage import coverage_chart
-from likeforlike.report._distributions import distribution_charts
-from likeforlike.report._format import number, percent
-from likeforlike.report._gaps import NARROW, WIDE, ChartLayout, gap_chart
-from likeforlike.report._nested_bar import split_chart
-from likeforlike.report._scale import AxisScale, ticks
+from likeforlike.document import as_document
+from likeforlike.report import AxisScale, number, ticks
+from likeforlike.report._charts import (
+    NARROW_GAPS,
+    WIDE_GAPS,
+    ChartLayout,
+    comparison_chart,
+    coverage_chart,
+    distribution_charts,
+    gap_chart,
+    split_chart,
+)
+from likeforlike.report._format import percent
 from likeforlike.report._svg import element
 from tests.report.documents import fresh, typed
 
-LAYOUTS = pytest.mark.parametrize("layout", [WIDE, NARROW], ids=["wide", "narrow"])
+LAYOUTS = pytest.mark.parametrize("layout", [WIDE_GAPS, NARROW_GAPS], ids=["wide", "narrow"])
 
 
 def places(chart: str) -> list[float]:

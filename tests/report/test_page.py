@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from likeforlike.inference._simpson import Paradox
+from likeforlike.inference import Paradox
 from likeforlike.report import page, summary
 from tests.report.documents import DOCUMENTS, HOSTILE_SCORE, QUOTES, fresh
 from tests.schema import Document

@@ -4,17 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom, kstest, norm
 
-from likeforlike.smoothing._carried import carry, centers, uniforms
-from likeforlike.smoothing._carry import (
-    ScaleCarry,
-    ValueCarry,
-    _nodes,
-    few_values,
-    fit_carry,
-)
-from likeforlike.smoothing._fine_cells import fine_cells
-from likeforlike.smoothing._refined import refine
-from likeforlike.smoothing._windows import windows
+from likeforlike.smoothing import ScaleCarry, ValueCarry, fine_cells, fit_carry, windows
+from likeforlike.smoothing._carry import _nodes, carry, centers, few_values, uniforms
+from likeforlike.smoothing._comparison import refine
 
 N = 20_000
 

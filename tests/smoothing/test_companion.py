@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-from likeforlike.smoothing._carry import fit_carry
-from likeforlike.smoothing._companion import _moments, companion_p_value
-from likeforlike.smoothing._fine_cells import fine_cells
-from likeforlike.smoothing._jumps import jumps
-from likeforlike.smoothing._propensity import propensity
+from likeforlike.smoothing import companion_p_value, fine_cells, fit_carry, jumps, propensity
+from likeforlike.smoothing._gcm import _moments
 
 Drawn = tuple[np.ndarray, np.ndarray, np.ndarray]
 

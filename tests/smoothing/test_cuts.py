@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.smoothing._cuts import _edge, cut_at_jumps, uncut
-from likeforlike.smoothing._fine_cells import fine_cells
+from likeforlike.smoothing import fine_cells
+from likeforlike.smoothing._jumps import _edge, cut_at_jumps, uncut
 
 N = 8000
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.smoothing._dealing import Assignment, Deck, deal
+from likeforlike.smoothing._comparison import Assignment, Deck, deal
 
 
 def chances_of(n: int, k: int, seed: int) -> FloatArray:

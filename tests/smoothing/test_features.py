@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from likeforlike.smoothing._cross_fitting import FOLDS, _ridge, cross_fit
-from likeforlike.smoothing._features import features, hats
+from likeforlike.smoothing import FOLDS, cross_fit, features
+from likeforlike.smoothing._propensity import _ridge, hats
 
 
 def test_hats_sum_to_one_and_are_lines_between_knots() -> None:

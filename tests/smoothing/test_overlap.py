@@ -16,13 +16,17 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.errors import InputError
 from likeforlike.penalties import Layout
 from likeforlike.repair import ConditionalBarycenter
-from likeforlike.smoothing._comparison import compare_along
-from likeforlike.smoothing._fine_cells import FineCells, fine_cells
-from likeforlike.smoothing._overlap import find_overlap, left_of_group, mixing, row_sums
-from likeforlike.smoothing._refined import common_gaps
-from likeforlike.smoothing._smoother import Choice
-from likeforlike.smoothing._windows import windows
-from likeforlike.training._limits import estimate_smooth_disparity
+from likeforlike.smoothing import (
+    Choice,
+    FineCells,
+    common_gaps,
+    compare_along,
+    find_overlap,
+    fine_cells,
+    windows,
+)
+from likeforlike.smoothing._overlap import left_of_group, mixing, row_sums
+from likeforlike.training import estimate_smooth_disparity
 
 Table = dict[str, Any]
 
@@ -476,7 +480,7 @@ def test_better_predictions_of_trees_are_warned_of() -> None:
 
 
 def test_audit_does_without_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("likeforlike.auditing._features.find_spec", lambda _: None)
+    monkeypatch.setattr("likeforlike.auditing._smooth.find_spec", lambda _: None)
     found = audited(several(2), smooth=["z", "y"])
     assert smooth(found).boosted is None
     assert smooth(found).explained is not None

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from likeforlike.smoothing._fine_cells import FineCells, fine_cells
-from likeforlike.smoothing._ranking import rank
-from likeforlike.smoothing._windows import windows
+from likeforlike.smoothing import FineCells, fine_cells, windows
+from likeforlike.smoothing._grid import rank
 
 RNG = np.random.default_rng(0)
 NUMBERS = np.round(RNG.gamma(2.0, 3.0, 700), 1)

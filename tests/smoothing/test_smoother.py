@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from likeforlike.smoothing._fine_cells import FineCells, fine_cells, sums
-from likeforlike.smoothing._propensity import propensity
-from likeforlike.smoothing._smoother import WIDTHS, Choice, choose, smoothed
+from likeforlike.smoothing import Choice, FineCells, fine_cells, propensity
+from likeforlike.smoothing._grid import sums
+from likeforlike.smoothing._local_linear import WIDTHS, choose, smoothed
 
 
 def oracle_matrix(x: np.ndarray, weight: np.ndarray, width: float) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from likeforlike._arrays import FloatArray
-from likeforlike.smoothing._steadied import steadied
+from likeforlike.smoothing._comparison import steadied
 
 
 def slowly(gaps: FloatArray, noise: FloatArray) -> list[float]:

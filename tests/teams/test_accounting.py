@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 
 from likeforlike.errors import InputError
-from likeforlike.teams._accounting import Cost, as_fraction, epsilon_of, rho_of
+from likeforlike.teams._noise import Cost, as_fraction, epsilon_of, rho_of
 
 RECORDED = json.loads((Path(__file__).parent / "accounting.json").read_text("utf-8"))
 

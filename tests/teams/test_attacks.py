@@ -15,8 +15,8 @@ import pytest
 import likeforlike as lfl
 from likeforlike.datasets import load_adult
 from likeforlike.errors import InputError
-from likeforlike.teams import Custodian, Ledger
-from likeforlike.teams._requests import GRID, CountsRequest, Request, SumsRequest
+from likeforlike.teams import Custodian, Ledger, Request
+from likeforlike.teams._requests import GRID, CountsRequest, SumsRequest
 from tests.teams.made import (
     custodian_of,
     each_its_own_code,

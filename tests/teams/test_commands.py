@@ -13,8 +13,7 @@ import polars as pl
 import pytest
 
 from likeforlike.errors import InputError
-from likeforlike.teams import Custodian, Ledger, Release, soft_groups
-from likeforlike.teams._requests import Request
+from likeforlike.teams import Custodian, Ledger, Release, Request, soft_groups
 from tests import schema
 from tests.command import Called, call
 

@@ -18,10 +18,10 @@ import polars as pl
 import pytest
 
 from likeforlike.errors import InputError
-from likeforlike.teams import Custodian, Ledger, Release, soft_groups
-from likeforlike.teams._accounting import Cost
+from likeforlike.teams import Custodian, Ledger, Release, Request, soft_groups
 from likeforlike.teams._ledger import AlteredLedger
-from likeforlike.teams._requests import GRID, CountsRequest, Request, SumsRequest
+from likeforlike.teams._noise import Cost
+from likeforlike.teams._requests import GRID, CountsRequest, SumsRequest
 from tests.command import call
 from tests.teams.made import custodian_of, names, one_code
 

@@ -14,13 +14,17 @@ from scipy.stats import wasserstein_distance
 import likeforlike as lfl
 from likeforlike.datasets import load_adult
 from likeforlike.errors import InputError
-from likeforlike.teams import Custodian, Ledger, PlanAudit, Release, audit_plan
-from likeforlike.teams._noisy_counts import NoisyCounts, read_counts
-from likeforlike.teams._noisy_estimates import estimate, observed
-from likeforlike.teams._noisy_pair import NoisyPair, compare
-from likeforlike.teams._noisy_test import parity_test
-from likeforlike.teams._plan import AuditPlan
-from likeforlike.teams._samplers import laplace_variance
+from likeforlike.teams import AuditPlan, Custodian, Ledger, PlanAudit, Release, audit_plan
+from likeforlike.teams._noise import laplace_variance
+from likeforlike.teams._noisy import (
+    NoisyCounts,
+    NoisyPair,
+    compare,
+    estimate,
+    observed,
+    parity_test,
+    read_counts,
+)
 from likeforlike.teams._score_bins import ScoreBins, cut_scores
 from tests import schema
 from tests.teams.made import without_noise

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from likeforlike.teams._samplers import (
+from likeforlike.teams._noise import (
     discrete_gaussian,
     discrete_laplace,
     exponential_coin,

@@ -15,7 +15,7 @@ from xgboost import XGBClassifier
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import load_adult
-from likeforlike.disparity._columns import encode
+from likeforlike.disparity import encode
 from likeforlike.penalties import Penalty
 from likeforlike.training import lightgbm_objective, probabilities, xgboost_objective
 

@@ -5,15 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from likeforlike.training._networks import (
-    Loss,
-    StackedMLP,
-    layer_inputs,
-    mean_losses,
-    output_slopes,
-    to_scores,
-    weight_gradients,
-)
+from likeforlike.training import Loss, StackedMLP, mean_losses
+from likeforlike.training._networks import layer_inputs, output_slopes, to_scores, weight_gradients
 
 
 def wanted(loss: Loss, shape: tuple[int, int], classes: int, dtype: torch.dtype) -> torch.Tensor:

@@ -21,9 +21,8 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.penalties._sampling import stratified_order
-from likeforlike.training import CellBatchSampler
-from likeforlike.training._training import make_batches
+from likeforlike.penalties import stratified_order
+from likeforlike.training import CellBatchSampler, make_batches
 
 CELLS: dict[str, list[int]] = {
     "one": [57],

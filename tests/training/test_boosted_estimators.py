@@ -22,8 +22,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import likeforlike as lfl
 from likeforlike.datasets import Dataset, make_loans
 from likeforlike.penalties import Layout, SoftGroups
-from likeforlike.training import disparity_scorer
-from likeforlike.training._limits import distance_or_inf, estimate_level_disparity
+from likeforlike.training import disparity_scorer, estimate_level_disparity
+from likeforlike.training._limits import distance_or_inf
 
 pytestmark = pytest.mark.training
 

@@ -10,8 +10,8 @@ import torch
 
 import likeforlike as lfl
 from likeforlike.penalties import Layout, Penalty
-from likeforlike.training._networks import Rows, StackedMLP
-from likeforlike.training._training import Epoch, ParityBaseline, Recipe, train
+from likeforlike.training import Epoch, Recipe, Rows, StackedMLP, train
+from likeforlike.training._training import ParityBaseline
 
 ONE = np.zeros(1, np.int64)
 

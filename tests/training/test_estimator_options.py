@@ -62,7 +62,7 @@ def test_a_module_of_ones_own_is_trained_and_kept(tmp_path: Path) -> None:
 
 def test_a_module_is_what_the_layers_are() -> None:
     """The same weights to begin with, the same steps: the same network but for rounding."""
-    from likeforlike.training._networks import StackedMLP
+    from likeforlike.training import StackedMLP
 
     seed = int(np.random.RandomState(0).randint(np.iinfo(np.int32).max))
     given = StackedMLP([seed], (X.shape[1], 6, 1)).weights

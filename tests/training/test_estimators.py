@@ -22,8 +22,8 @@ import likeforlike as lfl
 from likeforlike._arrays import FloatArray
 from likeforlike.datasets import Dataset, make_loans
 from likeforlike.penalties import Layout
-from likeforlike.training import disparity_scorer
-from likeforlike.training._limits import Candidate, distance_or_inf, estimate_level_disparity
+from likeforlike.training import disparity_scorer, estimate_level_disparity
+from likeforlike.training._limits import Candidate, distance_or_inf
 
 pytestmark = pytest.mark.training
 
@@ -265,7 +265,7 @@ def test_weights_count_as_repeated_rows_in_the_penalty() -> None:
 def test_an_interrupt_leaves_the_estimator_as_it_was(
     loans: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from likeforlike.training._training import EarlyStopping
+    from likeforlike.training import EarlyStopping
 
     X = loans.inputs().matrix
     model = lfl.FairClassifier(max_epochs=2, random_state=0)

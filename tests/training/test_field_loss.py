@@ -16,9 +16,13 @@ import likeforlike as lfl
 from likeforlike._arrays import FloatArray
 from likeforlike.datasets import Dataset, make_loans
 from likeforlike.penalties import Layout, Penalty, SoftGroups
-from likeforlike.training import CellBatchSampler, SlopeFieldLoss
-from likeforlike.training._limits import distance_or_inf, estimate_level_disparity
-from likeforlike.training._networks import limit_to_one_thread
+from likeforlike.training import (
+    CellBatchSampler,
+    SlopeFieldLoss,
+    estimate_level_disparity,
+    limit_to_one_thread,
+)
+from likeforlike.training._limits import distance_or_inf
 
 PENALTIES: list[Penalty] = [
     lfl.FairLeap(),

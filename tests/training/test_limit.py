@@ -15,11 +15,11 @@ from likeforlike._arrays import FloatArray
 from likeforlike.disparity import contrasts
 from likeforlike.inference import estimate_distance
 from likeforlike.penalties import Layout
+from likeforlike.training import Limit
 from likeforlike.training._limits import (
     STRENGTHS,
     Candidate,
     HeldRows,
-    Limit,
     Trial,
     _order_candidates,
     check_coverage,

@@ -15,8 +15,7 @@ from torch import Tensor, nn
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.penalties import Penalty
-from likeforlike.training import PenaltyLoss
-from likeforlike.training._networks import limit_to_one_thread
+from likeforlike.training import PenaltyLoss, limit_to_one_thread
 
 PENALTIES: dict[str, type[Penalty]] = {
     "fairbit": lfl.FairBiT,

@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from likeforlike.training._networks import Adadelta, Adam, StackOptimizer
+from likeforlike.training import Adadelta, Adam
+from likeforlike.training._networks import StackOptimizer
 
 Made = Callable[[list[Tensor]], StackOptimizer]
 Peer = Callable[[list[Tensor]], torch.optim.Optimizer]

@@ -13,15 +13,19 @@ import torch
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.penalties import Layout
-from likeforlike.training import PenaltyLoss, lightgbm_objective, xgboost_objective
-from likeforlike.training._limits import (
-    distance_or_inf,
+from likeforlike.training import (
+    PenaltyLoss,
+    Recipe,
+    Rows,
+    StackedMLP,
     estimate_level_disparity,
     estimate_smooth_disparity,
+    lightgbm_objective,
+    train,
+    xgboost_objective,
 )
-from likeforlike.training._networks import Rows, StackedMLP
+from likeforlike.training._limits import distance_or_inf
 from likeforlike.training._objectives import FairObjective
-from likeforlike.training._training import Recipe, train
 
 
 class People(NamedTuple):

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from likeforlike.training._networks import StackedMLP, limit_to_one_thread
+from likeforlike.training import StackedMLP, limit_to_one_thread
 
 SIZES = [(4, 1), (4, 7, 1), (4, 50, 20, 3)]
 

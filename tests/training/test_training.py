@@ -16,16 +16,20 @@ import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import make_loans
 from likeforlike.penalties import Layout, Penalty
-from likeforlike.training import PenaltyLoss
-from likeforlike.training._networks import Loss, Rows, StackedMLP, limit_to_one_thread, mean_losses
-from likeforlike.training._training import (
+from likeforlike.training import (
     EarlyStopping,
     Epoch,
     Follow,
+    Loss,
+    PenaltyLoss,
     Recipe,
+    Rows,
+    StackedMLP,
     Trained,
     evaluate,
+    limit_to_one_thread,
     make_batches,
+    mean_losses,
     train,
 )
 from tests.training.test_stacked import ordinary

@@ -2,15 +2,16 @@ import numpy as np
 import pytest
 
 from likeforlike import Cells
-from likeforlike.transport import _sorting as sorting
-from likeforlike.transport._atoms import (
+from likeforlike.transport import (
     Atoms,
     Packed,
     atom_of_rows,
     atoms_of_rows,
+    join_segments,
     segment_means,
+    sort_rows,
 )
-from likeforlike.transport._sorting import join_segments, sort_rows
+from likeforlike.transport import _sorting as sorting
 
 SIZES = [1, 2, 47, 48, 49, 50, 1000, 20_000]
 
@@ -86,7 +87,7 @@ def test_atoms_merge_ties_inside_a_segment_only() -> None:
 
 
 def test_the_interpreted_kernel_agrees_with_the_compiled_one() -> None:
-    from likeforlike.transport import _pairs as pairs
+    from likeforlike.transport import _sweeps as pairs
 
     values, mass = np.array([0.0, 1.0, 3.0, 0.5, 1.0]), np.array([1.0, 2.0, 1.0, 1.0, 3.0])
     packed = Packed(values, mass, np.array([0, 3, 5]), np.array([4.0, 4.0]))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numba.core import config, event
 
-from likeforlike.transport._compiled import compiled
+from likeforlike.transport import compiled
 
 
 @compiled

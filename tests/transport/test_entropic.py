@@ -11,11 +11,16 @@ import pytest
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.penalties import Layout
-from likeforlike.transport import nested_transport
-from likeforlike.transport._atoms import Atoms, atoms_of_rows
-from likeforlike.transport._entropic import entropic_costs, entropic_flow
-from likeforlike.transport._level_cost import discrete_ground, metric_ground
-from likeforlike.transport._sorting import sort_rows
+from likeforlike.transport import (
+    Atoms,
+    atoms_of_rows,
+    discrete_ground,
+    entropic_flow,
+    metric_ground,
+    nested_transport,
+    sort_rows,
+)
+from likeforlike.transport._entropic import entropic_costs
 from tests.oracles import normalized, slopes, transport_cost
 
 Sample = tuple[FloatArray, FloatArray]

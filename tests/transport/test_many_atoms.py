@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from likeforlike.transport import _atoms
-from likeforlike.transport._atoms import atoms_of_rows, segment_means
-from likeforlike.transport._pairs import pair_costs
-from likeforlike.transport._sorting import sort_rows
+from likeforlike.transport import _atoms, atoms_of_rows, pair_costs, segment_means, sort_rows
 
 
 @pytest.mark.parametrize("most", [2, 65_535])

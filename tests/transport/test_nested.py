@@ -7,14 +7,14 @@ import pytest
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.errors import LevelCostWarning
 from likeforlike.transport import _nested as nested
-from likeforlike.transport._atoms import atoms_of_rows
-from likeforlike.transport._level_cost import (
+from likeforlike.transport import (
+    atoms_of_rows,
     choose_level_cost,
     discrete_ground,
     metric_ground,
     safe_level_cost,
+    sort_rows,
 )
-from likeforlike.transport._sorting import sort_rows
 from tests import oracles
 
 ORDERS = [1.0, 1.5, 2.0, 3.0]

@@ -2,7 +2,8 @@ import numpy as np
 import ot
 import pytest
 
-from likeforlike.transport._outer import cheapest_flow, outer_plan
+from likeforlike.transport import cheapest_flow
+from likeforlike.transport._flow import outer_plan
 
 
 @pytest.mark.parametrize("kind", ["counts", "masses", "ties", "blocked", "empty"])

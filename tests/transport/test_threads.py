@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import likeforlike as lfl
-from likeforlike.transport._threads import in_parts, n_threads
+from likeforlike.transport import in_parts, n_threads
 
 
 @pytest.mark.parametrize("threads", ["1", "2", "3", "16"])

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 import likeforlike as lfl
 from likeforlike.auditing._tables import read_cells
-from likeforlike.document._request import Roles
+from likeforlike.document import Roles
 from tools.fuzz import settings
 from tools.fuzz.columns import hostile, labels, plain_scores, weights
 from tools.fuzz.draw import Draw

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import likeforlike as lfl
-from likeforlike.experiments._journal import Journal
+from likeforlike.experiments import Journal
 from tools.fuzz.columns import hostile, labels, scores
 from tools.fuzz.draw import Draw
 from tools.fuzz.runner import Target

@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from likeforlike.files._writing import write_whole
+from likeforlike.files import write_whole
 from tools.pictures import PICTURES
 
 __all__ = ["main"]

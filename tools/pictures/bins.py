@@ -13,8 +13,8 @@ from markupsafe import Markup
 import likeforlike as lfl
 from likeforlike.auditing import Audit
 from likeforlike.datasets import load_law_school
+from likeforlike.report import AxisScale
 from likeforlike.report import _svg as svg
-from likeforlike.report._scale import AxisScale
 from tools.pictures.drawing import Axes, key, picture
 
 __all__ = ["ROLES", "binned", "bins", "people"]

@@ -9,10 +9,10 @@ import numpy as np
 from markupsafe import Markup
 
 from likeforlike import Cells, cdd_lp
-from likeforlike.disparity._contrasts import contrasts
+from likeforlike.disparity import contrasts
 from likeforlike.inference import estimate_distance
+from likeforlike.report import AxisScale
 from likeforlike.report import _svg as svg
-from likeforlike.report._scale import AxisScale
 from tools.pictures.drawing import Axes, key, picture
 
 __all__ = ["Size", "chance", "simulate"]

@@ -8,9 +8,8 @@ from importlib.resources import files
 
 from markupsafe import Markup
 
+from likeforlike.report import AxisScale, tick
 from likeforlike.report import _svg as svg
-from likeforlike.report._format import tick
-from likeforlike.report._scale import AxisScale
 
 __all__ = ["WIDTH", "Axes", "key", "picture"]
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from likeforlike.experiments import Frontier
+from likeforlike.report import AxisScale, ticks
 from likeforlike.report import _svg as svg
-from likeforlike.report._scale import AxisScale, ticks
 from tools.pictures.drawing import Axes, key, picture
 
 __all__ = ["Run", "frontier", "runs"]

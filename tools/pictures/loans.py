@@ -9,9 +9,9 @@ from markupsafe import Markup
 
 from likeforlike import Cells, cdd_lp, dd
 from likeforlike.datasets import load_loans
-from likeforlike.disparity._contrasts import contrasts
+from likeforlike.disparity import contrasts
+from likeforlike.report import AxisScale
 from likeforlike.report import _svg as svg
-from likeforlike.report._scale import AxisScale
 from tools.pictures.drawing import WIDTH, Axes, key, picture
 
 __all__ = ["loans"]

@@ -12,9 +12,9 @@ from likeforlike import Cells, Disparity, cdd_lp
 from likeforlike._arrays import FloatArray
 from likeforlike._settings import MeasureName
 from likeforlike.datasets import make_loans
-from likeforlike.disparity._contrasts import contrasts
+from likeforlike.disparity import contrasts
 from likeforlike.report import _svg as svg
-from likeforlike.report._format import count
+from likeforlike.report import count
 from tools.pictures.drawing import WIDTH, picture
 
 __all__ = ["applicants", "measures"]

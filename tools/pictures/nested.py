@@ -8,8 +8,8 @@ from markupsafe import Markup
 
 from likeforlike import NestedDisparity, cdd_wass
 from likeforlike.datasets import load_loans
+from likeforlike.report import AxisScale
 from likeforlike.report import _svg as svg
-from likeforlike.report._scale import AxisScale
 from tools.pictures.drawing import picture
 
 __all__ = ["nested"]

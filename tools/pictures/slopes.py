@@ -11,8 +11,8 @@ from likeforlike import FairLeap
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.datasets import make_loans
 from likeforlike.penalties import Layout, SlopeField
+from likeforlike.report import AxisScale
 from likeforlike.report import _svg as svg
-from likeforlike.report._scale import AxisScale
 from tools.pictures.drawing import Axes, key, picture
 
 __all__ = ["SlopesFound", "measured", "slopes"]

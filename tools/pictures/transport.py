@@ -6,8 +6,8 @@ import numpy as np
 from markupsafe import Markup
 
 from likeforlike._arrays import FloatArray
+from likeforlike.report import AxisScale
 from likeforlike.report import _svg as svg
-from likeforlike.report._scale import AxisScale
 from likeforlike.transport import _line as line
 from tools.pictures.drawing import Axes, picture
 

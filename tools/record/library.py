@@ -8,7 +8,7 @@ from likeforlike import datasets, experiments, inference, penalties, training
 from likeforlike.cli import app
 from likeforlike.experiments import rivals
 from likeforlike.repair import ConditionalBarycenter
-from likeforlike.training._networks import StackedMLP
+from likeforlike.training import StackedMLP
 
 __all__ = [
     "ConditionalBarycenter",

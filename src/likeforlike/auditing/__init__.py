@@ -7,12 +7,26 @@ from typing import TYPE_CHECKING
 from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
-    from likeforlike.document._request import Threshold as Threshold
+    from likeforlike.document import Threshold as Threshold
 
     from ._audit import Audit as Audit
     from ._audit_table import audit as audit
     from ._policy import Policy as Policy
     from ._summary import Summary as Summary
     from ._summary import summarize as summarize
+
+if TYPE_CHECKING:  # what other packages use; it may change at any time
+    from ._audit_table import audit_document as audit_document
+    from ._audit_table import kept_salt as kept_salt
+    from ._audit_table import order_contrasts as order_contrasts
+    from ._audit_table import provenance as provenance
+    from ._audit_table import without_lower_end as without_lower_end
+    from ._contrast_audit import Examination as Examination
+    from ._evidence import Evidence as Evidence
+    from ._evidence import pairs_csv as pairs_csv
+    from ._policy import audit_any as audit_any
+    from ._reading import Calendar as Calendar
+    from ._reading import Cut as Cut
+    from ._tables import TableCells as TableCells
 
 attach(__name__)

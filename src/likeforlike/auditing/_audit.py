@@ -3,34 +3,32 @@
 The signed gap and the distance among equals with their intervals, a test, the levels that matter,
 what a comparison without levels would show, who could be compared at all, and where every figure
 came from.
+
+Figures of an audit as tables, in the library that the data came in.
+
+An audit drawn on matplotlib's axes, from its document.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
+import narwhals as nw
+
+from likeforlike._plots import LevelFigures, axes_or_new, draw_distances, draw_gaps, draw_histograms
+from likeforlike._text import crossed_name
 from likeforlike.auditing._comparisons import family_names
 from likeforlike.auditing._contrast_audit import Examination
-from likeforlike.auditing._evidence import Evidence
-from likeforlike.auditing._frames import (
-    Frame,
-    cell_columns,
-    contrast_columns,
-    level_columns,
-    native_frame,
-)
-from likeforlike.auditing._pairs import Adverse, Pair, level_pairs
-from likeforlike.auditing._placebo import Placebo, placebo
-from likeforlike.auditing._plot import PlotKind, draw_contrast
+from likeforlike.auditing._evidence import Adverse, Evidence, Pair, level_pairs
+from likeforlike.auditing._smooth import Placebo, placebo
 from likeforlike.auditing._tables import TableCells
-from likeforlike.classical._local_law_144 import Category
-from likeforlike.document._plain import PlainValues, json_text, plain
-from likeforlike.document._request import Roles, Settings, Threshold, ThresholdOf
-from likeforlike.document._results import (
+from likeforlike.classical import Category, cell_figures
+from likeforlike.document import (
     AuditDocument,
     ClassicalFigures,
     ContrastAudit,
@@ -45,18 +43,171 @@ from likeforlike.document._results import (
     OmnibusResult,
     Outcome,
     OverallDisparity,
+    PlainValues,
     Provenance,
+    Roles,
+    Settings,
     Smooth,
+    Threshold,
+    ThresholdOf,
     Unexamined,
     Verdict,
+    json_text,
+    mean_name,
+    plain,
     read_document,
 )
 from likeforlike.errors import InputError
-from likeforlike.files._writing import write_whole
-from likeforlike.plots._axes import axes_or_new
+from likeforlike.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+Columns = dict[str, list[Any]]
+Frame = Any
+"""A table of whatever library the data came in."""
+
+# Engines that hold their tables elsewhere give what their extras bring along.
+_LIBRARIES: dict[str, Literal["pandas", "pyarrow", "modin", "cudf", "polars"]] = {
+    "pandas": "pandas",
+    "pyarrow": "pyarrow",
+    "modin": "modin",
+    "cudf": "cudf",
+    "polars": "polars",
+}
+_IN_MEMORY = {"duckdb": "pyarrow", "pyspark": "pandas", "spark": "pandas", "sqlframe": "pandas"}
+
+
+def native_frame(columns: Mapping[str, Sequence[Any]], engine: str) -> Frame:
+    """A table with these columns in the library of an engine, or the one nearest to it."""
+    library = _LIBRARIES[
+        name if (name := _IN_MEMORY.get(engine, engine)) in _LIBRARIES else "polars"
+    ]
+    native: Frame = nw.from_dict(dict(columns), backend=library).to_native()
+    return native
+
+
+def level_columns(contrasts: Sequence[ContrastAudit]) -> Columns:
+    """One row for each contrast and level."""
+    lines = [(contrast, level) for contrast in contrasts for level in contrast.levels]
+    ends = [level.gap_interval or (None, None) for _, level in lines]
+    return {
+        "columns": [_crossed(contrast) for contrast, _ in lines],
+        "first": [contrast.groups[0] for contrast, _ in lines],
+        "second": [contrast.groups[1] for contrast, _ in lines],
+        "level": [level.name for _, level in lines],
+        "rows_first": [level.rows[contrast.groups[0]] for contrast, level in lines],
+        "rows_second": [level.rows[contrast.groups[1]] for contrast, level in lines],
+        "weight": [level.weight for _, level in lines],
+        "gap": [level.gap for _, level in lines],
+        "gap_low": _floats(low for low, _ in ends),
+        "gap_high": _floats(high for _, high in ends),
+        "distance": [level.distance for _, level in lines],
+        "null_distance": _floats(level.null_distance for _, level in lines),
+        "contribution": [level.contribution for _, level in lines],
+        "p_value": _floats(level.p_value for _, level in lines),
+        "p_adjusted": _floats(level.p_adjusted for _, level in lines),
+        "thin": [level.thin for _, level in lines],
+    }
+
+
+def contrast_columns(contrasts: Sequence[ContrastAudit]) -> Columns:
+    """One row for each contrast."""
+    gaps = [contrast.gap.interval or (None, None) for contrast in contrasts]
+    distances = [contrast.estimate for contrast in contrasts]
+    ends = [(None, None) if each is None else each.interval for each in distances]
+    return {
+        "columns": [_crossed(contrast) for contrast in contrasts],
+        "first": [contrast.groups[0] for contrast in contrasts],
+        "second": [contrast.groups[1] for contrast in contrasts],
+        "rows_first": [contrast.rows[0] for contrast in contrasts],
+        "rows_second": [contrast.rows[1] for contrast in contrasts],
+        "gap": [contrast.gap.value for contrast in contrasts],
+        "gap_low": _floats(low for low, _ in gaps),
+        "gap_high": _floats(high for _, high in gaps),
+        "distance": _floats(None if each is None else each.value for each in distances),
+        "distance_low": _floats(low for low, _ in ends),
+        "distance_high": _floats(high for _, high in ends),
+        "p_value": _floats(contrast.p_value for contrast in contrasts),
+        "unconditional_gap": [contrast.unconditional.gap for contrast in contrasts],
+        "coverage_first": [c.coverage[c.groups[0]] for c in contrasts],
+        "coverage_second": [c.coverage[c.groups[1]] for c in contrasts],
+        "paradox": [contrast.paradox for contrast in contrasts],
+    }
+
+
+def cell_columns(table: TableCells, roles: Roles) -> Columns:
+    """One row for each level and group that anybody is in."""
+    figures = cell_figures(table.cells)
+    places = [(k, g) for k, g in zip(*figures.rows.nonzero(), strict=True)]
+    return {
+        "level": [table.level_names[k] for k, _ in places],
+        "group": [_group(table.cells.groups[g], roles) for _, g in places],
+        "rows": [int(figures.rows[place]) for place in places],
+        "mean": [float(figures.mean[place]) for place in places],
+        "median": [float(figures.median[place]) for place in places],
+    }
+
+
+def _group(group: Hashable, roles: Roles) -> str:
+    if not isinstance(group, tuple) or not roles.also_sensitive:
+        return str(group)
+    values = ["unknown" if value is None else value for value in group]
+    return crossed_name(values, roles.all_sensitive)
+
+
+def _crossed(contrast: ContrastAudit) -> str:
+    return " × ".join(contrast.columns)
+
+
+def _floats(values: Iterable[float | None]) -> list[float | None]:
+    """Numbers, with `None` where there is none."""
+    return [None if each is None or not math.isfinite(each) else float(each) for each in values]
+
+
+PlotKind = Literal["gaps", "levels", "distributions"]
+"""What `Audit.plot` can draw."""
+
+
+def draw_contrast(ax: Axes, document: AuditDocument, kind: PlotKind, level: str | None) -> None:
+    """Draw the first contrast of an audit."""
+    if kind not in get_args(PlotKind):
+        raise InputError(f"kind must be one of {get_args(PlotKind)}, not {kind!r}.")
+    contrast, score = document.contrasts[0], document.roles.score
+    first, second = contrast.groups
+    ax.set_title(document.finding.headline, loc="left", wrap=True)
+    if kind == "gaps":
+        label = f"{mean_name(document)}, {second} minus {first}"
+        draw_gaps(ax, [_gap(part) for part in contrast.levels], label=label)
+    elif kind == "levels":
+        label = f"distance between the {score} of {first} and {second}"
+        draw_distances(ax, [_distance(part) for part in contrast.levels], label=label)
+    else:
+        _draw_scores(ax, contrast, level, score)
+
+
+def _gap(part: LevelAudit) -> LevelFigures:
+    ends = part.gap_interval
+    interval = None if ends is None else (ends[0], ends[1])
+    return LevelFigures(part.name, part.gap, interval, thin=part.thin)
+
+
+def _distance(part: LevelAudit) -> LevelFigures:
+    return LevelFigures(part.name, part.distance, chance=part.null_distance, thin=part.thin)
+
+
+def _draw_scores(ax: Axes, contrast: ContrastAudit, level: str | None, score: str) -> None:
+    known = {part.level: part for part in contrast.distributions}
+    if not known:
+        raise InputError(
+            'kind="distributions" has no level to draw: with suppress_below, every bar would '
+            "stand for too few people."
+        )
+    name = next(iter(known)) if level is None else level
+    if name not in known:
+        raise InputError(f"level must be one of {list(known)}, not {level!r}.")
+    draw_histograms(ax, known[name].edges, known[name].heights, label=f"{score}, {name}")
+
 
 # Permutations that say how many pairs chance alone gives.
 _PAIR_PERMUTATIONS = 199
@@ -451,7 +602,7 @@ class Audit:
 
     def __str__(self) -> str:
         """What the terminal shows of an audit."""
-        from likeforlike.report._terminal import text
+        from likeforlike.report import text
 
         return text(self.document)
 

@@ -1,43 +1,322 @@
-"""One call from a table to an audit: every contrast examined, those that differ most first."""
+"""One call from a table to an audit: every contrast examined, those that differ most first.
+
+Names of columns as callers give them: one, several, or none.
+
+From what an audit computed to its document: large tables cut down to what readers need.
+
+Provenance: which data, which versions, when.
+
+The salt of fingerprints in a file that stays with the auditor.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import hmac
+import math
+import os
+import platform
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from likeforlike._arrays import IntArray
 from likeforlike._settings import Adjustment, Engine, Measure
 from likeforlike._text import values_hidden
 from likeforlike.auditing._audit import Audit
-from likeforlike.auditing._bins import Bins
-from likeforlike.auditing._column_names import column_names, sensitive_columns
-from likeforlike.auditing._comparisons import Chosen, Reference, chosen_contrasts, refuse_unfit
-from likeforlike.auditing._contrast_audit import Examination, examine
-from likeforlike.auditing._document_parts import audit_document
-from likeforlike.auditing._evidence import Evidence
-from likeforlike.auditing._group_rows import group_rows
-from likeforlike.auditing._provenance import check_salt, provenance, salted
-from likeforlike.auditing._smooth import (
-    all_carried,
-    carried_along,
-    refuse_apart,
-    unexamined_along,
+from likeforlike.auditing._comparisons import (
+    Chosen,
+    Reference,
+    chosen_contrasts,
+    loss_tests,
+    refuse_unfit,
 )
+from likeforlike.auditing._contrast_audit import Examination, examine
+from likeforlike.auditing._evidence import Evidence, group_rows
+from likeforlike.auditing._findings import finding
+from likeforlike.auditing._reading import Bins
+from likeforlike.auditing._smooth import all_carried, carried_along, refuse_apart, unexamined_along
 from likeforlike.auditing._tables import TableCells, read_cells
-from likeforlike.disparity._contrasts import Contrast, contrasts
-from likeforlike.disparity._measures import check_measure
-from likeforlike.document._request import Preset, Roles, Settings
-from likeforlike.document._results import Unexamined
+from likeforlike.classical import is_decision
+from likeforlike.disparity import (
+    Cells,
+    Contrast,
+    Disparity,
+    NestedDisparity,
+    check_measure,
+    contrasts,
+)
+from likeforlike.document import (
+    SCHEMA_VERSION,
+    AuditDocument,
+    ContrastAudit,
+    DataSummary,
+    EstimateResult,
+    Finding,
+    GapResult,
+    NestedResult,
+    ObservedDisparity,
+    OmnibusResult,
+    OverallDisparity,
+    ParityTest,
+    Preset,
+    Provenance,
+    Roles,
+    ScoreKind,
+    Settings,
+    Unexamined,
+    named_groups,
+    spoken_groups,
+)
 from likeforlike.errors import InputError
-from likeforlike.files._csv import csv_options
-from likeforlike.inference import adjust
-from likeforlike.inference._contrast_test import groups_test
-from likeforlike.inference._design_test import DesignTest
-from likeforlike.inference._headline import HeadlineTest
-from likeforlike.inference._omnibus import OmnibusTest
+from likeforlike.files import csv_options, is_currency
+from likeforlike.inference import (
+    DesignTest,
+    DistanceEstimate,
+    Gap,
+    HeadlineTest,
+    OmnibusTest,
+    adjust,
+    groups_test,
+)
+
+if TYPE_CHECKING:
+    from likeforlike.auditing._contrast_audit import Examination
+
+
+def column_names(columns: str | Sequence[str] | None, argument: str) -> tuple[str, ...]:
+    """One column or several, as a tuple."""
+    try:
+        named = texts(() if columns is None else columns)
+        hash(named)  # what cannot be the name of a column often cannot be hashed, either
+        return named
+    except TypeError as error:
+        raise InputError(
+            f"{argument} must be a column or a list of columns, not {columns!r}."
+        ) from error
+
+
+def sensitive_columns(columns: str | Sequence[str]) -> tuple[str, ...]:
+    """The sensitive columns, of which there is one at least."""
+    named = column_names(columns, "sensitive")
+    if not named:
+        raise InputError(f"sensitive must be a column or a list of columns, not {columns!r}.")
+    return named
+
+
+def texts(given: str | Sequence[str]) -> tuple[str, ...]:
+    """One text or several, as a tuple."""
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+_NOTHING_SAID = Finding("", (), ())
+
+
+def audit_document(evidence: Evidence) -> AuditDocument:
+    """The document of an audit with its finding, and without figures by convention."""
+    omnibus, table = evidence.omnibus, evidence.table
+    document = AuditDocument(
+        schema="likeforlike.audit",
+        schema_version=SCHEMA_VERSION,
+        roles=evidence.roles,
+        settings=evidence.settings,
+        data=_data(evidence),
+        contrasts=tuple(contrast_figures(each) for each in evidence.contrasts),
+        omnibus=None
+        if omnibus is None
+        else OmnibusResult(omnibus.p_value, len(table.cells.groups)),
+        unexamined=tuple(evidence.unexamined),
+        verdicts=(),
+        classical=(),
+        local_law_144=(),
+        provenance=evidence.provenance,
+        finding=_NOTHING_SAID,
+    )
+    if evidence.disclosure is not None:
+        document = evidence.disclosure.figures(document)
+    return replace(document, finding=finding(spoken_groups(named_groups(document))))
+
+
+def contrast_figures(contrast: Examination) -> ContrastAudit:
+    """What readers see of a contrast."""
+    overall, among_equals = contrast.unconditional, contrast.conditional
+    test, distance, nested = contrast.test, contrast.estimate, contrast.nested
+    return ContrastAudit(
+        groups=contrast.groups,
+        columns=contrast.columns,
+        reference=contrast.reference,
+        rows=_rows(among_equals.by_level.counts),
+        unconditional=_overall(overall),
+        conditional=ObservedDisparity(among_equals.value, among_equals.gap),
+        gap=_gap(contrast.gap),
+        estimate=None if distance is None else _estimate(distance),
+        p_value=contrast.p_value,
+        p_extrapolated=_is_extrapolated(contrast),
+        test=None if test is None else _test(test, among_equals.value),
+        certificate=contrast.certificate,
+        paradox=contrast.paradox,
+        compared_gap=contrast.compared_gap,
+        nested=None if nested is None else _nested(nested),
+        coverage=contrast.coverage,
+        thin_share=contrast.thin_share,
+        excluded=contrast.excluded,
+        levels=contrast.levels,
+        distributions=contrast.distributions,
+        smooth=contrast.smooth,
+    )
+
+
+def _data(evidence: Evidence) -> DataSummary:
+    table = evidence.table
+    return DataSummary(
+        kind=score_kind(table.cells, evidence.settings.unit),
+        rows=table.rows,
+        used=table.used,
+        missing=table.missing,
+        lost=table.lost,
+        loss_tests=loss_tests(table.lost),
+        groups=tuple(evidence.groups),
+        nulls=table.nulls,
+        values=table.values,
+        edges=table.edges,
+        calendar=table.calendar,
+        engine=table.engine,
+        resolution=float(table.cells.resolution),
+        snapped=table.snapped,
+        snapped_within=table.snapped_within,
+        notes=tuple(table.notes),
+    )
+
+
+def score_kind(cells: Cells, unit: str | None) -> ScoreKind:
+    """What the scores are, read off the scores and their unit."""
+    if unit is not None:
+        return "money" if is_currency(unit) else "number"
+    if is_decision(cells):
+        return "decision"
+    low, high = cells.ends
+    return "probability" if low >= 0.0 and high <= 1.0 else "number"
+
+
+def _rows(counts: IntArray) -> tuple[int, int]:
+    """Rows of each group in all levels together."""
+    first, second = counts.sum(axis=0).tolist()
+    return first, second
+
+
+def _overall(overall: Disparity) -> OverallDisparity:
+    return OverallDisparity(overall.value, overall.gap, _rows(overall.by_level.counts))
+
+
+def _is_extrapolated(contrast: Examination) -> bool:
+    """Whether a p-value was continued below what its permutations could have counted."""
+    test = contrast.test
+    if not isinstance(test, HeadlineTest) or contrast.p_value is None:
+        return False
+    return contrast.p_value * (test.permutations + 1) < 1.0 - 1e-9
+
+
+def _gap(gap: Gap) -> GapResult:
+    known = gap.method != "none"
+    return GapResult(
+        value=gap.value,
+        interval=gap.interval if known else None,
+        confidence=gap.confidence,
+        error=gap.error if known else None,
+        method=gap.method,
+        reason=gap.reason,
+    )
+
+
+def _estimate(distance: DistanceEstimate) -> EstimateResult:
+    low, high = distance.interval
+    return EstimateResult(
+        value=distance.value,
+        interval=(low, high if math.isfinite(high) else None),
+        confidence=distance.confidence,
+        squared=distance.squared if math.isfinite(distance.squared) else None,
+        distance="W1",
+        replicated=min(distance.replicated, 1.0),
+        reason=distance.reason,
+        rounding=distance.rounding,
+    )
+
+
+def _test(test: HeadlineTest | DesignTest, observed: float) -> ParityTest:
+    permuted = test if isinstance(test, HeadlineTest) else None
+    return ParityTest(
+        p_value=test.p_value,
+        method=test.method,
+        leading_component=test.leading_component,
+        components={str(name): p for name, p in test.components.items()},
+        null_distance=None if permuted is None else permuted.null_distance,
+        excess=None if permuted is None else observed - permuted.null_distance,
+        detectable=None if permuted is None else permuted.detectable,
+        permutations=0 if permuted is None else permuted.permutations,
+    )
+
+
+def _nested(nested: NestedDisparity) -> NestedResult:
+    return NestedResult(
+        value=nested.value,
+        root=nested.root,
+        diagonal=nested.diagonal,
+        off_diagonal=nested.off_diagonal,
+        level_transport=nested.level_transport,
+        excess=nested.excess,
+        diagonal_mass=nested.diagonal_mass,
+        overlap=nested.overlap,
+        order=nested.order,
+        level_cost=nested.level_cost,
+    )
+
+
+_SHORTEST_SALT = 16
+
+
+def salted(fingerprint: str, salt: str | None) -> str:
+    """HMAC of a fingerprint, with a salt as its key: others cannot try out which data have it."""
+    if salt is None:
+        return fingerprint
+    return hmac.new(salt.encode(), fingerprint.encode(), "sha256").hexdigest()
+
+
+def new_salt() -> str:
+    """A salt that cannot be guessed: 256 bits, as 64 hexadecimal digits."""
+    return secrets.token_hex(32)
+
+
+def check_salt(salt: object, *, needed: bool) -> str | None:
+    """The salt that was given; a new one where one is needed and none was given."""
+    if salt is None:
+        return new_salt() if needed else None
+    if not isinstance(salt, str) or len(salt.strip()) < _SHORTEST_SALT:
+        raise InputError(
+            f"salt must be a text of {_SHORTEST_SALT} letters or more, or it could be guessed; "
+            "leave it out to have one made."
+        )
+    return salt.strip()
+
+
+def provenance(data: str, salt: str | None = None) -> Provenance:
+    """Provenance of figures computed now from data with this fingerprint."""
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    return Provenance(data, dict(_versions()), created, salt)
+
+
+@cache
+def _versions() -> dict[str, str]:
+    """Of what computes. Reading them takes as long as a quarter of a small audit."""
+    versions = {name: version(name) for name in ("likeforlike", "numpy", "numba")}
+    return {**versions, "python": platform.python_version()}
 
 
 def audit(
@@ -342,3 +621,53 @@ def _adjusted(
     # Where no permutation reaches it, the test of all groups is as clear as it can be.
     least = omnibus.p_value if omnibus.p_value * (omnibus.permutations + 1) > 1.5 else 0.0
     return [max(float(p), least) for p in alone]
+
+
+_LONGEST = 4096
+
+
+@contextmanager
+def kept_salt(path: Path) -> Iterator[str]:
+    """Give the salt in a file; without one, make a file that only its owner can read.
+
+    A file that was made is removed if what the salt is for is refused.
+    """
+    if path.exists():
+        yield _known(path)
+        return
+    salt = _made(path)
+    try:
+        yield salt
+    except InputError:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _known(path: Path) -> str:
+    try:
+        salt = _read(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read as a salt: {error}.") from error
+    if not salt:
+        raise InputError(f"{path} is empty; name a file that is not there to have a salt made.")
+    return salt
+
+
+def _read(path: Path) -> str:
+    with path.open("rb") as file:
+        content = file.read(_LONGEST + 1)
+    if len(content) > _LONGEST:
+        raise InputError(f"{path} is too large for a salt; was another file meant?")
+    return content.decode("utf-8").strip()
+
+
+def _made(path: Path) -> str:
+    salt = new_salt()
+    try:
+        # Only its owner may read it, and a file that has come meanwhile is not overwritten.
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise InputError(f"the salt cannot be kept in {path}: {error}.") from error
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(f"{salt}\n")
+    return salt

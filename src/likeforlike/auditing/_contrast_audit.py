@@ -1,9 +1,15 @@
-"""Examine one contrast: everything an audit says about two groups."""
+"""Examine one contrast: everything an audit says about two groups.
+
+Figures with fewer digits: enough that nothing is lost, and so few that no row shows in them.
+
+An average that is known to all its digits can be taken apart: who knows all rows but one has
+the last. An average rounded to half its standard error cannot, and says as much as before.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,30 +18,117 @@ import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray
 from likeforlike._settings import Adjustment, Measure
-from likeforlike.auditing._coarse import noise_grid
 from likeforlike.auditing._smooth import CarriedContrast, describe
 from likeforlike.auditing._tables import TableCells
-from likeforlike.disparity._cdd_lp import Disparity, contrast_disparity
-from likeforlike.disparity._cdd_wass import NestedDisparity, contrast_nested, level_ground
-from likeforlike.disparity._cells import Cells
-from likeforlike.disparity._contrasts import Contrast
-from likeforlike.disparity._measures import level_weights
-from likeforlike.document._request import Settings
-from likeforlike.document._results import Distribution, LevelAudit, Smooth
+from likeforlike.disparity import (
+    Cells,
+    Contrast,
+    Disparity,
+    NestedDisparity,
+    contrast_disparity,
+    contrast_nested,
+    level_ground,
+    level_weights,
+)
+from likeforlike.document import Distribution, LevelAudit, Settings, Smooth
 from likeforlike.errors import InputError
-from likeforlike.inference import adjust, certificate, estimate_distance, signed_gap
-from likeforlike.inference._certificates import Certificate
-from likeforlike.inference._contrast_test import contrast_test
-from likeforlike.inference._design_test import DesignTest
-from likeforlike.inference._distance import DistanceEstimate
-from likeforlike.inference._gap import Gap
-from likeforlike.inference._gaps_by_level import LevelGaps, level_gaps_of_sample
-from likeforlike.inference._headline import HeadlineTest
-from likeforlike.inference._simpson import Paradox, simpson_of_sample
-from likeforlike.inference._units import take_sample
+from likeforlike.inference import (
+    Certificate,
+    DesignTest,
+    DistanceEstimate,
+    Gap,
+    HeadlineTest,
+    LevelGaps,
+    Paradox,
+    adjust,
+    certificate,
+    contrast_test,
+    estimate_distance,
+    level_gaps_of_sample,
+    signed_gap,
+    simpson_of_sample,
+    take_sample,
+)
 
 if TYPE_CHECKING:
     from likeforlike.auditing._comparisons import Chosen
+
+_STEPS = (1.0, 2.0, 5.0, 10.0)
+
+
+def coarse_count(rows: float, limit: int) -> int:
+    """Rows, to the nearest multiple of the limit; halves go up."""
+    return limit * math.floor(rows / limit + 0.5)
+
+
+def coarse_share(share: float, rows: float, limit: int) -> float:
+    """A share of rows, to the nearest that rows rounded to the limit could give."""
+    step = limit / max(coarse_count(rows, limit), limit)
+    return min(round(step * math.floor(share / step + 0.5), 4), 1.0)
+
+
+def significant(value: float, digits: int = 2) -> float:
+    """A number to some significant digits."""
+    return float(f"{value:.{digits - 1}e}")
+
+
+def coarse_p(p_value: float) -> float:
+    """A p-value to two digits, rounded up: it may look like less evidence, never like more."""
+    if not 0.0 < p_value < 1.0:
+        return p_value
+    step = 10.0 ** (math.floor(math.log10(p_value)) - 1)
+    # What is written with two digits already stays as it is, whatever its last bit says.
+    return min(significant(step * math.ceil(p_value / step * (1.0 - 1e-12))), 1.0)
+
+
+def round_step(size: float) -> float:
+    """The largest of 1, 2 and 5 times a power of ten up to a size; 0 where there is none."""
+    if not 0.0 < size < math.inf:
+        return 0.0
+    power = math.floor(math.log10(size))
+    lift = 30 if power < -290 else 0  # powers of ten end before numbers do
+    leading = size * 10.0**lift / 10.0 ** (power + lift)
+    fits = [step for step in _STEPS if step <= leading * (1.0 + 1e-12)]
+    return float(f"{max(fits, default=0.0):.0f}e{power}")
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Multiples of a step, which figures are rounded to.
+
+    Attributes
+    ----------
+    step : 1, 2 or 5 times a power of ten; 0 leaves two significant digits.
+    """
+
+    step: float
+
+    def nearest(self, value: float) -> float:
+        """The multiple next to a value."""
+        return self._multiple(value, lambda times: math.floor(times + 0.5))
+
+    def below(self, value: float) -> float:
+        """The highest multiple that is not above a value."""
+        return self._multiple(value, lambda times: math.floor(times + 1e-9))
+
+    def above(self, value: float) -> float:
+        """The lowest multiple that is not below a value."""
+        return self._multiple(value, lambda times: math.ceil(times - 1e-9))
+
+    def _multiple(self, value: float, whole: Callable[[float], int]) -> float:
+        times = value / self.step if self.step else math.inf
+        if not math.isfinite(times):
+            return significant(value)
+        # As a decimal number: 3 x 0.1 would show what binary digits leave.
+        return float(f"{whole(times) * self.step:.15g}")
+
+
+def noise_grid(noise: float, figures: Sequence[float]) -> Grid:
+    """Half the noise; of figures without any, a tenth of the largest."""
+    if 0.0 < noise < math.inf:
+        return Grid(round_step(noise / 2.0))
+    return Grid(round_step(max(map(abs, figures), default=0.0) / 10.0))
+
 
 # The plan between levels is a problem of size K x K; beyond this its split is not computed.
 _NESTED_LEVELS = 500

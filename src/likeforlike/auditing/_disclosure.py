@@ -12,6 +12,17 @@ says what she earns. This takes the figures of an audit and leaves what is about
 - what depends on the lowest and the highest score alone is left out.
 
 Everything that people see is made of the document, so it is done once, here.
+
+Histograms in which every bar stands for many, between edges that are no row's score.
+
+Levels of a document of which none is about few people.
+
+How much single people count, and which levels have to be shown together for it.
+
+A figure of one person is a figure in which one person counts for everything. So what may be shown
+is decided by the largest part that a person has in it: with a limit of 10 it is a tenth at most. In
+an average of n rows each has the part 1/n, so this is the usual rule "no fewer than ten"; and it
+holds for weights, for people with several rows, and for averages over levels as well.
 """
 
 from __future__ import annotations
@@ -21,31 +32,28 @@ import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.auditing._coarse import (
+from likeforlike._arrays import BoolArray, FloatArray, IntArray
+from likeforlike.auditing._comparisons import families, family_of
+from likeforlike.auditing._contrast_audit import (
+    Between,
+    Examination,
     Grid,
     coarse_count,
     coarse_p,
     coarse_share,
     noise_grid,
+    round_step,
     significant,
 )
-from likeforlike.auditing._coarse_histograms import coarse_histograms
-from likeforlike.auditing._coarse_levels import coarse_levels, thin_shares
-from likeforlike.auditing._comparisons import family_of
-from likeforlike.auditing._contrast_audit import Between, Examination
-from likeforlike.auditing._missing import families
-from likeforlike.auditing._small_cells import Crowd, People, people_of
 from likeforlike.auditing._tables import TableCells
-from likeforlike.disparity._cdd_lp import Disparity, contrast_disparity
-from likeforlike.disparity._cells import Cells
-from likeforlike.disparity._contrasts import Contrast
-from likeforlike.document._names import OTHER_GROUPS
-from likeforlike.document._request import Roles
-from likeforlike.document._results import (
+from likeforlike.disparity import Cells, Contrast, Disparity, contrast_disparity
+from likeforlike.document import (
+    OTHER_GROUPS,
+    OTHER_LEVELS,
     AuditDocument,
     ContrastAudit,
     DataSummary,
@@ -58,10 +66,275 @@ from likeforlike.document._results import (
     OmnibusResult,
     OverallDisparity,
     ParityTest,
+    Roles,
     Smooth,
     Unexamined,
 )
 from likeforlike.errors import InputError
+from likeforlike.transport import sums_by
+
+_FINE, _DECISION_BINS = 20, 24
+
+
+def coarse_histograms(
+    cells: Cells, levels: Sequence[tuple[Hashable, str]], groups: Sequence[int], limit: int
+) -> list[Distribution]:
+    """Scores of two groups in some levels, by label and name.
+
+    Neighboring bins are put together until each has the limit of both groups; a level that would
+    be left with a single one is not shown. The lowest and the highest edge are round numbers
+    outside of all scores.
+    """
+    edges = _edges(cells)
+    if edges is None:
+        return []
+    position = {level: k for k, level in enumerate(cells.levels)}
+    shown = []
+    for label, name in levels:
+        bars = [_bars(cells, position[label] * len(cells.groups) + g, edges) for g in groups]
+        ends = _ends([each.people for each in bars], limit)
+        if len(ends) < 3:
+            continue
+        decisions = edges.size == _DECISION_BINS + 1
+        shares = {
+            str(cells.groups[g]): _shares(each.mass, None if decisions else ends)
+            for g, each in zip(groups, bars, strict=True)
+        }
+        kept = tuple((edges if decisions else edges[ends]).tolist())
+        shown.append(Distribution(name, kept, shares))
+    return shown
+
+
+def _edges(cells: Cells) -> FloatArray | None:
+    """Round edges around all scores; the two values of decisions; `None` if there are none."""
+    values = cells.atoms.values
+    low, high = float(values.min()), float(values.max())
+    if ((values == low) | (values == high)).all():
+        return np.linspace(low, high, _DECISION_BINS + 1) if high > low else None
+    wide = round_step(high / 2.0 - low / 2.0)
+    if wide <= 0.0:
+        return None
+    first, last = math.floor(low / wide), math.ceil(high / wide)
+    places = np.arange(first * _FINE, last * _FINE + 1, dtype=np.float64)
+    edges = np.array([float(f"{place:.15g}") for place in (places * (wide / _FINE)).tolist()])
+    return edges if np.isfinite(edges).all() and (np.diff(edges) > 0.0).all() else None
+
+
+class _Bars(NamedTuple):
+    """What lies between the edges: how many people, and what they weigh."""
+
+    people: IntArray
+    mass: FloatArray
+
+
+def _bars(cells: Cells, segment: int, edges: FloatArray) -> _Bars:
+    part = slice(int(cells.atoms.offsets[segment]), int(cells.atoms.offsets[segment + 1]))
+    place = np.searchsorted(edges, cells.atoms.values[part], side="right") - 1
+    # The last bin holds its upper edge.
+    place = np.clip(place, 0, edges.size - 2)
+    mass = sums_by(place, cells.scaled().cells.atoms.mass[part], edges.size - 1)
+    if cells.cluster is None:
+        people = sums_by(place, cells.atoms.counts[part].astype(np.float64), edges.size - 1)
+    else:
+        # A unit in several bins counts in one.
+        _, first = np.unique(cells.cluster[part], return_index=True)
+        people = np.bincount(place[first], minlength=edges.size - 1).astype(np.float64)
+    return _Bars(people.astype(np.int64), mass)
+
+
+def _ends(people: Sequence[IntArray], limit: int) -> list[int]:
+    """Where bins end that hold enough of every group, with 0 in front."""
+    ends, held = [0], np.zeros(len(people), np.int64)
+    for end, here in enumerate(np.stack(people, axis=1), start=1):
+        held += here
+        if (held >= limit).all():
+            ends.append(end)
+            held[:] = 0
+    # Who is left over belongs to the last bin.
+    return [*ends[:-1], people[0].size] if len(ends) > 1 else ends
+
+
+def _shares(mass: FloatArray, ends: Sequence[int] | None) -> tuple[float, ...]:
+    """What part of the weight lies in each bin."""
+    joined = mass if ends is None else np.add.reduceat(mass, ends[:-1])
+    return tuple(round(share, 2) for share in (joined / joined.sum()).tolist())
+
+
+def coarse_levels(
+    contrast: ContrastAudit, merged: Sequence[bool], whole: Grid, limit: int
+) -> list[LevelAudit]:
+    """The levels of a contrast with rounded figures; those that are merged come last, as one.
+
+    `whole` is what averages over all levels are rounded to.
+    """
+    rows = sum(contrast.rows)
+    pairs = list(zip(contrast.levels, merged, strict=True))
+    levels = [_level(each, rows, limit) for each, together in pairs if not together]
+    others = [each for each, together in pairs if together]
+    return [*levels, _other_levels(others, rows, whole, limit)] if others else levels
+
+
+def thin_shares(
+    levels: Sequence[LevelAudit], contrast: ContrastAudit, totals: Sequence[int], limit: int
+) -> dict[str, float]:
+    """Share of each group in levels that are shown as thin."""
+    shares = {}
+    for group, rows in zip(contrast.groups, totals, strict=True):
+        thin = sum(each.rows[group] for each in levels if each.thin)
+        most = coarse_share(contrast.coverage[group], rows, limit)
+        shares[group] = min(coarse_share(thin / max(rows, 1), rows, limit), most)
+    return shares
+
+
+def _level(level: LevelAudit, rows: int, limit: int) -> LevelAudit:
+    ends = level.gap_interval
+    grid = noise_grid(0.0 if ends is None else (ends[1] - ends[0]) / 4.0, [level.distance])
+    chance, p_value, adjusted = level.null_distance, level.p_value, level.p_adjusted
+    return replace(
+        level,
+        rows={group: coarse_count(n, limit) for group, n in level.rows.items()},
+        weight=coarse_share(level.weight, rows, limit),
+        distance=grid.nearest(level.distance),
+        null_distance=None if chance is None else significant(chance),
+        gap=grid.nearest(level.gap),
+        gap_interval=None if ends is None else (grid.below(ends[0]), grid.above(ends[1])),
+        contribution=round(level.contribution, 2),
+        p_value=None if p_value is None else coarse_p(p_value),
+        p_adjusted=None if adjusted is None else coarse_p(adjusted),
+    )
+
+
+def _other_levels(levels: Sequence[LevelAudit], rows: int, whole: Grid, limit: int) -> LevelAudit:
+    """Levels with small cells as one: averages by their weights."""
+    weight = sum(each.weight for each in levels)
+    # No finer than subtracting the levels shown from the average of all would give.
+    grid = Grid(round_step(whole.step / weight) if weight > 0.0 else 0.0)
+    chances = [each.null_distance for each in levels]
+    known = [chance for chance in chances if chance is not None]
+
+    def average(figures: Sequence[float]) -> float:
+        paid = sum(each.weight * x for each, x in zip(levels, figures, strict=True))
+        return paid / weight if weight > 0.0 else 0.0
+
+    return LevelAudit(
+        level=OTHER_LEVELS,
+        name=OTHER_LEVELS,
+        rows={
+            group: coarse_count(sum(each.rows[group] for each in levels), limit)
+            for group in levels[0].rows
+        },
+        weight=coarse_share(weight, rows, limit),
+        distance=grid.nearest(average([each.distance for each in levels])),
+        null_distance=significant(average(known)) if len(known) == len(chances) else None,
+        gap=grid.nearest(average([each.gap for each in levels])),
+        gap_interval=None,
+        contribution=round(sum(each.contribution for each in levels), 2),
+        p_value=None,
+        p_adjusted=None,
+        thin=True,
+    )
+
+
+_DUST = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """What part of their cell people hold.
+
+    Attributes
+    ----------
+    level, group : (m,) positions of a cell.
+    person : (m,) integers, who; without clusters the heaviest row of the cell stands for all.
+    part : (m,) floats, share of the weight of the cell.
+    """
+
+    level: IntArray
+    group: IntArray
+    person: IntArray
+    part: FloatArray
+
+    def largest(self, levels: FloatArray, group: int) -> float:
+        """The largest part that a person of a group has in an average over levels.
+
+        `levels` (K,) says how much each level counts. Of levels that count nothing it is 1: no one
+        can be hidden among none.
+        """
+        own = (self.group == group) & (levels[self.level] > 0.0)
+        whole = float(levels.sum())
+        if not own.any() or whole <= 0.0:
+            return 1.0
+        parts = np.bincount(self.person[own], levels[self.level[own]] * self.part[own])
+        return float(parts.max()) / whole
+
+    def largest_by_level(self, groups: tuple[int, ...], n_levels: int) -> FloatArray:
+        """The largest part that a person of any of the groups has in each level, shape (K,)."""
+        largest = np.zeros(n_levels)
+        own = np.isin(self.group, groups)
+        np.maximum.at(largest, self.level[own], self.part[own])
+        return largest
+
+
+def people_of(cells: Cells) -> People:
+    """Who holds how much of each cell."""
+    atoms = cells.scaled().cells.atoms
+    segment = np.repeat(np.arange(atoms.offsets.size - 1), np.diff(atoms.offsets))
+    if cells.cluster is None:
+        held, there = np.zeros(atoms.offsets.size - 1), np.diff(atoms.offsets) > 0
+        np.maximum.at(held, segment, atoms.mass / atoms.counts)
+        cell = np.flatnonzero(there)
+        person, part = cell, held[cell] / atoms.totals[cell]
+    else:
+        n_people = len(cells.cluster_labels)
+        pairs, entry = np.unique(segment * n_people + cells.cluster, return_inverse=True)
+        cell, person = np.divmod(pairs, n_people)
+        part = np.bincount(entry, atoms.mass) / atoms.totals[cell]
+    level, group = np.divmod(cell, len(cells.groups))
+    return People(level, group, person, part)
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """The people of two groups, and the limit that keeps each of them from being seen.
+
+    Attributes
+    ----------
+    people : of the whole table.
+    groups : positions of the two groups.
+    limit : no unit may count for more than one part in this number.
+    """
+
+    people: People
+    groups: tuple[int, int]
+    limit: int
+
+    def hides(self, levels: FloatArray) -> bool:
+        """Whether an average over levels (K,), counted as these say, shows no one."""
+        most = max(self.people.largest(levels, group) for group in self.groups)
+        return most <= (1.0 + _DUST) / self.limit
+
+    def hides_within(self, shares: FloatArray, group: int) -> bool:
+        """Whether levels (K,) that hold these shares of a group show no one of it."""
+        return self.people.largest(shares, group) <= (1.0 + _DUST) / self.limit
+
+    def merged(self, measure: FloatArray, support: BoolArray) -> BoolArray:
+        """Levels that have to be shown together, shape (K,): those with a small cell.
+
+        If only one is, or if all of them still show one person, the next smallest join them: what
+        is missing in a list can be had by subtraction.
+        """
+        parts = self.people.largest_by_level(self.groups, support.size)
+        small = support & (parts > (1.0 + _DUST) / self.limit)
+        if not small.any():
+            return small
+        others = np.flatnonzero(support & ~small)
+        others = others[np.argsort(-parts[others], kind="stable")]
+        taken, more = 0, 1
+        while taken < others.size and (small.sum() < 2 or not self.hides(measure * small)):
+            small[others[taken : taken + more]] = True
+            taken, more = taken + more, 2 * more
+        return small
+
 
 _SHOWN_LEVELS = 6
 _ONE_GROUP = "levels that hold one group only"

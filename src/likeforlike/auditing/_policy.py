@@ -18,8 +18,7 @@ from typing import Any, cast
 from likeforlike.auditing._audit import Audit
 from likeforlike.auditing._audit_table import audit
 from likeforlike.auditing._summary import Summary
-from likeforlike.document._request import Threshold, ThresholdOf
-from likeforlike.document._results import Verdict
+from likeforlike.document import Threshold, ThresholdOf, Verdict
 from likeforlike.errors import InputError
 
 _LONGEST = 1_000_000

@@ -1,31 +1,411 @@
-"""The columns an audit uses: what is missing, and which rows are left. The engine does the work."""
+"""The columns an audit uses: what is missing, and which rows are left. The engine does the work.
+
+Columns of a table whose type says little: text, and objects of Python.
+
+Numbers that are kept as text, decimal numbers and truth values next to nothing, as pandas has them,
+are read one by one. Only tables in memory are: an engine that counts by itself casts its columns.
+
+Columns of a table of text, as CSV files are: which text is missing, which is a number.
+
+Where nothing is odd a table is passed over twice. The first pass counts combinations of values,
+which are few, and sees whether every number is one; the second fetches rows. Only words for missing
+values, lines without anything in them and texts that are no plain numbers need another look.
+
+Bins: a column of numbers or dates cut into parts, at quantiles, at edges, or by the calendar.
+
+A value that equals an edge lies below it. Dates are numbers along time: days since 1970.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+import warnings
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal as DecimalNumber
 from functools import partial, reduce
-from operator import and_
-from typing import Any, NamedTuple
+from itertools import pairwise
+from numbers import Real
+from operator import and_, index
+from typing import Any, Literal, NamedTuple, NoReturn, get_args
 
 import narwhals as nw
+import numpy as np
 
+from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._forks import refuse_polars_after_fork
-from likeforlike.auditing._bins import days
-from likeforlike.auditing._loose_columns import read_loose_columns
-from likeforlike.auditing._missing import lost_rows, unknown_as_null
-from likeforlike.document._results import LostRows
-from likeforlike.errors import InputError
-from likeforlike.files._columns import (
+from likeforlike._text import date_words, figure, quoted
+from likeforlike.auditing._comparisons import lost_rows, unknown_as_null
+from likeforlike.disparity import is_nothing, numbers
+from likeforlike.document import LostRows
+from likeforlike.errors import BinnedLevelWarning, InputError
+from likeforlike.files import (
+    NUMBER,
+    SAY_DECIMAL,
+    SAY_ENCODING,
+    USUAL_NULLS,
+    Decimal,
+    ReadTexts,
+    TextTable,
     column_key,
     column_names_of,
+    decision_note,
+    decision_words,
+    is_ambiguous,
     is_polars,
     keyed,
+    number_column,
     places_of,
+    read_texts,
+    refuse_texts,
     take_columns,
+    text_column,
     without_repeated,
 )
-from likeforlike.files._number_texts import Decimal
+
+_TEXT = (nw.String, nw.Categorical, nw.Enum)
+_LOOSE = (*_TEXT, nw.Object, nw.Unknown)
+
+
+@dataclass(slots=True)
+class LooseColumns:
+    """A table whose columns of numbers hold numbers, and how they were read.
+
+    Attributes
+    ----------
+    frame : the table.
+    nulls : {column: {word: how often}} for words that were taken for a missing value.
+    dates : columns of text that are dates, now days since 1970.
+    notes : how columns were read where that is not plain, one sentence each.
+    units : {column: unit} of columns that have one.
+    """
+
+    frame: nw.DataFrame[Any] | nw.LazyFrame[Any]
+    nulls: dict[str, dict[str, int]] = field(default_factory=dict)
+    dates: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    units: dict[str, str] = field(default_factory=dict)
+
+
+def read_loose_columns(
+    frame: nw.DataFrame[Any] | nw.LazyFrame[Any],
+    named: Sequence[str],
+    numbers: Sequence[str],
+    along: Sequence[str],
+    decimal: Decimal | None,
+) -> LooseColumns:
+    """Turn columns that must hold numbers into numbers, and objects that are dates into dates."""
+    found = LooseColumns(frame)
+    schema = frame.collect_schema()
+    for column in named:
+        kind = schema[column_key(column)]
+        if column in numbers and not _is_number(kind, column, along):
+            if kind not in _LOOSE:
+                raise InputError(f"column {column!r} must hold numbers, but its type is {kind}.")
+            _read_numbers(found, column, kind, decimal, dates=column in along)
+        elif column not in numbers and kind == nw.Object and isinstance(frame, nw.DataFrame):
+            _read_dates(found, column)
+    return found
+
+
+def _is_number(kind: nw.dtypes.DType, column: str, along: Sequence[str]) -> bool:
+    """Whether a column has a type of numbers, or one of dates along which people are compared."""
+    date_along = column in along and kind in (nw.Date, nw.Datetime)
+    return kind.is_numeric() or kind == nw.Boolean or date_along
+
+
+def _read_numbers(
+    found: LooseColumns, column: str, kind: nw.dtypes.DType, decimal: Decimal | None, *, dates: bool
+) -> None:
+    frame = _in_memory(found.frame, column, kind)
+    values = frame[column_key(column)].to_list()
+    texts = Counter(value for value in values if isinstance(value, str))
+    nulls = {text: n for text, n in texts.items() if text.strip() in ("", *USUAL_NULLS)}
+    present = {text: n for text, n in texts.items() if text not in nulls}
+    read = read_texts(present, column, decimal, dates=dates)
+    as_dates = dates and _are_dates(values)
+    numbers = [
+        read.values.get(value)
+        if isinstance(value, str)
+        else _number(value, column, as_date=as_dates)
+        for value in values
+    ]
+    series = nw.new_series(column_key(column), numbers, nw.Float64, backend=frame.implementation)
+    found.frame = frame.with_columns(_aligned(series, frame))
+    words = Counter({text.strip(): n for text, n in nulls.items() if text.strip()})
+    found.nulls |= {column: dict(words.most_common())} if words else {}
+    found.dates += [column] if read.dates or as_dates else []
+    found.notes += [] if read.note is None else [f"{column} {read.note}."]
+    found.units |= {} if read.unit is None else {column: read.unit}
+
+
+def _in_memory(
+    frame: nw.DataFrame[Any] | nw.LazyFrame[Any], column: str, kind: nw.dtypes.DType
+) -> nw.DataFrame[Any]:
+    """The rows of a table that polars can fetch; what another engine holds stays where it is."""
+    if isinstance(frame, nw.DataFrame):
+        return frame
+    if frame.implementation.is_polars():
+        return frame.collect()
+    raise InputError(
+        f"column {column!r} must hold numbers, but its type is {kind}: cast it where it is, or "
+        "hand over its rows as a pandas or polars table."
+    )
+
+
+def _number(value: object, column: str, *, as_date: bool) -> float | None:
+    """The number that an object of Python is; `None` if it stands for nothing."""
+    if is_nothing(value):
+        return None
+    if as_date and isinstance(value, date):
+        return _days(value)
+    if not isinstance(value, Real | DecimalNumber):
+        raise InputError(
+            f"column {column!r} must hold numbers, but it holds a value of type "
+            f"{type(value).__name__}; convert it first."
+        )
+    try:
+        return float(value)
+    except (OverflowError, ValueError) as error:
+        raise InputError(f"column {column!r} must hold numbers that fit in a float.") from error
+
+
+def _aligned(series: nw.Series[Any], frame: nw.DataFrame[Any]) -> nw.Series[Any]:
+    """The series with the row labels of its table, which pandas goes by."""
+    native, table = series.to_native(), frame.to_native()
+    if not hasattr(native, "set_axis"):
+        return series
+    return nw.from_native(native.set_axis(table.index), series_only=True)
+
+
+def _read_dates(found: LooseColumns, column: str) -> None:
+    """Let objects that are all dates be dates, which the calendar can cut."""
+    frame = found.frame
+    if not isinstance(frame, nw.DataFrame):
+        return
+    values = frame[column_key(column)].to_list()
+    if not _are_dates(values):
+        return
+    times = [_time(value) if isinstance(value, date) else None for value in values]
+    series = nw.new_series(
+        column_key(column), times, nw.Datetime("us"), backend=frame.implementation
+    )
+    found.frame = frame.with_columns(_aligned(series, frame))
+
+
+def _are_dates(values: Sequence[object]) -> bool:
+    known = [value for value in values if not is_nothing(value)]
+    return bool(known) and all(isinstance(value, date) for value in known)
+
+
+def _time(day: date) -> datetime:
+    return day if isinstance(day, datetime) else datetime(day.year, day.month, day.day)
+
+
+def _days(day: date) -> float:
+    return (_time(day).replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds() / 86400.0
+
+
+Calendar = Literal["month", "quarter", "year"]
+"""Parts of a calendar that dates are cut into."""
+
+Cut = int | Sequence[float] | Calendar
+"""Into how many parts a column is cut at its quantiles, the edges between them, or a calendar."""
+
+Bins = Mapping[str, Cut]
+"""How each column is cut."""
+
+_COUNT = "likeforlike count"
+# How many parts a year has.
+_PARTS = {"month": 12, "quarter": 4, "year": 1}
+
+
+def check_bins(
+    bins: Bins, legitimate: Sequence[str]
+) -> dict[str, int | tuple[float, ...] | Calendar]:
+    """Bins that make sense, with edges in order."""
+    if not isinstance(bins, Mapping):
+        raise InputError(
+            f"bins must say which column to cut, as {{'income': 10}} or "
+            f"{{'income': [20_000, 40_000]}}, not {bins!r}."
+        )
+    for column in bins:
+        if column not in legitimate:
+            raise InputError(f"bins names {column!r}, which is not a legitimate column.")
+    return {column: _check_cut(column, cut) for column, cut in bins.items()}
+
+
+def _check_cut(column: str, cut: Cut) -> int | tuple[float, ...] | Calendar:
+    for part in get_args(Calendar):
+        if isinstance(cut, str) and cut == part:
+            named: Calendar = part
+            return named
+    if isinstance(cut, Sequence | np.ndarray) and not isinstance(cut, str | bytes):
+        edges = tuple(numbers(cut, f"bins of {column!r}").tolist())
+        if list(edges) != sorted(set(edges)):
+            raise InputError(f"bins of {column!r} must rise from edge to edge, not {list(edges)}.")
+        return edges
+    try:
+        how_many = index(cut)  # type: ignore[arg-type]  # whatever it is, it is checked here
+    except TypeError as error:
+        raise InputError(
+            f"bins must cut {column!r} into a whole number of parts, at a list of edges, or, if it "
+            f"holds dates, by 'month', 'quarter' or 'year', not {cut!r}."
+        ) from error
+    if how_many < 2:
+        raise InputError(f"bins must cut {column!r} into at least 2 parts, not {cut!r}.")
+    return how_many
+
+
+def inner_edges(
+    frame: nw.LazyFrame[Any], column: str, cut: int | tuple[float, ...]
+) -> tuple[float, ...]:
+    """Edges between the bins of a column, in order."""
+    edges = cut if isinstance(cut, tuple) else _quantiles(frame, column, cut)
+    _warn(column, f"{len(edges) + 1 if isinstance(cut, tuple) else cut} bins")
+    return edges
+
+
+def _warn(column: str, parts: str) -> None:
+    warnings.warn(
+        f"{column!r} was cut into {parts}. People in one bin are not equal, so a test "
+        "within bins can find a disparity that comes only from the width of the bins; with "
+        "more bins it shrinks.",
+        BinnedLevelWarning,
+        stacklevel=6,
+    )
+
+
+def _quantiles(frame: nw.LazyFrame[Any], column: str, how_many: int) -> tuple[float, ...]:
+    """Quantiles of a column, from its value counts."""
+    key = column_key(column)
+    counted = frame.group_by(key).agg(nw.len().alias(_COUNT)).collect()
+    values = numbers(counted[key].to_numpy(), f"column {column!r}")
+    return quantile_edges(values, counted[_COUNT].to_numpy().astype(np.int64), how_many)
+
+
+def quantile_edges(values: FloatArray, counts: IntArray, how_many: int) -> tuple[float, ...]:
+    """Edges that cut different values (v,), with their rows, into parts of equal number.
+
+    Between two neighboring values any number divides the rows alike, so the roundest is taken.
+    """
+    order = np.argsort(values)
+    values, cumulative = values[order], np.cumsum(counts[order])
+    place = np.arange(1, how_many) / how_many * (cumulative[-1] - 1)
+    below = np.searchsorted(cumulative, np.floor(place), side="right")
+    above = np.searchsorted(cumulative, np.ceil(place), side="right")
+    wanted = values[below] + (values[above] - values[below]) * (place - np.floor(place))
+    # Nothing lies above the highest value, so it divides nothing.
+    edges = {
+        roundest(float(values[k]), float(values[k + 1]), float(edge))
+        for k, edge in zip(below, wanted, strict=True)
+        if k + 1 < values.size
+    }
+    return tuple(sorted(edges))
+
+
+def roundest(low: float, high: float, wanted: float) -> float:
+    """The number with the fewest digits in [low, high) that `wanted` may be rounded to."""
+    first = -math.ceil(math.log10(max(abs(low), abs(high))))
+    for places in range(first, first + 18):
+        near = round(wanted, places)
+        for each in (near, *(round(near + step * 10.0**-places, places) for step in (-1, 1))):
+            if low <= each < high:
+                return each
+    return low
+
+
+def bin_numbers(column: str, edges: tuple[float, ...]) -> nw.Expr:
+    """Number of the bin: how many edges lie below the value."""
+    if not edges:
+        return (keyed(column) != keyed(column)).cast(nw.Int64).alias(column_key(column))
+    above = ((keyed(column) > edge).cast(nw.Int64) for edge in edges)
+    return nw.sum_horizontal(*above).alias(column_key(column))
+
+
+def by_calendar(frame: nw.LazyFrame[Any], column: str, part: Calendar) -> nw.LazyFrame[Any]:
+    """The frame with the number of its month, quarter or year in the place of every date.
+
+    Text is read as ISO 8601 has it: 2024-03-31, whatever follows.
+    """
+    kind = frame.collect_schema()[column_key(column)]
+    if kind in (nw.Date, nw.Datetime):
+        year, month = keyed(column).dt.year(), keyed(column).dt.month()
+    elif kind == nw.String:
+        text = keyed(column).str.strip_chars()
+        fits = text.str.contains(r"^[0-9]{4}-(0[1-9]|1[0-2])-[0-3][0-9]")
+        odd = frame.filter(~fits).select(column_key(column)).head(1).collect()
+        if len(odd):
+            value = odd[column_key(column)].to_list()[0]
+            raise InputError(
+                f"column {column!r} holds {quoted(value)}, which is no date as in "
+                f"2024-03-31; bins={{{column!r}: {part!r}}} needs dates, or text in this form."
+            )
+        year, month = text.str.slice(0, 4).cast(nw.Int64), text.str.slice(5, 2).cast(nw.Int64)
+    else:
+        raise InputError(
+            f"bins={{{column!r}: {part!r}}} needs dates, but the type of column {column!r} is "
+            f"{kind}; turn it into dates, or cut it into a number of bins."
+        )
+    parts = _PARTS[part]
+    number = year.cast(nw.Int64) * parts + ((month.cast(nw.Int64) - 1) * parts) // 12
+    _warn(column, f"{part}s")
+    return frame.with_columns(number.alias(column_key(column)))
+
+
+def calendar_name(number: object, part: str) -> str | int:
+    """What to call the month, quarter or year of this number: 2024-03, 2024-Q1, 2024."""
+    year, rest = divmod(int(str(number)), _PARTS[part])
+    if part == "year":
+        return year
+    return f"{year:04d}-{rest + 1:02d}" if part == "month" else f"{year:04d}-Q{rest + 1}"
+
+
+def days(column: str, kind: nw.dtypes.DType) -> nw.Expr:
+    """Days from 1970-01-01 to every date, as a floating-point number; an expression for any engine.
+
+    By the calendar: engines differ in how they count time, and agree on years, months and days.
+    """
+    date = keyed(column).dt
+    year, month = date.year().cast(nw.Float64), date.month().cast(nw.Float64)
+    # Years begin in March, so that the day that may be missing is their last.
+    year = year - (month <= 2.0).cast(nw.Float64)
+    month = (month + 9.0) - 12.0 * (month > 2.0).cast(nw.Float64)
+    leap = (year / 4.0).floor() - (year / 100.0).floor() + (year / 400.0).floor()
+    passed = ((153.0 * month + 2.0) / 5.0).floor() + date.day().cast(nw.Float64)
+    number = 365.0 * year + leap + passed - 719469.0
+    if kind == nw.Datetime:
+        seconds = date.hour().cast(nw.Float64) * 3600.0 + date.minute().cast(nw.Float64) * 60.0
+        number = number + (seconds + date.second().cast(nw.Float64)) / 86400.0
+    return number.alias(column_key(column))
+
+
+def bin_names(edges: tuple[float, ...], *, dates: bool = False) -> list[str]:
+    """What to call each bin, with as many digits as it takes to tell its edges apart."""
+    if not edges:
+        return ["(any)"]
+    written = date_words(edges) if dates else number_names(edges)
+    inner = (f"above {low} up to {high}" for low, high in pairwise(written))
+    return [f"up to {written[0]}", *inner, f"above {written[-1]}"]
+
+
+def number_names(values: tuple[float, ...]) -> list[str]:
+    """Different numbers with as many digits as it takes to tell them apart."""
+    return next(
+        (
+            names
+            for digits in range(6, 18)
+            if len(set(names := _written(values, digits))) == len(values)
+        ),
+        [repr(value) for value in values],
+    )
+
+
+def _written(edges: tuple[float, ...], digits: int) -> list[str]:
+    return [figure(edge, digits) for edge in edges]
+
 
 COUNT = "likeforlike count"
 """What a column is called that says how many rows a line stands for."""
@@ -204,3 +584,272 @@ def lost_by_group(
 def all_of(expressions: Iterable[nw.Expr]) -> nw.Expr:
     """Whether all hold."""
     return reduce(and_, expressions)
+
+
+_UNREADABLE = "\ufffd"
+# Rows that are looked at before all are, for one that settles how numbers are written.
+_FIRST = 100
+
+
+def read_text_columns(
+    source: TextTable,
+    named: Sequence[str],
+    numbers: Sequence[str],
+    *,
+    sensitive: Sequence[str] = (),
+    along: Sequence[str] = (),
+) -> ReadColumns:
+    """Read columns of text, of which some must hold numbers, or dates (`along`)."""
+    options = source.options
+    table: nw.LazyFrame[Any] = nw.from_native(source.table).lazy()
+    texts = [text_column(place) for place in range(len(source.columns))]
+    places, again = places_of(named, source.columns)
+    chosen = [nw.col(text_column(place)).alias(key) for key, place in (places | again).items()]
+    chosen += [
+        nw.col(number_column(places[column_key(column)])).alias(_number_key(column))
+        for column in numbers
+    ]
+    frame = _gathered(table, chosen)
+    lines = _combinations(frame, named, numbers)
+    if lines.filter(all_of(_lacks(column, numbers) for column in named)).shape[0]:
+        # A line without anything in it is no row. To know them takes all columns.
+        table = table.filter(~all_of(nw.col(name).is_null() for name in texts))
+        frame = _gathered(table, chosen)
+        lines = _combinations(frame, named, numbers)
+    single, notes = without_repeated(frame, named, again)
+    frame = plain = single.lazy()
+    nulls: dict[str, dict[str | None, int]] = {}
+    dates: list[str] = []
+    units: dict[str, str] = {}
+    for column in numbers:
+        is_typed = places[column_key(column)] in source.typed
+        frame, nulls[column], read = _read_number_texts(
+            frame,
+            column,
+            source,
+            odd=lines[_no_number(column)].any(),
+            is_typed=is_typed,
+            dates=column in along,
+        )
+        notes += [] if read.note is None else [f"{column} {read.note}."]
+        units |= {} if read.unit is None else {column: read.unit}
+        dates += [column] if read.dates else []
+    if frame is not plain:
+        lines = _combinations(frame, named, numbers)
+    for column in named:
+        if column not in numbers:
+            nulls[column] = _null_texts(lines, column, options.nulls)
+            if table.implementation.is_pyspark():
+                _refuse_foreign(lines, column)
+    counted = count_rows(
+        lines.lazy(),
+        {c: _lacks(c, numbers, nulls.get(c)) for c in named},
+        nw.col(COUNT),
+        needed=needed_columns(named, sensitive),
+    )
+    lacking = {
+        column: nw.col(_number_key(column)).is_null()
+        if column in numbers
+        else _lacks(column, (), nulls[column])
+        for column in named
+    }
+    complete = complete_rows(frame, needed(lacking, sensitive), counted)
+    read_as = {
+        column: nw.col(_number_key(column)).alias(column_key(column))
+        if column in numbers
+        else keyed(column)
+        for column in named
+    }
+    if len(sensitive) > 1:
+        read_as |= zip(sensitive, unknown_as_null(lacking, sensitive), strict=True)
+    return ReadColumns(
+        complete.select(*read_as.values()),
+        *counted,
+        str(table.implementation),
+        {column: words for column in named if (words := _words(nulls.get(column, {})))},
+        text=True,
+        lost=lost_by_group(frame, lacking, counted, sensitive),
+        dates=tuple(dates),
+        notes=tuple(notes),
+        units=units,
+    )
+
+
+def _gathered(table: nw.LazyFrame[Any], chosen: Sequence[nw.Expr]) -> nw.LazyFrame[Any]:
+    """The columns named. polars works in memory, so it reads them once and for all."""
+    taken = table.select(*chosen)
+    return taken.collect().lazy() if table.implementation.is_polars() else taken
+
+
+def _number_key(column: str) -> str:
+    return f"{column_key(column)}_number"
+
+
+def _no_number(column: str) -> str:
+    return f"{column_key(column)}_null"
+
+
+def _combinations(
+    frame: nw.LazyFrame[Any], named: Sequence[str], numbers: Collection[str]
+) -> nw.DataFrame[Any]:
+    """How often texts occur together, and with which numbers that are none."""
+    keys = [
+        nw.col(_number_key(c)).is_null().alias(_no_number(c)) if c in numbers else keyed(c)
+        for c in named
+    ]
+    names = [_no_number(c) if c in numbers else column_key(c) for c in named]
+    return frame.select(*keys).group_by(*names).agg(nw.len().alias(COUNT)).collect()
+
+
+def _lacks(
+    column: str, numbers: Collection[str], nulls: Iterable[str | None] | None = None
+) -> nw.Expr:
+    """Whether a combination lacks a value in a column."""
+    if column in numbers:
+        return nw.col(_no_number(column))
+    words = [word for word in nulls or () if word is not None]
+    missing = keyed(column).is_null()
+    return missing | keyed(column).is_in(words) if words else missing
+
+
+def _read_number_texts(
+    frame: nw.LazyFrame[Any],
+    column: str,
+    source: TextTable,
+    *,
+    odd: bool,
+    is_typed: bool,
+    dates: bool,
+) -> tuple[nw.LazyFrame[Any], dict[str | None, int], ReadTexts]:
+    """The table with the numbers of a column, texts that stand for missing ones, and how it went.
+
+    Plain numbers, with spaces around them or not, are read by any engine, and so are decisions.
+    Numbers as people write them are read in memory, from all texts of the column together.
+    """
+    decimal, nulls = source.options.decimal, source.options.nulls
+    plain, in_memory = ReadTexts({}), frame.implementation.is_polars()
+    if decimal == "," and not in_memory and not is_typed:
+        raise InputError(
+            "csv={'decimal': ','} is read by engine 'polars', not by "
+            f"{frame.implementation}; leave out engine, or write decimals with a point."
+        )
+    if decimal != "," or is_typed:
+        value = nw.col(_number_key(column))
+        texts = _texts(frame.filter(value.is_null()), column) if odd else {}
+        unread = {str(t): n for t, n in texts.items() if not _is_null(t, nulls)}
+        if unread and (pair := decision_words(unread)) and _others_are_decisions(frame, column):
+            frame = frame.with_columns(_decisions(column, pair).alias(_number_key(column)))
+            return frame, _nulls_among(frame, column, nulls), ReadTexts({}, decision_note(pair))
+        if unread:
+            frame = frame.with_columns(_stripped(column).alias(_number_key(column)))
+            texts = _texts(frame.filter(value.is_null()), column)
+            unread = {str(t): n for t, n in texts.items() if not _is_null(t, nulls)}
+        if not unread:
+            if decimal is None and not is_typed:
+                _refuse_ambiguous(frame, column)
+            return frame, texts, plain
+    every = _texts(frame, column)
+    absent = {text: n for text, n in every.items() if _is_null(text, nulls)}
+    present = {str(t): n for t, n in every.items() if t not in absent}
+    read = read_texts(present, column, decimal, dates=dates)
+    if not in_memory:
+        _refuse_elsewhere(column, unread, frame.implementation)
+    numbers = [read.values.get(text) for text in frame.collect()[column_key(column)].to_list()]
+    series = nw.new_series(_number_key(column), numbers, nw.Float64, backend=frame.implementation)
+    return frame.collect().with_columns(series).lazy(), absent, read
+
+
+def _others_are_decisions(frame: nw.LazyFrame[Any], column: str) -> bool:
+    """Whether all numbers of a column are 0 or 1, so that words among them can be decisions."""
+    number = nw.col(_number_key(column))
+    return not len(frame.filter((number != 0.0) & (number != 1.0)).head(1).collect())
+
+
+def _decisions(column: str, pair: tuple[str, str]) -> nw.Expr:
+    """Decisions in text as 1 and 0."""
+    text = keyed(column).str.strip_chars().str.to_lowercase()
+    yes, no = (text == word for word in pair)
+    other = nw.when(text.is_in(["1", "0"])).then(text).cast(nw.Float64)
+    below = nw.when(no).then(nw.lit(0.0)).otherwise(other)
+    return nw.when(yes).then(nw.lit(1.0)).otherwise(below)
+
+
+def _nulls_among(
+    frame: nw.LazyFrame[Any], column: str, nulls: Collection[str]
+) -> dict[str | None, int]:
+    """Texts that are no numbers, all of which stand for missing values."""
+    texts = _texts(frame.filter(nw.col(_number_key(column)).is_null()), column)
+    unread = {str(t): n for t, n in texts.items() if not _is_null(t, nulls)}
+    if unread:
+        refuse_texts(column, unread, ())
+    return texts
+
+
+def _refuse_ambiguous(frame: nw.LazyFrame[Any], column: str) -> None:
+    """Refuse numbers of which each is one with a decimal point, and another without it."""
+    number = nw.col(_number_key(column))
+    known = frame.filter(~number.is_null()).select(column_key(column))
+    first = known.head(_FIRST).collect()[column_key(column)].to_list()
+    if not first or not all(map(is_ambiguous, first)):
+        return
+    if all(is_ambiguous(text or "") for text in _texts(known, column)):
+        raise InputError(
+            f"column {column!r} can be read in two ways: {quoted(first[0])} is one number with a "
+            f"decimal point and another if the point separates thousands, and no other value "
+            f"settles it; {SAY_DECIMAL}"
+        )
+
+
+def _refuse_elsewhere(column: str, unread: Mapping[str, int], engine: object) -> NoReturn:
+    """Refuse numbers that an engine cannot read and polars can."""
+    raise InputError(
+        f"column {column!r} holds numbers as people write them, such as {quoted(min(unread))}, "
+        f"which {engine} does not read: leave out engine, or write plain numbers."
+    )
+
+
+def _texts(frame: nw.LazyFrame[Any], column: str) -> dict[str | None, int]:
+    """How often a column has each of its texts."""
+    key = column_key(column)
+    counted = frame.group_by(key).agg(nw.len().alias(COUNT)).collect()
+    return {text: int(times) for text, times in counted.select(key, COUNT).rows()}
+
+
+def _null_texts(
+    lines: nw.DataFrame[Any], column: str, nulls: Collection[str]
+) -> dict[str | None, int]:
+    """Texts of a column that stand for a missing value, and how often they do."""
+    key = column_key(column)
+    found = [text for text in lines[key].unique().to_list() if _is_null(text, nulls)]
+    if not found:
+        return {}
+    those = lines.filter(_lacks(column, (), found)).group_by(key).agg(nw.col(COUNT).sum())
+    return {text: int(times) for text, times in those.select(key, COUNT).rows()}
+
+
+def _refuse_foreign(lines: nw.DataFrame[Any], column: str) -> None:
+    """Raise on what Spark puts in the place of letters that are not UTF-8; others complain."""
+    for text in lines[column_key(column)].unique().to_list():
+        if text is not None and _UNREADABLE in text:
+            raise InputError(
+                f"column {column!r} is not utf-8, as in {quoted(text)}; {SAY_ENCODING}"
+            )
+
+
+def _is_null(text: str | None, nulls: Collection[str]) -> bool:
+    return text is None or not text.strip() or text.strip() in nulls
+
+
+def _words(texts: Mapping[str | None, int]) -> dict[str, int]:
+    """Words for missing values, without the spaces around them, the most frequent first."""
+    found: Counter[str] = Counter()
+    for text, times in texts.items():
+        if text is not None and text.strip():
+            found[text.strip()] += times
+    return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
+
+
+def _stripped(column: str) -> nw.Expr:
+    """Plain numbers in text that may have spaces around them."""
+    text = keyed(column).str.strip_chars()
+    return nw.when(text.str.contains(NUMBER)).then(text).cast(nw.Float64)

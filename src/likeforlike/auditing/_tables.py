@@ -4,6 +4,19 @@ Work is pushed into the engine that holds the data, through narwhals, and only w
 back: the columns named, without rows that lack a value, or, with a `resolution`, one line for each
 (level, group, bin of scores) from a single `group by`. Rows with missing values are counted and
 reported.
+
+Scores rounded to bins of a given width, by the engine that holds them or in memory.
+
+A bin is floor(score / width). It stays a floating-point number on its way here: engines differ in
+what they do with one that is too large for a whole number, and some of them say nothing. Where in
+its bin a score lies is two whole numbers, whose sums are the same in any order and on any engine
+(`disparity._rounding`).
+
+Fine cells of a column of numbers, cut by the engine that holds it.
+
+A histogram of 4,096 bins says how many rows lie where. Bins that hold too much are cut again, until
+every one holds little or a single value: a few passes over the column, whatever its tails, and no
+more memory than the bins. Neighboring bins are then put together to cells of about equal number.
 """
 
 from __future__ import annotations
@@ -15,51 +28,294 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import narwhals as nw
 import numpy as np
+import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._settings import Engine, real
-from likeforlike.auditing._bins import (
+from likeforlike._text import quoted
+from likeforlike.auditing._reading import (
     Bins,
+    ReadColumns,
     bin_names,
     bin_numbers,
     by_calendar,
     calendar_name,
     check_bins,
     inner_edges,
+    read_columns,
+    read_text_columns,
 )
-from likeforlike.auditing._lines import Lines, check_smooth, raw_cells
-from likeforlike.auditing._number_cells import cell_number, number_cells
-from likeforlike.auditing._reading import ReadColumns, read_columns
-from likeforlike.auditing._resolution import (
-    added_parts,
-    bin_middles,
-    read_sums,
-    round_rows,
-    score_bins,
-    with_parts,
-)
-from likeforlike.auditing._text_columns import read_text_columns
-from likeforlike.disparity._cells import Cells
-from likeforlike.disparity._columns import (
+from likeforlike.auditing._smooth import Lines, check_smooth, raw_cells
+from likeforlike.disparity import (
+    HALF_BITS,
+    Cells,
     Codes,
     combined,
+    denoised,
     encode,
+    float_noise,
     narrow,
     numbers,
     weights,
     with_unknown,
+    without_float_noise,
 )
-from likeforlike.disparity._float_noise import denoised, float_noise, without_float_noise
-from likeforlike.document._request import Roles
-from likeforlike.document._results import LostRows
+from likeforlike.document import LostRows, Roles
 from likeforlike.errors import InputError
-from likeforlike.files._columns import column_key
-from likeforlike.files._csv import CsvOptions, TextTable
-from likeforlike.files._files import open_file, readable
+from likeforlike.files import CsvOptions, TextTable, column_key, keyed, open_file, readable
+from likeforlike.transport import compiled
+
+# Up to here all whole numbers are floating-point numbers too, so no two bins are one.
+_MOST_BINS = 2.0**53
+_HALF = 2.0**HALF_BITS
+# As a share of a bin.
+_HAIR = 1e-9
+_INSIDE, _HIGH, _LOW = "likeforlike inside", "likeforlike high", "likeforlike low"
+_SUMS = ("likeforlike sum", "likeforlike squares", "likeforlike products")
+
+
+def _per_unit(resolution: float) -> float:
+    """How many bins there are in one unit of the score."""
+    per_unit = 1.0 / resolution
+    if math.isinf(per_unit):
+        raise InputError(
+            f"resolution={resolution:g} is too small for any score; use a larger one, or leave it "
+            "out to keep scores exact."
+        )
+    return per_unit
+
+
+def score_bins(score: str, resolution: float) -> nw.Expr:
+    """The bin of every score, an expression for any engine."""
+    # Multiplying, not dividing: engines disagree on the last bit of a quotient. A score that lies
+    # below an edge by noise of a computation belongs to it, whatever its group.
+    return (keyed(score).cast(nw.Float64) * _per_unit(resolution) + _HAIR).floor()
+
+
+def with_parts(
+    frame: nw.LazyFrame[Any], score: str, column: str, resolution: float
+) -> nw.LazyFrame[Any]:
+    """The bin of every score in a column of this name, and what is to be added up inside bins."""
+    frame = frame.with_columns(score_bins(score, resolution).alias(column))
+    inside = keyed(score).cast(nw.Float64) * (1.0 / resolution) - nw.col(column)
+    # A score that belongs to an edge lies there. An infinite one is refused with the bins.
+    held = nw.when((inside >= 0.0) & (inside < 1.0)).then(inside * _HALF).otherwise(nw.lit(0.0))
+    frame = frame.with_columns(held.alias(_INSIDE))
+    frame = frame.with_columns(nw.col(_INSIDE).floor().alias(_HIGH))
+    low = ((nw.col(_INSIDE) - nw.col(_HIGH)) * _HALF).floor()
+    frame = frame.with_columns(low.alias(_LOW))
+    parts = (
+        nw.col(_HIGH) * _HALF + nw.col(_LOW),
+        nw.col(_HIGH) * nw.col(_HIGH),
+        nw.col(_HIGH) * nw.col(_LOW),
+    )
+    return frame.with_columns(
+        *(part.cast(nw.Int64).alias(name) for part, name in zip(parts, _SUMS, strict=True))
+    )
+
+
+def added_parts() -> list[nw.Expr]:
+    """The sums inside bins, for a `group by`."""
+    return [nw.col(name).sum() for name in _SUMS]
+
+
+def read_sums(counted: nw.DataFrame[Any]) -> IntArray:
+    """The sums inside bins that an engine gave back, shape (m, 3)."""
+    columns = [counted[name].cast(nw.Int64).to_numpy() for name in _SUMS]
+    sums: IntArray = np.stack(columns, axis=1).astype(np.int64)
+    return sums
+
+
+def bin_middles(bins: npt.NDArray[Any], resolution: float) -> FloatArray:
+    """The middle of every bin, checked: scores that the bins cannot tell apart are refused."""
+    which = bins.astype(np.float64)
+    largest = float(np.abs(which).max())
+    with np.errstate(over="ignore"):
+        middles: FloatArray = (which + 0.5) * resolution
+    if largest >= _MOST_BINS:
+        raise InputError(
+            f"resolution={resolution:g} is too small: scores are infinite, or lie in bins with "
+            f"numbers of up to {quoted(largest)}, and whole numbers end at {_MOST_BINS:g}. Use a "
+            "larger one, or leave it out to keep scores exact."
+        )
+    if not np.isfinite(middles).all():
+        raise InputError(f"resolution={resolution:g} is too large; use a smaller one.")
+    return middles
+
+
+@compiled
+def _add_up(
+    places: FloatArray, segments: IntArray, first: float, n_bins: int, sums: IntArray
+) -> None:
+    """Add rows and what `with_parts` lets an engine add up to sums (segments * n_bins, 4).
+
+    Places (n,) are scores in widths of a bin. Bins begin at `first`; all above the last are in it.
+    """
+    for i in range(places.size):
+        which = np.floor(places[i] + _HAIR)
+        inside = (places[i] - which) * _HALF
+        if not 0.0 <= inside < _HALF:
+            inside = 0.0
+        high = int(inside)
+        low = int((inside - high) * _HALF)
+        line = segments[i] * n_bins + min(int(which - first), n_bins - 1)
+        sums[line, 0] += 1
+        sums[line, 1] += (high << HALF_BITS) + low
+        sums[line, 2] += high * high
+        sums[line, 3] += high * low
+
+
+def round_rows(level: Codes, group: Codes, scores: FloatArray, resolution: float) -> Cells:
+    """Cells of rows in memory whose scores are rounded to bins, in one pass over the rows."""
+    with np.errstate(over="ignore"):
+        places = scores * _per_unit(resolution)
+    ends = np.floor(np.array([places.min(), places.max()]) + _HAIR)
+    bin_middles(ends, resolution)
+    n_groups, n_bins = len(group.labels), int(ends[1] - ends[0]) + 1
+    n_segments = len(level.labels) * n_groups
+    if n_segments * n_bins > 4 * scores.size + 1024:
+        # So many bins are mostly empty: every row is a line.
+        bins, sums = np.floor(places + _HAIR), np.zeros((scores.size, 4), np.int64)
+        _add_up(places, np.arange(scores.size), float(ends[0]), 1, sums)
+    else:
+        sums = np.zeros((n_segments * n_bins, 4), np.int64)
+        segments = level.codes.astype(np.int64) * n_groups + group.codes
+        _add_up(places, segments, float(ends[0]), n_bins, sums)
+        filled = np.flatnonzero(sums[:, 0])
+        sums, bins = sums[filled], filled % n_bins + ends[0]
+        of_level, of_group = np.divmod(filled // n_bins, n_groups)
+        level, group = Codes(of_level, level.labels), Codes(of_group, group.labels)
+    middles = bin_middles(bins, resolution)
+    return Cells.from_codes(
+        level, group, middles, counts=sums[:, 0], resolution=resolution, sums=sums[:, 1:]
+    )
+
+
+NUMBER_CELLS = 256
+"""Into how many cells a column is cut at most."""
+
+_BINS = 4096
+_PASSES = 8
+_CELL, _LOWEST, _HIGHEST, _ROWS = (f"likeforlike {name}" for name in ("bin", "low", "high", "rows"))
+
+
+class NumberCells(NamedTuple):
+    """Cells of a column; a value equal to an edge lies below it.
+
+    Attributes
+    ----------
+    edges : inner edges, rising.
+    low, high : (m,) the lowest and the highest number in each cell.
+    """
+
+    edges: tuple[float, ...]
+    low: FloatArray
+    high: FloatArray
+
+    @property
+    def middle(self) -> FloatArray:
+        """Where the rows of each cell are taken to be."""
+        middle: FloatArray = self.low / 2.0 + self.high / 2.0
+        return middle
+
+
+class _Bins(NamedTuple):
+    """Bins of a histogram: rows, lowest and highest number of each, in order."""
+
+    rows: IntArray
+    low: FloatArray
+    high: FloatArray
+
+    def of(self, kept: IntArray) -> _Bins:
+        """Some of the bins, in this order."""
+        return _Bins(self.rows[kept], self.low[kept], self.high[kept])
+
+    def append(self, others: _Bins) -> _Bins:
+        """These bins and others, in order."""
+        both = _Bins(*(np.concatenate(pair) for pair in zip(self, others, strict=True)))
+        return both.of(np.argsort(both.low))
+
+
+def number_cells(frame: nw.LazyFrame[Any], column: str) -> NumberCells:
+    """Cut a column into at most 256 cells of about equal number; ties stay together."""
+    bins = _ends(frame, column)
+    whole = int(bins.rows.sum())
+    for _ in range(_PASSES):
+        heavy = (bins.rows > whole / (4 * NUMBER_CELLS)) & (bins.low < bins.high)
+        if not heavy.any():
+            break
+        parts = _cut(frame, column, bins.of(np.flatnonzero(heavy)))
+        bins = bins.of(np.flatnonzero(~heavy)).append(parts)
+    below = np.cumsum(bins.rows) - bins.rows / 2
+    cell = np.floor(below / whole * NUMBER_CELLS).astype(np.int64)
+    first = np.flatnonzero(np.r_[True, np.diff(cell) > 0])
+    high = np.maximum.reduceat(bins.high, first)
+    return NumberCells(tuple(high[:-1].tolist()), bins.low[first], high)
+
+
+def cell_number(column: str, edges: Sequence[float]) -> nw.Expr:
+    """The cell of every value: how many edges lie below it, by bisection."""
+    return _tree(column, edges, list(range(len(edges) + 1)))
+
+
+def _tree(column: str, edges: Sequence[float], leaves: Sequence[float]) -> nw.Expr:
+    """One of the leaves for every value, by comparing it with as few edges as can be."""
+    if not edges:
+        return nw.lit(leaves[0])
+    middle = len(edges) // 2
+    return (
+        nw.when(keyed(column) <= edges[middle])
+        .then(_tree(column, edges[:middle], leaves[: middle + 1]))
+        .otherwise(_tree(column, edges[middle + 1 :], leaves[middle + 1 :]))
+    )
+
+
+def _ends(frame: nw.LazyFrame[Any], column: str) -> _Bins:
+    number = keyed(column).cast(nw.Float64)
+    asked = frame.select(
+        number.min().alias(_LOWEST), number.max().alias(_HIGHEST), nw.len().alias(_ROWS)
+    ).collect()
+    low, high, rows = asked.rows()[0]
+    if not math.isfinite(high - low):
+        raise InputError(
+            f"column {column!r} reaches from {quoted(low)} to {quoted(high)}, too far to be "
+            "smoothed along; "
+            "leave out what is no value, or divide it by 10."
+        )
+    return _Bins(np.array([rows]), np.array([float(low)]), np.array([float(high)]))
+
+
+def _cut(frame: nw.LazyFrame[Any], column: str, heavy: _Bins) -> _Bins:
+    """Cut some bins into up to 4,096 parts in all."""
+    parts = max(2, _BINS // heavy.rows.size)
+    inner, low = heavy.high[:-1].tolist(), heavy.low.tolist()
+    # Two numbers may be so close that their difference times anything is not a number of parts.
+    scale = np.minimum(parts / (heavy.high - heavy.low), np.finfo(np.float64).max).tolist()
+    number = keyed(column).cast(nw.Float64)
+    part = ((number - _tree(column, inner, low)) * _tree(column, inner, scale)).floor()
+    # The highest value of a bin would make a part of its own.
+    number_of = nw.when(part >= parts).then(nw.lit(float(parts - 1))).otherwise(part)
+    base = _tree(column, inner, [float(parts * k) for k in range(heavy.rows.size)])
+    inside = _tree(
+        column,
+        np.stack([np.nextafter(heavy.low, -np.inf), heavy.high], axis=1).ravel().tolist(),
+        [float(k % 2) for k in range(2 * heavy.rows.size + 1)],
+    )
+    counted = (
+        frame.filter(inside > 0.5)
+        .with_columns((base + number_of).alias(_CELL), number.alias(_LOWEST))
+        .group_by(_CELL)
+        .agg(nw.len().alias(_ROWS), nw.col(_LOWEST).min().alias(_HIGHEST), nw.col(_LOWEST).max())
+        .collect()
+    )
+    rows = counted[_ROWS].to_numpy().astype(np.int64)
+    lowest, highest = (counted[name].to_numpy().astype(np.float64) for name in (_HIGHEST, _LOWEST))
+    return _Bins(rows, lowest, highest).of(np.argsort(lowest))
+
 
 _BIN, _COUNT, _WIDTH = "likeforlike bin", "likeforlike count", "likeforlike width"
 # A column with more values than this may be an identifier.
@@ -97,7 +353,7 @@ class TableCells:
     Examples
     --------
     >>> from likeforlike.datasets import load_loans
-    >>> from likeforlike.document._request import Roles
+    >>> from likeforlike.document import Roles
     >>> from likeforlike.auditing._tables import read_cells
     >>> table = read_cells(load_loans(1000).frame, Roles("approved", "sex", ("income",)))
     >>> table.used, table.engine, table.level_names
@@ -171,7 +427,7 @@ def read_cells(
     Examples
     --------
     >>> import polars as pl
-    >>> from likeforlike.document._request import Roles
+    >>> from likeforlike.document import Roles
     >>> from likeforlike.auditing._tables import read_cells
     >>> table = pl.DataFrame({"f": [0.1, None, 0.3], "sex": ["f", "m", "m"]})
     >>> read = read_cells(table, Roles("f", "sex"))

@@ -11,12 +11,22 @@ from typing import TYPE_CHECKING
 from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
+    from ._conventions import NOTES as NOTES
     from ._conventions import conventions as conventions
     from ._local_law_144 import local_law_144 as local_law_144
-    from ._mantel_haenszel import breslow_day as breslow_day
-    from ._mantel_haenszel import mantel_haenszel as mantel_haenszel
-    from ._van_elteren import van_elteren as van_elteren
-    from ._wachter import wachter_cdd as wachter_cdd
-    from ._words import NOTES as NOTES
+    from ._stratified import breslow_day as breslow_day
+    from ._stratified import mantel_haenszel as mantel_haenszel
+    from ._stratified import van_elteren as van_elteren
+    from ._stratified import wachter_cdd as wachter_cdd
+
+if TYPE_CHECKING:  # what other packages use; it may change at any time
+    from ._cell_figures import cell_figures as cell_figures
+    from ._cell_figures import is_decision as is_decision
+    from ._conventions import Conventions as Conventions
+    from ._conventions import LevelConventions as LevelConventions
+    from ._local_law_144 import Category as Category
+    from ._stratified import BreslowDay as BreslowDay
+    from ._stratified import MantelHaenszel as MantelHaenszel
+    from ._stratified import VanElteren as VanElteren
 
 attach(__name__)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
-from likeforlike.disparity._cells import Cells
-from likeforlike.transport._atoms import Atoms
+from likeforlike.disparity import Cells
+from likeforlike.transport import Atoms
 
 # Masses that differ by less than this, relatively, are equal: half of the weight is half of it.
 _SAME = 1e-12

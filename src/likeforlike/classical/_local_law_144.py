@@ -16,8 +16,8 @@ import numpy as np
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._text import crossed_name
 from likeforlike.classical._cell_figures import cell_figures, is_decision
-from likeforlike.disparity._cells import Cells
-from likeforlike.transport._atoms import sums_by
+from likeforlike.disparity import Cells
+from likeforlike.transport import sums_by
 
 SMALL = 0.02
 """Categories with a smaller share of all may be left out of the ratios."""

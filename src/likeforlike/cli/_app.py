@@ -1,15 +1,19 @@
 """The commands, put together, and what becomes of their errors.
 
 Each imports what it works with when it is called, so that `--help` answers at once.
+
+`likeforlike schema`.
 """
 
 from __future__ import annotations
 
 import errno
+import sys
 import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -21,15 +25,43 @@ from likeforlike.cli._audit import (
     audit_plan_command,
     audit_release_command,
     audit_summaries_command,
+    summarize_command,
 )
 from likeforlike.cli._custodian import custodian_app
 from likeforlike.cli._demo import datasets_command, demo_command
 from likeforlike.cli._experiments import reproduce_command, sweep_command
-from likeforlike.cli._schema import schema_command
-from likeforlike.cli._shared import leave_output
-from likeforlike.cli._summarize import summarize_command
-from likeforlike.cli._terminal import say_error
+from likeforlike.cli._shared import leave_output, say_error
 from likeforlike.errors import BinnedLevelWarning, InputError
+
+
+class Published(StrEnum):
+    """Documents whose schema can be printed."""
+
+    audit = "audit"
+    request = "request"
+    release = "release"
+
+
+def schema_command(
+    document: Annotated[
+        Published,
+        typer.Argument(
+            help="What `audit --json` and `demo --json` write, what modelers send to a custodian, "
+            "or what the custodian answers."
+        ),
+    ] = Published.audit,
+) -> None:
+    """Print the JSON schema (draft 2020-12) of a document."""
+    if document is Published.audit:
+        from likeforlike.document import audit_schema as text
+    elif document is Published.request:
+        from likeforlike.teams import request_schema as text
+    else:
+        from likeforlike.teams import release_schema as text
+
+    sys.stdout.write(text())
+    sys.stdout.flush()
+
 
 _BAD_INPUT, _UNEXPECTED, _INTERRUPTED = 2, 70, 130
 _DEBUG = "--debug"

@@ -1,10 +1,19 @@
-"""`likeforlike audit`, of a table and of summaries, and an audit through a custodian."""
+"""`likeforlike audit`, of a table and of summaries, and an audit through a custodian.
+
+`likeforlike summarize`.
+
+Audits in pipelines: by a policy, for build servers, next to a run on GitHub.
+
+`likeforlike audit-plan` and `audit-release`: the side of those who do not see A.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -12,16 +21,11 @@ from likeforlike.cli._options import (
     CSV_OPTIONS,
     SETTINGS,
     audit_arguments,
+    bins_of,
     csv_of,
+    engine_of,
     takes_options,
     typed_options,
-)
-from likeforlike.cli._pipelines import (
-    deliver_pairs,
-    deliver_verdict,
-    judged_audit,
-    policy_for,
-    tell_pipeline,
 )
 from likeforlike.cli._shared import (
     TableFile,
@@ -31,11 +35,105 @@ from likeforlike.cli._shared import (
     unread_output,
 )
 from likeforlike.errors import InputError
-from likeforlike.report._terminal import Terminal, show
+from likeforlike.report import Terminal, show
 
 if TYPE_CHECKING:
-    from likeforlike.auditing import Audit, Summary
-    from likeforlike.document._results import Verdict
+    from likeforlike.auditing import Audit, Policy, Summary
+    from likeforlike.document import AuditDocument, ThresholdOf, Verdict
+    from likeforlike.teams import AuditPlan
+
+_STEP_SUMMARY, _ACTIONS = "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"
+
+
+def policy_for(
+    file: Path | None, asked: Mapping[str, object], *, needs_verdict: bool
+) -> Policy | None:
+    """The policy in a file, if there is one; options that contradict each other are refused."""
+    from likeforlike.auditing import Policy
+
+    policy = None if file is None else Policy.read(file)
+    if policy is not None:
+        policy.refuse(asked)
+    if "of" in asked and "threshold" not in asked:
+        raise InputError("--of says what --threshold is for; give one.")
+    judged = "threshold" in asked or (policy is not None and policy.thresholds)
+    if needs_verdict and not judged:
+        raise InputError("--junit needs a verdict; give --threshold, or a --policy with one.")
+    return policy
+
+
+def judged_audit(
+    source: Path | Summary,
+    policy: Policy | None,
+    asked: Mapping[str, object],
+    progress: Callable[[int], None] | None,
+) -> tuple[Audit, Verdict | None]:
+    """Audit by a policy or by options, and say what the thresholds of either say."""
+    from likeforlike.auditing import Policy
+
+    for role in ("score", "sensitive"):
+        if policy is None and isinstance(source, Path) and role not in asked:
+            raise InputError(f"--{role} must name a column; a policy can do so, too (--policy).")
+    gate = {name: asked[name] for name in ("threshold", "of") if name in asked}
+    arguments = {name: asked[name] for name in asked.keys() - gate.keys()}
+    # Without a policy everything is said by options: that of a policy that says nothing.
+    audited = (policy or Policy("none", {}, ())).audit(source, **arguments, progress=progress)
+    if gate:
+        audited = audited.with_threshold(
+            cast("float | str", gate["threshold"]),
+            of=cast("ThresholdOf", gate.get("of", "distance")),
+        )
+    return audited, audited.verdicts[-1] if audited.verdicts else None
+
+
+def deliver_verdict(document: AuditDocument, junit: Path | None) -> None:
+    """Write the JUnit file that was asked for, and add to the summary of a step on GitHub."""
+    from likeforlike.files import write_whole
+    from likeforlike.integrations import github_summary
+    from likeforlike.integrations import junit as junit_text
+
+    if junit is not None:
+        write_whole(junit, junit_text(document))
+    target = os.environ.get(_STEP_SUMMARY)
+    if target:
+        try:
+            with open(target, "a", encoding="utf-8") as file:
+                file.write(github_summary(document))
+        except OSError as error:
+            raise InputError(
+                f"{target} ({_STEP_SUMMARY}) cannot be written: {error.strerror or error}."
+            ) from error
+
+
+def deliver_pairs(audit: Audit, file: Path | None) -> None:
+    """Write the pairs furthest apart, of every level of every contrast."""
+    from likeforlike.auditing import pairs_csv
+    from likeforlike.files import write_whole
+
+    if file is not None:
+        found = (
+            pair
+            for place, contrast in enumerate(audit.contrasts)
+            for level in contrast.levels
+            for pair in audit.pairs(level.level, contrast=place)
+        )
+        write_whole(file, pairs_csv(found))
+
+
+def tell_pipeline(
+    document: AuditDocument, files: Sequence[Path | None], terminal: Terminal
+) -> None:
+    """Name the files, and tell GitHub what the verdict is."""
+    from likeforlike.integrations import github_annotations
+
+    for file in files:
+        if file is not None:
+            terminal.print(f"Written: {file}")
+    if os.environ.get(_ACTIONS) == "true":
+        for command in github_annotations(document):
+            # Neither wrapped nor styled: a runner reads whole lines.
+            terminal.file.write(f"{command}\n")
+
 
 _EXIT = {"pass": 0, "fail": 1, "investigate": 3}
 # Names of files with summaries end so.
@@ -87,8 +185,8 @@ def audit_summaries_command(
 
 def _audit(context: typer.Context, source: Path | Summary, options: dict[str, Any]) -> None:
     """Audit, judge, and deliver what was asked for."""
-    from likeforlike.auditing._salt_file import kept_salt
-    from likeforlike.transport._numba import spare_linear_algebra
+    from likeforlike.auditing import kept_salt
+    from likeforlike.transport import spare_linear_algebra
 
     spare_linear_algebra()
     _check_outputs(options)
@@ -103,7 +201,7 @@ def _audit(context: typer.Context, source: Path | Summary, options: dict[str, An
 
 
 def _check_outputs(options: dict[str, Any]) -> None:
-    from likeforlike.files._writing import check_writable
+    from likeforlike.files import check_writable
 
     for name in ("report", "json", "junit", "pairs"):
         path = options.get(name)
@@ -134,8 +232,6 @@ def audit_plan_command(
     **options: Any,  # noqa: ANN401
 ) -> None:
     """Plan an audit without A: write a request for the custodian who holds it."""
-    from likeforlike.cli._plan import write_plan
-
     write_plan(file, options, _csv(context, options), out)
 
 
@@ -156,8 +252,7 @@ def audit_release_command(
 
     Exit codes are those of `audit`.
     """
-    from likeforlike.cli._plan import judged_plan
-    from likeforlike.transport._numba import spare_linear_algebra
+    from likeforlike.transport import spare_linear_algebra
 
     spare_linear_algebra()
     _check_outputs(options)
@@ -169,3 +264,120 @@ def audit_release_command(
 def _csv(context: typer.Context, options: dict[str, Any]) -> dict[str, object]:
     typed = typed_options(context)
     return csv_of({name: options[name] for name in CSV_OPTIONS if name in typed})
+
+
+@takes_options(
+    *("score", "sensitive", "legitimate", "weight", "cluster", "bins", "resolution", "engine"),
+    *CSV_OPTIONS,
+)
+def summarize_command(
+    context: typer.Context,
+    file: TableFile,
+    out: Annotated[Path, typer.Option(help="Write the summary here; by custom it ends in .cells.")],
+    dataset: Annotated[
+        str | None, typer.Option(help="Name of the data set; those of another do not merge.")
+    ] = None,
+    part: Annotated[
+        str | None, typer.Option(help="What these rows are called, such as a day.")
+    ] = None,
+    **options: Any,  # noqa: ANN401
+) -> None:
+    """Summarize a file where its rows are, to be audited together with others.
+
+    `likeforlike audit-summaries monday.cells tuesday.cells ...` audits all rows behind the
+    summaries. Without --resolution every score that occurs is in the file.
+    """
+    from likeforlike.auditing import summarize
+    from likeforlike.files import check_writable
+
+    for role in ("score", "sensitive"):
+        if not options[role]:
+            raise InputError(f"--{role} must name a column.")
+    check_writable(out, "--out")
+    typed = typed_options(context)
+    summary = summarize(
+        file,
+        score=options["score"],
+        sensitive=options["sensitive"],
+        legitimate=options["legitimate"] or (),
+        weight=options["weight"],
+        cluster=options["cluster"],
+        bins=bins_of(options["bins"] or []),
+        resolution=options["resolution"],
+        dataset=dataset,
+        part=part,
+        engine=engine_of(options["engine"]),
+        csv=csv_of({name: options[name] for name in CSV_OPTIONS if name in typed}),
+    )
+    summary.write(out)
+    terminal, table = Terminal(), summary.table
+    terminal.print(
+        f"{table.used:,} of {table.rows:,} rows in {len(table.cells.levels):,} levels and "
+        f"{len(table.cells.groups):,} groups, {table.cells.atoms.values.size:,} lines."
+    )
+    for note in table.notes:
+        terminal.print(note)
+    terminal.print(f"Written: {out}")
+
+
+def write_plan(
+    file: Path, options: Mapping[str, Any], csv: Mapping[str, object], request: Path
+) -> None:
+    """Write the request of a plan, for the custodian."""
+    from likeforlike.files import check_writable
+
+    check_writable(request, "--out")
+    plan = _plan(file, options, csv)
+    plan.request.write(request)
+    Terminal().print(
+        f"Written: {request} ({len(plan.request.ids):,} rows in {plan.request.n_codes:,} bins). "
+        "Send it to the custodian, and read the answer with likeforlike audit-release."
+    )
+
+
+def judged_plan(
+    file: Path,
+    options: Mapping[str, Any],
+    csv: Mapping[str, object],
+    release: Path,
+    asked: Mapping[str, object],
+) -> tuple[Audit, Verdict | None]:
+    """The audit that a release makes of a plan, and the verdict at a threshold."""
+    from likeforlike.teams import Release
+
+    audited = _plan(file, options, csv).read(
+        Release.read(release),
+        confidence=options["confidence"],
+        permutations=options["permutations"],
+        random_state=options["seed"],
+    )
+    if "threshold" not in asked:
+        return audited, None
+    of = cast("ThresholdOf", options["of"])
+    verdict = audited.verdict(cast("float | str", asked["threshold"]), of=of)
+    return audited.with_verdict(verdict), verdict
+
+
+def _plan(file: Path, options: Mapping[str, Any], csv: Mapping[str, object]) -> AuditPlan:
+    from likeforlike.files import csv_options
+    from likeforlike.teams import audit_plan, read_named
+
+    score, legitimate, known_by = options["score"], options["legitimate"] or [], options["id"]
+    if score is None:
+        raise InputError("--score must name the column of scores or decisions.")
+    if known_by is None:
+        raise InputError("--id must name the column by which the custodian knows the rows.")
+    read = read_named(file, [score, *legitimate, known_by], number=score, options=csv_options(csv))
+    levels = None
+    if legitimate:
+        import polars as pl
+
+        levels = pl.DataFrame([read[name].alias(name) for name in legitimate])
+    return audit_plan(
+        read[score],
+        levels,
+        read[known_by],
+        score=score,
+        sensitive=", ".join(options["sensitive"] or ("group",)),
+        legitimate=tuple(legitimate),
+    )

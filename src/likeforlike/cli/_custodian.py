@@ -9,11 +9,10 @@ import typer
 
 from likeforlike.cli._shared import TableFile
 from likeforlike.errors import InputError
-from likeforlike.report._terminal import Terminal
+from likeforlike.report import Terminal
 
 if TYPE_CHECKING:
-    from likeforlike.teams._ledger import Ledger
-    from likeforlike.teams._releases import Release
+    from likeforlike.teams import Ledger, Release
 
 custodian_app: typer.Typer = typer.Typer(
     no_args_is_help=True,
@@ -52,7 +51,7 @@ def init_command(
 
     Without --group the groups found in the table are said, and nothing is opened.
     """
-    from likeforlike.teams._held_table import HeldTable, open_ledger
+    from likeforlike.teams import HeldTable, open_ledger
 
     held = HeldTable(table, known_by, sensitive, person)
     custodian = open_ledger(held, ledger, epsilon, delta, group or ())
@@ -77,10 +76,8 @@ def answer_command(
     table: MovedTable = None,
 ) -> None:
     """Answer a request: book its cost, add noise, write the release."""
-    from likeforlike.files._writing import check_writable
-    from likeforlike.teams._held_table import reopen
-    from likeforlike.teams._ledger import Ledger
-    from likeforlike.teams._requests import Request
+    from likeforlike.files import check_writable
+    from likeforlike.teams import Ledger, Request, reopen
 
     # Nothing is booked for an answer that could not be delivered.
     check_writable(out, "--out")
@@ -108,10 +105,8 @@ def randomize_command(
 
     It serves those who cannot send requests. An answer to a request says more at the same epsilon.
     """
-    from likeforlike.files._writing import check_writable
-    from likeforlike.teams._held_table import reopen
-    from likeforlike.teams._ledger import Ledger
-    from likeforlike.teams._named_columns import read_named
+    from likeforlike.files import check_writable
+    from likeforlike.teams import Ledger, read_named, reopen
 
     check_writable(out, "--out")
     book = Ledger(ledger)
@@ -139,8 +134,7 @@ def status_command(
 
     Exit code 1 if a receipt is not in the ledger: an older copy was put in its place.
     """
-    from likeforlike.teams._ledger import Ledger
-    from likeforlike.teams._releases import Release
+    from likeforlike.teams import Ledger, Release
 
     book, terminal = Ledger(ledger), Terminal()
     for entry in book.entries():

@@ -9,7 +9,7 @@ import typer
 
 from likeforlike.cli._shared import deliver, resampling_bar, tell_delivered
 from likeforlike.errors import MissingDependencyError
-from likeforlike.report._terminal import Terminal, show
+from likeforlike.report import Terminal, show
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -35,7 +35,7 @@ def demo_command(
     """
     import likeforlike as lfl
     from likeforlike.datasets import load_loans
-    from likeforlike.files._writing import check_writable
+    from likeforlike.files import check_writable
 
     check_writable(report, "--report")
     check_writable(None if json == "-" else json, "--json")
@@ -103,7 +103,7 @@ def _training_table() -> Table:
 
 def _auc(scores: FloatArray, y: FloatArray) -> float:
     """Area under the ROC curve, ties counted half: the rank-sum statistic."""
-    from likeforlike.experiments._split import predictive_performance
+    from likeforlike.experiments import predictive_performance
 
     return predictive_performance(scores, y, "logistic")
 

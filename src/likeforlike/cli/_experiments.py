@@ -11,15 +11,14 @@ import typer
 
 from likeforlike._text import null_words
 from likeforlike.cli._options import CSV_OPTIONS, one_of, takes_options
-from likeforlike.cli._shared import TableFile, one_column, training_bar
-from likeforlike.cli._terminal import sweep_notes, sweep_table
+from likeforlike.cli._shared import TableFile, one_column, sweep_notes, sweep_table, training_bar
 from likeforlike.errors import InputError, MissingDependencyError
-from likeforlike.experiments._names import METHOD_NAMES, PAPER_DATASETS, PAPER_METHOD_NAMES
-from likeforlike.report._terminal import Terminal
+from likeforlike.experiments import METHOD_NAMES, PAPER_DATASETS, PAPER_METHOD_NAMES
+from likeforlike.report import Terminal
 
 if TYPE_CHECKING:
     from likeforlike.experiments import Method, Task
-    from likeforlike.paper._protocol import Profile
+    from likeforlike.paper import Profile
 
 
 @takes_options(*CSV_OPTIONS)
@@ -73,15 +72,9 @@ def sweep_command(
 
     Finished runs are kept in OUT/journal.jsonl: a sweep that was stopped goes on where it was.
     """
-    from likeforlike.datasets import dataset_of_table
-    from likeforlike.datasets._table_file import read_table
-    from likeforlike.experiments import Task, fit_model, sweep
-    from likeforlike.experiments._frontier import sweep_svg
-    from likeforlike.experiments._methods import as_network
-    from likeforlike.experiments._workers import dask_executor
-    from likeforlike.files._csv import CsvOptions
-    from likeforlike.files._number_texts import check_decimal
-    from likeforlike.files._writing import check_writable, write_whole
+    from likeforlike.datasets import dataset_of_table, read_table
+    from likeforlike.experiments import Task, as_network, dask_executor, fit_model, sweep, sweep_svg
+    from likeforlike.files import CsvOptions, check_decimal, check_writable, write_whole
 
     _check_limit(max_disparity, model)
     check_writable(model, "--model")
@@ -155,7 +148,7 @@ def sweep_command(
 
 def _check_limit(max_disparity: float | None, model: Path | None) -> None:
     """Complain about a limit before anything is trained."""
-    from likeforlike.training._limits import Limit
+    from likeforlike.training import Limit
 
     if max_disparity is not None:
         Limit(max_disparity)
@@ -179,7 +172,7 @@ def _chosen_methods(
     if "paper" in (names or []):
         papers = list(PAPER_METHOD_NAMES)
     if papers:
-        from likeforlike.paper._protocol import paper_methods
+        from likeforlike.paper import paper_methods
 
         methods += paper_methods(papers)
     return methods
@@ -241,10 +234,8 @@ def reproduce_command(
     Finished runs are kept in OUT/journals: a reproduction that was stopped goes on where it was.
     With --file the same methods are run on a table of your own, without the paper's claims.
     """
-    from likeforlike.files._writing import check_writable
-    from likeforlike.paper._protocol import Profile, protocol_methods
-    from likeforlike.paper._publishing import publish
-    from likeforlike.paper._reproduction import read_reproduction, reproduce
+    from likeforlike.files import check_writable
+    from likeforlike.paper import Profile, protocol_methods, publish, read_reproduction, reproduce
 
     check_writable(page, "--page")
     first = page or out / "reproduction.md"
@@ -278,10 +269,9 @@ def _own_task(
     profile: Profile,
 ) -> dict[str, Task] | None:
     """The task of a table of one's own, by the name of its file; `None` without one."""
-    from likeforlike.datasets import dataset_of_table
-    from likeforlike.datasets._table_file import read_table
-    from likeforlike.files._csv import CsvOptions
-    from likeforlike.paper._protocol import protocol_task
+    from likeforlike.datasets import dataset_of_table, read_table
+    from likeforlike.files import CsvOptions
+    from likeforlike.paper import protocol_task
 
     if file is None:
         if target or sensitive or legitimate:

@@ -28,11 +28,11 @@ from typing import (
 import typer
 
 from likeforlike._settings import ENGINES, Engine
-from likeforlike.document._request import Panel, Settings
+from likeforlike.document import Panel, Settings
 from likeforlike.errors import InputError
 
 if TYPE_CHECKING:
-    from likeforlike.auditing._bins import Calendar, Cut
+    from likeforlike.auditing import Calendar, Cut
 
 Command = TypeVar("Command", bound=Callable[..., None])
 _CALENDAR: tuple[Calendar, ...] = ("month", "quarter", "year")
@@ -275,7 +275,7 @@ def audit_arguments(
 
 def csv_of(typed: Mapping[str, Any]) -> dict[str, object]:
     """The argument `csv` of an audit, from the options that were typed."""
-    from likeforlike.files._number_texts import check_decimal
+    from likeforlike.files import check_decimal
 
     named = {"null_value": "null_values", "no_usual_nulls": "usual_nulls"}
     csv: dict[str, object] = {named.get(name, name): value for name, value in typed.items()}

@@ -13,14 +13,18 @@ from typing import TYPE_CHECKING
 from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
-    from ._adult import load_adult as load_adult
-    from ._availability import available as available
-    from ._communities import load_communities as load_communities
     from ._dataset import Dataset as Dataset
-    from ._drug import load_drug as load_drug
-    from ._from_table import dataset_of_table as dataset_of_table
-    from ._law_school import load_law_school as load_law_school
+    from ._dataset import dataset_of_table as dataset_of_table
     from ._loans import load_loans as load_loans
     from ._loans import make_loans as make_loans
+    from ._public import available as available
+    from ._public import load_adult as load_adult
+    from ._public import load_communities as load_communities
+    from ._public import load_drug as load_drug
+    from ._public import load_law_school as load_law_school
+
+if TYPE_CHECKING:  # what other packages use; it may change at any time
+    from ._dataset import Encoding as Encoding
+    from ._dataset import read_table as read_table
 
 attach(__name__)

@@ -3,20 +3,222 @@
 A file is looked for in the folder that `LIKEFORLIKE_DATA` names, then among those that come with
 the package, then in the user's cache, then fetched into the cache. What is used is what was
 checked: content is read once, compared with its SHA-256 and handed on.
+
+Sources: which files a data set is made of, byte for byte, and where they are public.
+
+The bundle: files of data sets that come with the package, compressed and otherwise unchanged.
+
+Only files that anybody may pass on are in it; `bundled/ATTRIBUTION.txt` says whose they are and on
+what terms. `python -m tools.bundle` packs them.
+
+Downloads: a file from the first public origin that sends it exactly as it should be.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
 import os
 import platform
+import tomllib
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from http.client import HTTPException
+from importlib import resources
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
+from zipfile import BadZipFile, ZipFile
 
-from likeforlike.datasets._bundle import bundled
-from likeforlike.datasets._download import download
-from likeforlike.datasets._source import DataFile
+from likeforlike.datasets._dataset import DataProvenance
 from likeforlike.errors import InputError
-from likeforlike.files._writing import replace_whole
+from likeforlike.files import replace_whole
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A file known by its content.
+
+    Attributes
+    ----------
+    path : its place below a folder of data, with forward slashes.
+    size : bytes.
+    sha256 : checksum of the content.
+    origins : addresses to fetch it from, tried in order; `archive.zip#member` is a file in a ZIP
+        archive.
+    """
+
+    path: str
+    size: int
+    sha256: str
+    origins: tuple[str, ...]
+
+    def damage(self, content: bytes) -> str | None:
+        """What is wrong with content that should be this file; `None` if nothing is."""
+        digest = hashlib.sha256(content).hexdigest()
+        if digest == self.sha256:
+            return None
+        size = "" if len(content) == self.size else f" ({len(content):,} bytes, not {self.size:,})"
+        return f"its SHA-256 is {digest}, not {self.sha256}{size}"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a data set comes from.
+
+    Attributes
+    ----------
+    name : as in `load_<name>`.
+    rows : how many rows its loader returns by default.
+    files : what it is made of.
+    origin, license, citation : as in `DataProvenance`.
+    """
+
+    name: str
+    rows: int
+    files: tuple[DataFile, ...]
+    origin: str
+    license: str
+    citation: str
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files together."""
+        return sum(file.size for file in self.files)
+
+    @property
+    def provenance(self) -> DataProvenance:
+        """What a data set made of these files says about itself."""
+        checksums = {file.path: file.sha256 for file in self.files}
+        return DataProvenance(self.origin, self.license, self.citation, checksums)
+
+
+def source(name: str) -> Source:
+    """The source of a data set, as `sources.toml` has it."""
+    entry = dict(_entries()[name])
+    files = tuple(
+        DataFile(**{**file, "origins": tuple(file["origins"])}) for file in entry["files"]
+    )
+    return Source(**{**entry, "name": name, "files": files})
+
+
+@cache
+def _entries() -> dict[str, Any]:
+    path = resources.files("likeforlike.datasets") / "sources.toml"
+    return tomllib.loads(path.read_text("utf-8"))
+
+
+def bundle_folder() -> Traversable:
+    """Where the files that come with the package are."""
+    return files("likeforlike.datasets").joinpath("bundled")
+
+
+def bundled(file: DataFile) -> bytes | None:
+    """The content of a file that comes with the package, checked; `None` if it does not.
+
+    Damage means that the installation is broken. That is said and not mended behind anybody's
+    back, for other parts of it may be broken too.
+    """
+    try:
+        import lzma
+    except ImportError:
+        # Some Pythons are built without it; their files are found elsewhere or fetched.
+        return None
+    place = bundle_folder().joinpath(f"{file.path}.xz")
+    try:
+        content = lzma.decompress(place.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, lzma.LZMAError) as error:
+        damage: str | None = f"it cannot be unpacked ({error})"
+    else:
+        damage = file.damage(content)
+        if damage is None:
+            return content
+    raise InputError(
+        f"{place} came with likeforlike and is not the file that was published: {damage}. Install "
+        f"likeforlike again, or set LIKEFORLIKE_DATA to a folder that holds {file.path}."
+    )
+
+
+_TIMEOUT = 30.0
+_PART = 1 << 16
+# No origin has anything near this size; whatever has is not what was asked for.
+_LARGEST = 1 << 26
+# What servers, networks and archives do wrong. A KeyError is a member that an archive lacks, a
+# RuntimeError one that is encrypted or packed in an unknown way.
+_FAILURES = (OSError, HTTPException, BadZipFile, zlib.error, EOFError, KeyError, RuntimeError)
+
+
+def download(file: DataFile) -> bytes:
+    """Fetch a file from the first of its origins that sends it unharmed.
+
+    Nothing is written. A bar is shown if standard error is a terminal.
+    """
+    reasons = []
+    for origin in file.origins:
+        address, _, member = origin.partition("#")
+        try:
+            content = _received(address, file.path)
+            if member:
+                content = _extracted(content, member, file.size)
+        except _FAILURES as error:
+            reasons.append(f"{origin}: {str(error).strip() or type(error).__name__}")
+            continue
+        damage = file.damage(content)
+        if damage is None:
+            return content
+        reasons.append(f"{origin}: {damage}")
+    raise InputError(
+        f"{file.path} could not be fetched: {'; '.join(reasons) or 'it has no public origin'}."
+    )
+
+
+def _received(address: str, name: str) -> bytes:
+    """All that an address sends, which may be less than it promised."""
+    from urllib.error import HTTPError
+    from urllib.request import Request, urlopen
+
+    request = Request(address, headers={"User-Agent": "likeforlike"})
+    try:
+        response = urlopen(request, timeout=_TIMEOUT)
+    except HTTPError as error:
+        error.close()
+        raise
+    content = bytearray()
+    with response, _bar(name, response.headers.get("Content-Length")) as advance:
+        while len(content) <= _LARGEST and (part := response.read(_PART)):
+            content += part
+            advance(len(part))
+    return bytes(content)
+
+
+def _extracted(archive: bytes, member: str, size: int) -> bytes:
+    """A member of a ZIP archive; one that is too long is cut, and its checksum then tells."""
+    with ZipFile(io.BytesIO(archive)) as zipped, zipped.open(member) as inside:
+        return inside.read(size + 1)
+
+
+@contextmanager
+def _bar(name: str, promised: str | None) -> Iterator[Callable[[int], None]]:
+    """A bar on the terminal; silence where none is seen."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal or os.environ.get("TERM") == "dumb":
+        yield lambda _: None
+        return
+    columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn()
+    with Progress(*columns, console=console, transient=True) as progress:
+        total = int(promised) if promised and promised.isdecimal() else None
+        task = progress.add_task(f"fetching {name}", total=total)
+        yield lambda size: progress.update(task, advance=size)
+
 
 State = Literal[
     "in LIKEFORLIKE_DATA", "with the package", "in the cache", "to be fetched", "damaged"

@@ -19,11 +19,16 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._settings import is_one_of, real
 from likeforlike.disparity._cells import Cells
 from likeforlike.errors import InputError
-from likeforlike.transport._atoms import Atoms, Packed
-from likeforlike.transport._compiled import compiled
-from likeforlike.transport._pairs import pair_distances, pair_sizes
-from likeforlike.transport._scale import HIGHEST_ORDER, balanced
-from likeforlike.transport._threads import in_parts
+from likeforlike.transport import (
+    HIGHEST_ORDER,
+    Atoms,
+    Packed,
+    balanced,
+    compiled,
+    in_parts,
+    pair_distances,
+    pair_sizes,
+)
 
 Distance = Literal["wasserstein", "ks", "tv", "mean"]
 """How two distributions of scores are compared.

@@ -12,6 +12,59 @@ from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
     from ._results import AuditDocument as AuditDocument
-    from ._schema import audit_schema as audit_schema
+    from ._results import audit_schema as audit_schema
+
+if TYPE_CHECKING:  # what other packages use; it may change at any time
+    from ._plain import Amount as Amount
+    from ._plain import Count as Count
+    from ._plain import Limits as Limits
+    from ._plain import PlainValues as PlainValues
+    from ._plain import json_text as json_text
+    from ._plain import plain as plain
+    from ._request import Panel as Panel
+    from ._request import Preset as Preset
+    from ._request import Roles as Roles
+    from ._request import Settings as Settings
+    from ._request import Threshold as Threshold
+    from ._request import ThresholdOf as ThresholdOf
+    from ._results import SCHEMA_VERSION as SCHEMA_VERSION
+    from ._results import ClassicalFigures as ClassicalFigures
+    from ._results import ClassicalLevel as ClassicalLevel
+    from ._results import ContrastAudit as ContrastAudit
+    from ._results import DataSummary as DataSummary
+    from ._results import Distribution as Distribution
+    from ._results import EstimateResult as EstimateResult
+    from ._results import Finding as Finding
+    from ._results import GapResult as GapResult
+    from ._results import GroupRows as GroupRows
+    from ._results import Judgment as Judgment
+    from ._results import LevelAudit as LevelAudit
+    from ._results import LossTest as LossTest
+    from ._results import LostRows as LostRows
+    from ._results import NestedResult as NestedResult
+    from ._results import ObservedDisparity as ObservedDisparity
+    from ._results import OmnibusResult as OmnibusResult
+    from ._results import Outcome as Outcome
+    from ._results import OverallDisparity as OverallDisparity
+    from ._results import ParityTest as ParityTest
+    from ._results import Provenance as Provenance
+    from ._results import ScoreKind as ScoreKind
+    from ._results import Smooth as Smooth
+    from ._results import SmoothUnit as SmoothUnit
+    from ._results import Unexamined as Unexamined
+    from ._results import Verdict as Verdict
+    from ._results import Window as Window
+    from ._results import as_document as as_document
+    from ._results import read_document as read_document
+    from ._words import OTHER_GROUPS as OTHER_GROUPS
+    from ._words import OTHER_LEVELS as OTHER_LEVELS
+    from ._words import amount as amount
+    from ._words import mean_name as mean_name
+    from ._words import named_groups as named_groups
+    from ._words import score_words as score_words
+    from ._words import spoken_groups as spoken_groups
+    from ._words import verdict_meaning as verdict_meaning
+    from ._words import verdict_origin as verdict_origin
+    from ._words import verdict_title as verdict_title
 
 attach(__name__)

@@ -2,6 +2,8 @@
 
 `Audit` holds these; its JSON, its schema, its frames, the page and the terminal are derived from
 them. What a docstring below says of an entry is what the schema says of it.
+
+The published JSON schema of the document, which is made of the types in `document`.
 """
 
 from __future__ import annotations
@@ -10,12 +12,11 @@ import json
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from importlib import resources
 from itertools import pairwise
 from typing import Annotated, Final, Literal
 
-from likeforlike.classical._local_law_144 import Category
-from likeforlike.classical._mantel_haenszel import BreslowDay, MantelHaenszel
-from likeforlike.classical._van_elteren import VanElteren
+from likeforlike.classical import BreslowDay, Category, MantelHaenszel, VanElteren
 from likeforlike.document._plain import (
     PRIVATE,
     Amount,
@@ -33,8 +34,7 @@ from likeforlike.document._plain import (
 )
 from likeforlike.document._request import Roles, Settings, Threshold
 from likeforlike.errors import InputError
-from likeforlike.inference._certificates import Certificate
-from likeforlike.inference._simpson import Paradox
+from likeforlike.inference import Certificate, Paradox
 
 SCHEMA_VERSION: Final = 3
 """Version of the document; it rises when an entry changes meaning."""
@@ -714,3 +714,20 @@ def as_document(values: object) -> AuditDocument:
         )
     document: AuditDocument = restore(AuditDocument, values)
     return document
+
+
+SCHEMA_FILE = "likeforlike.audit.schema.json"
+"""Its name in the package; `tools/schema.py` writes it."""
+
+
+def audit_schema() -> str:
+    """The JSON schema of the document (draft 2020-12), as `likeforlike schema` prints it.
+
+    Examples
+    --------
+    >>> import json
+    >>> from likeforlike.document import audit_schema
+    >>> json.loads(audit_schema())["$schema"]
+    'https://json-schema.org/draft/2020-12/schema'
+    """
+    return (resources.files("likeforlike.document") / SCHEMA_FILE).read_text("utf-8")

@@ -12,10 +12,16 @@ import numpy.typing as npt
 import polars as pl
 
 from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._plots import (
+    Look,
+    Panel,
+    PlottedPoint,
+    Series,
+    axes_or_new,
+    draw_panel,
+    tradeoff_svg,
+)
 from likeforlike.errors import InputError
-from likeforlike.plots._axes import axes_or_new
-from likeforlike.plots._looks import Look
-from likeforlike.plots._tradeoff import Panel, PlottedPoint, Series, draw_panel, tradeoff_svg
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

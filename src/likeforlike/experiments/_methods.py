@@ -21,8 +21,7 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray
 from likeforlike.errors import InputError
-from likeforlike.experiments._split import Split
-from likeforlike.experiments._task import Task, train_networks
+from likeforlike.experiments._split import Split, Task, train_networks
 from likeforlike.experiments.rivals._adversarial import (
     AdversarialSettings,
     Criterion,
@@ -31,8 +30,7 @@ from likeforlike.experiments.rivals._adversarial import (
 from likeforlike.experiments.rivals._contests import Schedule, check_two_groups
 from likeforlike.experiments.rivals._dcfr import DCFRSettings, train_dcfr
 from likeforlike.penalties import Layout, Penalty, SmoothFairLeap, WassersteinPenalty
-from likeforlike.training._networks import Rows, StackedMLP
-from likeforlike.training._training import Trained, evaluate
+from likeforlike.training import Rows, StackedMLP, Trained, evaluate
 
 
 @dataclass(frozen=True)
@@ -211,7 +209,7 @@ class HardLabels(Method):
     --------
     >>> from likeforlike.datasets import make_loans
     >>> from likeforlike.experiments import Plain, Task
-    >>> from likeforlike.experiments._methods import HardLabels
+    >>> from likeforlike.experiments import HardLabels
     >>> scores, _ = HardLabels("hard", (0.0,), Plain()).scores(Task(make_loans(500)), [0])
     >>> sorted(set(scores.ravel().tolist()))
     [0.0, 1.0]

@@ -18,14 +18,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from likeforlike.disparity._columns import encode
-from likeforlike.disparity._numeric_levels import warn_of_thin_levels
+from likeforlike._plots import axes_or_new, draw_panel
+from likeforlike.disparity import encode, warn_of_thin_levels
 from likeforlike.errors import InputError, UnderfitWarning
 from likeforlike.experiments._frontier import Frontier, sweep_panel
 from likeforlike.experiments._journal import Journal, fingerprint
 from likeforlike.experiments._methods import Method, as_network
-from likeforlike.experiments._split import DESCRIBED, MEASURED, input_scale
-from likeforlike.experiments._task import Task
+from likeforlike.experiments._split import DESCRIBED, MEASURED, Task, input_scale
 from likeforlike.experiments._workers import (
     Entry,
     Unit,
@@ -33,13 +32,10 @@ from likeforlike.experiments._workers import (
     run_on_executor,
     run_units,
 )
-from likeforlike.files._writing import write_whole
+from likeforlike.files import write_whole
 from likeforlike.penalties import Layout, SmoothFairLeap
-from likeforlike.plots._axes import axes_or_new
-from likeforlike.plots._tradeoff import draw_panel
-from likeforlike.training import SavedModel
-from likeforlike.training._saved_model import InputColumn
-from likeforlike.transport._threads import n_threads
+from likeforlike.training import InputColumn, SavedModel
+from likeforlike.transport import n_threads
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

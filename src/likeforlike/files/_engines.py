@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from likeforlike._extras import extra
 from likeforlike._forks import refuse_polars_after_fork
+from likeforlike._lazy import extra
 from likeforlike._settings import Engine
 from likeforlike.errors import InputError
 from likeforlike.files._csv import NUMBER, CsvLayout, is_even, number_column, text_column

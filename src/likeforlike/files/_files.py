@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from likeforlike._extras import extra
+from likeforlike._lazy import extra
 from likeforlike._settings import ENGINES, Engine, is_one_of
 from likeforlike._text import are_values_hidden
 from likeforlike.errors import InputError, MissingDependencyError

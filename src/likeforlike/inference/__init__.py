@@ -10,14 +10,41 @@ from typing import TYPE_CHECKING
 from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
-    from ._certificates import certificate as certificate
-    from ._design_test import jackknife_test as jackknife_test
+    from ._certificate import certificate as certificate
+    from ._contrast_test import adjust as adjust
+    from ._contrast_test import jackknife_test as jackknife_test
     from ._distance import estimate_distance as estimate_distance
+    from ._gap import compare_gaps as compare_gaps
+    from ._gap import level_gaps as level_gaps
     from ._gap import signed_gap as signed_gap
-    from ._gaps_by_level import level_gaps as level_gaps
     from ._headline import headline_test as headline_test
-    from ._multiplicity import adjust as adjust
     from ._omnibus import omnibus_test as omnibus_test
-    from ._simpson import compare_gaps as compare_gaps
+
+if TYPE_CHECKING:  # what other packages use; it may change at any time
+    from ._bootstrap import DRAWS as DRAWS
+    from ._certificate import Certificate as Certificate
+    from ._contrast_test import DesignTest as DesignTest
+    from ._contrast_test import contrast_test as contrast_test
+    from ._contrast_test import groups_test as groups_test
+    from ._distance import DistanceEstimate as DistanceEstimate
+    from ._distance import SquaredDistance as SquaredDistance
+    from ._distance import largest_distance as largest_distance
+    from ._distance import smallest_gap as smallest_gap
+    from ._distance import unbiased_distance as unbiased_distance
+    from ._gap import Gap as Gap
+    from ._gap import LevelGaps as LevelGaps
+    from ._gap import Paradox as Paradox
+    from ._gap import check_confidence as check_confidence
+    from ._gap import level_gaps_of_sample as level_gaps_of_sample
+    from ._gap import simpson_of_sample as simpson_of_sample
+    from ._gap import simultaneous_confidence as simultaneous_confidence
+    from ._headline import HeadlineTest as HeadlineTest
+    from ._omnibus import OmnibusTest as OmnibusTest
+    from ._permutation import pairs_by_chance as pairs_by_chance
+    from ._rank_scores import atoms_of_contrast as atoms_of_contrast
+    from ._sample import take_sample as take_sample
+    from ._tails import chi_square_tail as chi_square_tail
+    from ._tails import homogeneity as homogeneity
+    from ._tails import normal_quantile as normal_quantile
 
 attach(__name__)

@@ -26,12 +26,18 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.disparity._contrasts import Contrast
+from likeforlike.disparity import Contrast
 from likeforlike.errors import InputError
-from likeforlike.inference._combination import combine, exact_p_value
-from likeforlike.inference._normal_tail import two_sided_evidence
-from likeforlike.inference._replicates import Progress, block_size
-from likeforlike.inference._scored_levels import (
+from likeforlike.inference._headline import combine, exact_p_value
+from likeforlike.inference._random import (
+    Progress,
+    State,
+    block_size,
+    hypergeometric,
+    start,
+    uniform,
+)
+from likeforlike.inference._rank_scores import (
     VARIANCE,
     Clusters,
     atoms_of_contrast,
@@ -42,10 +48,8 @@ from likeforlike.inference._scored_levels import (
     score_levels,
     unit_reach,
 )
-from likeforlike.inference._streams import State, hypergeometric, start, uniform
-from likeforlike.transport._compiled import compiled
-from likeforlike.transport._sorting import sort_rows
-from likeforlike.transport._threads import over_blocks
+from likeforlike.inference._tails import two_sided_evidence
+from likeforlike.transport import compiled, over_blocks, sort_rows
 
 OmnibusComponent = Literal["gap", "ranks", "spread"]
 

@@ -16,4 +16,11 @@ if TYPE_CHECKING:
     from ._reproduction import Reproduction as Reproduction
     from ._reproduction import reproduce as reproduce
 
+if TYPE_CHECKING:  # what other packages use; it may change at any time
+    from ._protocol import Profile as Profile
+    from ._protocol import paper_methods as paper_methods
+    from ._protocol import protocol_methods as protocol_methods
+    from ._protocol import protocol_task as protocol_task
+    from ._reproduction import read_reproduction as read_reproduction
+
 attach(__name__)

@@ -33,9 +33,8 @@ from markupsafe import Markup
 
 from likeforlike.errors import InputError
 from likeforlike.penalties import FairBiT
+from likeforlike.report import AxisScale, count, number, tick, ticks
 from likeforlike.report import _svg as svg
-from likeforlike.report._format import count, number, tick
-from likeforlike.report._scale import AxisScale, ticks
 
 _SHARES = (0.5, 0.8, 0.9, 0.99)
 _DIFFERENCES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)

@@ -12,9 +12,10 @@ from typing import Any
 import polars as pl
 
 from likeforlike._text import counted
-from likeforlike.experiments._names import DISPARITY_LABELS
-from likeforlike.paper._claims import paper_claims
+from likeforlike.experiments import DISPARITY_LABELS
+from likeforlike.paper._claims import READINGS, VERDICTS, Claim, paper_claims
 from likeforlike.paper._comparison import (
+    PRINTED_UNIT,
     WAYS,
     agreement,
     agreement_summary,
@@ -22,17 +23,22 @@ from likeforlike.paper._comparison import (
     dataset_label,
     entropic_evidence,
     halving_table,
+    inconsistencies,
     markdown_table,
     strength_factors,
     table_markdown,
     unit_evidence,
 )
-from likeforlike.paper._evidence import READINGS, VERDICTS, Claim
-from likeforlike.paper._hypervolumes import agreed, hypervolumes, volume_differences
 from likeforlike.paper._protocol import ENTROPIC_MEASURES, OWN_METHODS, PAPER_METHODS, REG
-from likeforlike.paper._published import PRINTED_UNIT, inconsistencies
 from likeforlike.paper._reproduction import Reproduction
-from likeforlike.paper._resampled import DRAWS, FEWEST_RUNS, STANDARD_ERRORS
+from likeforlike.paper._resampled import (
+    DRAWS,
+    FEWEST_RUNS,
+    STANDARD_ERRORS,
+    agreed,
+    hypervolumes,
+    volume_differences,
+)
 
 _RECIPES = {
     "": "on the paper's inputs",

@@ -36,23 +36,26 @@ from likeforlike.datasets import (
     load_drug,
     load_law_school,
 )
-from likeforlike.disparity._cdd_wass import cdd_wass
+from likeforlike.disparity import cdd_wass
 from likeforlike.errors import InputError, LevelCostWarning
 from likeforlike.experiments import (
     DCFR,
+    FAIRLEAPS,
+    PAPER_DATASETS,
+    PAPER_METHOD_NAMES,
     Adversarial,
+    FairlearnAdversarial,
+    HardLabels,
     LegitimateOnly,
     Method,
     Penalized,
     Plain,
+    PostProcessed,
     Repaired,
     RepairedPenalized,
     Task,
     WithoutSensitive,
 )
-from likeforlike.experiments._methods import FairlearnAdversarial, HardLabels
-from likeforlike.experiments._names import FAIRLEAPS, PAPER_DATASETS, PAPER_METHOD_NAMES
-from likeforlike.experiments._repair_methods import PostProcessed
 from likeforlike.penalties import FairBiT, FairLeap, Penalty, WassersteinPenalty
 
 
@@ -156,7 +159,7 @@ def paper_methods(names: Sequence[str] | None = None) -> list[Method]:
 
     Examples
     --------
-    >>> from likeforlike.paper._protocol import paper_methods
+    >>> from likeforlike.paper import paper_methods
     >>> [(method.name, len(method.strengths)) for method in paper_methods(["paper-fairbit"])]
     [('FairBiT', 10)]
     >>> len(paper_methods())
@@ -219,7 +222,7 @@ class Profile:
 
     Examples
     --------
-    >>> from likeforlike.paper._protocol import Profile
+    >>> from likeforlike.paper import Profile
     >>> Profile.quick()
     Profile(runs=2, max_epochs=1, patience=1, every=5)
     """

@@ -20,14 +20,26 @@ from typing import Any
 import polars as pl
 
 from likeforlike.errors import InputError
-from likeforlike.experiments import DCFR, Method, Sweep, Task
-from likeforlike.experiments._journal import Journal
-from likeforlike.experiments._names import CLASSIFICATION, PAPER_DATASETS
-from likeforlike.experiments._sweep import check_settings, collect_runs, cut_units, select_methods
-from likeforlike.experiments._workers import Entry, Unit, peak_megabytes, run_units
-from likeforlike.files._writing import write_whole
+from likeforlike.experiments import (
+    CLASSIFICATION,
+    DCFR,
+    PAPER_DATASETS,
+    Entry,
+    Journal,
+    Method,
+    Sweep,
+    Task,
+    Unit,
+    check_settings,
+    collect_runs,
+    cut_units,
+    peak_megabytes,
+    run_units,
+    select_methods,
+)
+from likeforlike.files import write_whole
 from likeforlike.paper._protocol import ALL_METHODS, Profile, paper_task
-from likeforlike.transport._threads import n_threads
+from likeforlike.transport import n_threads
 
 _TOGETHER = 5
 
@@ -122,7 +134,7 @@ def read_reproduction(folder: Path | str) -> Reproduction:
     Examples
     --------
     >>> import tempfile
-    >>> from likeforlike.paper._reproduction import read_reproduction
+    >>> from likeforlike.paper import read_reproduction
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     read_reproduction(folder)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -173,7 +185,7 @@ def reproduce(
     >>> import tempfile
     >>> from likeforlike.experiments import Plain
     >>> from likeforlike.paper import reproduce
-    >>> from likeforlike.paper._protocol import Profile
+    >>> from likeforlike.paper import Profile
     >>> little = Profile(runs=2, max_epochs=1, patience=1)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     reproduction = reproduce(

@@ -27,14 +27,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.disparity._cdd_wass import (
+from likeforlike.disparity import (
     LARGEST_COST,
     LevelMetric,
+    check_cost_order,
     check_level_cost,
     check_reg,
     level_ground,
 )
-from likeforlike.disparity._distances import check_cost_order
 from likeforlike.errors import InputError
 from likeforlike.penalties._fairleap import group_mass, moderate_mass, pair_mass
 from likeforlike.penalties._layout import Layout
@@ -44,16 +44,24 @@ from likeforlike.penalties._penalty import (
     group_transported_mass,
     pair_weights,
 )
-from likeforlike.transport._atoms import Packed
-from likeforlike.transport._compiled import compiled
-from likeforlike.transport._entropic import entropic_flow, entropic_pair
-from likeforlike.transport._level_cost import level_cost_factor
-from likeforlike.transport._nested import least_level_transport
-from likeforlike.transport._outer import cheapest_flow
-from likeforlike.transport._pairs import add_pair, row_slopes
-from likeforlike.transport._rows import Stack, mass_of, of_model, sorted_atoms
-from likeforlike.transport._scale import Scale, balanced
-from likeforlike.transport._threads import over_models
+from likeforlike.transport import (
+    Packed,
+    Scale,
+    Stack,
+    add_pair,
+    balanced,
+    cheapest_flow,
+    compiled,
+    entropic_flow,
+    entropic_pair,
+    least_level_transport,
+    level_cost_factor,
+    mass_of,
+    of_model,
+    over_models,
+    row_slopes,
+    sorted_atoms,
+)
 
 # Mass that is moved between two levels below this makes no difference to the value.
 _NOT_MOVED = 1e-14

@@ -25,10 +25,10 @@ from typing import NamedTuple
 import numpy as np
 
 from likeforlike._arrays import FloatArray
-from likeforlike.disparity._columns import Column, numbers, refuse_masked
+from likeforlike.disparity import Column, numbers, refuse_masked
 from likeforlike.errors import InputError
 from likeforlike.penalties._layout import Layout
-from likeforlike.transport._scale import Scale, is_moderate, moderate, powered, scale_of
+from likeforlike.transport import Scale, is_moderate, moderate, powered, scale_of
 
 # Disparities below this share of the reach do not make parabolas any steeper.
 _LEAST = 0.01

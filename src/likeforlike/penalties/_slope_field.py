@@ -25,10 +25,7 @@ import numpy as np
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.penalties._layout import Layout
 from likeforlike.penalties._penalty import Penalty
-from likeforlike.transport._compiled import compiled
-from likeforlike.transport._quantiles import seek
-from likeforlike.transport._sorting import deal, sort_small
-from likeforlike.transport._threads import over_models
+from likeforlike.transport import compiled, deal, over_models, seek, sort_small
 
 # Scores that differ by no more than this, in last digits of the largest, are equal up to rounding.
 _LAST_DIGITS = 4.0

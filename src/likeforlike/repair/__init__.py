@@ -14,4 +14,12 @@ if TYPE_CHECKING:
     from ._report import RepairReport as RepairReport
     from ._unaware import UnawareRepair as UnawareRepair
 
+if TYPE_CHECKING:  # what other packages use; it may change at any time
+    from ._quantile_maps import LevelMaps as LevelMaps
+    from ._quantile_maps import MappedRows as MappedRows
+    from ._quantile_maps import check_groups as check_groups
+    from ._quantile_maps import check_width as check_width
+    from ._quantile_maps import fit_level_maps as fit_level_maps
+    from ._quantile_maps import locate_groups as locate_groups
+
 attach(__name__)

@@ -41,21 +41,30 @@ from typing import NamedTuple
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.disparity._columns import Codes, unnamed
-from likeforlike.disparity._numbered_levels import numbered_levels
+from likeforlike.disparity import Codes, numbered_levels, unnamed
 from likeforlike.errors import InputError
-from likeforlike.smoothing._carry import ScaleCarry, ValueCarry, cdf_at, fit_carry, scale_carry
-from likeforlike.smoothing._comparison import compare_along
-from likeforlike.smoothing._fine_cells import FineCells, Place, fine_cells
-from likeforlike.smoothing._overlap import (
+from likeforlike.smoothing import (
     REASONS,
+    FineCells,
+    Place,
+    ScaleCarry,
+    ValueCarry,
     arrange_cells,
+    cdf_at,
+    chance_at,
+    common_gaps,
+    compare_along,
     find_overlap,
+    fine_cells,
+    fit_carry,
+    number_at,
+    propensity_curve,
     restrict_smoothers,
+    scale_carry,
+    window_counts,
+    windows,
+    windows_of_cells,
 )
-from likeforlike.smoothing._propensity import chance_at, propensity_curve
-from likeforlike.smoothing._refined import common_gaps
-from likeforlike.smoothing._windows import number_at, window_counts, windows, windows_of_cells
 
 _WHO = "smooth=True"
 _FEW_WINDOWS = 4.0

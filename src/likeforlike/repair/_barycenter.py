@@ -45,9 +45,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike._extras import extra
-from likeforlike.disparity._cells import Cells
-from likeforlike.disparity._columns import Codes, Column, encode_columns, numbers, weights
+from likeforlike._lazy import extra
+from likeforlike.disparity import Cells, Codes, Column, encode_columns, numbers, weights
 from likeforlike.errors import InputError, MissingDependencyError
 from likeforlike.repair._along_number import WindowedLevels
 from likeforlike.repair._quantile_maps import (
@@ -69,12 +68,12 @@ from likeforlike.repair._report import (
     split_levels_by_fold,
     squared_disparity,
 )
-from likeforlike.transport._scale import Scale, moderate
+from likeforlike.transport import Scale, moderate
 
 try:
     with extra("train"):
         from sklearn.exceptions import NotFittedError
-    from likeforlike.training._base import BaseEstimator
+    from likeforlike.training import BaseEstimator
 except MissingDependencyError:  # scores are repaired without scikit-learn too
     BaseEstimator = object  # type: ignore[assignment, misc]
     NotFittedError = InputError

@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
-from likeforlike.disparity._columns import Column
+from likeforlike.disparity import Column
 from likeforlike.errors import InputError
 from likeforlike.repair._along_number import WindowSize
 from likeforlike.repair._parity_solver import LevelRows, arrange_by_slot, solve
 from likeforlike.repair._propensity import Inputs, Propensity
-from likeforlike.repair._unaware_estimator import SlottedRows, UnawareEstimator, check_maps
+from likeforlike.repair._unaware import SlottedRows, UnawareEstimator, check_maps
 
 # How sharply decisions of more than two groups are drawn: benefits closer than this are alike.
 _SHARPEST = 1e-4

@@ -36,8 +36,7 @@ from typing import NamedTuple
 import numpy as np
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
-from likeforlike.transport._compiled import compiled
-from likeforlike.transport._threads import in_parts
+from likeforlike.transport import compiled, in_parts
 
 # β falls by this factor from a tenth of the squared range.
 _FALL, _FIRST = 4.0, 0.1

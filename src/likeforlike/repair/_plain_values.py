@@ -18,11 +18,8 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.errors import InputError
 from likeforlike.repair._along_number import CellWindows, Gaps, UnawareWindows, WindowedLevels
 from likeforlike.repair._propensity import Classifier
-from likeforlike.smoothing._carry import ScaleCarry, ValueCarry
-from likeforlike.smoothing._fine_cells import FineCells
-from likeforlike.smoothing._ranking import Ranking
-from likeforlike.smoothing._smoother import Choice
-from likeforlike.transport._compiled import compiled
+from likeforlike.smoothing import Choice, FineCells, Ranking, ScaleCarry, ValueCarry
+from likeforlike.transport import compiled
 
 
 @dataclass(frozen=True, slots=True)

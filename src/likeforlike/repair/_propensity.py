@@ -18,10 +18,10 @@ import numpy.typing as npt
 from narwhals.exceptions import NarwhalsError
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike._extras import extra
-from likeforlike.disparity._columns import Column, numbers, refuse_masked
+from likeforlike._lazy import extra
+from likeforlike.disparity import Column, numbers, refuse_masked
 from likeforlike.errors import InputError, MissingDependencyError
-from likeforlike.transport._compiled import compiled
+from likeforlike.transport import compiled
 
 with extra("train"):
     from sklearn.base import clone

@@ -34,17 +34,19 @@ import numpy as np
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike._settings import real
-from likeforlike.disparity._cells import Cells
-from likeforlike.disparity._columns import Codes
-from likeforlike.disparity._contrasts import contrasts
-from likeforlike.disparity._distances import level_distances
-from likeforlike.disparity._measures import level_weights
+from likeforlike.disparity import Cells, Codes, contrasts, level_distances, level_weights
 from likeforlike.errors import InputError
-from likeforlike.inference._distance import estimate_distance
-from likeforlike.transport._atoms import Atoms
-from likeforlike.transport._pairs import pair_costs
-from likeforlike.transport._quantiles import Curves, Ranks, carry, mean_curves, ranks
-from likeforlike.transport._sorting import sort_rows
+from likeforlike.inference import estimate_distance
+from likeforlike.transport import (
+    Atoms,
+    Curves,
+    Ranks,
+    carry,
+    mean_curves,
+    pair_costs,
+    ranks,
+    sort_rows,
+)
 
 
 class MappedRows(NamedTuple):

@@ -11,18 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike._extras import extra
-from likeforlike.disparity._columns import Column, encode_columns, weights
+from likeforlike._lazy import extra
+from likeforlike.disparity import Column, encode_columns, weights
 from likeforlike.errors import InputError, MissingGroupsWarning
 from likeforlike.repair._decisions import FairDecisions
 from likeforlike.repair._propensity import Inputs
 from likeforlike.repair._unaware import UnawareRepair
-from likeforlike.training._base import (
-    BaseEstimator,
-    ClassifierMixin,
-    MetaEstimatorMixin,
-    RegressorMixin,
-)
+from likeforlike.training import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin
 
 with extra("train"):
     from sklearn.base import clone

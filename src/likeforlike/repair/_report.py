@@ -16,12 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.disparity._cells import Cells
-from likeforlike.disparity._columns import Codes
-from likeforlike.disparity._contrasts import contrasts
-from likeforlike.disparity._measures import level_weights
-from likeforlike.inference._distance import DistanceEstimate, estimate_distance
-from likeforlike.inference._gap import Gap, signed_gap
+from likeforlike.disparity import Cells, Codes, contrasts, level_weights
+from likeforlike.inference import DistanceEstimate, Gap, estimate_distance, signed_gap
 
 if TYPE_CHECKING:
     from likeforlike.repair._propensity import PropensityQuality

@@ -1,4 +1,9 @@
-"""Repair of finished scores that does not ask for the group at prediction.
+"""The base of all repairs that do not use the group at prediction.
+
+Everything that is learned from groups happens in `fit`. Afterwards scores, inputs and levels are
+enough.
+
+Repair of finished scores that does not ask for the group at prediction.
 
 Inside a level l let f be the score and η_a(x) = P(A = a | x, l) the chance of each group given the
 inputs. Among all ways to move scores that look at f, η and l only, take the one that changes them
@@ -23,23 +28,623 @@ constraints via unlabeled post-processing*. Both are about one level.
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import warnings
+from abc import abstractmethod
+from collections.abc import Hashable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from likeforlike._arrays import FloatArray
-from likeforlike.disparity._cells import Cells
-from likeforlike.disparity._columns import Column
-from likeforlike.errors import InputError
-from likeforlike.repair._along_number import OF_SCORES
-from likeforlike.repair._parity_solver import arrange_by_slot, repaired_means, solve
-from likeforlike.repair._propensity import Inputs, Propensity
+from likeforlike._arrays import BoolArray, FloatArray, IntArray
+from likeforlike._lazy import extra
+from likeforlike.disparity import Cells, Codes, Column, encode_columns, weights
+from likeforlike.errors import InputError, RepairWarning
+from likeforlike.files import write_whole
+from likeforlike.repair._along_number import (
+    OF_SCORES,
+    ComparisonWindows,
+    UnawareWindows,
+    WindowedRows,
+    WindowSize,
+)
+from likeforlike.repair._barycenter import Fallback
+from likeforlike.repair._parity_solver import (
+    Slots,
+    arrange_by_slot,
+    make_slots,
+    repaired_means,
+    solve,
+    update_shares,
+)
+from likeforlike.repair._plain_values import (
+    checked_list,
+    finite_values,
+    from_document,
+    label_from_json,
+    label_to_json,
+    numbers_from_document,
+    numbers_to_document,
+    plain_classifier,
+    plain_setting,
+    read_numbers,
+    to_document,
+)
+from likeforlike.repair._propensity import (
+    GIVEN,
+    Classifier,
+    Guessed,
+    Inputs,
+    Propensity,
+    PropensityFeatures,
+    PropensityQuality,
+    assess_propensity,
+    check_classifier,
+    check_propensities,
+    encode_levels,
+    estimate_propensity,
+    input_matrix,
+    predict_propensities,
+    score_column,
+)
 from likeforlike.repair._quantile_maps import (
+    check_groups,
+    check_width,
     fit_level_maps,
     mean_squared_change,
     squared_level_distances,
 )
-from likeforlike.repair._unaware_estimator import FitRows, SlottedRows, UnawareEstimator, check_maps
+from likeforlike.repair._report import (
+    CellShift,
+    Parity,
+    RepairReport,
+    assign_folds,
+    choose_trust,
+    exceeds_noise,
+    find_doubts,
+    measure_parity,
+    measure_shifts,
+    split_levels_by_fold,
+    squared_disparity,
+)
+from likeforlike.training import BaseEstimator
+from likeforlike.transport import moderate
+
+with extra("train"):
+    from sklearn.utils.validation import check_is_fitted
+
+
+class FitRows(NamedTuple):
+    """Rows of `fit` that have a weight.
+
+    Attributes
+    ----------
+    scores : (n,) floats.
+    inputs : (n, d) floats.
+    group, level : codes and labels.
+    mass : (n,) floats > 0, with mean about 1.
+    weighted : whether weights were given.
+    """
+
+    scores: FloatArray
+    inputs: FloatArray
+    group: Codes
+    level: Codes
+    mass: FloatArray
+    weighted: bool
+
+
+class NewRows(NamedTuple):
+    """Rows to be repaired.
+
+    Attributes
+    ----------
+    scores : (n,) floats.
+    chances : (n, G) floats, as tilts are made of.
+    slot : (n,) integers.
+    numbers : where rows stand if levels are numbers; `None` if they are not.
+    """
+
+    scores: FloatArray
+    chances: FloatArray
+    slot: IntArray
+    numbers: WindowedRows | None
+
+
+@dataclass(frozen=True, slots=True)
+class SlottedRows:
+    """Rows of `fit` with their chances, in slots.
+
+    Attributes
+    ----------
+    rows : of `fit`; if levels are numbers, their levels are windows.
+    guesses : (n, G) floats, chances out of fold.
+    chances : the same, or relative to those of others with the same number.
+    fold : (n,) integers.
+    slots : of the levels.
+    rest : (n,) truth values, rows of the shared slot.
+    numbers, equals : where rows stand if levels are numbers, and in which windows people can be
+        compared; `None` if they are not.
+    """
+
+    rows: FitRows
+    guesses: FloatArray
+    chances: FloatArray
+    fold: IntArray
+    slots: Slots
+    rest: BoolArray
+    numbers: WindowedRows | None = None
+    equals: ComparisonWindows | None = None
+
+    @property
+    def scores(self) -> FloatArray:
+        """Scores (n,) as they are repaired: at the centers of windows, if levels are numbers."""
+        return self.rows.scores if self.numbers is None else self.numbers.out(self.rows.scores)
+
+    def home(self, scores: FloatArray) -> FloatArray:
+        """Compute repaired scores (n,) where the rows are."""
+        return scores if self.numbers is None else self.numbers.back(scores)
+
+    def among_equals(self, scores: FloatArray) -> tuple[FloatArray, Codes, Codes | None]:
+        """Scores (n,), levels in which people of one fold can be compared, and what counts as one.
+
+        The last is `None` where every row counts.
+        """
+        if self.equals is None:
+            return scores, split_levels_by_fold(self.rows.level, self.fold), None
+        return self.equals.compared(scores, self.rows.group.codes, self.rows.mass)
+
+    def without(self, fold: int) -> tuple[Slots, BoolArray]:
+        """Return slots with the shares of all other folds, and which rows those are."""
+        others = self.fold != fold
+        rows = self.rows
+        slots = update_shares(
+            self.slots, self.chances, rows.mass, rows.level.codes, self.rest, others
+        )
+        return slots, others
+
+
+class UnawareEstimator(BaseEstimator):
+    """What repairs that do not ask for the group at prediction have in common."""
+
+    repair_level: float
+    min_cell: int
+    smooth: bool
+    propensity: Propensity
+    cv: int
+    random_state: int | None
+
+    groups_: tuple[Hashable, ...]
+    levels_: tuple[Hashable, ...]
+    propensity_: Classifier | None
+    trust_: float
+    guess_: tuple[PropensityQuality, ...]
+    parity_: tuple[Parity, ...]
+    moved_: tuple[CellShift, ...]
+    coverage_: dict[Hashable, float]
+    fallbacks_: tuple[Fallback, ...]
+    record_: dict[str, Any]
+    _slots: Slots
+    _along: UnawareWindows | None
+    _has_levels: bool
+    _n_inputs: int
+    _n_rows: int
+    _doubts: tuple[str, ...]
+
+    _window_size: ClassVar[WindowSize]
+
+    @abstractmethod
+    def _learn(self, rows: SlottedRows) -> None:
+        """Learn from rows."""
+
+    @abstractmethod
+    def _outcome(self, rows: SlottedRows, trust: float) -> FloatArray:
+        """What becomes of each row (n,) by what rows of other folds taught, if so much is done."""
+
+    @abstractmethod
+    def _before(self, scores: FloatArray) -> FloatArray:
+        """Return what would be without a repair, (n,)."""
+
+    @property
+    @abstractmethod
+    def _asked(self) -> float:
+        """What part of the disparity is to go, in [0, 1]."""
+
+    @property
+    def propensity_auc_(self) -> float:
+        """How well the group that is hardest to guess can be guessed among equals."""
+        return min(one.auc for one in self.guess_)
+
+    @property
+    def calibration_(self) -> float:
+        """How far guessed shares are from true ones, for the group where they are farthest."""
+        return max(one.calibration for one in self.guess_)
+
+    @property
+    def report_(self) -> RepairReport:
+        """What was done, to whom, and how well it holds; `print` it."""
+        check_is_fitted(self, "groups_")
+        if not hasattr(self, "guess_"):
+            raise InputError("this repair was loaded from a file; record_ has what it did.")
+        return RepairReport(
+            type(self).__name__,
+            self._asked,
+            self.trust_,
+            self._n_rows,
+            len(self.levels_),
+            self._n_inputs,
+            "given chances" if self.propensity_ is None else type(self.propensity_).__name__,
+            self.guess_,
+            self.parity_,
+            self.moved_,
+            self.coverage_,
+            self._doubts,
+        )
+
+    def fit(
+        self,
+        scores: Column,
+        inputs: Inputs,
+        *,
+        sensitive_features: Column,
+        legitimate_features: Column | None = None,
+        sample_weight: Column | None = None,
+    ) -> Self:
+        """Guess the groups, make them alike in every level, and measure what that does.
+
+        Parameters
+        ----------
+        scores : (n,) finite numbers. Scores of rows that the model was trained on flatter it, and
+            the repair: take those of a model that has not seen them (`cross_val_predict`).
+        inputs : (n, d) numbers, a table or an array, from which the group is guessed; or chances.
+        sensitive_features : (n,) labels of the groups, or several columns.
+        legitimate_features : (n,) labels of the levels, or several columns; `None` is one level.
+        sample_weight : (n,) numbers >= 0; rows of weight 0 are left out.
+        """
+        self._check_settings()
+        rows = self._read(scores, inputs, sensitive_features, legitimate_features, sample_weight)
+        self._has_levels = legitimate_features is not None
+        known = self._arrange(rows)
+        self._slots = known.slots
+        self.groups_, self.levels_ = known.rows.group.labels, known.rows.level.labels
+        self._n_rows, self._n_inputs = rows.scores.size, rows.inputs.shape[1]
+        self._learn(known)
+        self._trust(known)
+        self._measure(known)
+        return self
+
+    def save(self, path: Path | str) -> None:
+        """Write the fitted repair as JSON, whole or not at all; `likeforlike.load` reads it.
+
+        Its classifier must be one that plain numbers can hold: LightGBM's, or scikit-learn's
+        HistGradientBoostingClassifier or LogisticRegression; or chances were given.
+
+        Parameters
+        ----------
+        path : of the file.
+        """
+        report = self.report_.to_dict()
+        slots, guess, along = self._slots, self.propensity_, self._along
+        settings = {
+            name: plain_setting(value) for name, value in self.get_params(deep=False).items()
+        }
+        settings["propensity"] = GIVEN if guess is None else None
+        document = {
+            "format": "likeforlike repair 1",
+            "kind": type(self).__name__,
+            "settings": settings,
+            "groups": [label_to_json(one) for one in self.groups_],
+            "levels": [label_to_json(one) for one in self.levels_],
+            "has_levels": self._has_levels,
+            "inputs": self._n_inputs,
+            "rows": self._n_rows,
+            "trust": self.trust_,
+            "slot": slots.slot.tolist(),
+            "shares": slots.shares.tolist(),
+            "part": slots.part.astype(int).tolist(),
+            "low": slots.low.tolist(),
+            "span": slots.span.tolist(),
+            "maps": self._maps().tolist(),
+            "numbers": None if along is None else numbers_to_document(along),
+            "propensity": None if guess is None else to_document(plain_classifier(guess)),
+            "report": finite_values(report),
+        }
+        write_whole(path, json.dumps(document, allow_nan=False) + "\n")
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """Make the repair that a document of `save` describes, checked."""
+        settings = dict(document["settings"])
+        if isinstance(settings.get("cost"), list):
+            settings["cost"] = tuple(settings["cost"])
+        repair = cls(**settings)
+        repair._check_settings()
+        repair.groups_, repair.levels_ = (
+            tuple(map(label_from_json, checked_list(document[name], name)))
+            for name in ("groups", "levels")
+        )
+        repair._slots = slots_from_document(document, repair.levels_, len(repair.groups_))
+        repair._has_levels = bool(document["has_levels"])
+        repair._n_inputs, repair._n_rows = int(document["inputs"]), int(document["rows"])
+        repair.trust_ = float(document["trust"])
+        if not 0.0 <= repair.trust_ <= 1.0:
+            raise InputError("trust must lie between 0 and 1")
+        along = document.get("numbers")
+        repair._along = None if along is None else numbers_from_document(along, repair.levels_)
+        if (repair._along is not None) != repair.smooth:
+            raise InputError("numbers are there if, and only if, smooth is set")
+        guess = document["propensity"]
+        repair.propensity_ = None if guess is None else from_document(guess)
+        repair.record_ = document["report"]
+        repair._set_maps(read_numbers(document["maps"], "maps"))
+        return repair
+
+    @abstractmethod
+    def _maps(self) -> FloatArray:
+        """Return what was learned of each slot."""
+
+    @abstractmethod
+    def _set_maps(self, maps: FloatArray) -> None:
+        """Take what was learned of each slot from a document, checked."""
+
+    def _arrange(self, rows: FitRows) -> SlottedRows:
+        """Guess the groups of rows, and put them into slots."""
+        self._along, places, level = None, None, rows.level
+        if self.smooth:
+            if not self._has_levels:
+                raise InputError("smooth=True needs legitimate_features with a number in them.")
+            self._along = UnawareWindows.of(
+                rows.scores, rows.level, rows.group, rows.mass, self._window_size
+            )
+            places = self._along.stand(rows.level)
+            level = Codes(places.window, self._along.labels)
+        fold = assign_folds(rows.group.codes, level.codes, self.cv, self.random_state)
+        guessed = self._estimate_propensity(rows, fold)
+        self.propensity_ = guessed.model
+        numbers, equals, scores, chances = None, None, rows.scores, guessed.chances
+        if self._along is not None and places is not None:
+            numbers, equals = (
+                WindowedRows(self._along, places),
+                ComparisonWindows.of(rows.level, fold),
+            )
+            scores, chances = numbers.out(scores), self._along.among_equals(chances, places)
+        slots, rest = make_slots(
+            scores, chances, rows.mass, level.codes, level.labels, self.min_cell
+        )
+        if not np.isfinite(slots.span).all():
+            raise InputError("scores lie too far apart to be repaired; rescale them.")
+        rows = rows._replace(level=level)
+        return SlottedRows(rows, guessed.chances, chances, fold, slots, rest, numbers, equals)
+
+    def _trust(self, known: SlottedRows) -> None:
+        """Do as much of the repair as makes rows held out better."""
+        rows = known.rows
+        values, level, unit = known.among_equals(self._before(rows.scores))
+        if not exceeds_noise(values, rows.group, level, rows.mass, unit):
+            self.trust_ = 0.0
+            return
+
+        def measured(scores: FloatArray) -> float:
+            values, level, unit = known.among_equals(scores)
+            return squared_disparity(values, rows.group, level, rows.mass, unit)
+
+        self.trust_ = choose_trust(
+            lambda part: measured(self._outcome(known, part)),
+            measured(self._before(rows.scores)),
+            self._asked,
+        )
+
+    def _read(
+        self,
+        scores: Column,
+        inputs: Inputs,
+        sensitive: Column,
+        legitimate: Column | None,
+        sample_weight: Column | None,
+    ) -> FitRows:
+        values = self._checked_scores(score_column(scores, "scores"))
+        matrix = input_matrix(inputs, values.size)
+        group = encode_columns(sensitive, "sensitive_features", values.size)
+        level = Codes(np.zeros(values.size, np.int64), ("all",))
+        if legitimate is not None:
+            level = encode_columns(legitimate, "legitimate_features", values.size)
+        mass = np.ones(values.size)
+        if sample_weight is not None:
+            mass = moderate(weights(sample_weight, "sample_weight", values.size))
+            held = np.flatnonzero(mass)
+            mass = mass[held] / mass[held].mean()
+            values, matrix = values[held], matrix[held]
+            group, level = _kept(group, held), _kept(level, held)
+        check_groups(group.labels, np.bincount(group.codes), self.min_cell)
+        return FitRows(values, matrix, group, level, mass, sample_weight is not None)
+
+    def _checked_scores(self, scores: FloatArray) -> FloatArray:
+        return scores
+
+    def _estimate_propensity(self, rows: FitRows, fold: IntArray) -> Guessed:
+        return estimate_propensity(
+            self._features(rows.inputs, rows.level, rows.scores, rows.level.labels),
+            rows.group.codes,
+            len(rows.group.labels),
+            fold,
+            propensity=self.propensity,
+            mass=rows.mass if rows.weighted else None,
+            seed=self.random_state,
+        )
+
+    def _features(
+        self,
+        inputs: FloatArray,
+        level: Codes,
+        scores: FloatArray,
+        known: tuple[Hashable, ...],
+    ) -> PropensityFeatures:
+        """Return what a guess is made of; numbers among the levels are taken as such."""
+        if self._along is None:
+            return PropensityFeatures(
+                inputs, encode_levels(level.labels, known)[level.codes], scores
+            )
+        return PropensityFeatures(inputs, self._along.numbers(level), scores)
+
+    def _measure(self, known: SlottedRows) -> None:
+        """Say how good the guess is, what is left with the true groups, and who was moved."""
+        rows = known.rows
+        group, level, mass = rows.group, rows.level, rows.mass
+        equals = level if known.equals is None else known.equals.windows()
+        places = range(len(group.labels))
+        self.guess_ = tuple(
+            assess_propensity(
+                group.labels[a],
+                known.guesses[:, a],
+                (group.codes == a).astype(np.float64),
+                equals.codes,
+                mass,
+            )
+            for a in (places if len(places) > 2 else [1])
+        )
+        before, after = self._before(rows.scores), self._outcome(known, self.trust_)
+        old, apart, unit = known.among_equals(before)
+        new = known.among_equals(after)[0]
+        self.parity_ = measure_parity(old, new, group, apart, mass if rows.weighted else None, unit)
+        self.moved_ = measure_shifts(after - before, group, level, mass)
+        self.coverage_, self.fallbacks_ = self._coverage(rows)
+        self._doubts = find_doubts(self.guess_, self.parity_, self._asked)
+        for doubt in self._doubts:
+            warnings.warn(doubt, RepairWarning, stacklevel=3)
+
+    def _coverage(self, rows: FitRows) -> tuple[dict[Hashable, float], tuple[Fallback, ...]]:
+        """Share of each group whose own level makes it alike, and the cells of all others."""
+        n_groups, n_levels = len(rows.group.labels), len(rows.level.labels)
+        cell = rows.level.codes * n_groups + rows.group.codes
+        size = n_groups * n_levels
+        held = np.bincount(cell, rows.mass, minlength=size).reshape(n_levels, n_groups)
+        counts = np.bincount(cell, minlength=size).reshape(n_levels, n_groups)
+        own = (self._slots.slot != self._slots.shared)[:, None] & self._slots.part[self._slots.slot]
+        shares = np.where(own, held, 0.0).sum(axis=0) / held.sum(axis=0)
+        lacking = np.argwhere(~own & (counts > 0)).tolist()
+        fallbacks = tuple(
+            Fallback(rows.level.labels[k], rows.group.labels[a], int(counts[k, a]), None)
+            for k, a in lacking
+        )
+        return dict(zip(rows.group.labels, shares.tolist(), strict=True)), fallbacks
+
+    def _new_rows(self, scores: Column, inputs: Inputs, legitimate: Column | None) -> NewRows:
+        """Return rows to be repaired, as `fit` would have them."""
+        check_is_fitted(self, "groups_")
+        self._check_settings()
+        values = self._checked_scores(score_column(scores, "scores"))
+        matrix = input_matrix(inputs, values.size)
+        if matrix.shape[1] != self._n_inputs:
+            raise InputError(
+                f"inputs has {matrix.shape[1]} column(s), but had {self._n_inputs} in fit."
+            )
+        level = self._new_levels(legitimate, values.size)
+        n_groups = len(self.groups_)
+        if self.propensity_ is None:
+            chances = check_propensities(matrix, n_groups)
+        else:
+            features = self._features(matrix, level, values, self.levels_).matrix
+            chances = predict_propensities(self.propensity_, features, n_groups)
+        if self._along is None:
+            slot = self._slots.places(level.codes, level.labels)
+            return NewRows(values, chances, slot, None)
+        places = self._along.stand(level)
+        return NewRows(
+            values,
+            self._along.among_equals(chances, places),
+            self._slots.slot[places.window],
+            WindowedRows(self._along, places),
+        )
+
+    def _new_levels(self, legitimate: Column | None, size: int) -> Codes:
+        if (legitimate is not None) != self._has_levels:
+            raise InputError(
+                "legitimate_features were given in fit, so they are needed here too."
+                if self._has_levels
+                else "legitimate_features were not given in fit, so there are no levels to look up."
+            )
+        if legitimate is None:
+            return Codes(np.zeros(size, np.int64), self.levels_)
+        level = encode_columns(legitimate, "legitimate_features", size)
+        if self._along is not None:
+            return level
+        check_width(level.labels[0], self.levels_[0])
+        unseen = [label for label in level.labels if label not in set(self.levels_)]
+        if unseen:
+            more = f" and {len(unseen) - 3} more" if len(unseen) > 3 else ""
+            warnings.warn(
+                f"fit has not seen the level {', '.join(map(repr, unseen[:3]))}{more}: these rows "
+                "are repaired as those of all thin levels together.",
+                UserWarning,
+                stacklevel=4,
+            )
+        return level
+
+    def _check_settings(self) -> None:
+        if not (_is_number(self.repair_level) and 0.0 <= self.repair_level <= 1.0):
+            raise InputError(
+                f"repair_level must be a number from 0 to 1, not {self.repair_level!r}."
+            )
+        for name, least in (("min_cell", 1), ("cv", 2)):
+            value = getattr(self, name)
+            if not _is_whole(value) or value < least:
+                raise InputError(
+                    f"{name} must be a whole number of at least {least}, not {value!r}."
+                )
+        seed: Any = self.random_state
+        if not (seed is None or (_is_whole(seed) and seed >= 0)):
+            raise InputError(f"random_state must be a whole number >= 0 or None, not {seed!r}.")
+        if not isinstance(self.smooth, bool | np.bool):
+            raise InputError(f"smooth must be True or False, not {self.smooth!r}.")
+        if isinstance(self.propensity, str) and self.propensity != GIVEN:
+            raise InputError(
+                f"propensity must be None, 'given' or a classifier, not {self.propensity!r}."
+            )
+        check_classifier(self.propensity)
+
+
+def _kept(column: Codes, rows: IntArray) -> Codes:
+    """Return some rows of a column, with the labels that occur in them."""
+    there, codes = np.unique(column.codes[rows], return_inverse=True)
+    return Codes(codes, tuple(column.labels[k] for k in there.tolist()))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def check_maps(maps: FloatArray, shape: tuple[int, ...]) -> None:
+    """Raise unless maps of a document are finite and have this shape."""
+    if maps.shape != shape or not np.isfinite(maps).all():
+        raise InputError(f"maps must be finite numbers of the shape {shape}, not {maps.shape}")
+
+
+def slots_from_document(
+    document: dict[str, Any], levels: tuple[Hashable, ...], n_groups: int
+) -> Slots:
+    """Make the slots that a document describes, checked."""
+    slot = read_numbers(document["slot"], "slot", whole=True)
+    shares = read_numbers(document["shares"], "shares")
+    part = read_numbers(document["part"], "part", whole=True).astype(bool)
+    low, span = (read_numbers(document[name], name) for name in ("low", "span"))
+    n_slots = len(shares)
+    right = (
+        slot.shape == (len(levels),)
+        and shares.shape == part.shape == (n_slots, n_groups)
+        and low.shape == span.shape == (n_slots,)
+        and bool(((slot >= 0) & (slot < n_slots)).all())
+    )
+    if not right or n_groups < 2:
+        raise InputError("levels, slots and groups do not fit together")
+    if not (np.isfinite(low).all() and (shares >= 0.0).all() and (span > 0.0).all()):
+        raise InputError("low, shares and span must be finite, and not negative")
+    return Slots(levels, slot, shares, part, low, span)
 
 
 class UnawareRepair(UnawareEstimator):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from markupsafe import Markup
 
 from likeforlike._text import counted, p_text, visible
-from likeforlike.document._results import ContrastAudit
+from likeforlike.document import ContrastAudit
 
 NONE = "–"
 """What stands in place of a figure that was not computed."""

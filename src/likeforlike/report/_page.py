@@ -9,28 +9,41 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from likeforlike._text import p_text
-from likeforlike.document._names import named_groups
-from likeforlike.document._results import AuditDocument, LevelAudit, Verdict, as_document
-from likeforlike.document._verdict_words import verdict_meaning, verdict_origin, verdict_title
-from likeforlike.report import _format as formats
-from likeforlike.report._comparison import comparison_chart
-from likeforlike.report._conventions import (
-    category_rows,
-    contrast_convention_rows,
-    convention_lines,
-    group_rows,
-    level_convention_rows,
+from likeforlike.document import (
+    AuditDocument,
+    LevelAudit,
+    Verdict,
+    as_document,
+    named_groups,
+    verdict_meaning,
+    verdict_origin,
+    verdict_title,
 )
-from likeforlike.report._coverage import coverage_chart
-from likeforlike.report._curve import band_words, gap_curves
-from likeforlike.report._distributions import distribution_charts
-from likeforlike.report._figures import key_figures
-from likeforlike.report._gaps import DRAWN, NARROW, SHOWN, WIDE, gap_chart, key
-from likeforlike.report._nested_bar import split_chart
+from likeforlike.report import _format as formats
+from likeforlike.report._charts import (
+    DRAWN,
+    NARROW_GAPS,
+    SHOWN,
+    WIDE_GAPS,
+    band_words,
+    comparison_chart,
+    coverage_chart,
+    distribution_charts,
+    gap_chart,
+    gap_curves,
+    key,
+    split_chart,
+)
 from likeforlike.report._tables import (
     TABLED,
+    category_rows,
+    contrast_convention_rows,
     contrast_rows,
+    convention_lines,
     excluded_rows,
+    group_rows,
+    key_figures,
+    level_convention_rows,
     level_rows,
     settings_rows,
 )
@@ -71,8 +84,8 @@ def page(document: AuditDocument | Mapping[str, object]) -> str:
         .render(
             **_finding(document),
             key_figures=key_figures(document),
-            wide_gaps=gap_chart(document, WIDE),
-            narrow_gaps=gap_chart(document, NARROW),
+            wide_gaps=gap_chart(document, WIDE_GAPS),
+            narrow_gaps=gap_chart(document, NARROW_GAPS),
             further_gaps=_further_gaps(document),
             curves=gap_curves(document),
             band=band_words(document),
@@ -119,7 +132,7 @@ def summary(document: AuditDocument | Mapping[str, object]) -> str:
     """
     document = named_groups(as_document(document))
     template = _templates().get_template("summary.html.j2")
-    return template.render(**_finding(document), wide_gaps=gap_chart(document, WIDE))
+    return template.render(**_finding(document), wide_gaps=gap_chart(document, WIDE_GAPS))
 
 
 def _differs_beyond_its_mean(level: LevelAudit) -> bool:
@@ -170,7 +183,7 @@ def _further_gaps(document: AuditDocument) -> list[Markup]:
     """The charts of levels that are folded, if there are any."""
     if len(document.contrasts[0].levels) <= SHOWN:
         return []
-    return [gap_chart(document, layout, more=True) for layout in (WIDE, NARROW)]
+    return [gap_chart(document, layout, more=True) for layout in (WIDE_GAPS, NARROW_GAPS)]
 
 
 @cache

@@ -1,20 +1,37 @@
-"""Tables as text: levels, contrasts, excluded levels, settings."""
+"""Tables as text: levels, contrasts, excluded levels, settings.
+
+Figures by convention as text: one line a convention, tables by level and by contrast.
+
+The key figures: what a reader takes along after half a minute.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
-from likeforlike._text import date_words, figure, null_words
-from likeforlike.document._plain import plain
-from likeforlike.document._results import AuditDocument, ContrastAudit, LostRows
+from likeforlike._text import counted, date_words, figure, null_words
+from likeforlike.classical import NOTES, Category
+from likeforlike.document import (
+    OTHER_LEVELS,
+    AuditDocument,
+    ClassicalFigures,
+    ClassicalLevel,
+    ContrastAudit,
+    LostRows,
+    plain,
+)
 from likeforlike.report._format import (
+    NONE,
+    confidence,
     contrast_p,
     count,
     interval,
     listed,
     number,
     open_interval,
+    p_equals,
     p_value,
     percent,
     shortened,
@@ -170,3 +187,251 @@ def _lost_name(part: LostRows) -> str:
 
 def _edges(edges: Sequence[float], *, dates: bool) -> str:
     return ", ".join(date_words(edges) if dates else [figure(edge, 12) for edge in edges])
+
+
+@dataclass(frozen=True, slots=True)
+class Convention:
+    """One convention.
+
+    Attributes
+    ----------
+    title, figure : what it is called, and its value.
+    says, misleads : what it tells, and where it misleads.
+    """
+
+    title: str
+    figure: str
+    says: str
+    misleads: str
+
+
+def convention_lines(document: AuditDocument) -> list[Convention]:
+    """The conventions of the first contrast, next to the transport estimate."""
+    if not document.classical:
+        return []
+    part, contrast = document.classical[0], document.contrasts[0]
+    overall = part.overall
+    figures = {
+        "gap": f"{number(overall.gap)} overall{_among_equals(document, part, contrast)}",
+        "ratio": _with_interval(overall.ratio, overall.ratio_interval, "overall"),
+        "smd": "" if overall.smd is None else f"{number(overall.smd)} overall",
+        "mantel_haenszel": _mantel_haenszel(part),
+        "breslow_day": _breslow_day(part),
+        "van_elteren": _van_elteren(part),
+        "wachter": "" if part.wachter is None else number(part.wachter),
+        "transport": _transport(contrast),
+    }
+    return [
+        Convention(NOTES[name].title, figure, NOTES[name].says, NOTES[name].misleads)
+        for name, figure in figures.items()
+        if figure
+    ]
+
+
+def _among_equals(document: AuditDocument, part: ClassicalFigures, contrast: ContrastAudit) -> str:
+    """The gap within levels, if there are any, with the sign of the convention."""
+    if not document.roles.legitimate:
+        return ""
+    same = part.groups[0] == contrast.groups[1]
+    gap = contrast.gap.value if same else -contrast.gap.value
+    return f", {number(gap)} among equals"
+
+
+def _with_interval(value: float | None, ends: tuple[float, float] | None, where: str) -> str:
+    if value is None:
+        return ""
+    return f"{number(value)} {where}" + (f" ({interval(ends)})" if ends else "")
+
+
+def _mantel_haenszel(part: ClassicalFigures) -> str:
+    found = part.mantel_haenszel
+    if found is None or found.p_value is None:
+        return ""
+    odds = _with_interval(found.odds_ratio, found.interval, "odds ratio")
+    return f"{odds}{', ' if odds else ''}{p_equals(found.p_value)}"
+
+
+def _breslow_day(part: ClassicalFigures) -> str:
+    found = part.breslow_day
+    if found is None:
+        return ""
+    chi = f"χ² {number(found.statistic)} with {count(found.degrees)} degrees of freedom"
+    return f"{chi}, {p_equals(found.p_value)}"
+
+
+def _van_elteren(part: ClassicalFigures) -> str:
+    found = part.van_elteren
+    if found is None or found.p_value is None:
+        return ""
+    return f"z {number(found.z)}, {p_equals(found.p_value)}"
+
+
+def _transport(contrast: ContrastAudit) -> str:
+    distance = contrast.estimate
+    if distance is None:
+        return f"{number(contrast.conditional.value)} as observed"
+    return f"{number(distance.value)} ({open_interval(distance.interval)})"
+
+
+def level_convention_rows(document: AuditDocument, most: int) -> list[Row]:
+    """By cell the rows, mean or rate and median; by level the gap, ratio and standardized one."""
+    if not document.classical:
+        return []
+    part = document.classical[0]
+    return [_level_row(entry, part) for entry in (part.overall, *part.levels[:most])]
+
+
+def _level_row(entry: ClassicalLevel, part: ClassicalFigures) -> Row:
+    of = percent if part.decisions else number
+    groups = part.groups
+    return [
+        entry.name,
+        " and ".join(count(entry.rows[group]) for group in groups),
+        " and ".join(of(entry.mean[group]) for group in groups),
+        " and ".join(number(entry.median[group]) for group in groups),
+        number(entry.gap),
+        number(entry.ratio),
+        interval(entry.ratio_interval),
+        number(entry.smd),
+    ]
+
+
+def contrast_convention_rows(document: AuditDocument) -> list[Row]:
+    """The same conventions of every contrast, one row each."""
+    return [_convention_row(part) for part in document.classical]
+
+
+def _convention_row(part: ClassicalFigures) -> Row:
+    overall, odds, ranks = part.overall, part.mantel_haenszel, part.van_elteren
+    return [
+        " compared with ".join(part.groups),
+        number(overall.gap),
+        number(overall.ratio),
+        interval(overall.ratio_interval),
+        number(overall.smd),
+        number(None if odds is None else odds.odds_ratio),
+        NONE if odds is None else p_value(odds.p_value),
+        NONE if ranks is None else p_value(ranks.p_value),
+        number(part.wachter),
+    ]
+
+
+def category_rows(document: AuditDocument) -> list[Row]:
+    """The summary of Local Law 144, one row a category."""
+    return [_category_row(part) for part in document.local_law_144]
+
+
+def _category_row(part: Category) -> Row:
+    return [
+        f"{' × '.join(part.columns)}: {part.category or 'unknown'}",
+        count(part.rows),
+        percent(part.share),
+        percent(part.rate),
+        NONE if part.ratio is None else f"{part.ratio:.2f}",
+        "below 2%" if part.small and part.category is not None else "",
+    ]
+
+
+def group_rows(document: AuditDocument) -> list[Row]:
+    """Where the rows of every group are."""
+    return [
+        [
+            f"{' × '.join(part.columns)}: {part.group or 'unknown'}",
+            *(count(n) for n in (part.rows, part.compared, part.not_compared, part.missing)),
+        ]
+        for part in document.data.groups
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFigure:
+    """A figure in large letters.
+
+    Attributes
+    ----------
+    label : what it is.
+    lines : figures, and what each belongs to.
+    note : what to know about it.
+    """
+
+    label: str
+    lines: list[tuple[str, str]]
+    note: str
+
+
+def key_figures(document: AuditDocument) -> list[KeyFigure]:
+    """Direction and size, certainty, distances, rows and coverage, in the order of the page."""
+    contrast = document.contrasts[0]
+    return [
+        _gap(document, contrast),
+        _estimate(contrast),
+        _p_value(document, contrast),
+        _distances(document, contrast),
+        _rows(contrast),
+        _coverage(document, contrast),
+    ]
+
+
+def _gap(document: AuditDocument, contrast: ContrastAudit) -> KeyFigure:
+    gap, (first, second) = contrast.gap, contrast.groups
+    note = f"mean of {second} minus mean of {first}"
+    if gap.interval is not None:
+        note = f"{confidence(gap.confidence)} interval {interval(gap.interval)}; {note}"
+    unit = document.settings.unit or f"in units of {document.roles.score}"
+    label = "Gap among equals" if document.roles.legitimate else "Gap"
+    return KeyFigure(label, [(number(gap.value), unit)], note)
+
+
+def _estimate(contrast: ContrastAudit) -> KeyFigure:
+    distance = contrast.estimate
+    if distance is None:
+        return KeyFigure(
+            "Distance, either direction", [(number(None), "")], "nothing was resampled"
+        )
+    note = f"{confidence(distance.confidence)} interval {open_interval(distance.interval)}"
+    return KeyFigure("Distance, either direction", [(number(distance.value), "")], note)
+
+
+def _p_value(document: AuditDocument, contrast: ContrastAudit) -> KeyFigure:
+    if contrast.test is None:
+        note = "not tested"
+    else:
+        permutations = contrast.test.permutations
+        note = (
+            f"{count(permutations)} permutations within levels"
+            if permutations
+            else "from the spread between rows or clusters"
+        )
+        if len(document.contrasts) > 1:
+            note += f", adjusted for {counted(len(document.contrasts), 'contrast')}"
+    return KeyFigure("p-value", [(contrast_p(contrast), "")], note)
+
+
+def _distances(document: AuditDocument, contrast: ContrastAudit) -> KeyFigure:
+    lines = [(number(contrast.unconditional.value), "all rows")]
+    if document.roles.legitimate:
+        lines.insert(0, (number(contrast.conditional.value), "among equals"))
+    test = contrast.test
+    note = "as observed"
+    if test is not None and test.null_distance is not None:
+        note += f"; chance alone gives {number(test.null_distance)}"
+    return KeyFigure("Average distance", lines, note)
+
+
+def _rows(contrast: ContrastAudit) -> KeyFigure:
+    lines = [
+        (count(rows), group) for rows, group in zip(contrast.rows, contrast.groups, strict=True)
+    ]
+    shown = [level for level in contrast.levels if level.name != OTHER_LEVELS]
+    others = " and others" if len(shown) < len(contrast.levels) else ""
+    note = f"in {counted(len(shown), 'level')}{others} where both occur"
+    return KeyFigure("Rows compared", lines, note)
+
+
+def _coverage(document: AuditDocument, contrast: ContrastAudit) -> KeyFigure:
+    lines = [(percent(contrast.coverage[group]), group) for group in contrast.groups]
+    excluded = len(contrast.excluded)
+    note = f"{counted(excluded, 'level')} left out" if excluded else "no level left out"
+    if excluded and document.settings.suppress_below is not None:
+        note = "some levels left out"
+    return KeyFigure("Coverage", lines, note)

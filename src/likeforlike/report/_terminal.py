@@ -18,7 +18,7 @@ from rich.text import Text
 from likeforlike._text import figure, p_text, visible
 
 if TYPE_CHECKING:
-    from likeforlike.document._results import AuditDocument, ContrastAudit, Finding, Verdict
+    from likeforlike.document import AuditDocument, ContrastAudit, Finding, Verdict
 
 _SHOWN_LEVELS = 12
 _SHOWN_CONTRASTS = 8
@@ -79,11 +79,7 @@ def summary_text(
 
 
 def _verdict_lines(part: Verdict) -> list[Text]:
-    from likeforlike.document._verdict_words import (
-        verdict_meaning,
-        verdict_origin,
-        verdict_title,
-    )
+    from likeforlike.document import verdict_meaning, verdict_origin, verdict_title
 
     title = Text(visible(verdict_title(part)), "bold")
     title.append(f" ({verdict_meaning(part)}).", "not bold")
@@ -93,7 +89,7 @@ def _verdict_lines(part: Verdict) -> list[Text]:
 
 def _others(document: AuditDocument) -> list[str]:
     """All contrasts but the first, a line each, and how many are left out."""
-    from likeforlike.document._names import amount, named_groups
+    from likeforlike.document import amount, named_groups
 
     others = named_groups(document).contrasts[1:]
     lines = [
@@ -113,7 +109,7 @@ def _p_of(contrast: ContrastAudit) -> str:
 
 def level_table(document: AuditDocument) -> Table:
     """The levels that contribute most, with their sizes."""
-    from likeforlike.document._names import named_groups
+    from likeforlike.document import named_groups
 
     contrast = named_groups(document).contrasts[0]
     first, second = (visible(group) for group in contrast.groups)

@@ -42,9 +42,8 @@ import numpy as np
 import numpy.typing as npt
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
-from likeforlike.smoothing._fine_cells import FineCells, combine, sums
-from likeforlike.smoothing._smoother import WIDTHS, Choice, choose, smoothed, wide_enough
-from likeforlike.smoothing._windows import window_counts, windows_of_cells
+from likeforlike.smoothing._grid import FineCells, combine, sums, window_counts, windows_of_cells
+from likeforlike.smoothing._local_linear import WIDTHS, Choice, choose, smoothed, wide_enough
 
 Unit = Literal["rows", "numbers", "units", "apart"]
 """What is compared along a number; nothing where groups lie apart."""

@@ -1,12 +1,30 @@
-"""The chance of belonging to a group given the number, smoothed over the fine cells."""
+"""The chance of belonging to a group given the number, smoothed over the fine cells.
+
+What features explain of a target, for every line by a model that has not seen it.
+
+Ridge regression on the columns of `Features`. Sums of squares and products are taken once for each
+of five folds; all folds and strengths are then solved without another look at the lines.
+
+Several numbers and a category as columns of a linear model: hat functions and their products.
+
+Every number has hat functions at nine of its quantiles and a straight line; every two numbers the
+products of four hat functions each; every category a column, and one for its slope along each
+number. Categories with many rows also have hat functions of their own at three quantiles of each
+number: their curves may bend elsewhere than those of others, and with many rows a straight slope
+would leave enough of that to be taken for a gap. Columns are made for some lines at a time, so that
+memory does not grow with them.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import combinations
+
 import numpy as np
 
-from likeforlike._arrays import FloatArray
-from likeforlike.smoothing._fine_cells import FineCells, Place
-from likeforlike.smoothing._smoother import Choice, choose, smoothed
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.smoothing._grid import FineCells, Place, rank
+from likeforlike.smoothing._local_linear import Choice, choose, smoothed
 
 # No chance is taken to be closer to 0 or 1: a few hundred rows cannot know it.
 _CLOSEST = 1e-3
@@ -38,3 +56,167 @@ def propensity_curve(cells: FineCells, member: FloatArray) -> tuple[FloatArray, 
 def chance_at(curve: FloatArray, place: Place) -> FloatArray:
     """What a curve of chances is at these places, neither 0 nor 1."""
     return np.clip(place.read(curve), _CLOSEST, 1.0 - _CLOSEST)
+
+
+_KNOTS, _COARSE_KNOTS, _BENT_KNOTS = 9, 4, 5
+# Rarer categories have no column of their own; beyond this many numbers no products are taken.
+_MOST_CATEGORIES, _MOST_IN_PAIRS = 60, 8
+# Categories bend with this many rows for each column that takes, up to a number of columns.
+_ROWS_A_BEND, _MOST_BENDS = 100, 120
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """Ranks and numbers without tails of every line, and its category.
+
+    Attributes
+    ----------
+    ranks, raw : (n, q) floats between 0 and 1.
+    category : (n,) integers; 0 for rare ones.
+    n_categories : how many categories have a column, the one with most rows first.
+    n_bent : how many of them have hat functions of their own.
+    """
+
+    ranks: FloatArray
+    raw: FloatArray
+    category: IntArray
+    n_categories: int
+    n_bent: int
+
+    def columns(self, some: IntArray) -> FloatArray:
+        """The columns (b, p) of some lines; the first is constant."""
+        ranks, raw = self.ranks[some], self.raw[some]
+        numbers = range(ranks.shape[1])
+        parts = [np.ones((some.size, 1))]
+        parts += [hats(ranks[:, j], _KNOTS)[:, 1:] for j in numbers]
+        parts.append(raw - 0.5)
+        if len(numbers) <= _MOST_IN_PAIRS:
+            coarse = [hats(ranks[:, j], _COARSE_KNOTS)[:, 1:] for j in numbers]
+            parts += [_products(coarse[i], coarse[j]) for i, j in combinations(numbers, 2)]
+        own = (self.category[some][:, None] == np.arange(1, self.n_categories + 1)).astype(float)
+        parts.append(own)
+        parts += [own * (ranks[:, [j]] - 0.5) for j in numbers]
+        # The first and the last hat function follow from the others and the slope.
+        bends = [hats(ranks[:, j], _BENT_KNOTS)[:, 1:-1] for j in numbers]
+        parts += [_products(own[:, : self.n_bent], bend) for bend in bends]
+        return np.concatenate(parts, axis=1)
+
+
+def features(numbers: FloatArray, category: IntArray, rows: FloatArray | None = None) -> Features:
+    """Features of lines with numbers (n, q) and a category (n,)."""
+    one = np.zeros(numbers.shape[0], np.int64)
+    ranks, raw = np.empty(numbers.shape), np.empty(numbers.shape)
+    for j in range(numbers.shape[1]):
+        ranking, ranks[:, j] = rank(numbers[:, j], one, 1, rows)
+        raw[:, j] = ranking.raw(numbers[:, j], one)
+    held = np.bincount(category)
+    common = np.argsort(-held, kind="stable")[: min(_MOST_CATEGORIES, held.size - 1)]
+    column = np.zeros(held.size, np.int64)
+    column[common] = np.arange(1, common.size + 1)
+    bent = _bent(held[common], numbers.shape[1])
+    return Features(ranks, raw, column[category], common.size, bent)
+
+
+def _bent(held: IntArray, n_numbers: int) -> int:
+    """How many of the categories, by rows, most first, have curves of their own."""
+    bends = n_numbers * (_BENT_KNOTS - 2)
+    enough = int(np.count_nonzero(held >= _ROWS_A_BEND * bends))
+    return min(enough, _MOST_BENDS // bends)
+
+
+def hats(positions: FloatArray, knots: int) -> FloatArray:
+    """Hat functions at equally spaced knots from 0 to 1, (n, knots); every row sums to one."""
+    apart = np.abs(positions[:, None] * (knots - 1) - np.arange(knots))
+    hat: FloatArray = np.maximum(0.0, 1.0 - apart)
+    return hat
+
+
+def _products(one: FloatArray, other: FloatArray) -> FloatArray:
+    return (one[:, :, None] * other[:, None, :]).reshape(one.shape[0], -1)
+
+
+FOLDS = 5
+"""Parts of the lines; each is predicted from the others."""
+
+_AT_A_TIME = 32_768
+# Strengths that are tried, as parts of the sum of squares of a column.
+_STRENGTHS = (1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1.0)
+
+
+def cross_fit(known: Features, targets: FloatArray, mass: FloatArray, fold: IntArray) -> FloatArray:
+    """Predict targets (n, t) of every line from the other folds.
+
+    Parameters
+    ----------
+    mass : (n,) positive floats, weights.
+    fold : (n,) integers below 5.
+    """
+    n, n_targets = targets.shape
+    blocks = np.split(np.arange(n), np.arange(_AT_A_TIME, n, _AT_A_TIME))
+    gram, cross, square = _sums(known, targets, mass, fold, blocks)
+    coefficients = np.stack(
+        [_best(gram, cross[:, :, t], square[:, t]) for t in range(n_targets)], axis=2
+    )
+    predicted = np.empty(targets.shape)
+    by_column = np.moveaxis(coefficients, 1, 0).reshape(-1, FOLDS * n_targets)
+    for some in blocks:
+        of_folds = (known.columns(some) @ by_column).reshape(-1, FOLDS, n_targets)
+        predicted[some] = of_folds[np.arange(some.size), fold[some]]
+    return predicted
+
+
+def _sums(
+    known: Features,
+    targets: FloatArray,
+    mass: FloatArray,
+    fold: IntArray,
+    blocks: list[IntArray],
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """X'WX, X'Wy and y'Wy of every fold."""
+    size = known.columns(np.arange(1)).shape[1]
+    gram = np.zeros((FOLDS, size, size))
+    cross = np.zeros((FOLDS, size, targets.shape[1]))
+    square = np.zeros((FOLDS, targets.shape[1]))
+    for some in blocks:
+        columns = known.columns(some)
+        for k in range(FOLDS):
+            inside = fold[some] == k
+            weighted = columns[inside] * mass[some][inside, None]
+            target = targets[some][inside]
+            gram[k] += weighted.T @ columns[inside]
+            cross[k] += weighted.T @ target
+            square[k] += mass[some][inside] @ target**2
+    return gram, cross, square
+
+
+def _best(gram: FloatArray, cross: FloatArray, square: FloatArray) -> FloatArray:
+    """Coefficients (folds, p) with the strength that predicts left-out folds best."""
+    best, least = np.zeros(cross.shape), np.inf
+    for strength in _STRENGTHS:
+        tried = np.stack([_ridge(gram, cross, k, strength) for k in range(FOLDS)])
+        fitted = np.einsum("fp,fpq,fq->f", tried, gram, tried)
+        error = float((square - 2.0 * np.einsum("fp,fp->f", tried, cross) + fitted).sum())
+        if error < least:
+            best, least = tried, error
+    return best
+
+
+def _ridge(gram: FloatArray, cross: FloatArray, left_out: int, strength: float) -> FloatArray:
+    """Ridge regression on all folds but one; the constant is not drawn to 0."""
+    inner = gram.sum(axis=0) - gram[left_out]
+    target = cross.sum(axis=0) - cross[left_out]
+    total = inner[0, 0] or 1.0
+    # Around their means, columns of any size are drawn to 0 alike.
+    means = inner[0] / total
+    centered = inner - total * np.outer(means, means)
+    rest = target - total * means * (target[0] / total)
+    centered[0, :], centered[:, 0], rest[0] = 0.0, 0.0, 0.0
+    spread = np.diag(centered).copy()
+    spread[spread <= 1e-12 * total] = np.inf
+    size = 1.0 / np.sqrt(spread)
+    scaled = centered * np.outer(size, size)
+    scaled[np.diag_indices_from(scaled)] = 1.0 + strength
+    slope = size * np.linalg.solve(scaled, size * rest)
+    slope[0] = target[0] / total - means[1:] @ slope[1:]
+    solved: FloatArray = slope
+    return solved

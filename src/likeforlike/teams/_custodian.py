@@ -14,28 +14,53 @@ groups there are is declared in the ledger and never found from A either: a name
 because one person has it would show who that is.
 
 Whatever can fail is done before the cost is booked; after that, only noise is drawn.
+
+The table of a custodian: which file holds A, remembered in the ledger and held to it.
+
+Columns of a file by name, whole: no row may lack a value.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import json
+import secrets
+import shlex
 import zlib
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from hashlib import sha256
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from likeforlike._arrays import IntArray
-from likeforlike.disparity._columns import Column
+from likeforlike.disparity import Column
 from likeforlike.errors import InputError
-from likeforlike.teams._accounting import Cost, answer_epsilon, rho_of
-from likeforlike.teams._documents import Noise
+from likeforlike.files import (
+    CsvOptions,
+    TextTable,
+    column_key,
+    find_column,
+    open_file,
+    read_texts,
+    readable,
+)
 from likeforlike.teams._files import refuse_repeated, texts, whole_numbers
-from likeforlike.teams._ledger import AlteredLedger, Answered, Ledger
-from likeforlike.teams._releases import Release, ReleaseKind
+from likeforlike.teams._ledger import AlteredLedger, Answered, Ledger, check_groups
+from likeforlike.teams._noise import (
+    Cost,
+    answer_epsilon,
+    discrete_gaussian,
+    discrete_laplace,
+    keep_threshold,
+    laplace_variance,
+    randomized,
+    rho_of,
+)
+from likeforlike.teams._releases import Noise, Release, ReleaseKind
 from likeforlike.teams._requests import (
     GRID,
     CountsRequest,
@@ -44,13 +69,9 @@ from likeforlike.teams._requests import (
     file_digest,
     squared_norms,
 )
-from likeforlike.teams._samplers import (
-    discrete_gaussian,
-    discrete_laplace,
-    keep_threshold,
-    laplace_variance,
-    randomized,
-)
+
+if TYPE_CHECKING:
+    import polars as pl
 
 # Rows are at most 2^20 long, so the square of what these add up to is below 2^60: 64 bits hold it.
 _MOST_ROWS_OF_A_PERSON = 1000
@@ -369,3 +390,138 @@ def _refuse_two_groups(persons: IntArray, codes: IntArray) -> None:
         raise InputError(
             "a person has rows with different groups; give every person one group, in all rows."
         )
+
+
+def read_named(
+    file: Path,
+    names: Sequence[str],
+    *,
+    number: str | None = None,
+    options: CsvOptions | None = None,
+) -> dict[str, Any]:
+    """Columns as polars series, the one that is a number as numbers, all without missing values."""
+    import polars as pl
+
+    wanted = list(dict.fromkeys(names))
+    with open_file(file, "polars", options, named=wanted) as opened, readable(file):
+        is_text = isinstance(opened, TextTable)
+        there = opened.columns if is_text else opened.collect_schema().names()
+        places = {name: find_column(name, there, str(file))[0] for name in wanted}
+        table = opened.table if is_text else opened
+        frame = table.select(pl.nth(k).alias(column_key(name)) for name, k in places.items())
+        frame = frame.collect()
+    nulls = ["", *opened.options.nulls] if is_text else []
+    columns = {}
+    for name in wanted:
+        series = frame[column_key(name)]
+        if nulls:
+            series = series.set(series.str.strip_chars().is_in(nulls), None)
+        if name == number and series.dtype == pl.String:
+            series = _numbers(series, name, options)
+        empty = series.is_null() | (series.is_nan() if series.dtype.is_float() else False)
+        if empty.any():
+            row = int(empty.arg_max() or 0)
+            raise InputError(
+                f"{name} has {int(empty.sum())} missing value(s), the first at row {row}; leave "
+                "those rows out, or give them a value of their own."
+            )
+        columns[name] = series.alias(name)
+    return columns
+
+
+def _numbers(texts: pl.Series, name: str, options: CsvOptions | None) -> pl.Series:
+    """The numbers in a column of text, also as people write them."""
+    import polars as pl
+
+    decimal = None if options is None else options.decimal
+    counts = dict(texts.drop_nulls().value_counts().rows())
+    read = read_texts(counts, name, decimal) if counts else None
+    values = [None if read is None else read.values.get(text) for text in texts.to_list()]
+    return pl.Series(values, dtype=pl.Float64)
+
+
+class HeldTable(NamedTuple):
+    """A file and its columns: ids of rows, groups, and people if they have several rows."""
+
+    file: Path
+    id: str
+    sensitive: str
+    person: str | None = None
+
+
+def open_ledger(
+    held: HeldTable,
+    path: Path,
+    epsilon: float,
+    delta: float,
+    groups: Sequence[str],
+    options: CsvOptions | None = None,
+) -> Custodian:
+    """Make a ledger for a table, after the table has been read and found in order.
+
+    Groups are declared, and not taken from the table: a release names all of them, so that a name
+    must not be there only because one person has it.
+    """
+    if path.exists():
+        raise InputError(f"{path} exists; a ledger is opened once. Choose another name.")
+    columns = _columns(held, options)
+    if not groups:
+        found = sorted(set(columns[1]))
+        repeated = " ".join(f"--group {shlex.quote(group)}" for group in found)
+        raise InputError(
+            f"--group must declare the groups that answers may name. {held.sensitive} holds "
+            f"{', '.join(found)}: repeat them as {repeated}, and add those that might have been "
+            "there."
+        )
+    declared = check_groups(groups)
+    encode_rows(columns[0], columns[1], columns[2] if held.person else None, declared)
+    salt = secrets.token_hex(16)
+    about = {
+        "table": str(held.file.resolve()),
+        "id": held.id,
+        "sensitive": held.sensitive,
+        "person": held.person,
+        "salt": salt,
+        "digest": _digest(columns, salt),
+    }
+    return _custodian(columns, Ledger(path, epsilon, delta, groups=declared, about=about))
+
+
+def reopen(ledger: Ledger, table: Path | None, options: CsvOptions | None = None) -> Custodian:
+    """The custodian of a ledger, with the table that it was opened for."""
+    about = ledger.about
+    if not _names_a_table(about):
+        raise InputError(f"the ledger {ledger.path} does not say which table it is for.")
+    file = Path(about["table"]) if table is None else table
+    columns = _columns(HeldTable(file, about["id"], about["sensitive"], about["person"]), options)
+    if _digest(columns, about["salt"]) != about["digest"]:
+        raise InputError(
+            f"{file} is not the table that the ledger {ledger.path} was opened for: rows, groups "
+            "or people have changed. Answers about both would tell what has changed; open a new "
+            "ledger, and count what was answered before."
+        )
+    return _custodian(columns, ledger)
+
+
+def _columns(held: HeldTable, options: CsvOptions | None) -> list[list[str]]:
+    names = [name for name in (held.id, held.sensitive, held.person) if name is not None]
+    return [
+        list(map(str, column)) for column in read_named(held.file, names, options=options).values()
+    ]
+
+
+def _names_a_table(about: dict[str, Any]) -> bool:
+    named = ("table", "id", "sensitive", "salt", "digest")
+    whole = all(isinstance(about.get(name), str) for name in named)
+    return whole and isinstance(about.get("person", 0), str | None)
+
+
+def _custodian(columns: list[list[str]], ledger: Ledger) -> Custodian:
+    people = columns[2] if len(columns) > 2 else None
+    return Custodian.of_columns(columns[0], columns[1], ledger, people)
+
+
+def _digest(columns: list[list[str]], salt: str) -> str:
+    """Whatever the order of the rows; the salt keeps anybody from finding rows by trying."""
+    rows = sorted(zip(*columns, strict=True))
+    return sha256(json.dumps([salt, rows]).encode()).hexdigest()

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from likeforlike.errors import InputError
-from likeforlike.files._writing import write_whole
+from likeforlike.files import write_whole
 
 _MOST_WHOLE = 2**63 - 1
 

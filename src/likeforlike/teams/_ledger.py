@@ -7,6 +7,8 @@ added, not while noise is drawn: two who ask the same at the same time both pay,
 A last line that was cut short had
 answered nothing, and is taken back. Restoring an old copy of the file brings its budget back;
 the modelers' receipts tell (`Ledger.holds`).
+
+A lock on an open file that goes with the process, however it ends.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import json
 import os
 import secrets
 import stat
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -25,9 +28,44 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from likeforlike.errors import InputError
-from likeforlike.teams._accounting import Cost, as_fraction, check_delta, read_fraction
 from likeforlike.teams._files import refuse_repeated, texts
-from likeforlike.teams._lock import locked
+from likeforlike.teams._noise import Cost, as_fraction, check_delta, read_fraction
+
+if sys.platform == "win32":
+    import msvcrt
+    import time
+
+    # A byte far behind the end: what is locked there cannot be read, and it is not read.
+    _FAR = 1 << 40
+
+    @contextmanager
+    def locked(file: int) -> Iterator[None]:
+        """Wait until no other process has the file locked, and lock it."""
+        while True:
+            os.lseek(file, _FAR, os.SEEK_SET)
+            try:
+                msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+                break
+            except OSError:
+                time.sleep(0.05)
+        try:
+            yield
+        finally:
+            os.lseek(file, _FAR, os.SEEK_SET)
+            msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    @contextmanager
+    def locked(file: int) -> Iterator[None]:
+        """Wait until no other process has the file locked, and lock it."""
+        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(file, fcntl.LOCK_UN)
+
 
 _FORMAT = "likeforlike ledger 1"
 # Only its owner may read it: what was asked is private.

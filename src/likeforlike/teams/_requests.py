@@ -13,7 +13,7 @@ import numpy as np
 
 from likeforlike._arrays import IntArray
 from likeforlike.errors import InputError
-from likeforlike.files._parquet import read_noted, write_noted
+from likeforlike.files import read_noted, write_noted
 from likeforlike.teams import _files
 
 GRID = 1 << 20
@@ -38,7 +38,7 @@ class Request(ABC):
     Examples
     --------
     >>> from likeforlike.teams._requests import CountsRequest
-    >>> from likeforlike.teams._requests import Request
+    >>> from likeforlike.teams import Request
     >>> issubclass(CountsRequest, Request)
     True
     """

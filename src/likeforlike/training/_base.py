@@ -19,24 +19,23 @@ import numpy as np
 import numpy.typing as npt
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
-from likeforlike._extras import extra
 from likeforlike._forks import keep_to_one_thread_after_fork
+from likeforlike._lazy import extra
 from likeforlike._settings import Measure, real
-from likeforlike.disparity._cdd_lp import cdd_lp
-from likeforlike.disparity._columns import (
+from likeforlike.disparity import (
     Column,
+    cdd_lp,
     encode_columns,
     encode_known,
     refuse_many_groups,
     refuse_masked,
     same_length,
+    warn_of_thin_levels,
     weights,
 )
-from likeforlike.disparity._numeric_levels import warn_of_thin_levels
 from likeforlike.errors import InputError, MissingGroupsWarning
-from likeforlike.inference._distance import DistanceEstimate
-from likeforlike.penalties import FairLeap, Layout, Penalty, SoftGroups
-from likeforlike.penalties._penalty import worst_pair_penalty
+from likeforlike.inference import DistanceEstimate
+from likeforlike.penalties import FairLeap, Layout, Penalty, SoftGroups, worst_pair_penalty
 from likeforlike.training._limits import Candidate, Limit
 
 if TYPE_CHECKING:

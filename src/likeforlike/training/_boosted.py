@@ -24,12 +24,12 @@ import numpy.typing as npt
 import polars as pl
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike._extras import extra
-from likeforlike._progress import epochs_bar
+from likeforlike._lazy import extra
 from likeforlike._settings import real
-from likeforlike.disparity._columns import Column, numbers, refuse_masked
+from likeforlike._text import epochs_bar
+from likeforlike.disparity import Column, numbers, refuse_masked
 from likeforlike.errors import InputError, UnderfitWarning, UnmetLimitWarning
-from likeforlike.inference._distance import DistanceEstimate
+from likeforlike.inference import DistanceEstimate
 from likeforlike.penalties import Layout, Penalty
 from likeforlike.training._base import (
     Aim,
@@ -67,7 +67,7 @@ from likeforlike.training._trees import (
     make_monitor,
     probabilities,
 )
-from likeforlike.transport._scale import is_moderate, moderate
+from likeforlike.transport import is_moderate, moderate
 
 with extra("boost"):
     from sklearn.utils.multiclass import type_of_target

@@ -18,11 +18,10 @@ from typing import Any, cast
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike._extras import extra
-from likeforlike.disparity._columns import Column
+from likeforlike._lazy import extra
+from likeforlike.disparity import Column
 from likeforlike.errors import InputError
-from likeforlike.penalties import Layout, Penalty, SlopeField
-from likeforlike.penalties._layout import NoCommonSupportError
+from likeforlike.penalties import Layout, NoCommonSupportError, Penalty, SlopeField
 from likeforlike.training._training import make_batches
 
 with extra("train"):

@@ -29,18 +29,11 @@ import numpy as np
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike._settings import real
-from likeforlike.disparity._cells import Cells
-from likeforlike.disparity._columns import Codes, unnamed
-from likeforlike.disparity._contrasts import contrasts
-from likeforlike.disparity._measures import level_weights
-from likeforlike.disparity._numbered_levels import numbered_levels
+from likeforlike.disparity import Cells, Codes, contrasts, level_weights, numbered_levels, unnamed
 from likeforlike.errors import InputError
-from likeforlike.inference import estimate_distance
-from likeforlike.inference._distance import DistanceEstimate
-from likeforlike.penalties import Layout
-from likeforlike.penalties._sampling import SMALL, split_holdout
-from likeforlike.smoothing._comparison import compare_along
-from likeforlike.smoothing._fine_cells import fine_cells
+from likeforlike.inference import DistanceEstimate, estimate_distance
+from likeforlike.penalties import SMALL, Layout, split_holdout
+from likeforlike.smoothing import compare_along, fine_cells
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike._extras import extra
-from likeforlike._progress import epochs_bar
-from likeforlike.disparity._columns import numbers, refuse_masked
+from likeforlike._lazy import extra
+from likeforlike._text import epochs_bar
+from likeforlike.disparity import numbers, refuse_masked
 from likeforlike.errors import InputError, UnmetLimitWarning
-from likeforlike.inference._distance import DistanceEstimate
+from likeforlike.inference import DistanceEstimate
 from likeforlike.penalties import Layout
 from likeforlike.training._base import (
     Aim,
@@ -72,7 +72,7 @@ from likeforlike.training._training import (
     strength_unit,
     train,
 )
-from likeforlike.transport._scale import Scale
+from likeforlike.transport import Scale
 
 with extra("train"):
     import torch

@@ -36,8 +36,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from likeforlike._arrays import IntArray
-from likeforlike._extras import extra
 from likeforlike._forks import keep_to_one_thread_after_fork
+from likeforlike._lazy import extra
 from likeforlike.errors import InputError
 from likeforlike.penalties import Layout
 
@@ -188,7 +188,7 @@ class StackedMLP(nn.Module):
     Examples
     --------
     >>> import torch
-    >>> from likeforlike.training._networks import StackedMLP
+    >>> from likeforlike.training import StackedMLP
     >>> network = StackedMLP(seeds=[1, 2, 1], sizes=(4, 50, 20, 1))
     >>> scores = network(torch.ones(1, 8, 4))
     >>> scores.shape, bool((scores[0] == scores[2]).all())

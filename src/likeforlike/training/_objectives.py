@@ -39,13 +39,7 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray
 from likeforlike._settings import is_one_of, real
-from likeforlike.disparity._columns import (
-    Column,
-    numbers,
-    refuse_masked,
-    same_length,
-    weights,
-)
+from likeforlike.disparity import Column, numbers, refuse_masked, same_length, weights
 from likeforlike.errors import InputError
 from likeforlike.penalties import Layout, Penalty
 from likeforlike.training._trees import (
@@ -55,7 +49,7 @@ from likeforlike.training._trees import (
     evaluate_loss,
     hessian_terms,
 )
-from likeforlike.transport._scale import unit_weights
+from likeforlike.transport import unit_weights
 
 
 @runtime_checkable

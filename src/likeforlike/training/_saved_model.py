@@ -20,9 +20,9 @@ import polars as pl
 
 from likeforlike._arrays import FloatArray
 from likeforlike._settings import is_one_of
-from likeforlike.disparity._columns import encode, numbers, refuse_masked
+from likeforlike.disparity import encode, numbers, refuse_masked
 from likeforlike.errors import InputError
-from likeforlike.files._writing import write_whole
+from likeforlike.files import write_whole
 
 TaskName = Literal["classification", "regression"]
 """What a model was trained for."""
@@ -41,7 +41,7 @@ class InputColumn:
 
     Examples
     --------
-    >>> from likeforlike.training._saved_model import InputColumn
+    >>> from likeforlike.training import InputColumn
     >>> InputColumn("city", ("Oslo", "Rome")).matrix(["Rome"])
     array([[0., 1.]])
     """
@@ -105,7 +105,7 @@ class SavedModel:
     --------
     >>> import numpy as np
     >>> from likeforlike.training import SavedModel
-    >>> from likeforlike.training._saved_model import InputColumn
+    >>> from likeforlike.training import InputColumn
     >>> model = SavedModel(
     ...     (InputColumn("debt"),), np.zeros(1), np.ones(1), (np.eye(1), np.zeros((1, 1))),
     ...     "regression", {"method": "by hand"},

@@ -33,11 +33,10 @@ from typing import Literal, get_args
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike._extras import extra
+from likeforlike._lazy import extra
 from likeforlike._settings import is_one_of
 from likeforlike.errors import InputError
-from likeforlike.penalties import Layout, Penalty, SlopeField
-from likeforlike.penalties._sampling import stratified_order
+from likeforlike.penalties import Layout, Penalty, SlopeField, stratified_order
 from likeforlike.training._limits import HeldRows, Table
 from likeforlike.training._networks import (
     Adam,
@@ -50,7 +49,7 @@ from likeforlike.training._networks import (
     output_slopes,
     to_scores,
 )
-from likeforlike.transport._scale import Scale, means_and_spreads, unit_weights
+from likeforlike.transport import Scale, means_and_spreads, unit_weights
 
 with extra("train"):
     import torch

@@ -51,11 +51,10 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.disparity._columns import Column, numbers
+from likeforlike.disparity import Column, numbers
 from likeforlike.errors import InputError
 from likeforlike.penalties import Layout, Penalty
-from likeforlike.transport._compiled import compiled
-from likeforlike.transport._sorting import deal, sort_small
+from likeforlike.transport import compiled, deal, sort_small
 
 LossName = Literal["logistic", "squared"]
 """Logistic for a target of 0 and 1, squared for a number."""

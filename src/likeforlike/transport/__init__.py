@@ -10,11 +10,68 @@ from typing import TYPE_CHECKING
 from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
-    from ._level_cost import safe_level_cost as safe_level_cost
+    from ._flow import safe_level_cost as safe_level_cost
     from ._line import Plan as Plan
     from ._line import cost as cost
     from ._line import cost_and_gradient as cost_and_gradient
     from ._line import plan as plan
     from ._nested import nested_transport as nested_transport
+
+if TYPE_CHECKING:  # what other packages use; it may change at any time
+    from ._atoms import HIGHEST_ORDER as HIGHEST_ORDER
+    from ._atoms import Atoms as Atoms
+    from ._atoms import Packed as Packed
+    from ._atoms import Scale as Scale
+    from ._atoms import SortedRows as SortedRows
+    from ._atoms import atom_of_rows as atom_of_rows
+    from ._atoms import atoms_of_rows as atoms_of_rows
+    from ._atoms import balanced as balanced
+    from ._atoms import is_moderate as is_moderate
+    from ._atoms import means_and_spreads as means_and_spreads
+    from ._atoms import moderate as moderate
+    from ._atoms import powered as powered
+    from ._atoms import run_sums as run_sums
+    from ._atoms import scale_of as scale_of
+    from ._atoms import segment_counts as segment_counts
+    from ._atoms import segment_means as segment_means
+    from ._atoms import segment_sums as segment_sums
+    from ._atoms import sums_by as sums_by
+    from ._atoms import unit_weights as unit_weights
+    from ._atoms import weight_factor as weight_factor
+    from ._entropic import entropic_flow as entropic_flow
+    from ._entropic import entropic_pair as entropic_pair
+    from ._flow import cheapest_flow as cheapest_flow
+    from ._flow import choose_level_cost as choose_level_cost
+    from ._flow import discrete_ground as discrete_ground
+    from ._flow import level_cost_factor as level_cost_factor
+    from ._flow import metric_ground as metric_ground
+    from ._jit import compiled as compiled
+    from ._line import Curves as Curves
+    from ._line import Ranks as Ranks
+    from ._line import carry as carry
+    from ._line import mean_curves as mean_curves
+    from ._line import ranks as ranks
+    from ._line import seek as seek
+    from ._line import sorted_plan as sorted_plan
+    from ._nested import least_level_transport as least_level_transport
+    from ._numba import spare_linear_algebra as spare_linear_algebra
+    from ._sorting import deal as deal
+    from ._sorting import join_segments as join_segments
+    from ._sorting import sort_rows as sort_rows
+    from ._sorting import sort_small as sort_small
+    from ._sweeps import Stack as Stack
+    from ._sweeps import add_pair as add_pair
+    from ._sweeps import mass_of as mass_of
+    from ._sweeps import of_model as of_model
+    from ._sweeps import pair_costs as pair_costs
+    from ._sweeps import pair_distances as pair_distances
+    from ._sweeps import pair_sizes as pair_sizes
+    from ._sweeps import row_slopes as row_slopes
+    from ._sweeps import sorted_atoms as sorted_atoms
+    from ._threads import in_blocks as in_blocks
+    from ._threads import in_parts as in_parts
+    from ._threads import n_threads as n_threads
+    from ._threads import over_blocks as over_blocks
+    from ._threads import over_models as over_models
 
 attach(__name__)

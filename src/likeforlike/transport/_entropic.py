@@ -33,9 +33,9 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.transport._atoms import Atoms, Packed
-from likeforlike.transport._compiled import compiled
-from likeforlike.transport._outer import priced_flow
-from likeforlike.transport._pairs import pair_sizes, power, slope
+from likeforlike.transport._flow import priced_flow
+from likeforlike.transport._jit import compiled
+from likeforlike.transport._sweeps import pair_sizes, power, slope
 from likeforlike.transport._threads import in_parts
 
 # Σ |row sums - marginal| at which a plan counts as found.

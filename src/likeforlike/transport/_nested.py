@@ -27,14 +27,12 @@ from typing import NamedTuple
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.transport._atoms import Atoms, atoms_of_rows
+from likeforlike.transport._atoms import Atoms, atoms_of_rows, moderate
 from likeforlike.transport._entropic import entropic_costs, entropic_flow
-from likeforlike.transport._level_cost import is_discrete
+from likeforlike.transport._flow import is_discrete, outer_plan
 from likeforlike.transport._line import Plan
-from likeforlike.transport._outer import outer_plan
-from likeforlike.transport._pairs import pair_costs, pair_gradient, row_gradient
-from likeforlike.transport._scale import moderate
 from likeforlike.transport._sorting import sort_rows
+from likeforlike.transport._sweeps import pair_costs, pair_gradient, row_gradient
 
 # Shares that differ by less than this differ by rounding.
 _ROUNDING = 1e-15
@@ -74,7 +72,7 @@ class Nested:
     >>> import numpy as np
     >>> from likeforlike import Cells
     >>> from likeforlike.transport import nested_transport
-    >>> from likeforlike.transport._level_cost import discrete_ground
+    >>> from likeforlike.transport import discrete_ground
     >>> cells = Cells.from_rows([0.0, 1.0, 1.0], ["f", "f", "m"], ["low", "high", "low"])
     >>> solved = nested_transport(
     ...     cells.atoms, cells.segments(0), cells.segments(1), discrete_ground(2),
@@ -124,8 +122,8 @@ def nested_transport(
     --------
     >>> import numpy as np
     >>> from likeforlike.transport import nested_transport
-    >>> from likeforlike.transport._atoms import Atoms
-    >>> from likeforlike.transport._level_cost import discrete_ground
+    >>> from likeforlike.transport import Atoms
+    >>> from likeforlike.transport import discrete_ground
     >>> atoms = Atoms(np.array([0.0, 1.0]), np.ones(2), np.ones(2, np.int64), np.arange(3))
     >>> ground = discrete_ground(1)
     >>> nested_transport(
@@ -214,8 +212,8 @@ def least_level_transport(source: FloatArray, target: FloatArray, ground: FloatA
     Examples
     --------
     >>> import numpy as np
-    >>> from likeforlike.transport._level_cost import discrete_ground
-    >>> from likeforlike.transport._nested import least_level_transport
+    >>> from likeforlike.transport import discrete_ground
+    >>> from likeforlike.transport import least_level_transport
     >>> least_level_transport(np.array([1.0, 0.0]), np.array([0.5, 0.5]), discrete_ground(2))
     0.5
     """
@@ -265,7 +263,7 @@ def nested_cost_and_gradient(
     Examples
     --------
     >>> import numpy as np
-    >>> from likeforlike.transport._level_cost import discrete_ground
+    >>> from likeforlike.transport import discrete_ground
     >>> from likeforlike.transport._nested import nested_cost_and_gradient
     >>> nested_cost_and_gradient(
     ...     np.array([0.0, 1.0]),

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.transport._compiled import compiled
-from likeforlike.transport._sorted_rows import SortedRows
+from likeforlike.transport._atoms import SortedRows
+from likeforlike.transport._jit import compiled
 from likeforlike.transport._threads import in_parts
 
 _KeyArray = npt.NDArray[np.uint64]

@@ -11,7 +11,8 @@ import likeforlike as lfl
 from likeforlike._arrays import FloatArray
 from likeforlike.datasets import make_loans
 from likeforlike.penalties import Layout
-from likeforlike.training._networks import Loss, Rows, StackedMLP, to_scores
+from likeforlike.training import Loss, Rows, StackedMLP
+from likeforlike.training._networks import to_scores
 
 
 @dataclass(frozen=True)

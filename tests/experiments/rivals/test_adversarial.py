@@ -18,7 +18,7 @@ from likeforlike.experiments.rivals._adversarial import (
 )
 from likeforlike.experiments.rivals._contests import Learner, Opponent, Schedule, View, guess_losses
 from likeforlike.penalties import Layout
-from likeforlike.training._networks import Loss, Rows, StackedMLP, limit_to_one_thread, mean_losses
+from likeforlike.training import Loss, Rows, StackedMLP, limit_to_one_thread, mean_losses
 from tests.experiments.rivals.loans import disparities, loans, small_rows
 
 pytestmark = pytest.mark.training

@@ -20,7 +20,7 @@ from likeforlike.experiments.rivals._contests import (
 )
 from likeforlike.experiments.rivals._dcfr import AdversaryLoss, DCFRSettings, represent, train_dcfr
 from likeforlike.penalties import Layout
-from likeforlike.training._networks import Loss, Rows, StackedMLP, limit_to_one_thread
+from likeforlike.training import Loss, Rows, StackedMLP, limit_to_one_thread
 from tests.experiments.rivals.loans import disparities, loans, small_rows
 
 pytestmark = pytest.mark.training

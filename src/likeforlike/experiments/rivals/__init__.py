@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ._adversarial import AdversarialRegressor as AdversarialRegressor
     from ._dcfr import DCFRClassifier as DCFRClassifier
     from ._dcfr import DCFRRegressor as DCFRRegressor
-    from ._legitimate_only import LegitimateOnly as LegitimateOnly
+    from ._quantile_repair import LegitimateOnly as LegitimateOnly
     from ._quantile_repair import QuantileRepair as QuantileRepair
 
 attach(__name__)

@@ -26,7 +26,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from likeforlike._arrays import FloatArray
-from likeforlike._extras import extra
+from likeforlike._lazy import extra
 from likeforlike.experiments.rivals._contests import (
     Batch,
     ContestData,
@@ -38,10 +38,16 @@ from likeforlike.experiments.rivals._contests import (
     check_choice,
     guess_losses,
 )
-from likeforlike.training._base import check_sizes
-from likeforlike.training._network_estimators import NetworkClassifier, NetworkRegressor
-from likeforlike.training._networks import Loss, Rows, mean_losses
-from likeforlike.training._training import Follow, Trained
+from likeforlike.training import (
+    Follow,
+    Loss,
+    NetworkClassifier,
+    NetworkRegressor,
+    Rows,
+    Trained,
+    check_sizes,
+    mean_losses,
+)
 
 with extra("train"):
     import torch

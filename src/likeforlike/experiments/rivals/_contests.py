@@ -46,25 +46,26 @@ from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike._extras import extra
-from likeforlike._progress import epochs_bar
+from likeforlike._lazy import extra
+from likeforlike._text import epochs_bar
 from likeforlike.errors import InputError
 from likeforlike.penalties import Layout
-from likeforlike.training._limits import Table
-from likeforlike.training._network_estimators import Fitted, Member, NetworkEstimator, finish_fit
-from likeforlike.training._networks import (
+from likeforlike.training import (
     Adadelta,
     Adam,
-    Loss,
-    Rows,
-    StackedMLP,
-    limit_to_one_thread,
-)
-from likeforlike.training._training import (
     EarlyStopping,
     Epoch,
+    Fitted,
     Follow,
+    Loss,
+    Member,
+    NetworkEstimator,
+    Rows,
+    StackedMLP,
+    Table,
     Trained,
+    finish_fit,
+    limit_to_one_thread,
     make_batches,
     prepare,
 )

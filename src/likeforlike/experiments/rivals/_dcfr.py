@@ -18,7 +18,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike._extras import extra
+from likeforlike._lazy import extra
 from likeforlike.experiments.rivals._contests import (
     Batch,
     Contest,
@@ -34,10 +34,17 @@ from likeforlike.experiments.rivals._contests import (
     guess_losses,
     train_contest,
 )
-from likeforlike.training._base import check_count
-from likeforlike.training._network_estimators import NetworkClassifier, NetworkRegressor
-from likeforlike.training._networks import Loss, Rows, StackedMLP, mean_losses
-from likeforlike.training._training import Follow, Trained
+from likeforlike.training import (
+    Follow,
+    Loss,
+    NetworkClassifier,
+    NetworkRegressor,
+    Rows,
+    StackedMLP,
+    Trained,
+    check_count,
+    mean_losses,
+)
 
 with extra("train"):
     import torch

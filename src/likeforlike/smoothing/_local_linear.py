@@ -1,0 +1,204 @@
+"""How much to smooth: a width and a coordinate for every segment, by Mallows' C_p.
+
+    C_p = Σ_g n_g (ȳ_g - ŷ_g)² + 2 Σ_g σ_g² S_gg
+
+estimates how far the fitted means ŷ = S ȳ of the cells are from the true ones, up to a constant.
+Lines are fitted in the rank of the number and in the number itself without its tails, in eleven
+widths each, or not at all. The variance σ_g² comes from inside the cells, so atoms, jumps and
+values that are nearly functions of the number are safe; leaving cells out is not, where the number
+has atoms. Cells may forbid some of the smoothers (`FineCells.allowed`).
+
+Reference: Mallows (1973), *Some comments on C_p*.
+
+Local lines: at every cell a straight line through its neighbors, nearer ones counting more.
+
+    fitted_i = Σ_j S_ij y_j,   S_ij ~ K(d_ij / h) w_j (s_2 - d_ij s_1),   d_ij = x_j - x_i,
+
+with K(t) = max(0, 1 - t²) (Epanechnikov), w_j the weight of a cell and s_k = Σ_j K w_j d_ij^k. A
+line through two cells and the one itself is the narrowest there is, however small h.
+
+Reference: Fan and Gijbels (1996), *Local Polynomial Modeling and Its Applications*.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from likeforlike._arrays import BoolArray, FloatArray, IntArray
+from likeforlike.smoothing._grid import FineCells
+from likeforlike.transport import compiled
+
+# Beyond the second neighbor, so that it has a part in the line.
+_BEYOND = 1.01
+# Keeps a line defined where all its cells lie at one place, and is lost elsewhere.
+_RIDGE = 1e-9
+
+
+@compiled
+def _reach(coordinate: FloatArray, i: int, first: int, last: int) -> float:
+    """How far the second nearest of the other cells is, or the nearest of one."""
+    low, high, reach = i, i, 0.0
+    for _ in range(2):
+        if low == first and high == last:
+            break
+        to_low, to_high = np.inf, np.inf
+        if low > first:
+            to_low = coordinate[i] - coordinate[low - 1]
+        if high < last:
+            to_high = coordinate[high + 1] - coordinate[i]
+        if to_low <= to_high:
+            low -= 1
+            reach = to_low
+        else:
+            high += 1
+            reach = to_high
+    return reach
+
+
+@compiled
+def smooth_cells(
+    coordinate: FloatArray,
+    weight: FloatArray,
+    offsets: IntArray,
+    width: FloatArray,
+    values: FloatArray,
+    fitted: FloatArray,
+    leverage: FloatArray,
+) -> None:
+    """Fit local lines in every segment: writes `fitted` (m, q) and `leverage`, the S_ii (m,).
+
+    Parameters
+    ----------
+    coordinate, weight : (m,) of the cells; the coordinate does not fall inside a segment.
+    offsets : (S + 1,) integers.
+    width : (S,) floats, h of every segment; 0 or less leaves its cells as they are.
+    values : (m, q) floats, q curves.
+    """
+    for s in range(offsets.size - 1):
+        first, last = offsets[s], offsets[s + 1] - 1
+        for i in range(first, last + 1):
+            for q in range(values.shape[1]):
+                fitted[i, q] = values[i, q] if width[s] <= 0.0 else 0.0
+            leverage[i] = 1.0
+            if width[s] <= 0.0:
+                continue
+            h = max(width[s], _BEYOND * _reach(coordinate, i, first, last))
+            low, high = i, i
+            while low > first and coordinate[i] - coordinate[low - 1] < h:
+                low -= 1
+            while high < last and coordinate[high + 1] - coordinate[i] < h:
+                high += 1
+            s0, s1, s2 = 0.0, 0.0, 0.0
+            for j in range(low, high + 1):
+                d = coordinate[j] - coordinate[i]
+                k = (1.0 - (d / h) * (d / h)) * weight[j]
+                s0 += k
+                s1 += k * d
+                s2 += k * d * d
+            s2 += _RIDGE * s0 * h * h
+            whole = s0 * s2 - s1 * s1
+            for j in range(low, high + 1):
+                d = coordinate[j] - coordinate[i]
+                part = (1.0 - (d / h) * (d / h)) * weight[j] * (s2 - d * s1) / whole
+                for q in range(values.shape[1]):
+                    fitted[i, q] += part * values[j, q]
+            leverage[i] = weight[i] * s2 / whole
+
+
+Coordinate = Literal["none", "rank", "number"]
+"""Along what a curve is smooth: nothing (the means of the cells), the rank, or the number."""
+
+WIDTHS = (0.01, 0.015, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5, 1.0)
+"""Half-widths of the kernel that are tried, as parts of the whole scale."""
+
+_NAMES: tuple[Coordinate, ...] = ("none", "rank", "number")
+_NONE, _RANK, _NUMBER = range(3)
+# How many cells a kernel reaches over to one side, at least.
+_LEAST_CELLS = 2.0
+# A wider choice must be better by more than rounding.
+_CLEARLY = 1.0 - 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A coordinate and a width for every segment.
+
+    Attributes
+    ----------
+    coordinate : (S,) integers: 0 none, 1 the rank, 2 the number.
+    width : (S,) floats, half-widths of the kernel; 0 without smoothing.
+    """
+
+    coordinate: IntArray
+    width: FloatArray
+
+    def name(self, segment: int = 0) -> Coordinate:
+        """The coordinate of one segment as a word."""
+        return _NAMES[int(self.coordinate[segment])]
+
+    def at_least(self, width: float, *, still: BoolArray | bool = False) -> Choice:
+        """The same coordinates, each at least as wide; the rank where there was no smoothing.
+
+        Segments that are `still` (S,) stay without.
+        """
+        return Choice(
+            np.where((self.coordinate == _NONE) & np.logical_not(still), _RANK, self.coordinate),
+            np.where(still, 0.0, np.maximum(self.width, width)),
+        )
+
+
+def smoothed(cells: FineCells, values: FloatArray, choice: Choice) -> FloatArray:
+    """Curves over the cells, (m,) or (m, q), smoothed as chosen."""
+    return fit(cells, values, choice)[0]
+
+
+def fit(cells: FineCells, values: FloatArray, choice: Choice) -> tuple[FloatArray, FloatArray]:
+    """Curves over the cells, smoothed as chosen, and the leverage S_gg of every cell, (m,)."""
+    along = np.repeat(choice.coordinate, np.diff(cells.offsets))
+    coordinate = np.where(along == _NUMBER, cells.raw, cells.center)
+    columns = np.ascontiguousarray(values.reshape(cells.total.size, -1))
+    fitted, leverage = np.empty_like(columns), np.empty(cells.total.size)
+    smooth_cells(coordinate, cells.total, cells.offsets, choice.width, columns, fitted, leverage)
+    return fitted.reshape(values.shape), leverage
+
+
+def choose(cells: FineCells, means: FloatArray, variance: FloatArray) -> Choice:
+    """Choose a coordinate and a width for every segment by C_p.
+
+    Parameters
+    ----------
+    means : (m,) floats, ȳ of every cell.
+    variance : (m,) floats, σ² of a row in every cell.
+    """
+    n_segments = cells.offsets.size - 1
+    best = Choice(np.full(n_segments, _NONE), np.zeros(n_segments))
+    least = 2.0 * np.add.reduceat(variance, cells.offsets[:-1])
+    if cells.allowed is not None:
+        least = np.where(cells.allowed[:, _NONE, 0], least, np.inf)
+    for coordinate in (_RANK, _NUMBER):
+        for k, width in enumerate(WIDTHS):
+            may = wide_enough(cells, width)
+            if cells.allowed is not None:
+                may &= cells.allowed[:, coordinate, k]
+            if not may.any():
+                continue
+            tried = Choice(np.full(n_segments, coordinate), np.where(may, width, 0.0))
+            fitted, leverage = fit(cells, means, tried)
+            paid = cells.effective * (means - fitted) ** 2 + 2.0 * variance * leverage
+            criterion = np.add.reduceat(paid, cells.offsets[:-1])
+            better = (criterion < least * _CLEARLY) & may
+            least = np.where(better, criterion, least)
+            best = Choice(
+                np.where(better, coordinate, best.coordinate),
+                np.where(better, width, best.width),
+            )
+    return best
+
+
+def wide_enough(cells: FineCells, width: float) -> BoolArray:
+    """Whether a width reaches beyond a cell, in every segment, (S,)."""
+    enough: BoolArray = width * np.diff(cells.offsets) >= _LEAST_CELLS
+    return enough
