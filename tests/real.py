@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import polars as pl
 
 import likeforlike
+from likeforlike.datasets import _public as public
 from likeforlike.datasets import _storage as storage
-from likeforlike.datasets._public import LAW_SCHOOL
 
 BUNDLE = Path(likeforlike.__file__).parent / "datasets" / "bundled"
-(LAW_SCHOOL,) = LAW_SCHOOL.files
+(LAW_SCHOOL,) = public.LAW_SCHOOL.files
 
 
 class RealTable(NamedTuple):

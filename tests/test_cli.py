@@ -21,7 +21,7 @@ from tests.schema import read_audit
 
 pytestmark = pytest.mark.process
 
-COMMAND = [sys.executable, "-m", "likeforlike.cli"]
+COMMAND = [sys.executable, "-m", "likeforlike"]
 
 
 def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:

@@ -22,7 +22,6 @@ from typer.main import get_command
 
 import likeforlike as lfl
 from likeforlike.auditing import _audit_table, _comparisons, _contrast_audit
-from likeforlike.auditing import _audit_table as _document_parts
 from likeforlike.cli import app
 from likeforlike.cli._options import OPTIONS, Declared, options_of
 from likeforlike.datasets import load_loans
@@ -288,8 +287,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     count(Cells, "pool_levels")
     count(_contrast_audit, "contrast_disparity")
     count(_audit_table, "audit_document")
-    count(_document_parts, "contrast_figures")
-    count(_document_parts, "finding")
+    count(_audit_table, "contrast_figures")
+    count(_audit_table, "finding")
     return counted
 
 

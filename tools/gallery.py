@@ -52,7 +52,7 @@ def _columns(path: Path) -> None:
 
 
 def _demo(path: Path) -> None:
-    command = [sys.executable, "-m", "likeforlike.cli", "demo", "--report", str(path)]
+    command = [sys.executable, "-m", "likeforlike", "demo", "--report", str(path)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 

@@ -10,12 +10,10 @@ __all__ = ["FOUNDATION", "LAYERS"]
 
 FOUNDATION = {
     "_arrays": "types of arrays",
-    "_extras": "optional libraries",
     "_forks": "forked processes",
-    "_lazy": "names imported on demand",
-    "_progress": "progress bars",
+    "_lazy": "names and libraries on demand",
     "_settings": "settings as they are given",
-    "_text": "values as text",
+    "_text": "values and progress as text",
     "errors": "errors and warnings",
 }
 """Modules that everything stands on; they may know each other."""
@@ -25,7 +23,7 @@ LAYERS: list[dict[str, str]] = [
     {
         "transport": "optimal transport on the line",
         "files": "files read and written",
-        "plots": "drawing with matplotlib",
+        "_plots": "drawing with matplotlib",
     },
     {"smoothing": "curves along a number"},
     {"disparity": "cells, contrasts, distances"},

@@ -11,9 +11,9 @@ and `attach` reads the same lines. What other packages of the library need goes 
 line, `if TYPE_CHECKING:  # what other packages use`: it is imported like the rest, but is neither
 in `__all__` nor in `dir`, and may change at any time.
 
-`likeforlike --help` then waits for no array library, boosted trees do not wait for torch, and a name
-that needs a missing library is simply absent: `hasattr` is false, and importing it by name raises
-the `ImportError` that says what to install.
+`likeforlike --help` then waits for no array library, boosted trees do not wait for torch, and a
+name that needs a missing library is simply absent: `hasattr` is false, and importing it by name
+raises the `ImportError` that says what to install.
 
 Libraries that only an extra brings: where they are asked for, and what is said without them.
 """

@@ -40,6 +40,8 @@ from likeforlike.document import (
 from likeforlike.errors import InputError
 from likeforlike.report import page
 
+__all__ = ["github_annotations", "github_summary", "junit", "log_to_mlflow"]
+
 _MARK = re.compile(r"([\\`*_{}\[\]()#+\-.!|~@:])")
 _COMMAND = {"pass": "notice", "fail": "error", "investigate": "warning"}
 _SIGN = {"pass": "✅", "fail": "❌", "investigate": "⚠️"}

@@ -15,6 +15,8 @@ from likeforlike.document import (
 )
 from likeforlike.errors import InconclusiveWarning, InputError
 
+__all__ = ["assert_parity"]
+
 
 def assert_parity(
     data: object,

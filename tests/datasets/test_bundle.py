@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 ATTRIBUTION = BUNDLE / "ATTRIBUTION.txt"
 FREE = [source for source in SOURCES if source.license == "CC BY 4.0"]
 FILES = [file for source in FREE for file in source.files]
-(DRUG,) = drug.SOURCE.files
+(DRUG,) = drug.DRUG.files
 
 
 def test_it_holds_the_files_that_anybody_may_pass_on_and_no_others() -> None:

@@ -21,15 +21,15 @@ from tests.datasets.server import Serve, Stall, sends
 from tests.datasets.toy import CHANGED, FILE, GOOD, contents, put, zipped
 from tests.real import content
 
-(DRUG,) = drug.SOURCE.files
+(DRUG,) = drug.DRUG.files
 # By this name it does not come with the package.
 FETCHED = "drug/fetched.data"
 FETCH = f"""
 import sys
 from dataclasses import replace
-from likeforlike.datasets import _drug as drug
-file = replace(drug.SOURCE.files[0], path="{FETCHED}", origins=(sys.argv[1],))
-drug.SOURCE = replace(drug.SOURCE, files=(file,))
+from likeforlike.datasets import _public as drug
+file = replace(drug.DRUG.files[0], path="{FETCHED}", origins=(sys.argv[1],))
+drug.DRUG = replace(drug.DRUG, files=(file,))
 print(drug.load_drug().frame.height)
 """
 
@@ -79,7 +79,7 @@ def test_a_fetched_data_set_equals_the_one_at_hand(
     address, _ = serve({"/drug.zip": sends(zipped("drug_consumption.data", published))})
     file = replace(DRUG, origins=(f"{address}/drug.zip#drug_consumption.data",))
     with monkeypatch.context() as patch:
-        patch.setattr(drug, "SOURCE", replace(drug.SOURCE, files=(file,)))
+        patch.setattr(drug, "DRUG", replace(drug.DRUG, files=(file,)))
         fetched = load_drug()
     assert contents(cache) == {DRUG.path: published}
     put(tmp_path / "data" / DRUG.path, published)

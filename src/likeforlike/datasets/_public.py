@@ -369,5 +369,5 @@ def available() -> tuple[Availability, ...]:
     for known in SOURCES:
         states = [state(file) for file in known.files]
         worst = min(states, key=_WORST_FIRST.index)
-        listed.append(Availability(source.name, source.rows, source.size, worst, source.license))
+        listed.append(Availability(known.name, known.rows, known.size, worst, known.license))
     return tuple(listed)

@@ -35,6 +35,8 @@ from likeforlike.teams._files import texts
 from likeforlike.teams._releases import Release
 from likeforlike.teams._requests import GRID, SumsRequest, file_digest
 
+__all__ = ["fit", "from_file", "request"]
+
 # Directions with less than this share of the largest spread are rounding, or nearly constant.
 _LEAST_SPREAD = 1e-6
 # What is added to the spread of every direction, as a share of the mean: rare features stay small.
