@@ -3,6 +3,7 @@
 import importlib
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -32,7 +33,9 @@ def absent(code: str) -> bool:
     named = re.fullmatch(r"(?:likeforlike\.)?(\w+)\.(\w+)(?:\(.*\))?", code)
     if named is None or named[1] not in ROOMS:
         return False
-    return not hasattr(importlib.import_module(f"likeforlike.{named[1]}"), named[2])
+    package = importlib.import_module(f"likeforlike.{named[1]}")
+    found = getattr(package, named[2], None)
+    return named[2] not in dir(package) and not isinstance(found, ModuleType)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -54,7 +54,7 @@ def test_every_install_line_has_the_one_form(path: Path) -> None:
 
 def test_install_lines_are_found_where_they_are() -> None:
     telling = {path.relative_to(ROOT).as_posix() for path in files() if INSTALL.search(_text(path))}
-    assert CLONE | {"src/likeforlike/_extras.py", "docs/scale.md"} <= telling
+    assert CLONE | {"src/likeforlike/_lazy.py", "docs/scale.md"} <= telling
     for place in CLONE:
         assert [found["what"] for found in INSTALL.finditer(_text(ROOT / place))].count(".") == 1
 
