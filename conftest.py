@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 pytest_plugins = [
-    "tests.left_out",
-    "tests.longest_first",
-    "tests.no_garbage",
-    "tests.processor_time",
+    "tests.support.left_out",
+    "tests.support.longest_first",
+    "tests.support.no_garbage",
+    "tests.support.processor_time",
 ]
 
 # Data that a developer keeps beside the clone, as the Makefile finds them too. Law School is the

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.schema import checked_audits
+from tests.support.schema import checked_audits
 from tools.browser import opened_browser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-    from tests.window import Window
+    from tests.support.window import Window
 
 # The first call of a kernel compiles it, so no example may be judged by its time.
 settings.register_profile(
@@ -48,7 +48,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def window(browser: Browser) -> Iterator[Window]:
-    from tests.window import Window
+    from tests.support.window import Window
 
     opened = Window(browser)
     yield opened

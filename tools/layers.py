@@ -1,7 +1,8 @@
 """The layers of the library, lowest first, and what each package in them knows.
 
 A package imports only from layers below its own, so those side by side do not know each other.
-`tests/test_imports.py` holds the imports to it, `docs/architecture.md` shows it as a picture.
+`tests/project/test_imports.py` holds the imports to it, `docs/architecture.md` shows it as a
+picture.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from tests.real import content
+from tests.support.real import content
 
 Row = dict[str, str]
 

@@ -13,8 +13,8 @@ from likeforlike.datasets import (
 )
 from likeforlike.datasets._public import SOURCES
 from tests.datasets.toy import put
-from tests.needs import cases
-from tests.real import content
+from tests.support.needs import cases
+from tests.support.real import content
 
 LOADERS: dict[str, Callable[[], Dataset]] = {
     "adult": load_adult,

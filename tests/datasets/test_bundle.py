@@ -17,7 +17,7 @@ from likeforlike.datasets._public import SOURCES
 from likeforlike.datasets._storage import DataFile, Source, bundled
 from likeforlike.errors import InputError
 from tests.datasets.toy import CHANGED, FILE, GOOD, contents, put
-from tests.real import BUNDLE, LAW_SCHOOL, content
+from tests.support.real import BUNDLE, LAW_SCHOOL, content
 from tools.bundle import main, packed
 
 ROOT = Path(__file__).parents[2]

@@ -19,7 +19,7 @@ from likeforlike.datasets import load_adult, load_drug
 from likeforlike.errors import InputError
 from tests.datasets.server import Serve, Stall, sends
 from tests.datasets.toy import CHANGED, FILE, GOOD, contents, put, zipped
-from tests.real import content
+from tests.support.real import content
 
 (DRUG,) = drug.DRUG.files
 # By this name it does not come with the package.

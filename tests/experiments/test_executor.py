@@ -27,7 +27,7 @@ from likeforlike.experiments import (
     dask_executor,
     sweep,
 )
-from tests.command import call
+from tests.support.command import call
 
 pytestmark = pytest.mark.training
 

@@ -33,7 +33,7 @@ from likeforlike.inference._rank_scores import (
     score_clusters,
     score_contrast,
 )
-from tests.oracles import transport_cost
+from tests.support.oracles import transport_cost
 
 KINDS = ("continuous", "ratings", "decisions", "zeros", "unequal", "pairs", "singles")
 

@@ -16,7 +16,7 @@ from likeforlike.paper import Profile, paper_claims, publish, read_reproduction,
 from likeforlike.paper._comparison import unit_evidence
 from likeforlike.paper._protocol import _SETTINGS, ALL_METHODS, PAPER_METHODS
 from likeforlike.paper._resampled import hypervolumes, volume_differences
-from tests.command import call
+from tests.support.command import call
 
 DOCS = Path(__file__).parents[2] / "docs"
 

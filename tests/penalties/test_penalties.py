@@ -15,7 +15,7 @@ from numba import typeof
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.penalties import Layout, Penalty
-from tests.oracles import slopes, transport_cost
+from tests.support.oracles import slopes, transport_cost
 
 ORDERS = [1.0, 1.5, 2.0, 3.0]
 PENALTIES: dict[str, Callable[..., Penalty]] = {

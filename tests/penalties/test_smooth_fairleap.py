@@ -11,7 +11,7 @@ import likeforlike as lfl
 from likeforlike._arrays import FloatArray
 from likeforlike.penalties import Layout, SlopeField
 from likeforlike.smoothing import fine_cells, propensity
-from tests.oracles import slopes, transport_cost
+from tests.support.oracles import slopes, transport_cost
 
 
 class Rows(NamedTuple):

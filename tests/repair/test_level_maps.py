@@ -13,7 +13,16 @@ import likeforlike as lfl
 from likeforlike._arrays import FloatArray
 from likeforlike.repair import ConditionalBarycenter
 from likeforlike.repair._barycenter import Fallback
-from tests.repairs import STEPS, UNEQUAL, Rows, by_cell, dense_mean, intervals, repaired, rows
+from tests.support.repairs import (
+    STEPS,
+    UNEQUAL,
+    Rows,
+    by_cell,
+    dense_mean,
+    intervals,
+    repaired,
+    rows,
+)
 
 
 def dense_repair(table: Rows) -> list[tuple[FloatArray, FloatArray]]:

@@ -21,8 +21,8 @@ from likeforlike.datasets import load_loans
 from likeforlike.disparity._distances import barycenter_spread
 from likeforlike.repair import ConditionalBarycenter
 from likeforlike.transport import _line as line
-from tests import oracles
-from tests.repairs import STEPS, UNEQUAL, Rows, barycenter, by_cell, repaired, rows
+from tests.support import oracles
+from tests.support.repairs import STEPS, UNEQUAL, Rows, barycenter, by_cell, repaired, rows
 
 
 @pytest.mark.parametrize("t", STEPS)

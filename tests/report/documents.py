@@ -14,7 +14,7 @@ from likeforlike.datasets import load_loans, make_loans
 from likeforlike.document import AuditDocument, as_document
 from likeforlike.errors import BinnedLevelWarning
 from likeforlike.report import page
-from tests.schema import Document
+from tests.support.schema import Document
 
 SCRIPT = "<script>alert(1)</script>"
 QUOTES = "\"quoted' & <b onclick=alert(2)>bold</b>"

@@ -8,7 +8,7 @@ import pytest
 from likeforlike.report import page as report_page
 from likeforlike.report import summary
 from tests.report.documents import DOCUMENTS, fresh, of_record, page_of
-from tests.window import Scheme, Window
+from tests.support.window import Scheme, Window
 
 NAMES = list(DOCUMENTS)
 # Between the margins of A4, at the 96 dots to the inch of CSS.

@@ -13,7 +13,7 @@ import pytest
 from likeforlike.inference import Paradox
 from likeforlike.report import page, summary
 from tests.report.documents import DOCUMENTS, HOSTILE_SCORE, QUOTES, fresh
-from tests.schema import Document
+from tests.support.schema import Document
 
 NAMES = list(DOCUMENTS)
 VOID = {"meta", "br", "img", "link", "input", "hr"}

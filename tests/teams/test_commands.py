@@ -14,8 +14,8 @@ import pytest
 
 from likeforlike.errors import InputError
 from likeforlike.teams import Custodian, Ledger, Release, Request, soft_groups
-from tests import schema
-from tests.command import Called, call
+from tests.support import schema
+from tests.support.command import Called, call
 
 ROWS = 3000
 GROUPS = ("quartz", "basalt")

@@ -22,7 +22,7 @@ from likeforlike.teams import Custodian, Ledger, Release, Request, soft_groups
 from likeforlike.teams._ledger import AlteredLedger
 from likeforlike.teams._noise import Cost
 from likeforlike.teams._requests import GRID, CountsRequest, SumsRequest
-from tests.command import call
+from tests.support.command import call
 from tests.teams.made import custodian_of, names, one_code
 
 GROUPS = np.arange(12) % 2

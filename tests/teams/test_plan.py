@@ -26,7 +26,7 @@ from likeforlike.teams._noisy import (
     read_counts,
 )
 from likeforlike.teams._score_bins import ScoreBins, cut_scores
-from tests import schema
+from tests.support import schema
 from tests.teams.made import without_noise
 
 # So large that noise is 0 nearly always, and the law of noise is that of nothing.

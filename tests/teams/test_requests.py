@@ -13,7 +13,7 @@ import pytest
 from likeforlike.errors import InputError
 from likeforlike.teams import Custodian, Ledger, Release, Request, randomize
 from likeforlike.teams._requests import GRID, CountsRequest, SumsRequest
-from tests import schema
+from tests.support import schema
 from tests.teams.made import custodian_of, each_its_own_feature, names, one_code
 
 GROUPS = np.arange(12) % 2

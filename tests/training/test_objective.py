@@ -23,7 +23,7 @@ from likeforlike.training import (
 )
 from likeforlike.training._objectives import FairObjective
 from likeforlike.training._trees import LossName
-from tests.oracles import slopes
+from tests.support.oracles import slopes
 
 PENALTIES: list[Penalty] = [
     lfl.FairLeap(),

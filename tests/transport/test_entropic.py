@@ -21,7 +21,7 @@ from likeforlike.transport import (
     sort_rows,
 )
 from likeforlike.transport._entropic import entropic_costs
-from tests.oracles import normalized, slopes, transport_cost
+from tests.support.oracles import normalized, slopes, transport_cost
 
 Sample = tuple[FloatArray, FloatArray]
 

@@ -5,7 +5,7 @@ from scipy import stats
 
 from likeforlike._arrays import FloatArray
 from likeforlike.transport import _line as line
-from tests import oracles
+from tests.support import oracles
 
 ORDERS = [1.0, 1.5, 2.0, 3.0]
 Problem = tuple[FloatArray, FloatArray, FloatArray, FloatArray]

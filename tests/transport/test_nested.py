@@ -15,7 +15,7 @@ from likeforlike.transport import (
     safe_level_cost,
     sort_rows,
 )
-from tests import oracles
+from tests.support import oracles
 
 ORDERS = [1.0, 1.5, 2.0, 3.0]
 

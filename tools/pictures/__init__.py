@@ -2,7 +2,7 @@
 
     python -m tools.pictures docs/pictures
 
-writes them all; `tests/test_pictures.py` holds the files to what this command makes.
+writes them all; `tests/docs/test_pictures.py` holds the files to what this command makes.
 """
 
 from tools.pictures.bins import bins

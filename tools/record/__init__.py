@@ -1,6 +1,6 @@
 """What public calls of the library give, kept in a file, and held against what they give later.
 
-    python -m tools.record --out tests/recorded.json
+    python -m tools.record --out tests/project/recorded.json
 
 Make the file anew only when results are meant to change, and say in the changelog why they do.
 Times, versions, fingerprints and sentences are left out: they may change while results stay.
