@@ -369,11 +369,8 @@ def _read(descriptor: int) -> bytes:
         return b""
 
 
-@pytest.mark.parametrize("module", ["likeforlike", "likeforlike.cli"])
-def test_it_says_which_version_it_is(module: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", module, "--version"], capture_output=True, text=True, check=False
-    )
+def test_it_says_which_version_it_is() -> None:
+    done = subprocess.run([*COMMAND, "--version"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, f"likeforlike {lfl.__version__}\n")
 
 
