@@ -225,7 +225,7 @@ assert not heavy & set(sys.modules), heavy & set(sys.modules)
 
 
 @pytest.mark.process
-def test_an_audit_loads_neither_pot_nor_what_it_brings() -> None:
+def test_an_audit_loads_no_scientific_stack() -> None:
     code = """
 import sys
 import likeforlike
@@ -331,7 +331,7 @@ assert not heavy & set(sys.modules), heavy & set(sys.modules)
     run(code)
 
 
-# What only an extra brings. `ot` is in the base installation.
+# What only an extra brings.
 OPTIONAL = {"duckdb", "lightgbm", "matplotlib", "pandas", "pyarrow", "pyspark"}
 OPTIONAL |= {"sklearn", "torch", "xgboost"}
 

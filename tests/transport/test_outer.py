@@ -53,7 +53,7 @@ def test_nothing_to_send() -> None:
 
 
 @pytest.mark.parametrize(("sources", "targets"), [(1, 5), (6, 1), (7, 4), (201, 3), (220, 210)])
-def test_the_plan_costs_what_pot_says_whoever_solves_it(sources: int, targets: int) -> None:
+def test_plan_costs_what_pot_finds(sources: int, targets: int) -> None:
     rng = np.random.default_rng(sources)
     supply = rng.integers(1, 40, sources).astype(np.float64)
     demand = rng.integers(1, 40, targets).astype(np.float64)

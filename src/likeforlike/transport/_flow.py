@@ -1,16 +1,13 @@
-"""Transport between a few points with given costs: the plan between levels.
+"""Transport between points with given costs: the plan between levels, and what levels cost.
 
-POT's network simplex solves one such problem at a time from Python, and importing POT loads every
-array library it can find, for seconds. Audits solve a small one (as many sources and targets as
-there are levels), training solves thousands, one for every model of a stack at every step, so they
-are solved here, compiled, by successive cheapest paths: supply is sent along the cheapest path of
-the residual graph until none is left. Prices of the nodes keep reduced costs at 0 or more, so
-Dijkstra's search finds each path in O((S + T)²) at most. Beyond a few hundred points the simplex
-gains more than its import costs, and `outer_plan` asks for it.
+One solver for all sizes, a primal network simplex on the transportation problem, compiled: audits
+solve one problem, training thousands, one for every model of a stack at every step. The basis is a
+spanning tree of the S + T points and an artificial root, which one arc each ties to the tree at
+first; since every source reaches every target, an artificial arc may cost as much as the dearest
+real one. Arcs are priced in blocks of √(S T), the cheapest of a block enters, and the last arc that
+blocks the cycle leaves, so that the tree stays strongly feasible and no pivot repeats.
 
-Reference: Ahuja, Magnanti and Orlin (1993), *Network Flows*, section 9.7.
-
-Ground costs between levels, and the level cost C that keeps like compared with like.
+Reference: Ahuja, Magnanti and Orlin (1993), *Network Flows*, sections 11.5 to 11.7.
 """
 
 from __future__ import annotations
@@ -25,165 +22,209 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.errors import LevelCostWarning
 from likeforlike.transport._jit import compiled
 
-# Up to this many points on either side our own solver takes a fraction of a second, which is less
-# than importing POT; it slows down with their cube, the simplex does not.
-_FEW = 200
-_SIMPLEX_STEPS = 10**9
+# A reduced cost this small, as a share of the dearest arc, is rounding.
+_ROUNDING = 1e-12
 
 
 @compiled
-def _nearest(distance: FloatArray, done: IntArray) -> int:
-    """The nearest node that is not done yet; -1 if none can be reached."""
-    node, least = -1, np.inf
-    for k in range(distance.size):
-        if not done[k] and distance[k] < least:
-            node, least = k, distance[k]
-    return node
-
-
-@compiled
-def _relax(
-    node: int,
-    cost: FloatArray,
-    prices: FloatArray,
-    flow: FloatArray,
-    distance: FloatArray,
-    before: IntArray,
-) -> None:
-    """Shorten the way to the neighbors of a node."""
+def _entering_arc(
+    cost: FloatArray, price: FloatArray, start: int, least: float
+) -> tuple[int, int, float]:
+    """Price arcs in blocks from `start` on: where the search ended, the arc or -1, its cost."""
     n_sources, n_targets = cost.shape
-    if node < n_sources:
-        for j in range(n_targets):
-            # Below 0 there is only rounding.
-            reduced = max(0.0, cost[node, j] + prices[node] - prices[n_sources + j])
-            reached = distance[node] + reduced
-            if reached < distance[n_sources + j]:
-                distance[n_sources + j] = reached
-                before[n_sources + j] = node
-        return
-    for i in range(n_sources):
-        # An arc that carries flow has reduced cost 0, and so has its reverse.
-        if flow[i, node - n_sources] > 0.0 and distance[node] < distance[i]:
-            distance[i] = distance[node]
-            before[i] = node
+    n_arcs, block = cost.size, max(10, int(math.sqrt(cost.size)))
+    i, j = start // n_targets, start % n_targets
+    arc = -1
+    for seen in range(1, n_arcs + 1):
+        reduced = cost[i, j] + price[i] - price[n_sources + j]
+        if reduced < least:
+            least, arc = reduced, i * n_targets + j
+        j += 1
+        if j == n_targets:
+            i, j = (i + 1) % n_sources, 0
+        if arc >= 0 and seen % block == 0:
+            break
+    return i * n_targets + j, arc, least
 
 
 @compiled
-def _search(
-    supply: FloatArray,
-    demand: FloatArray,
-    cost: FloatArray,
-    prices: FloatArray,
-    flow: FloatArray,
-    distance: FloatArray,
-    before: IntArray,
-    done: IntArray,
-) -> int:
-    """Dijkstra from all sources with supply to the nearest target with demand; -1 if none.
+def _push(
+    source: int,
+    target: int,
+    above: IntArray,
+    upward: IntArray,
+    amount: FloatArray,
+    depth: IntArray,
+) -> tuple[int, float]:
+    """Send what fits around the cycle of an entering arc; return the arc that leaves, and how much.
 
-    Nodes 0, ..., S - 1 are sources and S, ..., S + T - 1 targets.
+    An arc of the tree is known by its lower end.
     """
-    n_sources = supply.size
-    distance[:] = np.inf
-    before[:] = -1
-    done[:] = 0
-    for i in range(n_sources):
-        if supply[i] > 0.0:
-            distance[i] = 0.0
-    node = _nearest(distance, done)
-    while node >= 0:
-        if node >= n_sources and demand[node - n_sources] > 0.0:
-            return node
-        done[node] = 1
-        _relax(node, cost, prices, flow, distance, before)
-        node = _nearest(distance, done)
-    return -1
+    u, v = source, target
+    while u != v:
+        if depth[u] >= depth[v]:
+            u = above[u]
+        else:
+            v = above[v]
+    meeting, leaving, fits = u, -1, np.inf
+    u, v = source, target
+    while u != meeting:
+        if upward[u] and amount[u] < fits:
+            leaving, fits = u, amount[u]
+        u = above[u]
+    while v != meeting:
+        if not upward[v] and amount[v] <= fits:
+            leaving, fits = v, amount[v]
+        v = above[v]
+    u, v = source, target
+    while u != meeting:
+        amount[u] += -fits if upward[u] else fits
+        u = above[u]
+    while v != meeting:
+        amount[v] += fits if upward[v] else -fits
+        v = above[v]
+    return leaving, fits
 
 
 @compiled
-def _send(
-    supply: FloatArray, demand: FloatArray, flow: FloatArray, before: IntArray, last: int
+def _hang(node: int, parent: int, above: IntArray, child: IntArray, siblings: IntArray) -> None:
+    """Take a node from its parent and give it to another; children are doubly linked lists."""
+    after, before = siblings[node, 0], siblings[node, 1]
+    if before >= 0:
+        siblings[before, 0] = after
+    else:
+        child[above[node]] = after
+    if after >= 0:
+        siblings[after, 1] = before
+    above[node] = parent
+    siblings[node, 0], siblings[node, 1] = child[parent], -1
+    if child[parent] >= 0:
+        siblings[child[parent], 1] = node
+    child[parent] = node
+
+
+@compiled
+def _turn(
+    node: int,
+    parent: int,
+    leaving: int,
+    moved: float,
+    up: int,
+    above: IntArray,
+    upward: IntArray,
+    amount: FloatArray,
+    child: IntArray,
+    siblings: IntArray,
 ) -> None:
-    """Send as much as fits along the path that ends in the target `last`."""
-    n_sources = supply.size
-    amount, node = demand[last - n_sources], last
-    while before[node] >= 0:
-        if node < n_sources:
-            amount = min(amount, flow[node, before[node] - n_sources])
-        node = before[node]
-    amount = min(amount, supply[node])
-    supply[node] -= amount
-    demand[last - n_sources] -= amount
-    node = last
-    while before[node] >= 0:
-        if node < n_sources:
-            flow[node, before[node] - n_sources] -= amount
-        else:
-            flow[before[node], node - n_sources] += amount
-        node = before[node]
+    """Turn the path from `node` to `leaving` around, so that `node` hangs on `parent`."""
+    while True:
+        next_node, next_up, next_moved = above[node], 1 - upward[node], amount[node]
+        _hang(node, parent, above, child, siblings)
+        upward[node], amount[node] = up, moved
+        if node == leaving:
+            return
+        parent, node, up, moved = node, next_node, next_up, next_moved
+
+
+@compiled
+def _shift(
+    top: int,
+    change: float,
+    above: IntArray,
+    price: FloatArray,
+    depth: IntArray,
+    child: IntArray,
+    siblings: IntArray,
+    stack: IntArray,
+) -> None:
+    """Add to the prices of a node and of all below it, whose depths are counted anew."""
+    stack[0], size = top, 1
+    while size > 0:
+        size -= 1
+        node = stack[size]
+        price[node] += change
+        depth[node] = depth[above[node]] + 1
+        node = child[node]
+        while node >= 0:
+            stack[size] = node
+            size += 1
+            node = siblings[node, 0]
 
 
 @compiled
 def priced_flow(
     supply: FloatArray, demand: FloatArray, cost: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Optimal plan (S, T) between two small distributions, and prices (S + T,). A kernel.
+    """Optimal plan (S, T) between two distributions, and prices (S + T,). A kernel.
 
     cost + price of the source >= price of the target, with equality wherever the plan moves mass.
     """
     n_sources, n_targets = cost.shape
-    supply, demand = supply.copy(), demand.copy()
-    flow = np.zeros((n_sources, n_targets))
-    prices = np.zeros(n_sources + n_targets)
-    distance = np.empty(n_sources + n_targets)
-    before = np.empty(n_sources + n_targets, np.int64)
-    done = np.empty(n_sources + n_targets, np.int64)
-    # Every path uses something up for good, or would but for rounding: this many are never needed.
-    for _ in range(8 * prices.size * prices.size + 64):
-        last = _search(supply, demand, cost, prices, flow, distance, before, done)
-        if last < 0:
+    root = n_sources + n_targets
+    dearest = np.abs(cost).max()
+    above, child = np.full(root + 1, root), np.full(root + 1, -1)
+    siblings = np.full((root + 1, 2), -1)
+    upward, depth = np.zeros(root + 1, np.int64), np.ones(root + 1, np.int64)
+    amount, price = np.zeros(root + 1), np.zeros(root + 1)
+    depth[root], child[root] = 0, 0
+    for node in range(root):
+        siblings[node, 0], siblings[node, 1] = node + 1 if node + 1 < root else -1, node - 1
+        is_source = node < n_sources
+        upward[node] = is_source
+        amount[node] = supply[node] if is_source else demand[node - n_sources]
+        price[node] = -dearest if is_source else dearest
+    stack = np.empty(root + 1, np.int64)
+    start = 0
+    while True:
+        start, arc, reduced = _entering_arc(cost, price, start, -_ROUNDING * dearest)
+        if arc < 0:
             break
-        _send(supply, demand, flow, before, last)
-        # What is nearer than the target found moves closer to it by the difference.
-        for k in range(prices.size):
-            prices[k] += min(distance[k], distance[last])
-    return flow, prices
+        source, target = arc // n_targets, n_sources + arc % n_targets
+        leaving, moved = _push(source, target, above, upward, amount, depth)
+        # The part of the tree below the leaving arc hangs on the entering one.
+        top = source if upward[leaving] else target
+        _turn(
+            top,
+            source + target - top,
+            leaving,
+            moved,
+            top == source,
+            above,
+            upward,
+            amount,
+            child,
+            siblings,
+        )
+        _shift(
+            top, -reduced if top == source else reduced, above, price, depth, child, siblings, stack
+        )
+    flow = np.zeros((n_sources, n_targets))
+    for node in range(root):
+        if above[node] != root and upward[node]:
+            flow[node, above[node] - n_sources] = amount[node]
+        elif above[node] != root:
+            flow[above[node], node - n_sources] = amount[node]
+    return flow, price[:root]
 
 
 @compiled
 def cheapest_flow(supply: FloatArray, demand: FloatArray, cost: FloatArray) -> FloatArray:
-    """Optimal plan between two small distributions: min Σ flow * cost with the given marginals."""
+    """Optimal plan between two distributions: min Σ flow * cost with the given marginals."""
     return priced_flow(supply, demand, cost)[0]
 
 
 def outer_plan(supply: FloatArray, demand: FloatArray, cost: FloatArray) -> FloatArray:
-    """Optimal plan between discrete distributions: few points here, many by POT's simplex."""
-    # Either solver would read outside of its arrays, or never end, with numbers that are none.
+    """Optimal plan between two discrete distributions, checked."""
+    # The solver would never end with numbers that are none.
     whole_supply, whole_demand = float(supply.sum()), float(demand.sum())
     if not math.isfinite(whole_supply + whole_demand + float(cost.sum())):
         raise ArithmeticError("Masses and costs of a plan between levels must be finite.")
     if min(cost.shape) == 1:  # everything comes from one point or goes to one
         return demand[None, :].copy() if supply.size == 1 else supply[:, None].copy()
-    if max(cost.shape) <= _FEW:
-        flow = cheapest_flow(supply, demand, np.ascontiguousarray(cost))
-        if not math.isclose(flow.sum(), min(whole_supply, whole_demand), rel_tol=1e-6):
-            raise ArithmeticError("The plan between levels was not found in as many steps.")
-        return flow
-    from ot import emd
-
-    plan, log = emd(
-        supply / whole_supply,
-        demand / whole_demand,
-        np.ascontiguousarray(cost),
-        numItermax=_SIMPLEX_STEPS,
-        log=True,
-        center_dual=False,
-        check_marginals=False,
-    )
-    if log["warning"] is not None:
-        raise ArithmeticError(f"The plan between levels was not found: {log['warning']}")
-    scaled: FloatArray = plan * whole_supply
-    return scaled
+    flow = cheapest_flow(supply, demand, np.ascontiguousarray(cost))
+    if not math.isclose(flow.sum(), min(whole_supply, whole_demand), rel_tol=1e-6):
+        raise ArithmeticError("The plan between levels was not found.")
+    return flow
 
 
 # The bounds are strict inequalities; this much above them is safely inside.
