@@ -12,7 +12,7 @@ import likeforlike
 
 PACKAGE = Path(likeforlike.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
-BUDGETS = {"files": 302, "lines": 58_150, "carriers": 250, "shared names": 0, "participles": 268}
+BUDGETS = {"files": 168, "lines": 57_640, "carriers": 250, "shared names": 0, "participles": 268}
 
 
 def is_carrier(node: ast.ClassDef) -> bool:

@@ -219,7 +219,7 @@ def _examined(
         p_value=p_value,
         certificate=None,
         paradox="none",
-        levels=_audited_levels(plan, pair, said, test, ranking, (first, second)),
+        levels=_plan_levels(plan, pair, said, test, ranking, (first, second)),
         coverage={str(group): share for group, share in conditional.coverage.items()},
         thin_share={first: 0.0, second: 0.0},
         excluded={
@@ -308,7 +308,7 @@ def _overall(plan: Planned, pair: NoisyPair, groups: tuple[str, str]) -> Dispari
     return Disparity(value, gap, groups, "wasserstein", 1.0, 1.0, "marginal", table, one, {})
 
 
-def _audited_levels(
+def _plan_levels(
     plan: Planned,
     pair: NoisyPair,
     said: Estimates,
