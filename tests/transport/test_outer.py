@@ -48,6 +48,13 @@ def test_numbers_that_are_none_reach_no_solver(part: int, odd: float) -> None:
         outer_plan(*parts)
 
 
+def test_mass_moves_where_nothing_costs() -> None:
+    supply, demand = np.array([2.0, 1.0]), np.array([1.0, 1.0, 1.0])
+    flow = outer_plan(supply, demand, np.zeros((2, 3)))
+    np.testing.assert_array_equal(flow.sum(axis=1), supply)
+    np.testing.assert_array_equal(flow.sum(axis=0), demand)
+
+
 def test_nothing_to_send() -> None:
     assert not cheapest_flow(np.zeros(2), np.zeros(3), np.ones((2, 3))).any()
 

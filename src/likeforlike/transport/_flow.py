@@ -162,6 +162,8 @@ def priced_flow(
     n_sources, n_targets = cost.shape
     root = n_sources + n_targets
     dearest = np.abs(cost).max()
+    if dearest == 0.0:  # an artificial arc has to cost something
+        dearest = 1.0
     above, child = np.full(root + 1, root), np.full(root + 1, -1)
     siblings = np.full((root + 1, 2), -1)
     upward, depth = np.zeros(root + 1, np.int64), np.ones(root + 1, np.int64)
