@@ -26,7 +26,7 @@ their score at random. Then
 
 All of this holds where rows support a full repair. Maps of few rows carry their noise into the
 scores and may do more harm than good, so they shrink towards a map that all levels share, and that
-towards none, as far as the disparity is not clear of its noise (`repair._shrunk_maps`).
+towards none, as far as the disparity does not exceed its noise (`repair._quantile_maps`).
 
 Levels that are numbers (`smooth=True`): scores are carried to the centers of windows along the
 number, repaired there and carried back (`repair._along_number`). What is exact, is so at the
@@ -51,22 +51,23 @@ from likeforlike.errors import InputError, MissingDependencyError
 from likeforlike.repair._along_number import WindowedLevels
 from likeforlike.repair._quantile_maps import (
     LevelMaps,
-    MappedRows,
     ShrunkMaps,
     check_groups,
     check_width,
     fit_level_maps,
     locate_groups,
     mean_squared_change,
+    select_rows,
     shrink_maps,
     squared_level_distances,
 )
 from likeforlike.repair._report import (
+    PARTS,
     assign_folds,
-    choose_trust,
-    predict_held_out,
+    best_part,
     split_levels_by_fold,
     squared_disparity,
+    suffices,
 )
 from likeforlike.transport import Scale, moderate
 
@@ -202,15 +203,31 @@ class ConditionalBarycenter(BaseEstimator):
         level = None
         if legitimate_features is not None:
             level = encode_columns(legitimate_features, "legitimate_features", values.size)
+        place = Codes(np.zeros(values.size, np.int64), ("all",)) if level is None else level
+        mass, counted = np.ones(values.size), np.arange(values.size)
+        weighted = sample_weight is not None
+        if weighted:
+            mass = moderate(weights(sample_weight, "sample_weight", values.size))
+            counted = np.flatnonzero(mass)
         self._along = None
-        compared, places = values, level
+        compared, compared_level = values, place
         if self.smooth:
             if level is None:
                 raise InputError("smooth=True needs legitimate_features with a number in them.")
-            self._along = _along(values, level, group, sample_weight)
-            compared, places = self._along.out(values, level, group.codes, self.random_state)[:2]
-        rows = _RepairRows.of(compared, group, places, sample_weight)
-        self._maps, self._scale = self._fit_maps(rows)
+            self._along = WindowedLevels.fit(
+                values[counted],
+                level._replace(codes=level.codes[counted]),
+                group._replace(codes=group.codes[counted]),
+                mass[counted] if weighted else None,
+            )
+            compared, (window, _, _) = self._along.map_to_centers(
+                values, level, group.codes, self.random_state
+            )
+            compared_level = Codes(window, self._along.labels)
+        rows = (compared, group, compared_level, mass)
+        if weighted:
+            rows = _take(rows, counted)
+        self._maps, self._scale = self._fit_maps(*rows, weighted=weighted)
         maps = self._maps.maps
         cells = maps.cells
         squares = squared_level_distances(cells)
@@ -220,49 +237,56 @@ class ConditionalBarycenter(BaseEstimator):
         self.coverage_ = maps.coverage
         self.fallbacks_ = _fallbacks(maps)
         if self.cv is not None:
-            self._maps = self._maps.times(self._choose_trust(rows))
-        self.trust_, self.shared_ = self._maps.parts
+            self._maps = self._maps.scale(self._choose_trust(rows, self.cv, weighted=weighted))
+        self.trust_, self.shared_ = self._maps.own, self._maps.common
         self._full_risk = mean_squared_change(maps, squares)
         if self._along is not None and level is not None:
-            change = self._scale.inward(self._mapped(values, group.codes, level, None))
+            change = self._scale.inward(self._map(values, group.codes, level, None))
             change -= self._scale.inward(values)
             self._full_risk = float(np.average(change**2, weights=sample_weight))
         elif self.trust_ < 1.0:
-            known = MappedRows(self._scale.inward(rows.scores), rows.group.codes, *rows.level)
-            change = self._maps.carried(known, self.random_state) - known.scores
-            self._full_risk = float(np.average(change**2, weights=rows.mass))
+            scores, known, own_level, mass = rows
+            inward = self._scale.inward(scores)
+            moved = self._maps.map_scores(inward, known.codes, own_level, seed=self.random_state)
+            self._full_risk = float(np.average((moved - inward) ** 2, weights=mass))
         return self
 
-    def _fit_maps(self, rows: _RepairRows) -> tuple[ShrunkMaps, Scale]:
+    def _fit_maps(
+        self, scores: FloatArray, group: Codes, level: Codes, mass: FloatArray, *, weighted: bool
+    ) -> tuple[ShrunkMaps, Scale]:
         """Return maps of rows, and the scale that their scores are on."""
         cells, scale = Cells.from_codes(
-            rows.level, rows.group, rows.scores, sample_weight=rows.mass if rows.weighted else None
+            level, group, scores, sample_weight=mass if weighted else None
         ).scaled()
         check_groups(cells.groups, cells.counts.sum(axis=0), self.min_cell)
         if not self.shrink:
             return ShrunkMaps(fit_level_maps(cells, self.min_cell)), scale
-        columns = scale.inward(rows.scores), rows.group, rows.level, rows.mass
-        return shrink_maps(cells, *columns, self.min_cell), scale
+        return shrink_maps(cells, scale.inward(scores), group, level, mass, self.min_cell), scale
 
-    def _choose_trust(self, rows: _RepairRows) -> float:
-        """The part of the repair that makes rows better which the maps were not fitted on."""
-        fold = assign_folds(rows.group.codes, rows.level.codes, self.cv or 2, self.random_state)
-
-        def repaired(others: IntArray, inside: IntArray) -> FloatArray:
-            maps, scale = self._fit_maps(rows.of_places(others))
-            held = rows.of_places(inside)
-            known = locate_groups(held.group, maps.maps.cells.groups)
-            new = MappedRows(scale.inward(held.scores), known, *held.level, held.mass)
-            return scale.outward(maps.carried(new, self.random_state))
-
-        moved, apart = predict_held_out(fold, repaired), split_levels_by_fold(rows.level, fold)
-
-        def left(part: float) -> float:
+    def _choose_trust(
+        self, rows: tuple[FloatArray, Codes, Codes, FloatArray], folds: int, *, weighted: bool
+    ) -> float:
+        """Return the part of the repair that is best for rows the maps were not fitted on."""
+        scores, group, level, mass = rows
+        fold = assign_folds(group.codes, level.codes, folds, self.random_state)
+        moved = np.empty(scores.size)
+        for k in range(int(fold.max()) + 1):
+            inside = np.flatnonzero(fold == k)
+            maps, scale = self._fit_maps(*_take(rows, np.flatnonzero(fold != k)), weighted=weighted)
+            held, member, place, weight = _take(rows, inside)
+            known = locate_groups(member, maps.maps.cells.groups)
+            inward = scale.inward(held)
+            mapped = maps.map_scores(inward, known, place, weight, seed=self.random_state)
+            moved[inside] = scale.outward(mapped)
+        apart = split_levels_by_fold(level, fold)
+        left = {0.0: squared_disparity(scores, group, apart, mass)}
+        for part in PARTS:
             reach = self.repair_level * part
-            partly = (1.0 - reach) * rows.scores + reach * moved
-            return squared_disparity(partly, rows.group, apart, rows.mass)
-
-        return choose_trust(left, left(0.0), self.repair_level)
+            partly = (1.0 - reach) * scores + reach * moved
+            left[part] = squared_disparity(partly, group, apart, mass)
+            if part == 1.0 and suffices(left[1.0], left[0.0], self.repair_level):
+                return 1.0
+        return best_part(left)
 
     @property
     def predicted_risk_(self) -> float:
@@ -306,27 +330,28 @@ class ConditionalBarycenter(BaseEstimator):
         mass = None
         if sample_weight is not None:
             mass = moderate(weights(sample_weight, "sample_weight", values.size))
-        moved = self._mapped(values, locate_groups(group, self.groups_), Codes(*level), mass)
+        moved = self._map(values, locate_groups(group, self.groups_), level, mass)
         repaired: FloatArray = (1.0 - self.repair_level) * values + self.repair_level * moved
         return repaired
 
-    def _mapped(
+    def _map(
         self, values: FloatArray, group: IntArray, level: Codes, mass: FloatArray | None
     ) -> FloatArray:
         """Return where the maps send scores (n,), as far as rows support it."""
-        journey = None
+        scores, places = values, None
         if self._along is not None:
-            journey = self._along.out(values, level, group, self.random_state)
-        scores, places = (values, level) if journey is None else journey[:2]
-        rows = MappedRows(self._scale.inward(scores), group, *places, mass)
-        _warn_of_unseen(self._maps.maps, rows)
-        moved = self._scale.outward(self._maps.carried(rows, self.random_state))
+            scores, places = self._along.map_to_centers(values, level, group, self.random_state)
+            level = Codes(places[0], self._along.labels)
+        _warn_of_unseen(self._maps.maps, group, level)
+        inward = self._scale.inward(scores)
+        mapped = self._maps.map_scores(inward, group, level, mass, seed=self.random_state)
+        moved = self._scale.outward(mapped)
         # Next to a score this far from all that were fitted, where the maps send it is nothing.
         far = np.isinf(moved)
-        moved[far] = (1.0 - sum(self._maps.parts)) * scores[far]
-        if self._along is None or journey is None:
+        moved[far] = (1.0 - (self._maps.own + self._maps.common)) * scores[far]
+        if self._along is None or places is None:
             return moved
-        return self._along.back(moved, journey)
+        return self._along.map_back(moved, places)
 
     def fit_transform(
         self,
@@ -350,15 +375,9 @@ class ConditionalBarycenter(BaseEstimator):
         return self.fit(scores, **columns).transform(scores, **columns)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002, FBT002
-        """Settings by name, as scikit-learn asks for them; `deep` or not is the same here."""
-        return {
-            "repair_level": self.repair_level,
-            "min_cell": self.min_cell,
-            "smooth": self.smooth,
-            "shrink": self.shrink,
-            "cv": self.cv,
-            "random_state": self.random_state,
-        }
+        """Return settings by name, as scikit-learn asks for them; `deep` makes no difference."""
+        names = ("repair_level", "min_cell", "smooth", "shrink", "cv", "random_state")
+        return {name: getattr(self, name) for name in names}
 
     def set_params(self, **params: Any) -> Self:  # noqa: ANN401
         """Change settings by name."""
@@ -386,7 +405,7 @@ class ConditionalBarycenter(BaseEstimator):
         if not (seed is None or (isinstance(seed, int) and seed >= 0)):
             raise InputError(f"random_state must be a whole number >= 0 or None, not {seed!r}.")
 
-    def _levels(self, features: Column | None, size: int) -> tuple[IntArray, tuple[Hashable, ...]]:
+    def _levels(self, features: Column | None, size: int) -> Codes:
         """Return level of every row, and the labels of the levels."""
         if (features is not None) != self._has_levels:
             raise InputError(
@@ -395,57 +414,19 @@ class ConditionalBarycenter(BaseEstimator):
                 else "legitimate_features were not given in fit, so there are no levels to look up."
             )
         if features is None:
-            return np.zeros(size, np.int64), self.levels_
+            return Codes(np.zeros(size, np.int64), self.levels_)
         found = encode_columns(features, "legitimate_features", size)
         if self._along is None:
             check_width(found.labels[0], self.levels_[0])
         return found
 
 
-class _RepairRows(NamedTuple):
-    """Rows of `fit` that count: scores, groups, levels and weights > 0, and if any were given."""
-
-    scores: FloatArray
-    group: Codes
-    level: Codes
-    mass: FloatArray
-    weighted: bool
-
-    @classmethod
-    def of(
-        cls, scores: FloatArray, group: Codes, level: Codes | None, sample_weight: Column | None
-    ) -> _RepairRows:
-        place = Codes(np.zeros(scores.size, np.int64), ("all",)) if level is None else level
-        if sample_weight is None:
-            return cls(scores, group, place, np.ones(scores.size), weighted=False)
-        mass = moderate(weights(sample_weight, "sample_weight", scores.size))
-        return cls(scores, group, place, mass, weighted=True).of_places(np.flatnonzero(mass))
-
-    def of_places(self, rows: IntArray) -> _RepairRows:
-        """Return some of the rows, with the labels that occur in them."""
-        group, level = (_occurring(one, rows) for one in (self.group, self.level))
-        return _RepairRows(self.scores[rows], group, level, self.mass[rows], self.weighted)
-
-
-def _occurring(column: Codes, rows: IntArray) -> Codes:
-    there, codes = np.unique(column.codes[rows], return_inverse=True)
-    return Codes(codes, tuple(column.labels[k] for k in there.tolist()))
-
-
-def _along(
-    scores: FloatArray, level: Codes, group: Codes, sample_weight: Column | None
-) -> WindowedLevels:
-    """Return how scores are carried along the number, learned from the rows that count."""
-    if sample_weight is None:
-        return WindowedLevels.of(scores, level, group, None)
-    mass = moderate(weights(sample_weight, "sample_weight", scores.size))
-    counted = np.flatnonzero(mass)
-    return WindowedLevels.of(
-        scores[counted],
-        level._replace(codes=level.codes[counted]),
-        group._replace(codes=group.codes[counted]),
-        mass[counted],
-    )
+def _take(
+    rows: tuple[FloatArray, Codes, Codes, FloatArray], chosen: IntArray
+) -> tuple[FloatArray, Codes, Codes, FloatArray]:
+    """Return scores, groups, levels and weights of some rows, with the labels that occur there."""
+    scores, group, level, mass = rows
+    return scores[chosen], select_rows(group, chosen), select_rows(level, chosen), mass[chosen]
 
 
 def _plain(setting: Any) -> Any:  # noqa: ANN401
@@ -462,16 +443,16 @@ def _fallbacks(maps: LevelMaps) -> tuple[Fallback, ...]:
     )
 
 
-def _warn_of_unseen(maps: LevelMaps, rows: MappedRows) -> None:
+def _warn_of_unseen(maps: LevelMaps, group: IntArray, level: Codes) -> None:
     """Warn if there are rows in cells that had none in `fit`."""
-    n_groups = len(maps.cells.groups)
-    here = np.bincount(rows.level * n_groups + rows.group, minlength=len(rows.labels) * n_groups)
-    at = maps.positions(rows.labels)
+    labels, n_groups = level.labels, len(maps.cells.groups)
+    here = np.bincount(level.codes * n_groups + group, minlength=len(labels) * n_groups)
+    at = maps.positions(labels)
     seen = (at >= 0)[:, None] & (maps.cells.counts[at] > 0)
     unseen = np.argwhere((here.reshape(seen.shape) > 0) & ~seen)
     if unseen.size:
         first = ", ".join(
-            f"{maps.cells.groups[g]!r} in level {rows.labels[k]!r}" for k, g in unseen[:3].tolist()
+            f"{maps.cells.groups[g]!r} in level {labels[k]!r}" for k, g in unseen[:3].tolist()
         )
         more = f" and {len(unseen) - 3} more" if len(unseen) > 3 else ""
         warnings.warn(

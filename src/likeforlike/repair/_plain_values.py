@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.errors import InputError
-from likeforlike.repair._along_number import CellWindows, Gaps, UnawareWindows, WindowedLevels
+from likeforlike.repair._along_number import UnawareWindows, WindowedLevels
 from likeforlike.repair._propensity import Classifier
 from likeforlike.smoothing import Choice, FineCells, Ranking, ScaleCarry, ValueCarry
 from likeforlike.transport import compiled
@@ -178,11 +178,16 @@ def plain_classifier(model: Classifier) -> PlainTrees | PlainLinear:
         return model
     name = type(model).__name__
     if name == "LGBMClassifier":
-        return _of_lightgbm(model)
+        return _convert_lightgbm(model)
     if name == "HistGradientBoostingClassifier":
-        return _of_scikit_learn(model)
+        return _convert_histogram(model)
     if name == "LogisticRegression":
-        return _of_logistic(model)
+        linear: Any = model
+        return PlainLinear(
+            np.asarray(linear.classes_, np.int64),
+            np.asarray(linear.coef_, np.float64),
+            np.asarray(linear.intercept_, np.float64),
+        )
     raise InputError(
         f"{name} cannot be written as plain numbers; LGBMClassifier, "
         "HistGradientBoostingClassifier and LogisticRegression can. Or keep the classifier "
@@ -190,16 +195,7 @@ def plain_classifier(model: Classifier) -> PlainTrees | PlainLinear:
     )
 
 
-def _of_logistic(fitted: Classifier) -> PlainLinear:
-    model: Any = fitted
-    return PlainLinear(
-        np.asarray(model.classes_, np.int64),
-        np.asarray(model.coef_, np.float64),
-        np.asarray(model.intercept_, np.float64),
-    )
-
-
-def _of_lightgbm(fitted: Classifier) -> PlainTrees:
+def _convert_lightgbm(fitted: Classifier) -> PlainTrees:
     model: Any = fitted
     document = model.booster_.dump_model()
     sums = int(document["num_tree_per_iteration"])
@@ -209,7 +205,7 @@ def _of_lightgbm(fitted: Classifier) -> PlainTrees:
         roots.append(len(nodes))
         _add_node(tree["tree_structure"], nodes)
     of = np.arange(len(roots)) % sums
-    return _of_nodes(np.asarray(model.classes_, np.int64), np.zeros(sums), roots, of, nodes)
+    return _make_trees(np.asarray(model.classes_, np.int64), np.zeros(sums), roots, of, nodes)
 
 
 def _add_node(node: dict[str, Any], nodes: list[tuple[int, float, int, int, int]]) -> int:
@@ -228,7 +224,7 @@ def _add_node(node: dict[str, Any], nodes: list[tuple[int, float, int, int, int]
     return at
 
 
-def _of_scikit_learn(fitted: Classifier) -> PlainTrees:
+def _convert_histogram(fitted: Classifier) -> PlainTrees:
     model: Any = fitted
     nodes: list[tuple[int, float, int, int, int]] = []
     roots, of = [], []
@@ -250,10 +246,10 @@ def _of_scikit_learn(fitted: Classifier) -> PlainTrees:
                 nodes.append((int(node["feature_idx"]), bar, left, right, way))
     base = np.asarray(model._baseline_prediction, np.float64).ravel()
     classes = np.asarray(model.classes_, np.int64)
-    return _of_nodes(classes, base, roots, np.array(of, np.int64), nodes)
+    return _make_trees(classes, base, roots, np.array(of, np.int64), nodes)
 
 
-def _of_nodes(
+def _make_trees(
     classes: IntArray,
     base: FloatArray,
     roots: list[int],
@@ -315,10 +311,10 @@ def numbers_to_document(along: UnawareWindows) -> dict[str, Any]:
         "offsets": ranking.offsets,
         "center": cells.center,
         "cell_offsets": cells.offsets,
-        "window": inner.windows.of_cell,
-        "window_segment": inner.windows.segment,
-        "window_center": inner.windows.center,
-        "shift": inner.gaps.of_all,
+        "window": inner.window,
+        "window_segment": inner.segment,
+        "window_center": inner.center,
+        "shift": inner.mean_gaps,
         "chances": along.chances,
         "factors": along.factors,
     }
@@ -332,7 +328,7 @@ def numbers_to_document(along: UnawareWindows) -> dict[str, Any]:
 
 def numbers_from_document(document: dict[str, Any], labels: tuple[Hashable, ...]) -> UnawareWindows:
     """Make the same again, for rows with labels as they were."""
-    categories = tuple(map(label_from_json, checked_list(document["categories"], "categories")))
+    categories = tuple(map(label_from_json, parse_list(document["categories"], "categories")))
     floats = {name: read_numbers(document[name], name) for name in _FLOATS}
     whole = {name: read_numbers(document[name], name, whole=True) for name in _WHOLE}
     _check_windows(floats, whole, categories, labels)
@@ -344,19 +340,9 @@ def numbers_from_document(document: dict[str, Any], labels: tuple[Hashable, ...]
         floats["numbers"][ends[:-1]],
         floats["numbers"][ends[1:] - 1],
     )
-    cells = _cells(ranking, floats["center"], whole["cell_offsets"])
-    windows = CellWindows(whole["window"], whole["window_segment"], floats["window_center"])
-    gaps = Gaps(np.zeros(floats["factors"].shape), floats["shift"])
-    model = _model(cells, document["curve"])
-    along = WindowedLevels(cells, categories, windows, labels, model, gaps)
-    return UnawareWindows(along, floats["chances"], floats["factors"])
-
-
-def _cells(ranking: Ranking, center: FloatArray, offsets: IntArray) -> FineCells:
-    """Return cells that no row lies in yet."""
-    empty, ones = np.zeros(0), np.ones(center.size)
-    nowhere = np.zeros(0, np.int64)
-    return FineCells(
+    center, empty, nowhere = floats["center"], np.zeros(0), np.zeros(0, np.int64)
+    # Cells that no row lies in yet.
+    cells = FineCells(
         ranking=ranking,
         segment=nowhere,
         position=empty,
@@ -366,10 +352,22 @@ def _cells(ranking: Ranking, center: FloatArray, offsets: IntArray) -> FineCells
         cluster=None,
         center=center,
         raw=center,
-        total=ones,
-        effective=ones,
-        offsets=offsets,
+        total=np.ones(center.size),
+        effective=np.ones(center.size),
+        offsets=whole["cell_offsets"],
     )
+    along = WindowedLevels(
+        cells,
+        categories,
+        whole["window"],
+        whole["window_segment"],
+        floats["window_center"],
+        labels,
+        _model(cells, document["curve"]),
+        np.zeros(floats["factors"].shape),
+        floats["shift"],
+    )
+    return UnawareWindows(along, floats["chances"], floats["factors"])
 
 
 def _model(cells: FineCells, curve: dict[str, Any] | None) -> ScaleCarry | ValueCarry:
@@ -400,9 +398,9 @@ def _check_windows(
         and all((np.diff(whole[name]) > 0).all() for name in ("offsets", "cell_offsets"))
         and whole["offsets"][0] == whole["cell_offsets"][0] == 0
         and whole["window"].shape == (m,)
-        and _below(whole["window"], n_windows)
+        and _within(whole["window"], n_windows)
         and whole["window_segment"].shape == floats["window_center"].shape == (n_windows,)
-        and _below(whole["window_segment"], n_segments)
+        and _within(whole["window_segment"], n_segments)
         and floats["shift"].shape == (n_windows,)
         and len(floats["chances"]) == m
         and len(floats["factors"]) == n_windows
@@ -410,10 +408,6 @@ def _check_windows(
     )
     if not right or not all(np.isfinite(one).all() for one in floats.values()):
         raise InputError("numbers, cells and windows do not fit together")
-
-
-def _below(places: IntArray, limit: int) -> bool:
-    return bool(((places >= 0) & (places < limit)).all())
 
 
 def plain_setting(setting: object) -> object:
@@ -456,7 +450,7 @@ def label_from_json(label: object) -> Hashable:
     return label
 
 
-def checked_list(part: object, name: str) -> list[Any]:
+def parse_list(part: object, name: str) -> list[Any]:
     """Return a part of a document that must be a list."""
     if not isinstance(part, list):
         raise InputError(f"{name} must be a list")

@@ -47,7 +47,6 @@ from likeforlike.disparity import (
 from likeforlike.errors import InputError, MissingGroupsWarning
 from likeforlike.repair import (
     LevelMaps,
-    MappedRows,
     check_groups,
     check_width,
     fit_level_maps,
@@ -64,7 +63,12 @@ from likeforlike.transport import Curves, Ranks, Scale, mean_curves
 with extra("train"):
     from sklearn.base import clone, is_classifier
     from sklearn.metrics import accuracy_score, r2_score
-    from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+    from sklearn.utils import (
+        assert_all_finite,
+        check_consistent_length,
+        check_random_state,
+        column_or_1d,
+    )
     from sklearn.utils import get_tags as tags_of
     from sklearn.utils.metaestimators import available_if
     from sklearn.utils.multiclass import type_of_target
@@ -202,7 +206,7 @@ class LegitimateOnly(MetaEstimatorMixin, BaseEstimator):
         check_consistent_length(table, y)
         weight = None
         if sample_weight is not None:
-            table, y, weight = _counted(table, y, sample_weight)
+            table, y, weight = _take_weighted(table, y, sample_weight)
         places = select_columns(self.columns, table)
         levels = _levels(table, places)
         estimator = _default(y) if self.estimator is None else clone(self.estimator)
@@ -216,7 +220,7 @@ class LegitimateOnly(MetaEstimatorMixin, BaseEstimator):
 
     def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803, ANN401
         """Compute predicted classes or targets of the rows of X (n, d), shape (n,)."""
-        place = self._looked_up(X)
+        place = self._find_levels(X)
         answers = self.estimator_.predict(np.eye(len(self.levels_)))
         base = self.base_rate_
         if is_classifier(self.estimator_):
@@ -226,12 +230,12 @@ class LegitimateOnly(MetaEstimatorMixin, BaseEstimator):
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803, ANN401
         """Compute the probability of every class for the rows of X (n, d), shape (n, c)."""
-        place = self._looked_up(X)
+        place = self._find_levels(X)
         answers = self.estimator_.predict_proba(np.eye(len(self.levels_)))
         return np.where((place >= 0)[:, None], answers[place], self.base_rate_)
 
     def score(self, X: Any, y: Any, *, sample_weight: Column | None = None) -> float:  # noqa: N803, ANN401
-        """Compute accuracy of a classifier, R² of a regressor, on X (n, d) with the targets y (n,).
+        """Compute accuracy of a classifier, R² of a regressor, on X (n, d) with targets y (n,).
 
         Rows count by `sample_weight` (n,), or all the same.
         """
@@ -239,8 +243,8 @@ class LegitimateOnly(MetaEstimatorMixin, BaseEstimator):
         metric = accuracy_score if is_classifier(self.estimator_) else r2_score
         return float(metric(y, predicted, sample_weight=sample_weight))
 
-    def _looked_up(self, X: Any) -> IntArray:  # noqa: N803, ANN401
-        """Position of each row's level among those of `fit`, -1 for one that was not there."""
+    def _find_levels(self, X: Any) -> IntArray:  # noqa: N803, ANN401
+        """Find the position of each row's level among those of `fit`, -1 for one that was not there."""
         check_is_fitted(self, "estimator_")
         levels = _levels(check_table(self, X, reset=False, dtype=None), self._places)
         known = {label: k for k, label in enumerate(self.levels_)}
@@ -262,7 +266,7 @@ class LegitimateOnly(MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _counted(
+def _take_weighted(
     table: Table, y: npt.NDArray[Any], sample_weight: Column
 ) -> tuple[Table, npt.NDArray[Any], FloatArray]:
     """Return rows that have a weight; a level of rows without any has not been seen."""
@@ -301,11 +305,6 @@ def _base_rate(
         return float(np.average(y, weights=weight))
     shares: FloatArray = np.average(y[:, None] == estimator.classes_, axis=0, weights=weight)
     return shares
-
-
-with extra("train"):
-    from sklearn.utils import check_random_state
-    from sklearn.utils.validation import check_is_fitted
 
 
 def median_maps(cells: Cells, min_cell: int) -> LevelMaps:
@@ -450,7 +449,7 @@ class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         self._check_settings()
         table = check_table(self, X, reset=True, dtype="numeric")
-        places = _repairable(table, self.columns)
+        places = _select_numeric(table, self.columns)
         maps: list[LevelMaps] = []
         scales: list[Scale] = []
         if sensitive_features is None:
@@ -504,21 +503,24 @@ class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 else "sensitive_features were not given in fit, so there is nothing to repair with."
             )
         if not self._maps or self.repair_level == 0.0:
-            return _replaced(table, {})
+            return _replace_columns(table, {})
         group = encode_columns(sensitive_features, "sensitive_features", len(table))
         level = _column_levels(legitimate_features, len(table), wanted=self._by_level)
-        where = self._looked_up(group, level)
-        _warn_of_unseen(self._maps[0], where)
+        member = locate_groups(group, self.groups_)
+        if level is None:
+            level = Codes(np.zeros(len(table), np.int64), self.levels_)
+        check_width(level.labels[0], self.levels_[0])
+        _warn_of_unseen(self._maps[0], level)
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=len(self._maps))
         repaired = {}
         for place, maps, scale, seed in zip(
             self._places, self._maps, self._scales, seeds, strict=True
         ):
             values = _column(table, place)
-            rows = where._replace(scores=scale.inward(values))
-            carried = scale.outward(maps.carried(rows, int(seed)))
-            repaired[place] = (1.0 - self.repair_level) * values + self.repair_level * carried
-        return _replaced(table, repaired)
+            inward = scale.inward(values)
+            mapped = scale.outward(maps.map_scores(inward, member, level, seed=int(seed)))
+            repaired[place] = (1.0 - self.repair_level) * values + self.repair_level * mapped
+        return _replace_columns(table, repaired)
 
     def fit_transform(
         self,
@@ -556,16 +558,8 @@ class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 stacklevel=3,
             )
 
-    def _looked_up(self, group: Codes, level: Codes | None) -> MappedRows:
-        """Groups and levels of rows in terms of those of `fit`; their values are still to come."""
-        member = locate_groups(group, self.groups_)
-        if level is None:
-            level = Codes(np.zeros(group.codes.size, np.int64), self.levels_)
-        check_width(level.labels[0], self.levels_[0])
-        return MappedRows(np.empty(0), member, level.codes, level.labels)
 
-
-def _repairable(table: Table, columns: Chosen) -> list[int]:
+def _select_numeric(table: Table, columns: Chosen) -> list[int]:
     """Return positions of the columns to repair."""
     places = select_columns(columns, table)
     if not isinstance(table, nw.DataFrame):
@@ -582,14 +576,14 @@ def _repairable(table: Table, columns: Chosen) -> list[int]:
 
 
 def _column(table: Table, place: int) -> FloatArray:
-    """One column as floats."""
+    """Return one column as floats."""
     if isinstance(table, nw.DataFrame):
         column = table[:, place]
         return numbers(column.to_native(), f"column {column.name!r} of X")
     return numbers(table[:, place], f"column {place} of X")
 
 
-def _replaced(table: Table, repaired: dict[int, FloatArray]) -> Any:  # noqa: ANN401
+def _replace_columns(table: Table, repaired: dict[int, FloatArray]) -> Any:  # noqa: ANN401
     """Return the table with some of its columns replaced, as what it came in."""
     if isinstance(table, nw.DataFrame):
         kind = table.implementation
@@ -612,10 +606,10 @@ def _column_levels(features: Column | None, size: int, *, wanted: bool) -> Codes
     return encode_columns(features, "legitimate_features", size)
 
 
-def _warn_of_unseen(maps: LevelMaps, rows: MappedRows) -> None:
+def _warn_of_unseen(maps: LevelMaps, level: Codes) -> None:
     """Warn if there are levels that `fit` has not seen."""
-    at = maps.positions(rows.labels)
-    unseen = [label for label, k in zip(rows.labels, at.tolist(), strict=True) if k < 0]
+    at = maps.positions(level.labels)
+    unseen = [label for label, k in zip(level.labels, at.tolist(), strict=True) if k < 0]
     if unseen:
         more = f" and {len(unseen) - 3} more" if len(unseen) > 3 else ""
         warnings.warn(
