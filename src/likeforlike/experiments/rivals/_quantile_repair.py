@@ -1,6 +1,7 @@
-"""Repair of inputs before training: every column is moved to a distribution that all groups share.
+"""Rivals without an adversary: repair of inputs by quantiles, and models of legitimate features.
 
-With F_a and Q_a the distribution and quantile functions of one column in group a,
+**Quantile repair.** With F_a and Q_a the distribution and quantile functions of one column in group
+a, every column is moved to a distribution that all groups share,
 
     Q(u) = median_a Q_a(u),        repaired = (1 - λ) x + λ Q(F_a(x)),
 
@@ -10,15 +11,12 @@ while a barycenter leans to the larger. At λ = 1 each repaired column by itself
 the group. All of them together need not be: the repair looks at one column at a time, so a model
 can still separate groups by how columns go together.
 
+**Legitimate features only.** With e(l) the one-hot code of level l, scores are f(X) = g(e(L)). All
+rows of a level have one score, so the conditional disparity is 0, for any g, any groups and any
+data. What it costs is the loss that another model avoids by using more inputs.
+
 References: Feldman et al. (2015), *Certifying and removing disparate impact*; Ghassemi et al.
 (2025), section on methods for demographic parity.
-
-A model of the legitimate features and nothing else: parity among equals by construction.
-
-With e(l) the one-hot code of level l, scores are f(X) = g(e(L)). All rows of a level have one
-score, so the conditional disparity is 0, for any g, any groups and any data. What it costs is the
-loss that another model avoids by using more inputs. Columns are those of a dataframe of any kind,
-or of an array.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 from narwhals.exceptions import NarwhalsError
 
-from likeforlike._arrays import BoolArray, FloatArray, IntArray
+from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._lazy import extra
 from likeforlike.disparity import (
     Cells,
@@ -48,6 +46,8 @@ from likeforlike.errors import InputError, MissingGroupsWarning
 from likeforlike.repair import (
     LevelMaps,
     check_groups,
+    check_part,
+    check_whole,
     check_width,
     fit_level_maps,
     locate_groups,
@@ -58,7 +58,7 @@ from likeforlike.training import (
     OneToOneFeatureMixin,
     TransformerMixin,
 )
-from likeforlike.transport import Curves, Ranks, Scale, mean_curves
+from likeforlike.transport import Ranks, Scale, mean_curves
 
 with extra("train"):
     from sklearn.base import clone, is_classifier
@@ -76,7 +76,7 @@ with extra("train"):
 
 
 Chosen: TypeAlias = str | int | Sequence[str | int] | None
-"""Columns by name or by position; `None` leaves the choice to who asks."""
+"""Columns by name or by position; `None` leaves the choice to the caller."""
 
 Table: TypeAlias = nw.DataFrame[Any] | npt.NDArray[Any]
 
@@ -206,7 +206,10 @@ class LegitimateOnly(MetaEstimatorMixin, BaseEstimator):
         check_consistent_length(table, y)
         weight = None
         if sample_weight is not None:
-            table, y, weight = _take_weighted(table, y, sample_weight)
+            # A level of rows without any weight has not been seen.
+            weight = weights(np.asarray(sample_weight), "sample_weight", len(y))
+            rows = np.flatnonzero(weight)
+            table, y, weight = table[rows, :], y[rows], weight[rows]
         places = select_columns(self.columns, table)
         levels = _levels(table, places)
         estimator = _default(y) if self.estimator is None else clone(self.estimator)
@@ -214,7 +217,9 @@ class LegitimateOnly(MetaEstimatorMixin, BaseEstimator):
         estimator.fit(seen, y, **({} if weight is None else {"sample_weight": weight}))
         if is_classifier(estimator):
             self.classes_ = estimator.classes_
-        self.base_rate_ = _base_rate(estimator, y, weight)
+            self.base_rate_ = np.average(y[:, None] == self.classes_, axis=0, weights=weight)
+        else:
+            self.base_rate_ = float(np.average(y, weights=weight))
         self.estimator_, self.levels_, self._places = estimator, levels.labels, places
         return self
 
@@ -244,7 +249,7 @@ class LegitimateOnly(MetaEstimatorMixin, BaseEstimator):
         return float(metric(y, predicted, sample_weight=sample_weight))
 
     def _find_levels(self, X: Any) -> IntArray:  # noqa: N803, ANN401
-        """Find the position of each row's level among those of `fit`, -1 for one that was not there."""
+        """Find each row's level among those of `fit`, -1 for one that was not there."""
         check_is_fitted(self, "estimator_")
         levels = _levels(check_table(self, X, reset=False, dtype=None), self._places)
         known = {label: k for k, label in enumerate(self.levels_)}
@@ -264,15 +269,6 @@ class LegitimateOnly(MetaEstimatorMixin, BaseEstimator):
         tags.target_tags.required = True
         tags.input_tags.string = tags.input_tags.categorical = True
         return tags
-
-
-def _take_weighted(
-    table: Table, y: npt.NDArray[Any], sample_weight: Column
-) -> tuple[Table, npt.NDArray[Any], FloatArray]:
-    """Return rows that have a weight; a level of rows without any has not been seen."""
-    weight = weights(np.asarray(sample_weight), "sample_weight", len(y))
-    rows = np.flatnonzero(weight)
-    return table[rows, :], y[rows], weight[rows]
 
 
 def _levels(table: Table, places: list[int]) -> Codes:
@@ -295,34 +291,21 @@ def _default(y: npt.NDArray[Any]) -> Any:  # noqa: ANN401
     raise InputError(f"y is {kind}; give an estimator that can predict it.")
 
 
-def _base_rate(
-    estimator: Any,  # noqa: ANN401
-    y: npt.NDArray[Any],
-    weight: FloatArray | None,
-) -> float | FloatArray:
-    """Compute the mean target, or the share of each class."""
-    if not is_classifier(estimator):
-        return float(np.average(y, weights=weight))
-    shares: FloatArray = np.average(y[:, None] == estimator.classes_, axis=0, weights=weight)
-    return shares
-
-
 def median_maps(cells: Cells, min_cell: int) -> LevelMaps:
     """Compute the maps of each group of a level to the median distribution of that level."""
     maps = fit_level_maps(cells, min_cell)
-    return replace(maps, curves=median_curves(maps.ranks, maps.shares > 0.0))
-
-
-def median_curves(known: Ranks, present: BoolArray) -> Curves:
-    """Compute the median quantile functions of k sets of up to G distributions."""
+    present = maps.shares > 0.0
     n_sets, n_groups = present.shape
-    medians = [_median(known, k * n_groups + np.flatnonzero(present[k])) for k in range(n_sets)]
+    medians = [
+        _median(maps.ranks, k * n_groups + np.flatnonzero(present[k])) for k in range(n_sets)
+    ]
     values, ends = (np.concatenate(parts) for parts in zip(*medians, strict=True))
     offsets = np.concatenate([[0], np.cumsum([each[0].size for each in medians])])
     # As the mean of a single distribution each median gets its integrals; the size of steps plays
     # no part.
     alone = Ranks(values, ends, np.zeros(values.size), offsets)
-    return mean_curves(alone, np.where(present.any(axis=1), 1.0, 0.0)[:, None])
+    shares = np.where(present.any(axis=1), 1.0, 0.0)[:, None]
+    return replace(maps, curves=mean_curves(alone, shares))
 
 
 def _median(known: Ranks, members: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -453,7 +436,12 @@ class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         maps: list[LevelMaps] = []
         scales: list[Scale] = []
         if sensitive_features is None:
-            self._warn_of_no_groups()
+            if self.repair_level > 0.0:
+                warnings.warn(
+                    "fit was called without sensitive_features, so nothing will be repaired.",
+                    MissingGroupsWarning,
+                    stacklevel=2,
+                )
         else:
             group = encode_columns(sensitive_features, "sensitive_features", len(table))
             check_groups(group.labels, np.bincount(group.codes), self.min_cell)
@@ -543,20 +531,8 @@ class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self.fit(X, y, **features).transform(X, **features)
 
     def _check_settings(self) -> None:
-        share: Any = self.repair_level
-        if not (isinstance(share, int | float | np.number) and 0.0 <= share <= 1.0):
-            raise InputError(f"repair_level must be a number from 0 to 1, not {share!r}.")
-        rows: Any = self.min_cell
-        if not (isinstance(rows, int | np.integer) and rows >= 1):
-            raise InputError(f"min_cell must be a whole number of at least 1, not {rows!r}.")
-
-    def _warn_of_no_groups(self) -> None:
-        if self.repair_level > 0.0:
-            warnings.warn(
-                "fit was called without sensitive_features, so nothing will be repaired.",
-                MissingGroupsWarning,
-                stacklevel=3,
-            )
+        check_part("repair_level", self.repair_level)
+        check_whole("min_cell", self.min_cell, 1)
 
 
 def _select_numeric(table: Table, columns: Chosen) -> list[int]:
