@@ -89,9 +89,9 @@ def test_a_shift_is_repaired_on_new_rows(
     moved = repair.transform(new.scores, new.chances, legitimate_features=new.income)
     assert new.left(new.scores) > 0.07**2
     assert new.left(moved) < 0.02**2
-    told = repair.parity_[0]
-    assert told.before.squared == pytest.approx(0.08**2, rel=0.25)
-    assert told.after.squared < 0.25 * told.before.squared
+    found = repair.parity_[0]
+    assert found.before.squared == pytest.approx(0.08**2, rel=0.25)
+    assert found.after.squared < 0.25 * found.before.squared
     assert repair._windows is not None
     assert repair.levels_ == repair._windows.labels
 

@@ -2,31 +2,22 @@
 
 The barycenter of a window would also repair the dependence of scores on the number inside it, which
 is no disparity. So scores are first carried to the center of their window (`smoothing`), repaired
-there, and carried back:
+there, and carried back. Many different scores are carried by one model of their dependence on the
+number, fitted without the common gap of the groups and then without their gaps in every window: it
+would contain P(A | L) times the gap otherwise, and hide a part of it. Decisions and ratings are
+carried as ranks among all rows with the same number, with random tie-breaking.
 
-- many different scores, with one model of their dependence on the number. The common gap of the
-  groups, and then their gaps in every window, are subtracted before it is fitted, and added again
-  at the center: otherwise the model would contain P(A | L) times the gap, and a wide window would
-  hide a part of it, and a curve that follows numbers of one group each all of it;
-- decisions and ratings, as ranks among all rows with the same number, with random tie-breaking.
-  Repaired ranks become decisions and ratings again.
+The maps of a window are as noisy as its smaller group is small, so windows are cut where the two
+largest groups meet equally often. They hold 600 effective rows of theirs, n_a n_b / (n_a + n_b), or
+1000 of decisions and ratings; there are at most max(4, n^(1/3)) windows, and of decisions and
+ratings at least 4. Where groups lie apart along the number, there is no repair.
 
-The carry removes the number; windows only have to follow how the disparity changes along it. The
-maps of a window are as noisy as its smaller group is small, so windows are cut where the two
-largest groups meet equally often, and hold 600 effective rows of theirs, n_a n_b / (n_a + n_b), or
-1000 of decisions and ratings, whose tie-breaking adds noise. There are at most max(4, n^(1/3))
-windows, and of decisions and ratings at least 4. The curve is one that leaves enough of the groups,
-as in an audit; where groups lie apart along the number, there is no repair.
-
-**Without the group at prediction.** Rows of a window still differ in their number, and a propensity
-knows their number as well. With e_a(l) = P(A = a | L = l), smoothed, and h = 1 / Σ_b 1 / e_b,
-chances η_a are replaced by η_a h / e_a, up to a factor for every window. Rows weighted by them have
-the same spread of the number, that of h, in every group: for two groups the tilt becomes η_1 - e_1,
-how much more likely a row is to be of the group than others with the same number. Without it a
-repair would sort rows by their number, and leave the disparity among equals as it was.
-
-The remaining disparity is estimated as an audit with `smooth` does it: in windows of about n^(1/3)
-rows of each fold, with scores carried to their centers.
+**Without the group at prediction** a propensity knows the number as well. With e_a(l) = P(A = a |
+L = l), smoothed, and h = 1 / Σ_b 1 / e_b, chances η_a are replaced by η_a h / e_a, up to a factor
+for every window. Rows weighted by them have the same spread of the number, that of h, in every
+group: for two groups the tilt becomes η_1 - e_1. Without it a repair would sort rows by their
+number. The remaining disparity is estimated as an audit with `smooth` does it: in windows of about
+n^(1/3) rows of each fold, with scores carried to their centers.
 
 Reference: Li & Li (2019), *Propensity score weighting for causal inference with multiple
 treatments*.
@@ -171,11 +162,6 @@ class WindowedLevels:
 
     def locate(self, level: Codes) -> Places:
         """Return windows of rows (n,), the places of the rows, and those of the centers."""
-        start = self._start(level)
-        window = self.window[np.where(start.share < 0.5, start.below, start.above)]
-        return window, start, self._centers(window)
-
-    def _start(self, level: Codes) -> Place:
         levels = numbered_levels(level.labels, _WHO)
         known = {label: k for k, label in enumerate(self.categories)}
         unknown = [label for label in levels.categories if label not in known]
@@ -186,7 +172,9 @@ class WindowedLevels:
             )
         segment = np.array([known[label] for label in levels.categories])[levels.category]
         position = self.cells.ranking.of(levels.numbers, segment)
-        return self.cells.place(segment[level.codes], position[level.codes])
+        start = self.cells.place(segment[level.codes], position[level.codes])
+        window = self.window[np.where(start.share < 0.5, start.below, start.above)]
+        return window, start, self._centers(window)
 
     def _centers(self, window: IntArray) -> Place:
         return self.cells.place(self.segment, self.center).of(window)
@@ -408,11 +396,7 @@ def comparison_windows(numbers: FloatArray, segment: IntArray) -> Codes:
 
 
 def compare_in_windows(
-    numbers: FloatArray,
-    segment: IntArray,
-    scores: FloatArray,
-    group: IntArray,
-    mass: FloatArray,
+    numbers: FloatArray, segment: IntArray, scores: FloatArray, group: IntArray, mass: FloatArray
 ) -> tuple[FloatArray, Codes, Codes | None]:
     """Carry scores (n,) to the centers of such windows, as an estimate of the disparity needs them.
 

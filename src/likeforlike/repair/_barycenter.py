@@ -4,33 +4,20 @@ With F_al and Q_al the distribution and quantile functions of the scores of grou
 
     T(f, a, l) = Σ_{a'} P(a' | l) Q_{a'l}(F_al(f)),        repaired = (1 - t) f + t T(f, a, l).
 
-T sends the groups of a level to one distribution, their barycenter, and keeps the order inside each
-cell. No other way to reach parity in every level changes the scores less in mean square. On the way
-there every distance shrinks in proportion: W_p(t) = (1 - t) W_p(0) for every level and every p.
+No other way to reach parity in every level changes the scores less in mean square. Every distance
+shrinks in proportion, W_p(t) = (1 - t) W_p(0), and the order inside each cell stays. On the n rows
+of `fit` each goes to the mean of the barycenter's quantile function over the probability interval
+that it holds (`transport.quantiles`); tied rows share their interval at random. Then
 
-Which of this is exact on the rows it was fitted on. A row has one score, and n rows have
-distributions whose masses are multiples of 1/n, so cells of different size cannot in general have
-the same distribution. Each row goes to the mean of the barycenter's quantile function over the
-probability interval that the row holds (`transport.quantiles`); tied rows share the interval of
-their score at random. Then
+- the mean gap of every two groups is (1 - t) times what it was, exactly, and so is every W_p for
+  cells of equal size with equal weights, tied or not;
+- otherwise |W_p(t) - (1 - t) W_p(0)| <= t ρ, where ρ is at most (R / 2) (w_a^{1/p} + w_b^{1/p}) for
+  p = 1 and 2, with R the range of scores in the level and w the share of the heaviest row in its
+  cell; for scores without large jumps ρ is of the order of R/n for p = 2 also;
+- the mean squared change is the predicted one, less at most t² R² w / 4.
 
-- the mean gap of every two groups is (1 - t) times what it was, exactly;
-- cells of equal size with equal weights: every W_p is (1 - t) times what it was, exactly, tied or
-  not;
-- otherwise |W_p(t) - (1 - t) W_p(0)| <= t ρ, where ρ, what is left at t = 1, is at most
-  (R / 2) (w_a^{1/p} + w_b^{1/p}) for p = 1 and 2, with R the range of scores in the level and w
-  the share of the heaviest row in its cell, 1/n without weights. For scores without large jumps ρ
-  is of the order of R/n for p = 2 also;
-- the mean squared change is the predicted one, less t² times what separates the rows of a cell
-  from the barycenter in W_2², at most t² R² w / 4.
-
-All of this holds where rows support a full repair. Maps of few rows carry their noise into the
-scores and may do more harm than good, so they shrink towards a map that all levels share, and that
-towards none, as far as the disparity does not exceed its noise (`repair._quantile_maps`).
-
-Levels that are numbers (`smooth=True`): scores are carried to the centers of windows along the
-number, repaired there and carried back (`repair._along_number`). What is exact, is so at the
-centers.
+All of this holds where rows support a full repair: maps of few rows shrink (`_quantile_maps`). For
+levels that are numbers (`smooth=True`) it holds at the centers of windows (`_along_number`).
 
 References: Chzhen et al. (2020), *Fair regression with Wasserstein barycenters*; Le Gouic et al.
 (2020), *Projection to fairness in statistical learning*.
@@ -53,20 +40,24 @@ from likeforlike.repair._quantile_maps import (
     LevelMaps,
     ShrunkMaps,
     check_groups,
+    check_part,
+    check_random_state,
+    check_switch,
+    check_whole,
     check_width,
     fit_level_maps,
+    level_costs,
     locate_groups,
-    mean_squared_change,
+    mean_square_change,
     select_rows,
     shrink_maps,
-    squared_level_distances,
 )
 from likeforlike.repair._report import (
     PARTS,
     assign_folds,
     best_part,
+    estimate_disparity,
     split_levels_by_fold,
-    squared_disparity,
     suffices,
 )
 from likeforlike.transport import Scale, moderate
@@ -230,16 +221,22 @@ class ConditionalBarycenter(BaseEstimator):
         self._maps, self._scale = self._fit_maps(*rows, weighted=weighted)
         maps = self._maps.maps
         cells = maps.cells
-        squares = squared_level_distances(cells)
+        squares = level_costs(cells)
         self._has_levels = level is not None
         self.groups_, self.levels_ = cells.groups, cells.levels
         self.distances_ = self._scale.size * np.sqrt(squares.max(axis=(1, 2)))
         self.coverage_ = maps.coverage
-        self.fallbacks_ = _fallbacks(maps)
+        source, borrowed = maps.sources(cells.levels), (*cells.levels, None)
+        self.fallbacks_ = tuple(
+            Fallback(
+                cells.levels[k], cells.groups[g], int(cells.counts[k, g]), borrowed[source[k, g]]
+            )
+            for k, g in np.argwhere(~maps.own).tolist()
+        )
         if self.cv is not None:
             self._maps = self._maps.scale(self._choose_trust(rows, self.cv, weighted=weighted))
         self.trust_, self.shared_ = self._maps.own, self._maps.common
-        self._full_risk = mean_squared_change(maps, squares)
+        self._full_risk = mean_square_change(maps, squares)
         if self._along is not None and level is not None:
             change = self._scale.inward(self._map(values, group.codes, level, None))
             change -= self._scale.inward(values)
@@ -279,11 +276,11 @@ class ConditionalBarycenter(BaseEstimator):
             mapped = maps.map_scores(inward, known, place, weight, seed=self.random_state)
             moved[inside] = scale.outward(mapped)
         apart = split_levels_by_fold(level, fold)
-        left = {0.0: squared_disparity(scores, group, apart, mass)}
+        left = {0.0: estimate_disparity(scores, group, apart, mass)}
         for part in PARTS:
             reach = self.repair_level * part
             partly = (1.0 - reach) * scores + reach * moved
-            left[part] = squared_disparity(partly, group, apart, mass)
+            left[part] = estimate_disparity(partly, group, apart, mass)
             if part == 1.0 and suffices(left[1.0], left[0.0], self.repair_level):
                 return 1.0
         return best_part(left)
@@ -392,18 +389,14 @@ class ConditionalBarycenter(BaseEstimator):
         return f"ConditionalBarycenter({settings})"
 
     def _check_settings(self) -> None:
-        t, min_cell, smooth, shrink, folds, seed = map(_plain, self.get_params().values())
-        if not (isinstance(t, int | float) and 0.0 <= t <= 1.0):
-            raise InputError(f"repair_level must be a number from 0 to 1, not {t!r}.")
-        if not (isinstance(min_cell, int) and min_cell >= 1):
-            raise InputError(f"min_cell must be a whole number of at least 1, not {min_cell!r}.")
-        for name, choice in (("smooth", smooth), ("shrink", shrink)):
-            if not isinstance(choice, bool):
-                raise InputError(f"{name} must be True or False, not {choice!r}.")
-        if folds is not None and not (isinstance(folds, int) and folds >= 2):
+        check_part("repair_level", self.repair_level)
+        check_whole("min_cell", self.min_cell, 1)
+        check_switch("smooth", self.smooth)
+        check_switch("shrink", self.shrink)
+        folds: Any = self.cv
+        if folds is not None and not (isinstance(folds, int | np.integer) and folds >= 2):
             raise InputError(f"cv must be None or a number of at least 2, not {folds!r}.")
-        if not (seed is None or (isinstance(seed, int) and seed >= 0)):
-            raise InputError(f"random_state must be a whole number >= 0 or None, not {seed!r}.")
+        check_random_state(self.random_state)
 
     def _levels(self, features: Column | None, size: int) -> Codes:
         """Return level of every row, and the labels of the levels."""
@@ -427,20 +420,6 @@ def _take(
     """Return scores, groups, levels and weights of some rows, with the labels that occur there."""
     scores, group, level, mass = rows
     return scores[chosen], select_rows(group, chosen), select_rows(level, chosen), mass[chosen]
-
-
-def _plain(setting: Any) -> Any:  # noqa: ANN401
-    """Return a number of numpy as one of Python's."""
-    return setting.item() if isinstance(setting, np.generic) else setting
-
-
-def _fallbacks(maps: LevelMaps) -> tuple[Fallback, ...]:
-    cells = maps.cells
-    source, borrowed = maps.sources(cells.levels), (*cells.levels, None)
-    return tuple(
-        Fallback(cells.levels[k], cells.groups[g], int(cells.counts[k, g]), borrowed[source[k, g]])
-        for k, g in np.argwhere(~maps.own).tolist()
-    )
 
 
 def _warn_of_unseen(maps: LevelMaps, group: IntArray, level: Codes) -> None:

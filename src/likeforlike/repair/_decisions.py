@@ -42,12 +42,9 @@ def largest_gap(gap: FloatArray) -> FloatArray:
 
 
 def find_cutoffs(rows: LevelRows, keep: FloatArray) -> FloatArray:
-    """Compute λ of every level, (K, J).
+    """Compute λ of every level, (K, J), where each keeps a part of its gap, (K,) in [0, 1].
 
-    Parameters
-    ----------
-    rows : benefits in [-1, 1] for scores, of K levels.
-    keep : (K,) floats in [0, 1], what part of its gap each level keeps.
+    Scores of the rows are benefits in [-1, 1].
     """
     if rows.tilts.shape[1] == 1:
         return _exact_cutoffs(rows, keep)[:, None]
@@ -260,11 +257,7 @@ class FairDecisions(UnawareEstimator):
         return find_cutoffs(rows, 1.0 - trust * (1.0 - remaining))
 
     def predict(
-        self,
-        probabilities: Column,
-        inputs: Inputs,
-        *,
-        legitimate_features: Column | None = None,
+        self, probabilities: Column, inputs: Inputs, *, legitimate_features: Column | None = None
     ) -> IntArray:
         """Decide, 1 or 0, without the group.
 

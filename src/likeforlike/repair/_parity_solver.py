@@ -2,8 +2,7 @@
 
 A row has a score f in [0, 1], a mass m and J tilts w, which sum to zero over its level: for two
 groups w = P(A = 1 | x) / P(A = 1) - P(A = 0 | x) / P(A = 0). Each row is sent to values y_1 .. y_M
-with probabilities π, as cheaply as possible in mean square, so that groups arrive alike at every
-value:
+with probabilities π, as cheaply as possible in mean square, so that groups arrive alike:
 
     min Σ_i m_i Σ_k π_ik (y_k - f_i)²    subject to    Σ_i m_i π_ik w_i = 0 for every k.
 
@@ -13,11 +12,8 @@ With a potential λ_k (J numbers per value) its dual, smoothed by β, is concave
 
 and its gradient is what the constraints are missed by. Newton's method solves it for a large β,
 then for smaller ones down to the square of the distance between two values. The distribution of a
-row is the softmin itself. Its mean rises with f at equal w: the derivative is 2 / β times its
-variance.
-
-Nothing is stored per row. At small β the distribution of a row covers a few values, so that a pass
-over n rows costs n M, not n M².
+row is the softmin; its mean rises with f at equal w, by 2 / β times its variance. Nothing is stored
+per row, and a pass over n rows costs n M, since at small β a distribution covers a few values.
 
 Levels in which fewer than two groups are expected to have `min_cell` rows are solved together as
 one *slot*, which levels that were never seen use too.
@@ -88,19 +84,11 @@ class LevelRows:
         target: FloatArray | None = None,
         start: FloatArray | None = None,
     ) -> tuple[FloatArray, FloatArray, IntArray]:
-        """Solve the dual of every level.
+        """Solve the dual of every level on rising values y (M,), with β = `smallest` at the end.
 
-        Parameters
-        ----------
-        values : (M,) rising floats, y.
-        smallest : β at the end.
-        target : (K, M, J) floats, what the constraints are to sum to instead of 0.
-        start : (K, M, J) floats, a solution of similar rows: only the last β is solved.
-
-        Returns
-        -------
-        λ (K, M, J), what is left of the constraints (K,) as a total variation, and the Newton
-        steps taken (K,).
+        The constraints sum to `target` (K, M, J) instead of 0. From `start` (K, M, J), a solution
+        of similar rows, only the last β is solved. Return λ (K, M, J), what is left of the
+        constraints (K,) as a total variation, and the Newton steps taken (K,).
         """
         n_levels, n_tilts = self.offsets.size - 1, self.tilts.shape[1]
         shape = (n_levels, values.size, n_tilts)
@@ -129,12 +117,8 @@ def barycentric_means(
 ) -> FloatArray:
     """Compute the mean (n,) of the distribution of every row.
 
-    Parameters
-    ----------
-    scores : (n,) floats in [0, 1].
-    tilts : (n, J) floats.
-    place : (n,) integers, which of the K potentials a row takes.
-    values, potential, beta : (M,), (K, M, J), and β.
+    Scores in [0, 1] are (n,), tilts (n, J) and values (M,); `place` (n,) says which of the K
+    potentials (K, M, J) a row takes.
     """
     mean = np.empty(scores.size)
 
@@ -244,8 +228,8 @@ def _slopes(
     """Gradient (M, J) and minus the hessian (J M, J M; below its diagonal), without the aim."""
     n_tilts = tilts.shape[1]
     chances = np.empty(values.size)
-    _clear(gradient)
-    _clear(hessian)
+    gradient[:] = 0.0
+    hessian[:] = 0.0
     for i in range(begin, end):
         _, first, last = _gibbs(scores[i], tilts[i], values, potential, beta, chances)
         for j in range(n_tilts):
@@ -274,13 +258,6 @@ def _add_curvature(
         end = k + 1 if row == column else last
         for m in range(first, end):
             hessian[down + k, right + m] -= part * chances[m]
-
-
-@compiled
-def _clear(matrix: FloatArray) -> None:
-    for k in range(matrix.shape[0]):
-        for m in range(matrix.shape[1]):
-            matrix[k, m] = 0.0
 
 
 @compiled
@@ -516,14 +493,10 @@ def make_slots(
     labels: tuple[Hashable, ...],
     min_cell: float,
 ) -> tuple[Slots, BoolArray]:
-    """Return slots of rows, and which rows (n,) make the shared one.
+    """Make slots of rows (n,) in levels (n,), and say which rows make the shared one.
 
-    Parameters
-    ----------
-    scores, mass : (n,) floats.
-    chances : (n, G) floats.
-    level : (n,) integers, positions among the K `labels`.
-    min_cell : expected rows that a group needs.
+    A level has a slot of its own if two groups are expected, by chances (n, G), to have `min_cell`
+    rows there.
     """
     n_levels, n_groups = len(labels), chances.shape[1]
     expected = _sums(level, chances, n_levels)
@@ -588,12 +561,10 @@ def arrange_by_slot(
     *,
     natural: bool = False,
 ) -> LevelRows:
-    """Arrange rows by slot; rows of a level of its own may be in the shared slot as well.
+    """Arrange rows by slot, all or those chosen (n,).
 
-    Parameters
-    ----------
-    chosen : (n,) rows to be taken; `None` means all.
-    natural : whether scores stay as they are instead of becoming parts of a range.
+    Rows of a level of its own may be in the shared slot as well. Scores become parts of the range
+    of their slot, unless they are to stay `natural`.
     """
     own = slots.slot[level]
     taken = np.ones(level.size, bool) if chosen is None else chosen

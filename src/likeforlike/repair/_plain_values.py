@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +22,16 @@ from likeforlike.smoothing import Choice, FineCells, Ranking, ScaleCarry, ValueC
 from likeforlike.transport import compiled
 
 
+class _PlainClassifier:
+    __slots__ = ()
+
+    def fit(self, X: FloatArray, y: IntArray) -> Self:  # noqa: N803, ARG002
+        """Refuse: what was read from a file cannot learn."""
+        raise InputError("a classifier that was read from a file cannot be fitted again.")
+
+
 @dataclass(frozen=True, slots=True)
-class PlainTrees:
+class PlainTrees(_PlainClassifier):
     """Sums of trees, one sum a class (one alone for two classes), through a logistic function.
 
     Attributes
@@ -69,26 +77,13 @@ class PlainTrees:
         """Compute chances (n, C) of rows (n, d)."""
         _check(X.shape[1] > int(self.feature.max(initial=-1)), "inputs have too few columns")
         sums = np.tile(self.base, (len(X), 1))
-        _add_trees(
-            np.ascontiguousarray(X),
-            self.roots,
-            self.of,
-            self.feature,
-            self.threshold,
-            self.left,
-            self.right,
-            self.missing,
-            sums,
-        )
+        nodes = (self.feature, self.threshold, self.left, self.right, self.missing)
+        _add_trees(np.ascontiguousarray(X), self.roots, self.of, *nodes, sums)
         return _chances(sums)
-
-    def fit(self, X: FloatArray, y: IntArray) -> PlainTrees:  # noqa: N803, ARG002
-        """Refuse: what was read from a file cannot learn."""
-        raise InputError("a classifier that was read from a file cannot be fitted again.")
 
 
 @dataclass(frozen=True, slots=True)
-class PlainLinear:
+class PlainLinear(_PlainClassifier):
     """Linear functions, one a class (one alone for two classes), through a logistic function.
 
     Attributes
@@ -113,10 +108,6 @@ class PlainLinear:
     def predict_proba(self, X: FloatArray) -> FloatArray:  # noqa: N803
         """Compute chances (n, C) of rows (n, d)."""
         return _chances(X @ self.coefficients.T + self.base)
-
-    def fit(self, X: FloatArray, y: IntArray) -> PlainLinear:  # noqa: N803, ARG002
-        """Refuse: what was read from a file cannot learn."""
-        raise InputError("a classifier that was read from a file cannot be fitted again.")
 
 
 def _check(holds: bool, otherwise: str) -> None:

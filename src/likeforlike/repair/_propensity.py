@@ -61,7 +61,15 @@ def input_matrix(inputs: Inputs, size: int) -> FloatArray:
     except NarwhalsError as error:
         raise InputError(f"inputs cannot be read: {' '.join(str(error).split())}.") from error
     if isinstance(table, nw.DataFrame):
-        matrix = _table_matrix(table)
+        columns = []
+        for column in table.iter_columns():
+            if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
+                raise InputError(
+                    f"column {column.name!r} of inputs is {column.dtype}, not a number; encode it "
+                    "as the model does, or leave it out."
+                )
+            columns.append(np.asarray(column.to_numpy(), dtype=np.float64))
+        matrix = np.column_stack(columns) if columns else np.empty((len(table), 0))
     else:
         try:
             matrix = np.asarray(inputs, dtype=np.float64)
@@ -75,18 +83,6 @@ def input_matrix(inputs: Inputs, size: int) -> FloatArray:
     if len(matrix) != size:
         raise InputError(f"inputs has {len(matrix)} row(s), but scores have {size}.")
     return matrix
-
-
-def _table_matrix(table: nw.DataFrame[Any]) -> FloatArray:
-    columns = []
-    for column in table.iter_columns():
-        if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
-            raise InputError(
-                f"column {column.name!r} of inputs is {column.dtype}, not a number; encode it as "
-                "the model does, or leave it out."
-            )
-        columns.append(np.asarray(column.to_numpy(), dtype=np.float64))
-    return np.column_stack(columns) if columns else np.empty((len(table), 0))
 
 
 def default_classifier(seed: int | None) -> Classifier:
@@ -137,14 +133,8 @@ def estimate_propensity(
 ) -> tuple[FloatArray, Classifier]:
     """Predict chances (n, G) of every row out of fold, and fit a model to all rows.
 
-    Parameters
-    ----------
-    matrix : (n, d) floats, inputs, level and score.
-    group, fold : (n,) integers.
-    n_groups : G.
-    propensity : a classifier; `None` is the default one.
-    mass : (n,) floats, weights; `None` means evenly.
-    seed : of the default classifier.
+    The matrix (n, d) holds inputs, level and score; group and fold are (n,), and so is mass, or
+    `None`. `propensity` is a classifier, or `None` for the default one with this seed.
     """
     model = default_classifier(seed) if propensity is None else propensity
     chances = np.empty((group.size, n_groups))
@@ -257,21 +247,11 @@ class PropensityQuality(NamedTuple):
 
 
 def assess_propensity(
-    label: Hashable,
-    chance: FloatArray,
-    member: FloatArray,
-    level: IntArray,
-    mass: FloatArray,
+    label: Hashable, chance: FloatArray, member: FloatArray, level: IntArray, mass: FloatArray
 ) -> PropensityQuality:
-    """Compare chances of a group with who is in it.
+    """Compare chances (n,) of a group with who is in it: member (n,) is 1 for its rows, else 0.
 
-    Parameters
-    ----------
-    label : of the group.
-    chance : (n,) floats in [0, 1].
-    member : (n,) floats, 1 for people of the group and 0 for others.
-    level : (n,) integers from 0.
-    mass : (n,) floats > 0.
+    Level (n,) counts from 0, and mass (n,) is above 0.
     """
     whole = np.bincount(level, mass)
     share = (np.bincount(level, mass * member) / whole)[level]
@@ -282,9 +262,12 @@ def assess_propensity(
     gained = float(mass @ better) / total
     error = math.sqrt(float(mass**2 @ (better - gained) ** 2)) / total
     calibration, z = _calibration(chance, member, mass)
+    # Of pairs of one level, by weight, those in which the member has the higher chance.
+    order = np.lexsort((chance, level))
+    won, pairs = _count_pairs(chance[order], member[order], level[order], mass[order])
     return PropensityQuality(
         label,
-        _auc(chance, member, level, mass),
+        won / pairs if pairs > 0.0 else 0.5,
         gained / plain if plain > 0.0 else 0.0,
         error / plain if plain > 0.0 else 0.0,
         math.sqrt(float(mass @ (chance - mean) ** 2) / total),
@@ -313,13 +296,6 @@ def _calibration(chance: FloatArray, member: FloatArray, mass: FloatArray) -> tu
         wrong = float(share @ missed**2)
         return math.sqrt(wrong), math.inf if wrong > 0.0 else 0.0
     return math.sqrt(max(squared, 0.0)), squared / spread
-
-
-def _auc(chance: FloatArray, member: FloatArray, level: IntArray, mass: FloatArray) -> float:
-    """Compute share of pairs of one level, by weight, in which the member has the higher chance."""
-    order = np.lexsort((chance, level))
-    won, pairs = _count_pairs(chance[order], member[order], level[order], mass[order])
-    return won / pairs if pairs > 0.0 else 0.5
 
 
 @compiled

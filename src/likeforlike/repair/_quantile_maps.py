@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -109,18 +110,11 @@ class LevelMaps:
         rest: FloatArray | None = None,
         seed: int | None,
     ) -> FloatArray:
-        """Map scores (n,) to the barycenters, T(f, a, l).
+        """Map scores (n,) of groups (n,), positions among those of the maps: T(f, a, l), (n,).
 
-        Tied rows of a cell share the interval of their score in an order drawn with `seed`.
-
-        Parameters
-        ----------
-        scores : (n,) finite floats.
-        group : (n,) integers, positions among the groups of the maps.
-        level : of every row; the maps need not know its label.
-        mass : (n,) floats >= 0, by which tied rows share; `None` means evenly.
-        rest : (n,) floats, what rounding took off the scores, by which rows that it tied are in
-            order.
+        The maps need not know the labels of levels. Tied rows of a cell share the interval of their
+        score by `mass` (n,), or evenly, in an order drawn with `seed`; rows that only rounding tied
+        are in order of `rest` (n,), what it took off.
         """
         n_groups = len(self.cells.groups)
         source = self.sources(level.labels)
@@ -155,7 +149,7 @@ def fit_level_maps(cells: Cells, min_cell: int) -> LevelMaps:
     return LevelMaps(cells, shares, known, mean_curves(known, shares))
 
 
-def squared_level_distances(cells: Cells) -> FloatArray:
+def level_costs(cells: Cells) -> FloatArray:
     """W_2² between every two groups in every level, shape (K, G, G); 0 where one is absent."""
     n_levels, n_groups = cells.counts.shape
     squares = np.zeros((n_levels, n_groups, n_groups))
@@ -167,7 +161,7 @@ def squared_level_distances(cells: Cells) -> FloatArray:
     return squares
 
 
-def mean_squared_change(maps: LevelMaps, squares: FloatArray) -> float:
+def mean_square_change(maps: LevelMaps, squares: FloatArray) -> float:
     """Compute how far the maps move the scores they are made of, Σ P(f, a, l) (T(f, a, l) - f)².
 
     In a level with a map of its own Σ_a π_a W_2²(P_a, barycenter) = ½ Σ_{ab} π_a π_b W_2²(P_a, P_b)
@@ -242,6 +236,32 @@ def locate_groups(group: Codes, known: tuple[Hashable, ...]) -> IntArray:
     return places
 
 
+def check_part(name: str, value: Any) -> None:  # noqa: ANN401
+    """Raise unless a setting is a number from 0 to 1."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if not (isinstance(plain, int | float) and 0.0 <= plain <= 1.0) or isinstance(plain, bool):
+        raise InputError(f"{name} must be a number from 0 to 1, not {plain!r}.")
+
+
+def check_whole(name: str, value: Any, least: int) -> None:  # noqa: ANN401
+    """Raise unless a setting is a whole number of at least `least`."""
+    if isinstance(value, bool) or not (isinstance(value, int | np.integer) and value >= least):
+        raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}.")
+
+
+def check_switch(name: str, value: Any) -> None:  # noqa: ANN401
+    """Raise unless a setting is a truth value."""
+    if not isinstance(value, bool | np.bool):
+        raise InputError(f"{name} must be True or False, not {value!r}.")
+
+
+def check_random_state(value: Any) -> None:  # noqa: ANN401
+    """Raise unless a setting is a seed."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not (value is None or (whole and value >= 0)):
+        raise InputError(f"random_state must be a whole number >= 0 or None, not {value!r}.")
+
+
 def check_width(label: Hashable, known: Hashable) -> None:
     """Raise unless a level is made of as many columns as those of `fit`."""
     found, had = (len(one) if isinstance(one, tuple) else 1 for one in (label, known))
@@ -296,11 +316,11 @@ class ShrunkMaps:
             mapped = self.maps.map_scores(scores, group, level, mass, seed=seed)
             moved[near] += self.own * (mapped - scores)[near]
         if self.common > 0.0 and self.pooled is not None:
-            mapped = self.map_pooled(scores, group, level, mass, seed=seed)
+            mapped = self.map_common(scores, group, level, mass, seed=seed)
             moved[near] += self.common * (mapped - scores)[near]
         return moved
 
-    def map_pooled(
+    def map_common(
         self,
         scores: FloatArray,
         group: IntArray,
@@ -333,13 +353,9 @@ class ShrunkMaps:
 def shrink_maps(
     cells: Cells, scores: FloatArray, group: Codes, level: Codes, mass: FloatArray, min_cell: int
 ) -> ShrunkMaps:
-    """Return maps of cells that go as far as their rows support.
+    """Fit maps to cells that go as far as their rows support.
 
-    Parameters
-    ----------
-    cells : of the rows.
-    scores, group, level, mass : the rows, (n,) each; those of mass 0 are in no cell.
-    min_cell : rows that a cell needs.
+    Rows of mass 0, of the n given by scores, group, level and mass, are in no cell.
     """
     maps = fit_level_maps(cells, min_cell)
     squared, _, noise = _estimate_noise(cells)
@@ -370,7 +386,7 @@ def shrink_maps(
     )
     _, least, noise = _estimate_noise(pooled)
     first = 1.0 if least >= 2.0 * noise and least > 0.0 else _shrinkage(least, noise)
-    mapped = shrunk.map_pooled(scores, places, by_level, mass, seed=0)
+    mapped = shrunk.map_common(scores, places, by_level, mass, seed=0)
     moved = scores + first * (mapped - scores)
     _, least, noise = _estimate_noise(
         Cells.from_codes(by_level, by_group, moved, sample_weight=weight)

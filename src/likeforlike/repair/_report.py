@@ -96,7 +96,7 @@ def measure_parity(
     return tuple(measured)
 
 
-def squared_disparity(
+def estimate_disparity(
     scores: FloatArray, group: Codes, level: Codes, mass: FloatArray, unit: Codes | None = None
 ) -> float:
     """Compute Σ_l Q(l) W_1²(l) without small-sample bias, summed over the pairs of groups."""
@@ -204,9 +204,7 @@ def find_doubts(
 ) -> tuple[str, ...]:
     """Return reasons to doubt that a repair did what was asked of it.
 
-    Parameters
-    ----------
-    asked : what part of the disparity was to go.
+    `asked` is what part of the disparity was to go.
     """
     found = []
     for one in guesses:
@@ -279,41 +277,18 @@ class RepairReport:
     doubts: tuple[str, ...]
 
     def __str__(self) -> str:
-        return "\n".join(
-            [
-                self._describe_request(),
-                *map(_describe_pair, self.parity),
-                *(self._describe_guess(one) for one in self.guess),
-                *self._describe_moves(),
-                "Own level: "
-                + ", ".join(f"{share:.0%} of {group!r}" for group, share in self.coverage.items())
-                + ".",
-                *(f"Doubt: {doubt}" for doubt in self.doubts),
-                PLAIN_WORDS,
-            ]
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain values, for a record; an end of an interval may be `None`."""
-        plain = asdict(self)
-        for name in ("guess", "moved"):
-            plain[name] = [one._asdict() for one in getattr(self, name)]
-        plain["parity"] = [
-            {
-                "groups": list(pair.groups),
-                **{name: _interval(getattr(pair, name)) for name in pair._fields[1:]},
-            }
-            for pair in self.parity
-        ]
-        plain["coverage"] = [[group, share] for group, share in self.coverage.items()]
-        plain["in_words"] = PLAIN_WORDS
-        return plain
-
-    def _describe_request(self) -> str:
         trusted = "" if self.trust == 1.0 else f", of which {self.trust:.0%} could be trusted"
-        return (
+        request = (
             f"{self.repair} asked for {self.asked:.0%} of the disparity to go{trusted}; "
             f"{self.rows:,} rows, {self.levels:,} level{'' if self.levels == 1 else 's'}."
+        )
+        pairs = map(_describe_pair, self.parity)
+        guesses = map(self._describe_guess, self.guess)
+        own = ", ".join(f"{share:.0%} of {group!r}" for group, share in self.coverage.items())
+        doubts = (f"Doubt: {doubt}" for doubt in self.doubts)
+        moves = self._describe_moves()
+        return "\n".join(
+            [request, *pairs, *guesses, *moves, f"Own level: {own}.", *doubts, PLAIN_WORDS]
         )
 
     def _describe_guess(self, one: PropensityQuality) -> str:
@@ -335,6 +310,22 @@ class RepairReport:
                 f"together, {most:.3f} at most."
             )
         return lines
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain values, for a record; an end of an interval may be `None`."""
+        plain = asdict(self)
+        for name in ("guess", "moved"):
+            plain[name] = [one._asdict() for one in getattr(self, name)]
+        plain["parity"] = [
+            {
+                "groups": list(pair.groups),
+                **{name: _interval(getattr(pair, name)) for name in pair._fields[1:]},
+            }
+            for pair in self.parity
+        ]
+        plain["coverage"] = [[group, share] for group, share in self.coverage.items()]
+        plain["in_words"] = PLAIN_WORDS
+        return plain
 
 
 def _describe_pair(pair: Parity) -> str:

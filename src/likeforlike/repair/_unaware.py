@@ -85,11 +85,15 @@ from likeforlike.repair._propensity import (
 )
 from likeforlike.repair._quantile_maps import (
     check_groups,
+    check_part,
+    check_random_state,
+    check_switch,
+    check_whole,
     check_width,
     fit_level_maps,
-    mean_squared_change,
+    level_costs,
+    mean_square_change,
     select_rows,
-    squared_level_distances,
 )
 from likeforlike.repair._report import (
     PARTS,
@@ -98,12 +102,12 @@ from likeforlike.repair._report import (
     RepairReport,
     assign_folds,
     best_part,
+    estimate_disparity,
     exceeds_noise,
     find_doubts,
     measure_parity,
     measure_shifts,
     split_levels_by_fold,
-    squared_disparity,
     suffices,
 )
 from likeforlike.training import BaseEstimator
@@ -148,7 +152,7 @@ class SlottedRows:
     segment: IntArray | None = None
 
     @property
-    def centered_scores(self) -> FloatArray:
+    def scores_at_centers(self) -> FloatArray:
         """Scores (n,) as they are repaired: at the centers of windows, if levels are numbers."""
         if self.windows is None or self.places is None:
             return self.scores
@@ -413,7 +417,9 @@ class UnawareEstimator(BaseEstimator):
                 mass=mass if weighted else None,
                 seed=self.random_state,
             )
-        numbers, segment, compared, chances = None, None, scores, propensities
+        compared, chances = scores, propensities
+        numbers: FloatArray | None = None
+        segment: IntArray | None = None
         if self._windows is not None and places is not None:
             numbers, segment = number_levels(level, fold)
             compared = self._windows.map_to_centers(scores, places)
@@ -423,31 +429,17 @@ class UnawareEstimator(BaseEstimator):
         )
         if not np.isfinite(slots.span).all():
             raise InputError("scores lie too far apart to be repaired; rescale them.")
-        return SlottedRows(
-            scores,
-            group,
-            windows,
-            mass,
-            weighted,
-            propensities,
-            chances,
-            fold,
-            slots,
-            rest,
-            self._windows,
-            places,
-            numbers,
-            segment,
-        )
+        rows = (scores, group, windows, mass, weighted, propensities, chances, fold, slots, rest)
+        return SlottedRows(*rows, self._windows, places, numbers, segment)
 
     def _choose_trust(self, rows: SlottedRows) -> float:
         """Return the part of the repair, in [0, 1], that is best for rows held out."""
         before = rows.compare(self._before(rows.scores))
         if not exceeds_noise(*before):
             return 0.0
-        left = {0.0: squared_disparity(*before)}
+        left = {0.0: estimate_disparity(*before)}
         for part in PARTS:
-            left[part] = squared_disparity(*rows.compare(self._outcome(rows, part)))
+            left[part] = estimate_disparity(*rows.compare(self._outcome(rows, part)))
             if part == 1.0 and suffices(left[1.0], left[0.0], self._target):
                 return 1.0
         return best_part(left)
@@ -555,34 +547,16 @@ class UnawareEstimator(BaseEstimator):
         return level
 
     def _check_settings(self) -> None:
-        if not (_is_number(self.repair_level) and 0.0 <= self.repair_level <= 1.0):
-            raise InputError(
-                f"repair_level must be a number from 0 to 1, not {self.repair_level!r}."
-            )
-        for name, least in (("min_cell", 1), ("cv", 2)):
-            value = getattr(self, name)
-            if not _is_whole(value) or value < least:
-                raise InputError(
-                    f"{name} must be a whole number of at least {least}, not {value!r}."
-                )
-        seed: Any = self.random_state
-        if not (seed is None or (_is_whole(seed) and seed >= 0)):
-            raise InputError(f"random_state must be a whole number >= 0 or None, not {seed!r}.")
-        if not isinstance(self.smooth, bool | np.bool):
-            raise InputError(f"smooth must be True or False, not {self.smooth!r}.")
+        check_part("repair_level", self.repair_level)
+        check_whole("min_cell", self.min_cell, 1)
+        check_whole("cv", self.cv, 2)
+        check_random_state(self.random_state)
+        check_switch("smooth", self.smooth)
         if isinstance(self.propensity, str) and self.propensity != GIVEN:
             raise InputError(
                 f"propensity must be None, 'given' or a classifier, not {self.propensity!r}."
             )
         check_classifier(self.propensity)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def check_maps(maps: FloatArray, shape: tuple[int, ...]) -> None:
@@ -720,7 +694,7 @@ class UnawareRepair(UnawareEstimator):
 
     def _learn(self, rows: SlottedRows) -> None:
         self._set_values()
-        scores = rows.centered_scores
+        scores = rows.scores_at_centers
         plain = (scores, rows.chances, rows.mass, rows.level.codes, rows.rest)
         self._potential, residual, _ = arrange_by_slot(rows.slots, *plain).solve(
             self._values, self._beta
@@ -746,7 +720,7 @@ class UnawareRepair(UnawareEstimator):
             rows.level, rows.group, scores, sample_weight=rows.mass
         ).scaled()
         maps = fit_level_maps(cells, self.min_cell)
-        change_aware = mean_squared_change(maps, squared_level_distances(cells))
+        change_aware = mean_square_change(maps, level_costs(cells))
         self._full_aware_risk = scale.powered(change_aware, 2.0)
 
     def _set_values(self) -> None:
@@ -777,11 +751,7 @@ class UnawareRepair(UnawareEstimator):
         return self.repair_level**2 * self._full_aware_risk
 
     def transform(
-        self,
-        scores: Column,
-        inputs: Inputs,
-        *,
-        legitimate_features: Column | None = None,
+        self, scores: Column, inputs: Inputs, *, legitimate_features: Column | None = None
     ) -> FloatArray:
         """Repair scores without the group.
 
