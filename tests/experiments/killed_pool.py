@@ -7,7 +7,7 @@ Workers leave files behind that say who they are and where they are: in the fold
 
 At a moment that says "interrupted" the fork and its workers get what Ctrl-C in a terminal sends to
 all of them. If it says "large" too, units do not fit into the pipe to the workers, and the fork
-ends as a program does, which waits for whoever is still writing into it.
+ends as a program does, which waits for what still writes into it.
 """
 
 from __future__ import annotations

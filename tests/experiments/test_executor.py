@@ -62,14 +62,14 @@ def test_this_process_finds_what_the_local_pool_finds(tmp_path: Path, local: Swe
 
 
 def test_threads_find_what_the_local_pool_finds(tmp_path: Path, local: Sweep) -> None:
-    told: list[tuple[int, int]] = []
+    heard: list[tuple[int, int]] = []
     with ThreadPoolExecutor(3) as pool:
         found = swept(
-            tmp_path / "runs.jsonl", executor=pool, progress=lambda *counts: told.append(counts)
+            tmp_path / "runs.jsonl", executor=pool, progress=lambda *counts: heard.append(counts)
         )
         assert pool.submit(int, "7").result() == 7  # it is still the caller's
     assert found.runs.equals(local.runs)
-    assert told == [(done, 6) for done in range(1, 7)]
+    assert heard == [(done, 6) for done in range(1, 7)]
 
 
 def test_an_interrupted_sweep_cancels_what_is_left_and_goes_on_later(

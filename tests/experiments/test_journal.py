@@ -1,4 +1,4 @@
-"""Journals: nobody else's file is touched, and settings that differ are told apart."""
+"""Journals: files of others are not touched, and settings that differ are distinguished."""
 
 from __future__ import annotations
 

@@ -24,7 +24,6 @@ from likeforlike.experiments import (
     predictive_performance,
     split,
 )
-from likeforlike.experiments._split import train_networks
 from likeforlike.training import Recipe, evaluate
 
 pytestmark = pytest.mark.training
@@ -63,7 +62,7 @@ def test_entropic_penalties_are_validated_in_blocks(task: Task) -> None:
     assert task.recipe(parts, penalty).validation_rows == task.batch_size
     assert task.recipe(parts, lfl.FairLeap()).validation_rows is None
     recipe = Recipe("logistic", penalty, max_epochs=1, validation_rows=60, penalty_rows=None)
-    network = train_networks(parts, recipe, (1.0,))
+    network = parts.train_networks(recipe, (1.0,))
     blocks = [np.arange(60 * k, 60 * (k + 1))[None].repeat(2, axis=0) for k in range(4)]
     splits = np.arange(2)
     _, values, scores = evaluate(network, parts.validation, splits, recipe, blocks)

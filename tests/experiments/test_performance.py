@@ -41,7 +41,7 @@ def test_adult() -> None:
 
 
 def test_drug() -> None:
-    # To two decimals, as the paper reports it. Test sets have 377 rows, so many splits are needed;
+    # To two decimals, as the paper reports it. Test sets have 377 rows, which takes many splits;
     # logistic regression in ten folds, with half as many rows again to learn from, reaches .842.
     assert round(performance(Plain(), task(load_drug, 256), splits=20), 2) >= 0.84
 

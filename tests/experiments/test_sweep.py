@@ -409,7 +409,7 @@ def test_sweeps_along_a_number(tmp_path: Path) -> None:
         for name in ("no regularization", "SmoothFairLeap")
     )
     assert bound["cdd_marginal"] < free["cdd_marginal"]
-    # Windows in the place of levels: nearly everybody is compared.
+    # Windows in the place of levels: nearly all rows are compared.
     assert free["coverage"] > 0.9
     assert free["levels"] < 100
     with pytest.raises(lfl.errors.InputError, match="compares groups along a number"):

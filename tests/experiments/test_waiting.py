@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from likeforlike.experiments._workers import iterate_finished, submit_all
+from likeforlike.experiments._workers import iterate_futures, submit_all
 
 FUTURES = 2_000
 TRIES = 60
@@ -46,14 +46,14 @@ def is_free(future: Future[None]) -> bool:
 def test_an_interrupt_leaves_no_lock_behind() -> None:
     futures: list[Future[None]] = [Future() for _ in range(FUTURES)]
     for k in range(TRIES):
-        interrupted(lambda: next(iterate_finished(futures)), 1e-5 + 4e-3 * k / TRIES)
+        interrupted(lambda: next(iterate_futures(futures)), 1e-5 + 4e-3 * k / TRIES)
     assert all(map(is_free, futures[:: FUTURES // 50]))
     assert is_free(futures[-1])
 
 
 def test_futures_come_as_they_are_finished() -> None:
     futures: list[Future[int]] = [Future() for _ in range(3)]
-    coming = iterate_finished(futures)
+    coming = iterate_futures(futures)
     futures[1].set_result(1)
     assert next(coming) is futures[1]
     futures[2].set_exception(ValueError("no"))

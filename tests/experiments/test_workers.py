@@ -13,7 +13,7 @@ import pytest
 
 RANDOM = random.Random(0)
 # While workers wait in their imports, while they work, when Ctrl-C finds them in their imports, and
-# so many seconds after they have begun.
+# some seconds after they have begun.
 MOMENTS = [
     "sweep importing",
     "reproduce importing",
@@ -48,10 +48,10 @@ def test_no_worker_outlives_a_killed_parent(tmp_path: Path) -> None:
             env={**os.environ, "KILLED_POOL": str(tmp_path), "LIKEFORLIKE_THREADS": "1"},
         )
         said.seek(0)
-        told = said.read()
-    assert done.returncode == 0, told
+        output = said.read()
+    assert done.returncode == 0, output
     # An interrupt is the parent's, even where a worker is only beginning.
-    assert "Traceback" not in told, told
+    assert "Traceback" not in output, output
     workers = {
         int(path.name.partition(".")[0]): path.parent.name for path in tmp_path.rglob("*.importing")
     }

@@ -1,9 +1,9 @@
-"""Cut-offs beside the linear program of decisions."""
+"""Cut-offs compared with the linear program of decisions."""
 
 import numpy as np
 import pytest
 
-from likeforlike.repair._decisions import find_cutoffs, largest_gap, rate_gaps
+from likeforlike.repair._decisions import find_cutoffs, largest_gap
 from likeforlike.repair._parity_solver import LevelRows
 from tests.repair.unaware import best_decisions, tilts
 
@@ -26,7 +26,7 @@ def level(
 @pytest.mark.parametrize("seed", range(4))
 def test_two_groups_are_exact(seed: int, weighted: bool, keep: float) -> None:
     rows = level(200, seed, weighted=weighted)
-    before = rate_gaps(rows, rows.scores > 0.0)[0, 0]
+    before = rows.rate_gaps(rows.scores > 0.0)[0, 0]
     cut = find_cutoffs(rows, np.array([keep]))
     accepted = rows.scores > (cut[0] * rows.tilts).sum(axis=1)
     share = rows.mass / rows.mass.sum()
@@ -45,16 +45,16 @@ def test_two_groups_are_exact(seed: int, weighted: bool, keep: float) -> None:
 
 def test_rows_that_tie_change_sides_together() -> None:
     rows = level(400, 1, tied=True)
-    before = rate_gaps(rows, rows.scores > 0.0)[0, 0]
+    before = rows.rate_gaps(rows.scores > 0.0)[0, 0]
     cut = find_cutoffs(rows, np.zeros(1))
     accepted = rows.scores > (cut[0] * rows.tilts).sum(axis=1)
-    gap = rate_gaps(rows, accepted)[0, 0]
+    gap = rows.rate_gaps(accepted)[0, 0]
     # Every other λ, one between every two turns, leaves as much or more.
     with np.errstate(divide="ignore", invalid="ignore"):
         turns = np.unique(rows.scores / rows.tilts[:, 0])
     turns = turns[np.isfinite(turns)]
     tried = np.r_[0.0, (turns[1:] + turns[:-1]) / 2]
-    left = [abs(rate_gaps(rows, rows.scores > one * rows.tilts[:, 0])[0, 0]) for one in tried]
+    left = [abs(rows.rate_gaps(rows.scores > one * rows.tilts[:, 0])[0, 0]) for one in tried]
     assert abs(gap) == pytest.approx(min(left), abs=1e-12)
     assert abs(gap) < abs(before)
 
@@ -76,9 +76,9 @@ def test_levels_are_cut_each_by_itself() -> None:
 @pytest.mark.parametrize("keep", [0.0, 0.5])
 def test_three_groups_keep_what_they_should(keep: float) -> None:
     rows = level(4000, 5, n_groups=3)
-    before = rate_gaps(rows, rows.scores > 0.0)
+    before = rows.rate_gaps(rows.scores > 0.0)
     cut = find_cutoffs(rows, np.array([keep]))
-    after = rate_gaps(rows, rows.scores > (cut[0] * rows.tilts).sum(axis=1))
+    after = rows.rate_gaps(rows.scores > (cut[0] * rows.tilts).sum(axis=1))
     np.testing.assert_allclose(after, keep * before, atol=4e-3)
     assert largest_gap(before)[0] > 0.1
 
@@ -87,6 +87,6 @@ def test_the_largest_gap_is_between_any_two_groups() -> None:
     np.testing.assert_allclose(largest_gap(np.array([[0.1, -0.2], [0.3, 0.1]])), [0.3, 0.3])
 
 
-def test_a_level_where_nobody_can_change_sides_stays() -> None:
+def test_a_level_without_tilts_stays() -> None:
     rows = LevelRows(np.array([0.5, -0.5]), np.zeros((2, 1)), np.ones(2), np.array([0, 2]))
     assert find_cutoffs(rows, np.zeros(1)) == 0.0

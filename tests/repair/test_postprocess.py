@@ -420,7 +420,7 @@ def test_scikit_learn_knows_it_as_an_estimator() -> None:
         assert repair.set_fit_request(sensitive_features=True) is repair
 
 
-def squared_disparity(scores: FloatArray, table: Rows) -> float:
+def estimate_disparity(scores: FloatArray, table: Rows) -> float:
     return float(lfl.cdd_lp(scores, table.groups, table.levels).value ** 2)
 
 
@@ -443,14 +443,14 @@ def test_few_rows_do_no_harm(gap: float) -> None:
     }
     more: dict[str, list[float]] = {name: [] for name in ways}
     rng = np.random.default_rng(1)
-    before = squared_disparity(table.scores, table)
+    before = estimate_disparity(table.scores, table)
     for _ in range(12):
         few = rng.choice(table.scores.size, 800, replace=False)
         known = Rows(table.scores[few], table.groups[few], table.levels[few])
         for name, settings in ways.items():
             repair = ConditionalBarycenter(**settings).fit(known.scores, **known.features)
             moved = repair.transform(table.scores, **table.features)
-            more[name].append(squared_disparity(moved, table) - before)
+            more[name].append(estimate_disparity(moved, table) - before)
     rose = {name: np.mean(found) for name, found in more.items()}
     if gap < 0.02:
         # The test can fail: maps that are followed all the way do harm.

@@ -18,7 +18,7 @@ from likeforlike.repair import (
     FairDecisions,
     UnawareRepair,
 )
-from likeforlike.repair._along_number import OF_SCORES, UnawareWindows
+from likeforlike.repair._along_number import SCORE_WINDOWS, UnawareWindows
 from likeforlike.training import estimate_smooth_disparity
 
 pytestmark = pytest.mark.training
@@ -89,11 +89,11 @@ def test_a_shift_is_repaired_on_new_rows(
     moved = repair.transform(new.scores, new.chances, legitimate_features=new.income)
     assert new.left(new.scores) > 0.07**2
     assert new.left(moved) < 0.02**2
-    told = repair.parity_[0]
-    assert told.before.squared == pytest.approx(0.08**2, rel=0.25)
-    assert told.after.squared < 0.25 * told.before.squared
-    assert repair._along is not None
-    assert repair.levels_ == repair._along.labels
+    found = repair.parity_[0]
+    assert found.before.squared == pytest.approx(0.08**2, rel=0.25)
+    assert found.after.squared < 0.25 * found.before.squared
+    assert repair._windows is not None
+    assert repair.levels_ == repair._windows.labels
 
 
 def test_decisions_are_repaired_on_new_rows(
@@ -149,9 +149,9 @@ def test_it_rises_with_the_score_at_equal_guess_and_number(repair: UnawareRepair
 def test_chances_among_equals_give_all_groups_the_same_spread_of_the_number() -> None:
     fit = people(5, 0.0)
     level, group = (encode_columns(column, "x", ROWS) for column in (fit.income, fit.groups))
-    along = UnawareWindows.of(fit.scores, level, group, np.ones(ROWS), OF_SCORES)
+    along = UnawareWindows.fit(fit.scores, level, group, np.ones(ROWS), SCORE_WINDOWS)
     members = np.eye(2)[fit.groups]
-    among = along.among_equals(members, along.stand(level))
+    among = along.relative_propensities(members, along.locate(level))
     rank = np.argsort(np.argsort(fit.income)) / ROWS
     means = (among * rank[:, None]).sum(axis=0) / among.sum(axis=0)
     plain = (members * rank[:, None]).sum(axis=0) / members.sum(axis=0)

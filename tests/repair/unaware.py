@@ -47,7 +47,7 @@ def tilts(chances: FloatArray, mass: FloatArray) -> FloatArray:
 def least_change(
     scores: FloatArray, tilt: FloatArray, mass: FloatArray, values: FloatArray
 ) -> float:
-    """The linear program itself: least mean squared change under equal laws, by HiGHS."""
+    """The linear program itself: least mean squared change under equal distributions, by HiGHS."""
     n, m = scores.size, values.size
     share = mass / mass.sum()
     cost = (share[:, None] * (values - scores[:, None]) ** 2).ravel()

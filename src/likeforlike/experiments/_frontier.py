@@ -105,8 +105,9 @@ class Frontier:
             PlottedPoint(0.0, float(gap), float(loss), best=k in best)
             for k, (loss, gap) in enumerate(zip(self.loss, self.disparity, strict=True))
         )
+        runs = f"{len(points):,} run{'' if len(points) == 1 else 's'}"
         series = (Series("runs", points),)
-        draw_panel(axes, Panel("", _counted(len(points)), "loss", "less", "disparity", series))
+        draw_panel(axes, Panel("", runs, "loss", "less", "disparity", series))
         return axes
 
     def choose(self, *, max_disparity: float) -> Any:  # noqa: ANN401
@@ -118,10 +119,6 @@ class Frontier:
                 f"{self.disparity.min():.4g}."
             )
         return self.runs[within[np.argmin(self.loss[within])]]
-
-
-def _counted(runs: int) -> str:
-    return f"{runs:,} run{'' if runs == 1 else 's'}"
 
 
 _WORDS = {
@@ -185,10 +182,13 @@ def sweep_panel(
         by_method.setdefault(row["method"], []).append(point)
     points = [point for series in by_method.values() for point in series]
     regression = sweep.task == "regression"
+    seeds, rows = sweep.means()["seeds"].to_list(), sweep.runs["rows"].to_list()
+    fewest = f"{min(seeds)} to " if min(seeds) < max(seeds) else ""
+    runs = f"{max(seeds):,} run{'' if max(seeds) == 1 else 's'}"
     given = {} if looks is None else looks
     return Panel(
         title,
-        _sample(sweep),
+        f"{fewest}{runs} of {max(rows):,} test rows",
         "mean squared error" if regression else "AUC",
         "less" if regression else "more",
         _WORDS.get(disparity, disparity),
@@ -225,11 +225,3 @@ def _fence(values: Sequence[float]) -> float:
     """Beyond it a value is far out; if half of the values are alike none is."""
     low, high = np.quantile(values, [0.25, 0.75])
     return float(high + 1.5 * (high - low)) if high > low else max(values)
-
-
-def _sample(sweep: Swept) -> str:
-    """Return how many runs on how many rows."""
-    seeds, rows = sweep.means()["seeds"].to_list(), sweep.runs["rows"].to_list()
-    fewest = f"{min(seeds)} to " if min(seeds) < max(seeds) else ""
-    runs = f"{max(seeds):,} run{'' if max(seeds) == 1 else 's'}"
-    return f"{fewest}{runs} of {max(rows):,} test rows"

@@ -33,11 +33,11 @@ from likeforlike.errors import InputError
 
 
 def fingerprint(value: object) -> str:
-    """SHA-256 of everything that a value consists of."""
-    return sha256(_spelled(value).encode()).hexdigest()
+    """Compute SHA-256 of everything that a value consists of."""
+    return sha256(_spell(value).encode()).hexdigest()
 
 
-def _spelled(value: Any) -> str:  # noqa: ANN401
+def _spell(value: Any) -> str:  # noqa: ANN401
     """Return a value as text, complete."""
     for kind, spell in _SPELLINGS:
         if isinstance(value, kind):
@@ -55,7 +55,7 @@ def _kind(value: object) -> str:
 
 
 def _mapping(parts: Mapping[Any, Any]) -> str:
-    return ", ".join(sorted(f"{_spelled(key)}: {_spelled(part)}" for key, part in parts.items()))
+    return ", ".join(sorted(f"{_spell(key)}: {_spell(part)}" for key, part in parts.items()))
 
 
 def _array(array: np.ndarray[Any, Any]) -> str:
@@ -71,11 +71,7 @@ def _frame(frame: pl.DataFrame) -> str:
 
 
 def _sequence(values: Any) -> str:  # noqa: ANN401
-    return ", ".join(_spelled(value) for value in values)
-
-
-def _set(values: Any) -> str:  # noqa: ANN401
-    return ", ".join(sorted(_spelled(value) for value in values))
+    return ", ".join(_spell(value) for value in values)
 
 
 # Kinds whose spelling is not that of their parts by name; the first that fits counts.
@@ -85,7 +81,7 @@ _SPELLINGS: tuple[tuple[type | tuple[type, ...], Callable[[Any], str]], ...] = (
     (pl.DataFrame, _frame),
     (pl.Series, lambda series: _frame(series.to_frame())),
     (Mapping, _mapping),
-    ((set, frozenset), _set),
+    ((set, frozenset), lambda values: ", ".join(sorted(map(_spell, values)))),
     ((list, tuple), _sequence),
     (partial, lambda call: _sequence([call.func, call.args, call.keywords])),
 )
@@ -138,7 +134,7 @@ class Journal:
     ) -> None:
         os.close(self._file)
 
-    def remove_made(self) -> None:
+    def remove_files(self) -> None:
         """Remove the file and its folders, as far as they were not there before."""
         with suppress(OSError):  # another file has come into a folder, or the system holds this one
             for made in self._made:
@@ -183,7 +179,7 @@ class Journal:
             ) from error
 
     def _lock(self) -> None:
-        """One process at a time; the lock goes with the process, however it ends."""
+        """Take the lock of one process at a time; it goes with the process, however it ends."""
         try:
             import fcntl
         except ImportError:  # where there are no such locks, the user has to take care
@@ -210,7 +206,7 @@ class Journal:
             os.ftruncate(self._file, 0)
             self._append(header)
             return
-        said = _parsed(begin.partition(b"\n")[0]) if b"\n" in begin else None
+        said = _parse_line(begin.partition(b"\n")[0]) if b"\n" in begin else None
         if said is None or said.get("format") != _FORMAT:
             raise InputError(
                 f"{self.path} is not a journal of a sweep and was left as it is; choose another "
@@ -229,7 +225,7 @@ class Journal:
         runs: dict[str, dict[str, Any]] = {}
         good = len(lines[0]) + 1
         for number, line in enumerate(lines[1:-1], start=2):
-            entry = _parsed(line)
+            entry = _parse_line(line)
             if entry is None or not {"key", "run"} <= entry.keys():
                 if number == len(lines) - 1:
                     break
@@ -255,7 +251,7 @@ def _line(entry: Mapping[str, Any]) -> bytes:
     return f"{crc32(body.encode()):08x} {body}\n".encode()
 
 
-def _parsed(line: bytes) -> dict[str, Any] | None:
+def _parse_line(line: bytes) -> dict[str, Any] | None:
     """Return what a line says; `None` if it is damaged."""
     mark, _, body = line.partition(b" ")
     if mark != f"{crc32(body):08x}".encode():

@@ -12,25 +12,20 @@ network and nothing else, so it aims at demographic parity and knows nothing of 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from likeforlike._arrays import FloatArray
 from likeforlike.errors import InputError
-from likeforlike.experiments._split import Split, Task, train_networks
-from likeforlike.experiments.rivals._adversarial import (
-    AdversarialSettings,
-    Criterion,
-    train_adversarial,
-)
-from likeforlike.experiments.rivals._contests import Schedule, check_two_groups
-from likeforlike.experiments.rivals._dcfr import DCFRSettings, train_dcfr
+from likeforlike.experiments._split import Split, Task
+from likeforlike.experiments.rivals._adversarial import AdversarialRegressor, Criterion
+from likeforlike.experiments.rivals._contests import ContestEstimator, check_two_groups
+from likeforlike.experiments.rivals._dcfr import DCFRRegressor
 from likeforlike.penalties import Layout, Penalty, SmoothFairLeap, WassersteinPenalty
-from likeforlike.training import Rows, StackedMLP, Trained, evaluate
+from likeforlike.training import StackedMLP, evaluate
 
 
 @dataclass(frozen=True)
@@ -54,7 +49,7 @@ class Method(ABC):
 
     @abstractmethod
     def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
-        """Scores (s, k, n) of the test rows of `task`, for s `seeds` at k strengths; the splits."""
+        """Compute scores (s, k, n) of test rows of `task`, s `seeds` at k strengths; the splits."""
 
     def check(self, task: Task) -> None:  # noqa: B027
         """Raise an `InputError` if the method cannot do the `task`, before anything is trained."""
@@ -72,7 +67,7 @@ class NetworkMethod(Method):
         return task
 
     def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
-        """Scores (s, k, n) of the test rows of `task`, for s `seeds` at k strengths; the splits."""
+        """Compute scores (s, k, n) of test rows of `task`, s `seeds` at k strengths; the splits."""
         visible = self.seen(task)
         parts = visible.split(seeds)
         splits = np.repeat(np.arange(parts.seeds.size), len(self.strengths))
@@ -104,7 +99,7 @@ class Plain(NetworkMethod):
 
     def networks(self, task: Task, parts: Split) -> StackedMLP:
         """Train networks for every seed of `parts`, as `task` says."""
-        return train_networks(parts, task.recipe(parts), self.strengths, task.hidden)
+        return parts.train_networks(task.recipe(parts), self.strengths, task.hidden)
 
 
 @dataclass(frozen=True)
@@ -137,7 +132,7 @@ class Penalized(NetworkMethod):
         recipe = task.recipe(
             parts, self.penalty, penalty_rows=self.penalty_rows, strata=self.strata
         )
-        return train_networks(parts, recipe, self.strengths, task.hidden)
+        return parts.train_networks(recipe, self.strengths, task.hidden)
 
     def check(self, task: Task) -> None:
         """Refuse a `task` whose levels are numbers unless the penalty compares along them."""
@@ -176,7 +171,7 @@ class WithoutSensitive(NetworkMethod):
     method: Method
 
     def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
-        """Scores (s, k, n) of the test rows of `task`, for s `seeds` at k strengths; the splits."""
+        """Compute scores (s, k, n) of test rows of `task`, s `seeds` at k strengths; the splits."""
         return self._inside.scores(replace(task, with_sensitive=False), seeds)
 
     def check(self, task: Task) -> None:
@@ -204,15 +199,6 @@ class HardLabels(Method):
     ----------
     name, strengths : as for every method; the strengths are those that are tried.
     method : the other one.
-
-    Examples
-    --------
-    >>> from likeforlike.datasets import make_loans
-    >>> from likeforlike.experiments import Plain, Task
-    >>> from likeforlike.experiments import HardLabels
-    >>> scores, _ = HardLabels("hard", (0.0,), Plain()).scores(Task(make_loans(500)), [0])
-    >>> sorted(set(scores.ravel().tolist()))
-    [0.0, 1.0]
     """
 
     method: Method
@@ -244,7 +230,7 @@ def as_network(method: Method) -> NetworkMethod:
 
 
 def refuse_numbers(name: str) -> None:
-    """Say that a method compares inside levels, where levels are numbers."""
+    """Refuse a task with levels that are numbers, for a method that compares inside levels."""
     raise InputError(
         f"{name} compares inside levels, and a legitimate number is compared without bins here; "
         "leave the method out, or cut the number into levels."
@@ -309,14 +295,16 @@ class Adversarial(NetworkMethod):
 
     def networks(self, task: Task, parts: Split) -> StackedMLP:
         """Train networks for every seed of `parts` and every strength, as `task` says."""
-        settings = AdversarialSettings(
-            loss=parts.loss,
-            hidden_layer_sizes=task.hidden,
+        estimator = AdversarialRegressor(
             criterion=self.criterion,
             weighted=self.weighted,
-            schedule=_schedule(task),
+            hidden_layer_sizes=task.hidden,
+            learning_rate=task.learning_rate,
+            max_epochs=task.max_epochs,
+            patience=task.patience,
+            batch_size=task.batch_size,
         )
-        return _played(partial(train_adversarial, settings=settings), parts, self.strengths)
+        return _train_against(estimator, parts, self.strengths)
 
 
 @dataclass(frozen=True)
@@ -351,17 +339,18 @@ class DCFR(NetworkMethod):
         """Train networks for every seed of `parts` and every strength, as `task` says."""
         # Adadelta, as its authors have it: under Adam the adversary becomes certain, and then its
         # gradient vanishes.
-        schedule = replace(_schedule(task), optimizer="adadelta", learning_rate=1.0)
         small = parts.train.inputs.shape[2] <= self.few
         width, hidden, steps = (8, 8, 5) if small else (60, 50, 10)
-        settings = DCFRSettings(
-            loss=parts.loss,
+        estimator = DCFRRegressor(
             width=width,
             adversary_width=hidden,
             adversary_steps=steps,
-            schedule=schedule,
+            optimizer="adadelta",
+            max_epochs=task.max_epochs,
+            patience=task.patience,
+            batch_size=task.batch_size,
         )
-        return _played(partial(train_dcfr, settings=settings), parts, self.strengths)
+        return _train_against(estimator, parts, self.strengths)
 
 
 def _check_adversary(name: str, task: Task) -> None:
@@ -370,20 +359,14 @@ def _check_adversary(name: str, task: Task) -> None:
         refuse_numbers(name)
 
 
-def _schedule(task: Task) -> Schedule:
-    return Schedule(
-        learning_rate=task.learning_rate,
-        max_epochs=task.max_epochs,
-        patience=task.patience,
-        batch_size=task.batch_size,
-    )
-
-
-def _played(train: Callable[..., Trained], parts: Split, strengths: Sequence[float]) -> StackedMLP:
+def _train_against(
+    estimator: ContestEstimator, parts: Split, strengths: Sequence[float]
+) -> StackedMLP:
     """Train networks against adversaries, for every seed and strength, seed after seed."""
-    return train(
+    return estimator._train_stack(
         parts.train,
         parts.validation,
+        parts.loss,
         strengths=np.tile(np.asarray(strengths, dtype=np.float64), parts.seeds.size),
         seeds=parts.seeds,
         splits=np.repeat(np.arange(parts.seeds.size), len(strengths)),
@@ -418,24 +401,21 @@ class FairlearnAdversarial(Method):
             ) from error
 
     def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
-        """Scores (s, k, n) of the test rows of `task`, for s `seeds` at k strengths; the splits."""
+        """Compute scores (s, k, n) of test rows of `task`, s `seeds` at k strengths; the splits."""
         parts = task.split(seeds)
-        found = np.stack(
-            [
-                np.stack([_fitted_scores(task, parts, k, alpha) for alpha in self.strengths])
-                for k in range(len(seeds))
-            ]
-        )
-        return parts.natural(found), parts
+        found = [
+            [_fairlearn_scores(task, parts, k, alpha) for alpha in self.strengths]
+            for k in range(len(seeds))
+        ]
+        return parts.natural(np.array(found)), parts
 
 
-def _fitted_scores(task: Task, parts: Split, split: int, alpha: float) -> FloatArray:
+def _fairlearn_scores(task: Task, parts: Split, split: int, alpha: float) -> FloatArray:
     """Compute scores (n,) of the test rows of one split, as its network gives them."""
     from fairlearn.adversarial import AdversarialFairnessClassifier, AdversarialFairnessRegressor
 
     classes = parts.loss != "squared"
-    inputs, targets = _arrays(parts.train, split)
-    groups = parts.train.layout.segments[split] % 2
+    inputs, targets, groups, _ = parts.arrays("train", split)
     model = (AdversarialFairnessClassifier if classes else AdversarialFairnessRegressor)(
         backend="torch",
         predictor_model=[part for width in task.hidden for part in (width, "relu")],
@@ -449,7 +429,7 @@ def _fitted_scores(task: Task, parts: Split, split: int, alpha: float) -> FloatA
         random_state=int(parts.seeds[split]),
     )
     model.fit(inputs, targets, sensitive_features=groups)
-    scores: FloatArray = model.backendEngine_.evaluate(_arrays(parts.test, split)[0])
+    scores: FloatArray = model.backendEngine_.evaluate(parts.arrays("test", split)[0])
     return scores.ravel().astype(np.float64)
 
 
@@ -457,7 +437,7 @@ class _Patience:
     """Stops after this many epochs without a lower loss on the validation rows."""
 
     def __init__(self, task: Task, parts: Split, split: int) -> None:
-        self._inputs, self._targets = _arrays(parts.validation, split)
+        self._inputs, self._targets, _, _ = parts.arrays("validation", split)
         self._batches = -(-parts.train.size // task.batch_size)
         self._patience, self._squared = task.patience, parts.loss == "squared"
         self._least, self._since = np.inf, 0
@@ -474,8 +454,3 @@ class _Patience:
         self._since = 0 if loss < self._least else self._since + 1
         self._least = min(self._least, loss)
         return self._since >= self._patience
-
-
-def _arrays(rows: Rows, split: int) -> tuple[FloatArray, FloatArray]:
-    """Return inputs (n, d) and targets (n,) of one data set."""
-    return rows.inputs[split].double().numpy(), rows.targets[split].double().numpy()

@@ -68,13 +68,6 @@ PAPER_METHOD_NAMES = (
 """Names by which the command line knows the paper's methods: exact, as rivals, and entropic."""
 
 
-def _fairlearn(strengths: tuple[float, ...]) -> experiments.Method:
-    """Make fairlearn's adversarial debiasing, which is not public."""
-    from likeforlike.experiments._methods import FairlearnAdversarial
-
-    return FairlearnAdversarial("fairlearn", strengths)
-
-
 # Methods are looked up in their package when they are made, not before: the command line reads the
 # names for its help, which should not wait for torch.
 _MADE: dict[str, Callable[[tuple[float, ...]], experiments.Method]] = {
@@ -93,11 +86,10 @@ _MADE: dict[str, Callable[[tuple[float, ...]], experiments.Method]] = {
     "decisions": lambda _: experiments.Decided(),
     "adversarial": lambda strengths: experiments.Adversarial("adversarial", strengths),
     "dcfr": lambda strengths: experiments.DCFR("DCFR", strengths),
-    "fairlearn": _fairlearn,
+    "fairlearn": lambda strengths: experiments.FairlearnAdversarial("fairlearn", strengths),
 }
 METHOD_NAMES = tuple(_MADE)
-"""Names of methods that the command line knows.
-"""
+"""Names of methods that the command line knows."""
 
 
 def named_methods(

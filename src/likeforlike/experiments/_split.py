@@ -1,16 +1,15 @@
-"""Splits of a data set into training, validation and test rows, and metrics on the test rows.
+"""Tasks, their splits into training, validation and test rows, and metrics on the test rows.
 
-Every part has its share of every cell. Inputs are standardized by the training rows of the same
-seed, and so are the targets of a regression: a network could not reach a salary from weights near
-0, and against errors of its size no penalty would weigh anything. Scores are given back in the unit
-of the target (`Split.natural`).
+A task is a data set, how it is split, and how networks are trained on it. Every part has its share
+of every cell. Inputs are standardized by the training rows of the same seed, and so are the targets
+of a regression: a network could not reach a salary from weights near 0, and against errors of its
+size no penalty would weigh anything. Scores are given back in the unit of the target
+(`Split.natural`).
 
 Metrics are all that the paper reports, exactly and in natural units: W_1, which its text names, and
 W_2², which its tables seem to show. Its bi-causal distance is of order 2, with levels numbered from
 0 and the metric |l - l'|², C = 1, un-rooted, less what the levels alone cost. Averages over runs
 should use `squared`.
-
-A task: a data set, how it is split, and how networks are trained on it.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._lazy import extra
 from likeforlike._settings import MeasureName
 from likeforlike.datasets import Dataset, Encoding
-from likeforlike.disparity import Cells, cdd_lp, cdd_wass, dd
+from likeforlike.disparity import cdd_lp, cdd_wass, dd
 from likeforlike.errors import InputError, LevelCostWarning
 from likeforlike.penalties import Layout, Penalty, stratified_order
 from likeforlike.training import (
@@ -48,6 +47,10 @@ with extra("train"):
     import torch
 
 
+Part = Literal["train", "validation", "test"]
+"""Name of a part of a split."""
+
+
 @dataclass(frozen=True, slots=True)
 class Split:
     """Stacked training, validation and test rows, a line for each seed.
@@ -60,14 +63,6 @@ class Split:
     target_mean, target_spread : (s,) floats, of the training targets of a regression; else 0 and 1.
     seeds : (s,) integers.
     loss : what a network is trained for.
-
-    Examples
-    --------
-    >>> from likeforlike.datasets import make_loans
-    >>> from likeforlike.experiments import split
-    >>> parts = split(make_loans(1000), [0, 1])
-    >>> parts.train_rows.shape, parts.validation_rows.shape, parts.loss
-    ((2, 600), (2, 200), 'logistic')
     """
 
     train: Rows
@@ -91,6 +86,37 @@ class Split:
             self.target_spread.reshape(shape) * scores
         )
         return in_unit
+
+    def arrays(self, part: Part, split: int) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
+        """Return inputs (n, d), targets, groups and levels (n,) of a part of one of the splits."""
+        rows: Rows = getattr(self, part)
+        level, group = np.divmod(rows.layout.segments[split], len(rows.layout.groups))
+        inputs, targets = (each[split].double().numpy() for each in (rows.inputs, rows.targets))
+        return inputs, targets, group, level
+
+    def train_networks(
+        self, recipe: Recipe, strengths: Sequence[float], hidden: tuple[int, ...] = (50, 20)
+    ) -> StackedMLP:
+        """Train one network for each seed and strength, seed after seed, as one stack.
+
+        Networks of a seed begin with the same weights and see the same batches. Strengths are those
+        of an objective in the unit of the target.
+        """
+        splits = np.repeat(np.arange(self.seeds.size), len(strengths))
+        units = np.ones(self.seeds.size)
+        if recipe.penalty is not None:
+            degree = recipe.penalty.degree
+            units = np.array([strength_unit(degree, spread) for spread in self.target_spread])
+        sizes = (self.train.inputs.shape[2], *hidden, 1)
+        return train(
+            StackedMLP([int(seed) for seed in self.seeds[splits]], sizes),
+            self.train,
+            self.validation,
+            recipe,
+            strengths=np.outer(units, np.asarray(strengths, dtype=np.float64)).ravel(),
+            seeds=self.seeds,
+            splits=splits,
+        ).network
 
 
 def split(
@@ -140,7 +166,7 @@ def split(
         layout = replace(layout, unit=height)
     wanted = [(targets[part] - middle[:, None]) / height[:, None] for part in parts]
     train, validation, test = (
-        _packed(matrix, of_part, layout, part, scales)
+        _make_rows(matrix, of_part, layout, part, scales)
         for of_part, part in zip(wanted, parts, strict=True)
     )
     return Split(
@@ -159,12 +185,12 @@ def split(
 
 
 def input_scale(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and spread (d,) of the columns of a matrix (n, d); 1 for a column without spread."""
+    """Return mean and spread (d,) of the columns of a matrix (n, d); 1 where there is no spread."""
     mean, spread = means_and_spreads(matrix, np.full(len(matrix), 1.0 / len(matrix)))
     return mean, np.where(spread > 0.0, spread, 1.0)
 
 
-def _packed(
+def _make_rows(
     matrix: FloatArray,
     targets: FloatArray,
     layout: Layout,
@@ -215,58 +241,8 @@ mean of the training targets."""
 MEASURES: tuple[MeasureName, ...] = ("uniform", "average", "marginal")
 """The paper's measures Q."""
 
-OwnMeasure = Callable[
-    [FloatArray, FloatArray, npt.NDArray[Any], npt.NDArray[Any]],
-    float,
-]
+OwnMeasure = Callable[[FloatArray, FloatArray, npt.NDArray[Any], npt.NDArray[Any]], float]
 """A measure of one's own: scores, targets, groups and levels of the test rows in, a number out."""
-
-
-def run_metrics(
-    scores: FloatArray,
-    targets: FloatArray,
-    layout: Layout,
-    loss: Loss,
-    *,
-    smooth: bool = False,
-    own: Mapping[str, OwnMeasure] | None = None,
-) -> dict[str, float]:
-    """Measure the scores of one run.
-
-    With `smooth` levels are numbers: scores are carried to the centers of windows along them, and
-    windows take the place of levels.
-    """
-    plain = np.ascontiguousarray(scores, dtype=np.float64)
-    cells = make_score_cells(plain, layout, smooth=smooth)
-    first = {Q: cdd_lp(cells, order=1, measure=Q) for Q in MEASURES}
-    second = {Q: cdd_lp(cells, order=2, p=2, measure=Q) for Q in MEASURES}
-    measured = {
-        "levels": len(first["marginal"].by_level),
-        "coverage": float(min(first["marginal"].coverage.values())),
-        "performance": predictive_performance(plain, targets, loss),
-        **_nested(cells),
-        **{f"cdd_{Q}": found.value for Q, found in first.items()},
-        **{f"w2sq_{Q}": found.value**2 for Q, found in second.items()},
-        "dd": dd(cells, order=1).value,
-        "squared": (estimate_smooth_disparity if smooth else estimate_level_disparity)(
-            plain, layout
-        ).squared,
-    }
-    for name, measure in (own or {}).items():
-        measured[name] = float(measure(plain, targets, *_labels(layout)))
-    return measured
-
-
-def _nested(cells: Cells) -> dict[str, float]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LevelCostWarning)
-        papers = cdd_wass(cells, order=2, level_metric="ordinal", level_cost=1.0)
-    ours = cdd_wass(cells, order=2)
-    return {
-        "cdd_wass": papers.excess,
-        "diagonal": ours.diagonal,
-        "off_diagonal": ours.off_diagonal,
-    }
 
 
 def _labels(layout: Layout) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -278,11 +254,6 @@ def _labels(layout: Layout) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         array[:] = names
         labels.append(array[codes])
     return labels[0], labels[1]
-
-
-def constant_performance(targets: FloatArray, constant: float, loss: Loss) -> float:
-    """Performance of a constant: .5, or the mean squared error of the mean of training targets."""
-    return float(((targets - constant) ** 2).mean()) if loss == "squared" else 0.5
 
 
 def predictive_performance(scores: FloatArray, targets: FloatArray, loss: Loss) -> float:
@@ -371,37 +342,48 @@ class Task:
             validation_rows=self.batch_size if entropic else None,
         )
 
+    def _measure(self, scores: FloatArray, parts: Split, split: int) -> dict[str, float]:
+        """Measure scores (n,) of the test rows of one of the splits.
 
-def train_networks(
-    parts: Split, recipe: Recipe, strengths: Sequence[float], hidden: tuple[int, ...] = (50, 20)
-) -> StackedMLP:
-    """One network for each seed and strength, seed after seed, trained as one stack.
-
-    Networks of a seed begin with the same weights and see the same batches. Strengths are those of
-    an objective in the unit of the target.
-    """
-    splits = np.repeat(np.arange(parts.seeds.size), len(strengths))
-    units = np.ones(parts.seeds.size)
-    if recipe.penalty is not None:
-        degree = recipe.penalty.degree
-        units = np.array([strength_unit(degree, spread) for spread in parts.target_spread])
-    sizes = (parts.train.inputs.shape[2], *hidden, 1)
-    return train(
-        StackedMLP([int(seed) for seed in parts.seeds[splits]], sizes),
-        parts.train,
-        parts.validation,
-        recipe,
-        strengths=np.outer(units, np.asarray(strengths, dtype=np.float64)).ravel(),
-        seeds=parts.seeds,
-        splits=splits,
-    ).network
+        With `smooth` scores are carried to the centers of windows along the number, and windows
+        take the place of levels. `baseline` is the performance of a constant.
+        """
+        targets, layout = parts.test_targets[split], parts.test.layout.select_model(split)
+        plain = np.ascontiguousarray(scores, dtype=np.float64)
+        cells = make_score_cells(plain, layout, smooth=self.smooth)
+        first = {Q: cdd_lp(cells, order=1, measure=Q) for Q in MEASURES}
+        second = {Q: cdd_lp(cells, order=2, p=2, measure=Q) for Q in MEASURES}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LevelCostWarning)
+            papers = cdd_wass(cells, order=2, level_metric="ordinal", level_cost=1.0)
+        ours = cdd_wass(cells, order=2)
+        estimate = estimate_smooth_disparity if self.smooth else estimate_level_disparity
+        squared_loss = parts.loss == "squared"
+        mean = float(parts.target_mean[split])
+        found = {
+            "rows": int(parts.test.size),
+            "baseline": float(((targets - mean) ** 2).mean()) if squared_loss else 0.5,
+            "levels": len(first["marginal"].by_level),
+            "coverage": float(min(first["marginal"].coverage.values())),
+            "performance": predictive_performance(plain, targets, parts.loss),
+            "cdd_wass": papers.excess,
+            "diagonal": ours.diagonal,
+            "off_diagonal": ours.off_diagonal,
+            **{f"cdd_{Q}": one.value for Q, one in first.items()},
+            **{f"w2sq_{Q}": one.value**2 for Q, one in second.items()},
+            "dd": dd(cells, order=1).value,
+            "squared": estimate(plain, layout).squared,
+        }
+        for name, measure in self.measures.items():
+            found[name] = float(measure(plain, targets, *_labels(layout)))
+        return found
 
 
 def network_scores(
     parts: Split, recipe: Recipe, strengths: Sequence[float], hidden: tuple[int, ...] = (50, 20)
 ) -> FloatArray:
-    """Scores of the test rows, shape (s, k, n), of one network for each seed and strength."""
+    """Compute scores of the test rows (s, k, n), of one network for each seed and strength."""
     splits = np.repeat(np.arange(parts.seeds.size), len(strengths))
-    network = train_networks(parts, recipe, strengths, hidden)
+    network = parts.train_networks(recipe, strengths, hidden)
     _, _, scores = evaluate(network, parts.test, splits, replace(recipe, penalty=None))
     return parts.natural(scores.reshape(parts.seeds.size, len(strengths), -1))

@@ -25,13 +25,7 @@ from likeforlike.experiments._frontier import Frontier, sweep_panel
 from likeforlike.experiments._journal import Journal, fingerprint
 from likeforlike.experiments._methods import Method, as_network
 from likeforlike.experiments._split import DESCRIBED, MEASURED, Task, input_scale
-from likeforlike.experiments._workers import (
-    Entry,
-    Unit,
-    check_executor,
-    run_on_executor,
-    run_units,
-)
+from likeforlike.experiments._workers import Entry, Unit, check_executor, run_on_executor, run_units
 from likeforlike.files import write_whole
 from likeforlike.penalties import Layout, SmoothFairLeap
 from likeforlike.training import InputColumn, SavedModel
@@ -187,7 +181,7 @@ def sweep(
     units = cut_units(task, able, seeds, seeds_in_unit)
     if executor is not None:
         check_executor(executor, workers)
-    with Journal(journal) as kept, _removed_if_refused(kept, units):
+    with Journal(journal) as kept, _clean_up_journal(kept, units):
         check_settings(kept, task, able)
         waiting = [unit for unit in units if unit.key not in kept]
         done = len(units) - len(waiting)
@@ -263,13 +257,13 @@ def cut_units(task: Task, methods: Sequence[Method], seeds: int, together: int) 
 
 
 @contextmanager
-def _removed_if_refused(kept: Journal, units: Sequence[Unit]) -> Iterator[None]:
+def _clean_up_journal(kept: Journal, units: Sequence[Unit]) -> Iterator[None]:
     """Remove a new journal if the sweep is refused before its first run."""
     try:
         yield
     except InputError:
         if not any(unit.key in kept for unit in units):
-            kept.remove_made()
+            kept.remove_files()
         raise
 
 

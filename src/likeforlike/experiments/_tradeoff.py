@@ -1,32 +1,26 @@
-"""A trade-off: one penalty at several strengths, on several splits, measured on test rows.
-
-Methods that repair inputs before training, or scores and decisions after it.
+"""Methods that repair inputs before training, or scores and decisions after it, and trade-offs.
 
 `Repaired` and `PostProcessed` need the group of every row to predict; `WithoutGroups` and `Decided`
-do not.
+do not. A trade-off is one penalty at several strengths, or a repair by several amounts, on several
+splits, measured on test rows.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
+from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._arrays import FloatArray
 from likeforlike._lazy import extra
 from likeforlike.errors import InputError, RepairWarning
 from likeforlike.experiments._methods import Method, Penalized, refuse_numbers
-from likeforlike.experiments._split import (
-    Split,
-    Task,
-    network_scores,
-    predictive_performance,
-    train_networks,
-)
+from likeforlike.experiments._split import Part, Split, Task, network_scores, predictive_performance
 from likeforlike.experiments.rivals import QuantileRepair
 from likeforlike.penalties import Penalty
 from likeforlike.repair import ConditionalBarycenter, FairDecisions, UnawareRepair
@@ -56,10 +50,10 @@ class Repaired(Method):
     strengths: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
 
     def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
-        """Scores (s, k, n) of the test rows of `task`, for s `seeds` at k amounts; the splits."""
+        """Compute scores (s, k, n) of test rows of `task`, s `seeds` at k amounts; the splits."""
         parts = task.split(seeds)
         # Every repair level of every seed is a data set of its own, all of them in one stack.
-        repaired = _repaired(parts, self.strengths, _numeric(task, parts))
+        repaired = _repair_inputs(parts, self.strengths, task)
         scores = network_scores(repaired, task.recipe(repaired), (0.0,), task.hidden)
         return scores.reshape(parts.seeds.size, len(self.strengths), -1), parts
 
@@ -91,9 +85,9 @@ class RepairedPenalized(Method):
     strata: Literal["cells", "levels"] = "cells"
 
     def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
-        """Scores (s, k, n) of the test rows of `task`, for s `seeds` at k strengths; the splits."""
+        """Compute scores (s, k, n) of test rows of `task`, s `seeds` at k strengths; the splits."""
         parts = task.split(seeds)
-        repaired = _repaired(parts, (self.amount,), _numeric(task, parts))
+        repaired = _repair_inputs(parts, (self.amount,), task)
         recipe = task.recipe(
             repaired, self.penalty, penalty_rows=self.penalty_rows, strata=self.strata
         )
@@ -104,64 +98,82 @@ class RepairedPenalized(Method):
         Penalized(self.name, self.strengths, self.penalty).check(task)
 
 
-def _repaired(parts: Split, amounts: Sequence[float], columns: list[int]) -> Split:
-    """The split of every seed with inputs repaired by every amount, learned on training rows."""
-    n_groups = len(parts.train.layout.groups)
-    moved_inputs: dict[str, list[torch.Tensor]] = {"train": [], "validation": [], "test": []}
+def _repair_inputs(parts: Split, amounts: Sequence[float], task: Task) -> Split:
+    """Repair the inputs of every split by every amount, as learned on its training rows.
+
+    Inputs with two values, which one-hot columns and the sensitive one are, are left alone.
+    """
+    matrix = task.data.inputs(task.encoding, with_sensitive=task.with_sensitive).matrix
+    columns = [
+        column
+        for column in range(parts.train.inputs.shape[2])
+        if np.unique(matrix[:, column]).size > 2
+    ]
+    moved: dict[Part, list[torch.Tensor]] = {name: [] for name in get_args(Part)}
     for split in range(parts.seeds.size):
         for amount in amounts:
             repair = QuantileRepair(amount, columns=columns)
-            for name, rows in _named(parts):
-                inputs = rows.inputs[split].double().numpy()
-                groups = rows.layout.segments[split] % n_groups
+            for name, tensors in moved.items():
+                inputs, _, groups, _ = parts.arrays(name, split)
                 if name == "train":
                     repair.fit(inputs, sensitive_features=groups)
-                moved = repair.transform(inputs, sensitive_features=groups)
-                moved_inputs[name].append(torch.tensor(moved, dtype=torch.float32))
+                repaired = repair.transform(inputs, sensitive_features=groups)
+                tensors.append(torch.tensor(repaired, dtype=torch.float32))
     splits = np.repeat(np.arange(parts.seeds.size), len(amounts))
-    train, validation, test = (
-        Rows(
-            torch.stack(moved_inputs[name]),
-            rows.targets[splits],
-            replace(
-                rows.layout,
-                segments=rows.layout.segments[splits],
-                unit=rows.layout.unit[splits] if rows.layout.unit.size else rows.layout.unit,
-            ),
+    changed: dict[str, Any] = {}
+    for name, tensors in moved.items():
+        old: Rows = getattr(parts, name)
+        unit = old.layout.unit
+        layout = replace(
+            old.layout,
+            segments=old.layout.segments[splits],
+            unit=unit[splits] if unit.size else unit,
         )
-        for name, rows in _named(parts)
-    )
-    return replace(
-        parts,
-        train=train,
-        validation=validation,
-        test=test,
-        train_rows=parts.train_rows[splits],
-        validation_rows=parts.validation_rows[splits],
-        test_rows=parts.test_rows[splits],
-        test_targets=parts.test_targets[splits],
-        target_mean=parts.target_mean[splits],
-        target_spread=parts.target_spread[splits],
-        seeds=parts.seeds[splits],
-    )
+        changed[name] = Rows(torch.stack(tensors), old.targets[splits], layout)
+    for field in fields(parts):
+        if field.name not in {*moved, "loss"}:
+            changed[field.name] = getattr(parts, field.name)[splits]
+    return replace(parts, **changed)
 
 
-def _named(parts: Split) -> list[tuple[str, Rows]]:
-    return [("train", parts.train), ("validation", parts.validation), ("test", parts.test)]
+class _ScoreRepair(Method):
+    """Networks without a penalty whose scores are repaired by the amounts t."""
 
+    @abstractmethod
+    def _repair(
+        self, parts: Split, split: int, known: FloatArray, new: FloatArray
+    ) -> list[FloatArray]:
+        """Repair scores (n,) of the test rows of a split by every amount.
 
-def _numeric(task: Task, parts: Split) -> list[int]:
-    """Inputs with more than two values: one-hot columns and the sensitive one are left alone."""
-    inputs = task.data.inputs(task.encoding, with_sensitive=task.with_sensitive)
-    return [
-        column
-        for column in range(parts.train.inputs.shape[2])
-        if np.unique(inputs.matrix[:, column]).size > 2
-    ]
+        `known` (m,) are the scores of its training rows, by which the repair is learned.
+        """
+
+    def _repair_all(
+        self, parts: Split, recipe: Recipe, hidden: tuple[int, ...] = (50, 20)
+    ) -> FloatArray:
+        """Train a network for each split, and repair its scores: (s, k, n) of the test rows."""
+        splits = np.arange(parts.seeds.size)
+        network = parts.train_networks(recipe, (0.0,), hidden)
+        _, _, known = evaluate(network, parts.train, splits, recipe)
+        _, _, new = evaluate(network, parts.test, splits, recipe)
+        known, new = parts.natural(known), parts.natural(new)
+        return np.stack(
+            [np.stack(self._repair(parts, k, known[k], new[k])) for k in range(splits.size)]
+        )
+
+    def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
+        """Compute scores (s, k, n) of test rows of `task`, s `seeds` at k amounts; the splits."""
+        parts = task.split(seeds)
+        return self._repair_all(parts, task.recipe(parts), task.hidden), parts
+
+    def check(self, task: Task) -> None:
+        """Refuse a `task` whose levels are numbers."""
+        if task.smooth:
+            refuse_numbers(self.name)
 
 
 @dataclass(frozen=True)
-class PostProcessed(Method):
+class PostProcessed(_ScoreRepair):
     """Networks without a penalty whose scores `ConditionalBarycenter` repairs by the amounts t.
 
     It needs the group of every row when it predicts, and shows about what that can achieve.
@@ -173,8 +185,7 @@ class PostProcessed(Method):
     Examples
     --------
     >>> from likeforlike.datasets import make_loans
-    >>> from likeforlike.experiments import Task
-    >>> from likeforlike.experiments import PostProcessed
+    >>> from likeforlike.experiments import PostProcessed, Task
     >>> PostProcessed().scores(Task(make_loans(500), max_epochs=2), [0])[0].shape
     (1, 5, 100)
     """
@@ -182,52 +193,25 @@ class PostProcessed(Method):
     name: str = "barycenter"
     strengths: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
 
-    def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
-        """Scores (s, k, n) of the test rows of `task`, for s `seeds` at k amounts; the splits."""
-        parts = task.split(seeds)
-        known, new = train_plain(parts, task.recipe(parts), task.hidden)
-        return np.stack([repair_scores(parts, known, new, t) for t in self.strengths], 1), parts
-
-    def check(self, task: Task) -> None:
-        """Refuse a `task` whose levels are numbers."""
-        if task.smooth:
-            refuse_numbers(self.name)
-
-
-def train_plain(
-    parts: Split, recipe: Recipe, hidden: tuple[int, ...] = (50, 20)
-) -> tuple[FloatArray, FloatArray]:
-    """Scores (s, n) of the training rows and of the test rows, of one network for each split."""
-    splits = np.arange(parts.seeds.size)
-    network = train_networks(parts, recipe, (0.0,), hidden)
-    _, _, known = evaluate(network, parts.train, splits, recipe)
-    _, _, new = evaluate(network, parts.test, splits, recipe)
-    return parts.natural(known), parts.natural(new)
-
-
-def repair_scores(parts: Split, known: FloatArray, new: FloatArray, amount: float) -> FloatArray:
-    """Scores (s, n) of the test rows, repaired by an amount t learned on the training rows."""
-    n_groups = len(parts.train.layout.groups)
-    repaired = []
-    for split, (seen, other) in enumerate(zip(known, new, strict=True)):
-        of_own, of_other = parts.train.layout.segments[split], parts.test.layout.segments[split]
-        # A sweep shows what each amount does, noise and all.
-        repair = ConditionalBarycenter(amount, shrink=False)
-        repair.fit(
-            seen, sensitive_features=of_own % n_groups, legitimate_features=of_own // n_groups
-        )
-        repaired.append(
-            repair.transform(
-                other,
-                sensitive_features=of_other % n_groups,
-                legitimate_features=of_other // n_groups,
+    def _repair(
+        self, parts: Split, split: int, known: FloatArray, new: FloatArray
+    ) -> list[FloatArray]:
+        """Repair scores (n,) of the test rows of a split by every amount."""
+        _, _, group, level = parts.arrays("train", split)
+        _, _, new_group, new_level = parts.arrays("test", split)
+        found = []
+        for amount in self.strengths:
+            # A sweep shows what each amount does, noise and all.
+            repair = ConditionalBarycenter(amount, shrink=False)
+            repair.fit(known, sensitive_features=group, legitimate_features=level)
+            found.append(
+                repair.transform(new, sensitive_features=new_group, legitimate_features=new_level)
             )
-        )
-    return np.stack(repaired)
+        return found
 
 
 @dataclass(frozen=True)
-class WithoutGroups(Method):
+class WithoutGroups(_ScoreRepair):
     """Networks without a penalty whose scores `UnawareRepair` repairs by the amounts t.
 
     The group is guessed from the inputs of the networks.
@@ -248,30 +232,21 @@ class WithoutGroups(Method):
     name: str = "unaware repair"
     strengths: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
 
-    def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
-        """Scores (s, k, n) of the test rows of `task`, for s `seeds` at k amounts; the splits."""
-        parts = task.split(seeds)
-        known, new = train_plain(parts, task.recipe(parts), task.hidden)
-        found = []
-        for split, (seen, other) in enumerate(zip(known, new, strict=True)):
-            repair = UnawareRepair()
-            _fit(repair, seen, parts, split)
-            columns = _inputs(parts.test, split), _levels(parts.test, split)
-            moved = []
-            for amount in self.strengths:
-                repair.set_params(repair_level=amount)
-                moved.append(repair.transform(other, columns[0], legitimate_features=columns[1]))
-            found.append(np.stack(moved))
-        return np.stack(found), parts
-
-    def check(self, task: Task) -> None:
-        """Refuse a `task` whose levels are numbers."""
-        if task.smooth:
-            refuse_numbers(self.name)
+    def _repair(
+        self, parts: Split, split: int, known: FloatArray, new: FloatArray
+    ) -> list[FloatArray]:
+        """Repair scores (n,) of the test rows of a split by every amount."""
+        repair = UnawareRepair()
+        _fit(repair, known, parts, split)
+        inputs, _, _, level = parts.arrays("test", split)
+        return [
+            repair.set_params(repair_level=amount).transform(new, inputs, legitimate_features=level)
+            for amount in self.strengths
+        ]
 
 
 @dataclass(frozen=True)
-class Decided(Method):
+class Decided(_ScoreRepair):
     """Networks without a penalty whose probabilities `FairDecisions` turns into decisions.
 
     Performance is that of the decisions; the group is guessed from the inputs of the networks.
@@ -293,50 +268,33 @@ class Decided(Method):
     name: str = "decisions"
     strengths: tuple[float, ...] = (0.0, 0.5, 1.0)
 
-    def scores(self, task: Task, seeds: Sequence[int]) -> tuple[FloatArray, Split]:
-        """Compute decisions (s, k, n) of the test rows of `task`, for s `seeds` at k amounts."""
-        parts = task.split(seeds)
-        known, new = train_plain(parts, task.recipe(parts), task.hidden)
-        found = np.empty((parts.seeds.size, len(self.strengths), new.shape[1]))
-        for split, (seen, other) in enumerate(zip(known, new, strict=True)):
-            inputs, levels = _inputs(parts.test, split), _levels(parts.test, split)
-            for k, amount in enumerate(self.strengths):
-                rule = FairDecisions(amount)
-                _fit(rule, seen, parts, split)
-                found[split, k] = rule.predict(other, inputs, legitimate_features=levels)
-        return found, parts
+    def _repair(
+        self, parts: Split, split: int, known: FloatArray, new: FloatArray
+    ) -> list[FloatArray]:
+        """Decide on the test rows (n,) of a split by every amount."""
+        inputs, _, _, level = parts.arrays("test", split)
+        found = []
+        for amount in self.strengths:
+            rule = FairDecisions(amount)
+            _fit(rule, known, parts, split)
+            decisions = rule.predict(new, inputs, legitimate_features=level)
+            found.append(decisions.astype(np.float64))
+        return found
 
     def check(self, task: Task) -> None:
         """Refuse a `task` that is a regression, or whose levels are numbers."""
         if task.data.task != "classification":
             raise InputError(f"{self.name} need classes; the target of this task is a number.")
-        if task.smooth:
-            refuse_numbers(self.name)
+        super().check(task)
 
 
 def _fit(
     repair: UnawareRepair | FairDecisions, scores: FloatArray, parts: Split, split: int
 ) -> None:
     """Fit to the training rows of a split; what is left is measured on its test rows."""
-    rows = parts.train
-    groups = rows.layout.segments[split] % len(rows.layout.groups)
+    inputs, _, group, level = parts.arrays("train", split)
     with warnings.catch_warnings(action="ignore", category=RepairWarning):
-        repair.fit(
-            scores,
-            _inputs(rows, split),
-            sensitive_features=groups,
-            legitimate_features=_levels(rows, split),
-        )
-
-
-def _inputs(rows: Rows, split: int) -> FloatArray:
-    inputs: FloatArray = rows.inputs[split].double().numpy()
-    return inputs
-
-
-def _levels(rows: Rows, split: int) -> IntArray:
-    levels: IntArray = rows.layout.segments[split] // len(rows.layout.groups)
-    return levels
+        repair.fit(scores, inputs, sensitive_features=group, legitimate_features=level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,33 +318,11 @@ class Point:
 
 
 def tradeoff(
-    parts: Split,
-    recipe: Recipe,
-    strengths: Sequence[float],
-    *,
-    hidden: tuple[int, ...] = (50, 20),
+    parts: Split, recipe: Recipe, strengths: Sequence[float], *, hidden: tuple[int, ...] = (50, 20)
 ) -> list[Point]:
     """Train one network for each strength and split, as one stack, and measure them.
 
-    Parameters
-    ----------
-    parts : s splits of a data set.
-    recipe : how; its loss should be that of the split.
-    strengths : of the recipe's penalty.
-    hidden : layers of the network.
-
-    Examples
-    --------
-    >>> import likeforlike as lfl
-    >>> from likeforlike.datasets import make_loans
-    >>> from likeforlike.experiments import split
-    >>> from likeforlike.experiments._tradeoff import tradeoff
-    >>> from likeforlike.training import Recipe
-    >>> parts = split(make_loans(3000, gap=0.2), [0, 1])
-    >>> recipe = Recipe("logistic", lfl.FairLeap(), learning_rate=0.01, max_epochs=8)
-    >>> free, held = tradeoff(parts, recipe, [0.0, 30.0])
-    >>> free.disparity > 2 * held.disparity
-    True
+    The loss of the recipe should be that of the split; strengths are those of its penalty.
     """
     by_strength = network_scores(parts, recipe, strengths, hidden)
     return [_point(strength, by_strength[:, k], parts) for k, strength in enumerate(strengths)]
@@ -397,8 +333,8 @@ def repair_tradeoff(parts: Split, recipe: Recipe, amounts: Sequence[float]) -> l
 
     Repair needs the group of every row at prediction; it shows what that can achieve.
     """
-    known, new = train_plain(parts, recipe)
-    return [_point(amount, repair_scores(parts, known, new, amount), parts) for amount in amounts]
+    found = PostProcessed(strengths=tuple(amounts))._repair_all(parts, recipe)
+    return [_point(amount, found[:, k], parts) for k, amount in enumerate(amounts)]
 
 
 def _point(strength: float, scores: FloatArray, parts: Split) -> Point:

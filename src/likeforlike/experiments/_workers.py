@@ -6,17 +6,14 @@ kernels do not depend on theirs, and one process trains one unit at a time, sinc
 number of threads for all of it. The executor is left as it was found; pending work of a sweep is
 cancelled.
 
-Processes that never outlive their parent, and futures that can be interrupted safely.
-
-A spawned process first runs the main script of its parent, which may import for seconds, and only
-then anything of this library. If the parent is killed meanwhile, nothing stops the child. So the
-guard travels in the very first thing that a child reads, its name: unpickling it starts a thread
-that waits for the end of the parent. That thread uses nothing but the standard library. Nor do
-children answer an interrupt, which a terminal sends to all of them: that is for the parent.
+A spawned process first runs the main script of its parent, which may import for seconds. If the
+parent is killed meanwhile, nothing stops the child. So the guard travels in the very first thing
+that a child reads, its name: unpickling it starts a thread, of the standard library alone, that
+waits for the end of the parent. Nor do children answer an interrupt, which a terminal sends to all
+of them: that is for the parent.
 
 `concurrent.futures.wait` takes the locks of all its futures for a moment. An interrupt in that
-moment leaves some of them locked; the thread of the pool then waits for them for ever, and Python,
-which waits for that thread, never ends. The more futures there are, the longer the moment.
+moment leaves some of them locked, and Python, which waits for the thread of the pool, never ends.
 """
 
 from __future__ import annotations
@@ -42,7 +39,7 @@ from typing import Any, TypeVar, cast
 from likeforlike._lazy import extra
 from likeforlike.errors import InputError
 from likeforlike.experiments._methods import Method
-from likeforlike.experiments._split import Task, constant_performance, run_metrics
+from likeforlike.experiments._split import Task
 from likeforlike.training import limit_to_one_thread
 
 # Until the child knows its parent as `multiprocessing` does, it looks who its parent is. (A process
@@ -86,12 +83,12 @@ class _GuardedProcess(SpawnProcess):
 
     def start(self) -> None:
         """Start it; from its first moment on it does not hear interrupts."""
-        with _interrupts_held():
+        with _block_interrupts():
             super().start()
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
+def _block_interrupts() -> Iterator[None]:
     """Let interrupts wait, and processes that are started meanwhile never get any.
 
     A process that ignores a signal itself cannot do so yet while it starts and imports.
@@ -101,7 +98,7 @@ def _interrupts_held() -> Iterator[None]:
         return
     # It is started with the first process otherwise, and lets interrupts through again.
     resource_tracker.ensure_running()
-    with interrupt_postponed():
+    with postpone_interrupt():
         # Inherited by what is started here. Our other threads still hear interrupts.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
@@ -111,7 +108,7 @@ def _interrupts_held() -> Iterator[None]:
 
 
 @contextmanager
-def interrupt_postponed() -> Iterator[None]:
+def postpone_interrupt() -> Iterator[None]:
     """Answer an interrupt afterwards: a process that is half started would have no owner."""
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
@@ -145,35 +142,23 @@ def submit_all(
     submit: Callable[[Given], Future[Found]], calls: Iterable[Given]
 ) -> dict[Future[Found], Given]:
     """Hand over all calls; an interrupt meanwhile is answered afterwards."""
-    with interrupt_postponed():
+    with postpone_interrupt():
         return {submit(call): call for call in calls}
 
 
-def iterate_finished(under_way: Iterable[Future[Found]]) -> Iterator[Future[Found]]:
-    """Return futures in the order in which they are finished; each puts itself in a queue.
-
-    Examples
-    --------
-    >>> from concurrent.futures import ThreadPoolExecutor
-    >>> from likeforlike.experiments._workers import iterate_finished, submit_all
-    >>> with ThreadPoolExecutor(2) as pool:
-    ...     under_way = submit_all(lambda k: pool.submit(abs, k), [-1, 2, -3])
-    ...     sorted(future.result() for future in iterate_finished(under_way))
-    [1, 2, 3]
-    """
+def iterate_futures(under_way: Iterable[Future[Found]]) -> Iterator[Future[Found]]:
+    """Return futures in the order in which they are finished; each puts itself in a queue."""
     futures = list(under_way)
     ready: SimpleQueue[Future[Found]] = SimpleQueue()
-    with interrupt_postponed():
+    with postpone_interrupt():
         for future in futures:
             future.add_done_callback(ready.put)
     for _ in futures:
-        yield _next(ready)
-
-
-def _next(ready: SimpleQueue[Future[Found]]) -> Future[Found]:
-    while True:
-        with suppress(Empty):
-            return ready.get(timeout=_AWAKE)
+        finished: Future[Found] | None = None
+        while finished is None:
+            with suppress(Empty):
+                finished = ready.get(timeout=_AWAKE)
+        yield finished
 
 
 Entry = dict[str, Any]
@@ -199,6 +184,28 @@ class Unit:
         """How many runs it has."""
         return len(self.seeds) * len(self.method.strengths)
 
+    def run(self) -> Entry:
+        """Train it, and measure its runs."""
+        begin, cpu = time.monotonic(), time.process_time()
+        with limit_to_one_thread():
+            scores, parts = self.method.scores(self.task, self.seeds)
+        runs = [
+            {
+                "method": self.method.name,
+                "strength": float(strength),
+                "seed": seed,
+                **self.task._measure(scores[split, k], parts, split),
+            }
+            for split, seed in enumerate(self.seeds)
+            for k, strength in enumerate(self.method.strengths)
+        ]
+        return {
+            "runs": runs,
+            "seconds": round(time.monotonic() - begin, 3),
+            "cpu_seconds": round(time.process_time() - cpu, 3),
+            "peak_mb": peak_megabytes(),
+        }
+
 
 def run_units(units: Sequence[Unit], workers: int) -> Generator[tuple[Unit, Entry], None, None]:
     """Return units and what they found, as they are finished; 0 workers work in this process.
@@ -206,22 +213,22 @@ def run_units(units: Sequence[Unit], workers: int) -> Generator[tuple[Unit, Entr
     So does one alone: another process would take seconds to start, and this one would only wait.
     """
     if min(workers, len(units)) < 2:
-        yield from ((unit, run_unit(unit)) for unit in units)
+        yield from ((unit, unit.run()) for unit in units)
         return
     pool = ProcessPoolExecutor(
         min(workers, len(units)), mp_context=GuardedContext(), initializer=_begin_worker
     )
-    end = _own_end(pool)
+    end = _duplicate_pipe(pool)
     try:
-        under_way = submit_all(lambda unit: pool.submit(run_unit, unit), units)
-        for future in iterate_finished(under_way):
+        under_way = submit_all(lambda unit: pool.submit(Unit.run, unit), units)
+        for future in iterate_futures(under_way):
             yield under_way[future], future.result()
     except BaseException:
         # An interrupt should not have to wait for the units under way.
         for worker in active_children():
             worker.terminate()
         if end is not None:
-            threading.Thread(target=_emptied, args=(end,), daemon=True).start()
+            threading.Thread(target=_drain_pipe, args=(end,), daemon=True).start()
             end = None
         raise
     finally:
@@ -230,7 +237,7 @@ def run_units(units: Sequence[Unit], workers: int) -> Generator[tuple[Unit, Entr
             os.close(end)
 
 
-def _own_end(pool: ProcessPoolExecutor) -> int | None:
+def _duplicate_pipe(pool: ProcessPoolExecutor) -> int | None:
     """Return the end of the pipe to the workers once more, where a pool may need a reader.
 
     Before Python 3.11.5 a pool waits for ever to hand what is too large for the pipe to workers
@@ -242,7 +249,7 @@ def _own_end(pool: ProcessPoolExecutor) -> int | None:
     return os.dup(pool._call_queue._reader.fileno())  # type: ignore[attr-defined]
 
 
-def _emptied(end: int) -> None:
+def _drain_pipe(end: int) -> None:
     """Read what is left until no process writes, and close the end."""
     try:
         while os.read(end, 2**16):
@@ -252,44 +259,9 @@ def _emptied(end: int) -> None:
 
 
 def _begin_worker() -> None:
-    """One thread for each process; interrupts are the parent's."""
+    """Take one thread for each process, and leave interrupts to the parent."""
     os.environ["LIKEFORLIKE_THREADS"] = "1"
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def run_unit(unit: Unit) -> Entry:
-    """Train a unit and measure its runs."""
-    begin, cpu = time.monotonic(), time.process_time()
-    with limit_to_one_thread():
-        scores, parts = unit.method.scores(unit.task, unit.seeds)
-    task = unit.task
-    runs = [
-        {
-            "method": unit.method.name,
-            "strength": float(strength),
-            "seed": seed,
-            "rows": int(parts.test.size),
-            "baseline": constant_performance(
-                parts.test_targets[split], float(parts.target_mean[split]), parts.loss
-            ),
-            **run_metrics(
-                scores[split, k],
-                parts.test_targets[split],
-                parts.test.layout.select_model(split),
-                parts.loss,
-                smooth=task.smooth,
-                own=task.measures,
-            ),
-        }
-        for split, seed in enumerate(unit.seeds)
-        for k, strength in enumerate(unit.method.strengths)
-    ]
-    return {
-        "runs": runs,
-        "seconds": round(time.monotonic() - begin, 3),
-        "cpu_seconds": round(time.process_time() - cpu, 3),
-        "peak_mb": peak_megabytes(),
-    }
 
 
 def peak_megabytes() -> float:
@@ -310,7 +282,7 @@ def run_on_executor(
 ) -> Generator[tuple[Unit, Entry], None, None]:
     """Return units and what they found, as they are finished by an executor."""
     kept = {id(unit.task): unit.task for unit in units}
-    tasks = {known: _left_with(executor, task) for known, task in kept.items()}
+    tasks = {known: _submit_task(executor, task) for known, task in kept.items()}
 
     def submit(unit: Unit) -> Future[tuple[str, Entry]]:
         return executor.submit(_run, tasks[id(unit.task)], unit.method, unit.seeds)
@@ -318,11 +290,16 @@ def run_on_executor(
     under_way: dict[Future[tuple[str, Entry]], Unit] = {}
     try:
         under_way = submit_all(submit, units)
-        for future in iterate_finished(under_way):
+        for future in iterate_futures(under_way):
             there, entry = future.result()
-            _check_version(there)
+            here = version("likeforlike")
+            if there != here:
+                raise InputError(
+                    f"the executor's workers have likeforlike {there}, and this is {here}, whose "
+                    "runs may differ; install the same version everywhere."
+                )
             yield under_way[future], entry
-    except _losses() as error:
+    except _executor_failures() as error:
         raise InputError(
             f"the executor lost its workers or gave up ({type(error).__name__}: {error}). What was "
             "finished is in the journal; start again to go on."
@@ -348,10 +325,10 @@ def check_executor(executor: Executor, workers: int | None) -> None:
 def _run(task: Task, method: Method, seeds: tuple[int, ...]) -> tuple[str, Entry]:
     """Train and measure a unit; with the version of the library that did."""
     with _ONE_AT_A_TIME:
-        return version("likeforlike"), run_unit(Unit(task, method, seeds))
+        return version("likeforlike"), Unit(task, method, seeds).run()
 
 
-def _left_with(executor: Executor, task: Task) -> Task:
+def _submit_task(executor: Executor, task: Task) -> Task:
     """Return a task, or what an executor puts it in the place of, as an argument of many calls.
 
     Dask takes it once, as the result of a call, which it makes anew when the worker that holds it
@@ -370,16 +347,7 @@ def _itself(task: Task) -> Task:
     return task
 
 
-def _check_version(there: str) -> None:
-    here = version("likeforlike")
-    if there != here:
-        raise InputError(
-            f"the executor's workers have likeforlike {there}, and this is {here}, whose runs may "
-            "differ; install the same version everywhere."
-        )
-
-
-def _losses() -> tuple[type[BaseException], ...]:
+def _executor_failures() -> tuple[type[BaseException], ...]:
     """Errors by which an executor says that it, and no unit, has failed."""
     dask = sys.modules.get("distributed")
     of_dask = () if dask is None else (dask.KilledWorker,)
@@ -392,7 +360,7 @@ _PATIENCE = 15.0
 
 @contextmanager
 def dask_executor(address: str | None, patience: float = _PATIENCE) -> Iterator[Executor | None]:
-    """An executor on the cluster at an address, such as `tcp://10.0.0.1:8786`; `None` for none.
+    """Open an executor on the cluster at an address, as `tcp://10.0.0.1:8786`; `None` for none.
 
     `patience` is how many seconds the scheduler and its first worker have to answer.
     """

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._quantile_maps import LevelMaps as LevelMaps
-    from ._quantile_maps import MappedRows as MappedRows
     from ._quantile_maps import check_groups as check_groups
+    from ._quantile_maps import check_part as check_part
+    from ._quantile_maps import check_whole as check_whole
     from ._quantile_maps import check_width as check_width
     from ._quantile_maps import fit_level_maps as fit_level_maps
     from ._quantile_maps import locate_groups as locate_groups

@@ -2,31 +2,22 @@
 
 The barycenter of a window would also repair the dependence of scores on the number inside it, which
 is no disparity. So scores are first carried to the center of their window (`smoothing`), repaired
-there, and carried back:
+there, and carried back. Many different scores are carried by one model of their dependence on the
+number, fitted without the common gap of the groups and then without their gaps in every window: it
+would contain P(A | L) times the gap otherwise, and hide a part of it. Decisions and ratings are
+carried as ranks among all rows with the same number, with random tie-breaking.
 
-- many different scores, with one model of their dependence on the number. The common gap of the
-  groups, and then their gaps in every window, are subtracted before it is fitted, and added again
-  at the center: otherwise the model would contain P(A | L) times the gap, and a wide window would
-  hide a part of it, and a curve that follows numbers of one group each all of it;
-- decisions and ratings, as ranks among all rows with the same number, with random tie-breaking.
-  Repaired ranks become decisions and ratings again.
+The maps of a window are as noisy as its smaller group is small, so windows are cut where the two
+largest groups meet equally often. They hold 600 effective rows of theirs, n_a n_b / (n_a + n_b), or
+1000 of decisions and ratings; there are at most max(4, n^(1/3)) windows, and of decisions and
+ratings at least 4. Where groups lie apart along the number, there is no repair.
 
-The carry removes the number; windows only have to follow how the disparity changes along it. The
-maps of a window are as noisy as its smaller group is small, so windows are cut where the two
-largest groups meet equally often, and hold 600 effective rows of theirs, n_a n_b / (n_a + n_b), or
-1000 of decisions and ratings, whose tie-breaking adds noise. There are at most max(4, n^(1/3))
-windows, and of decisions and ratings at least 4. The curve is one that leaves enough of the groups,
-as in an audit; where groups lie apart along the number, there is no repair.
-
-**Without the group at prediction.** Rows of a window still differ in their number, and a propensity
-knows their number as well. With e_a(l) = P(A = a | L = l), smoothed, and h = 1 / Σ_b 1 / e_b,
-chances η_a are replaced by η_a h / e_a, up to a factor for every window. Rows weighted by them have
-the same spread of the number, that of h, in every group: for two groups the tilt becomes η_1 - e_1,
-how much more likely a row is to be of the group than others with the same number. Without it a
-repair would sort rows by their number, and leave the disparity among equals as it was.
-
-The remaining disparity is estimated as an audit with `smooth` does it: in windows of about n^(1/3)
-rows of each fold, with scores carried to their centers.
+**Without the group at prediction** a propensity knows the number as well. With e_a(l) = P(A = a |
+L = l), smoothed, and h = 1 / Σ_b 1 / e_b, chances η_a are replaced by η_a h / e_a, up to a factor
+for every window. Rows weighted by them have the same spread of the number, that of h, in every
+group: for two groups the tilt becomes η_1 - e_1. Without it a repair would sort rows by their
+number. The remaining disparity is estimated as an audit with `smooth` does it: in windows of about
+n^(1/3) rows of each fold, with scores carried to their centers.
 
 Reference: Li & Li (2019), *Propensity score weighting for causal inference with multiple
 treatments*.
@@ -35,8 +26,8 @@ treatments*.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -68,60 +59,19 @@ from likeforlike.smoothing import (
 
 _WHO = "smooth=True"
 _FEW_WINDOWS = 4.0
-_ROUNDS = 1
 # Tables of distributions are made for this many rows at a time.
 _AT_A_TIME = 65_536
 _STREAM = 5
 
 
-class CarriedScores(NamedTuple):
-    """Rows at the centers of their windows, and how they get home.
+SCORE_WINDOWS = (1.0, 600.0)
+"""How few windows of scores with many values there are at least, and how many effective rows of two
+groups each holds."""
 
-    Attributes
-    ----------
-    scores : (n,) floats, as they are compared there.
-    window : (n,) windows and their labels.
-    start, end : places of the rows, and of the centers of their windows.
-    """
+_VALUE_WINDOWS = (4.0, 1000.0)
 
-    scores: FloatArray
-    window: Codes
-    start: Place
-    end: Place
-
-
-class WindowSize(NamedTuple):
-    """How few windows there are at least, and how many effective rows of two groups each holds."""
-
-    least: float
-    held: float
-
-
-OF_SCORES = WindowSize(1.0, 600.0)
-"""Windows of scores with many values."""
-
-_OF_VALUES = WindowSize(4.0, 1000.0)
-
-
-class CellWindows(NamedTuple):
-    """Window of every fine cell, (m,); segment and center of every window, (K,)."""
-
-    of_cell: IntArray
-    segment: IntArray
-    center: FloatArray
-
-
-class Gaps(NamedTuple):
-    """What is taken out of scores before they are carried.
-
-    Attributes
-    ----------
-    of_group : (K, G) floats, by how much the mean of a group is above that of the largest one.
-    of_all : (K,) floats, by how much the mean of all rows is.
-    """
-
-    of_group: FloatArray
-    of_all: FloatArray
+Places: TypeAlias = tuple[IntArray, Place, Place]
+"""Windows (n,) of rows, the places of the rows, and those of the centers of their windows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,90 +82,86 @@ class WindowedLevels:
     ----------
     cells : fine cells of the rows in `fit`.
     categories : labels of the segments.
-    windows, labels : and for every window the number at its center, with the category if there are
-        any.
-    model, gaps : how scores depend on the number, without the gaps of the groups.
+    window : (m,) integers, the window of every fine cell.
+    segment, center : (K,) each, of the windows.
+    labels : for every window the number at its center, with the category if there are any.
+    model : how scores depend on the number, without the gaps of the groups.
+    group_gaps : (K, G) floats, by how much the mean of a group is above that of the largest one.
+    mean_gaps : (K,) floats, by how much the mean of all rows is.
     """
 
     cells: FineCells
     categories: tuple[Hashable, ...]
-    windows: CellWindows
+    window: IntArray
+    segment: IntArray
+    center: FloatArray
     labels: tuple[Hashable, ...]
     model: ScaleCarry | ValueCarry
-    gaps: Gaps
+    group_gaps: FloatArray
+    mean_gaps: FloatArray
 
     @classmethod
-    def of(
+    def fit(
         cls,
         scores: FloatArray,
         level: Codes,
         group: Codes,
         mass: FloatArray | None,
-        size: WindowSize | None = None,
+        size: tuple[float, float] | None = None,
     ) -> WindowedLevels:
         """Fit the carry to scores (n,) with weights (n,) > 0, in windows of a given size."""
         levels = numbered_levels(level.labels, _WHO)
         there, segment = np.unique(levels.category[level.codes], return_inverse=True)
-        numbers, categories = (
-            levels.numbers[level.codes],
-            tuple(levels.categories[k] for k in there.tolist()),
-        )
+        numbers = levels.numbers[level.codes]
+        categories = tuple(levels.categories[k] for k in there.tolist())
         cells = _overlapping_cells(fine_cells(numbers, segment, mass=mass), group.codes, scores)
         model = fit_carry(cells, scores)
-        usual = OF_SCORES if isinstance(model, ScaleCarry) else _OF_VALUES
-        windows = _windows(cells, _overlap(cells, group.codes), *(size or usual))
-        labels: tuple[Hashable, ...] = tuple(
-            number_at(cells, windows.segment, windows.center).tolist()
-        )
+        usual = SCORE_WINDOWS if isinstance(model, ScaleCarry) else _VALUE_WINDOWS
+        window, segment, center = _cut_windows(cells, group.codes, *(size or usual))
+        labels: tuple[Hashable, ...] = tuple(number_at(cells, segment, center).tolist())
         if len(levels.categories) > 1:
-            named = (categories[k] for k in windows.segment.tolist())
+            named = (categories[k] for k in segment.tolist())
             labels = tuple(zip(named, labels, strict=True))
-        window = windows.of_cell[cells.cell]
-        gaps = Gaps(np.zeros((len(labels), len(group.labels))), np.zeros(len(labels)))
+        rows = window[cells.cell]
+        of_group, of_all = np.zeros((len(labels), len(group.labels))), np.zeros(len(labels))
         if isinstance(model, ScaleCarry):
-            gaps = _common_gaps(cells, scores, group, model, len(labels), window)
-            model = scale_carry(cells, scores - gaps.of_group[window, group.codes])
-            for _ in range(_ROUNDS):
-                before = cls(cells, categories, windows, labels, model, gaps)
-                gaps = before._gaps_of(scores, group)
-                model = scale_carry(cells, scores - gaps.of_group[window, group.codes])
-        return cls(cells, categories, windows, labels, model, gaps)
+            of_group, of_all = _common_gaps(cells, scores, group, model, len(labels), rows)
+            model = scale_carry(cells, scores - of_group[rows, group.codes])
+        fitted = cls(cells, categories, window, segment, center, labels, model, of_group, of_all)
+        if not isinstance(model, ScaleCarry):
+            return fitted
+        of_group, of_all = fitted._estimate_gaps(scores, group)
+        model = scale_carry(cells, scores - of_group[rows, group.codes])
+        return replace(fitted, model=model, group_gaps=of_group, mean_gaps=of_all)
 
-    def _gaps_of(self, scores: FloatArray, group: Codes) -> Gaps:
-        """Return gaps between the rows in `fit`, at the centers."""
-        window = self.windows.of_cell[self.cells.cell]
+    def _estimate_gaps(self, scores: FloatArray, group: Codes) -> tuple[FloatArray, FloatArray]:
+        """Return gaps (K, G) and (K,) between the rows in `fit`, at the centers."""
+        window = self.window[self.cells.cell]
         start, end = self.cells.own_places, self._centers(window)
-        carried = self._carry(scores, group.codes, window, start, end)
+        centered = self._move(scores, group.codes, window, start, end)
         size = len(self.labels), len(group.labels)
         cell = window * size[1] + group.codes
         mass = np.bincount(cell, self.cells.mass, minlength=size[0] * size[1]).reshape(size)
-        summed = np.bincount(cell, self.cells.mass * carried, minlength=size[0] * size[1])
+        summed = np.bincount(cell, self.cells.mass * centered, minlength=size[0] * size[1])
         rows = np.bincount(cell, minlength=size[0] * size[1]).reshape(size)
         mean = summed.reshape(size) / np.where(mass > 0.0, mass, 1.0)
         largest = int(np.argmax(np.bincount(group.codes)))
         # Of a single row no gap is known.
         known = (rows > 1) & (rows[:, [largest]] > 1)
         of_group = np.where(known, mean - mean[:, [largest]], 0.0)
-        return Gaps(of_group, (mass * of_group).sum(axis=1) / mass.sum(axis=1))
+        return of_group, (mass * of_group).sum(axis=1) / mass.sum(axis=1)
 
-    def out(
+    def map_to_centers(
         self, scores: FloatArray, level: Codes, group: IntArray, seed: int | None
-    ) -> CarriedScores:
-        """Carry scores (n,) of groups (n,) to the centers of their windows."""
-        window, start, end = self.stand(level)
+    ) -> tuple[FloatArray, Places]:
+        """Carry scores (n,) of groups (n,) to the centers of their windows; return both."""
+        places = self.locate(level)
         if isinstance(self.model, ScaleCarry):
-            compared = self._carry(scores, group, window, start, end)
-        else:
-            compared = _ranks(self.model, scores, start, seed)
-        return CarriedScores(compared, Codes(window, self.labels), start, end)
+            return self._move(scores, group, *places), places
+        return _random_ranks(self.model, scores, places[1], seed), places
 
-    def stand(self, level: Codes) -> tuple[IntArray, Place, Place]:
+    def locate(self, level: Codes) -> Places:
         """Return windows of rows (n,), the places of the rows, and those of the centers."""
-        start = self._start(level)
-        window = self.windows.of_cell[np.where(start.share < 0.5, start.below, start.above)]
-        return window, start, self._centers(window)
-
-    def _start(self, level: Codes) -> Place:
         levels = numbered_levels(level.labels, _WHO)
         known = {label: k for k, label in enumerate(self.categories)}
         unknown = [label for label in levels.categories if label not in known]
@@ -226,29 +172,32 @@ class WindowedLevels:
             )
         segment = np.array([known[label] for label in levels.categories])[levels.category]
         position = self.cells.ranking.of(levels.numbers, segment)
-        return self.cells.place(segment[level.codes], position[level.codes])
+        start = self.cells.place(segment[level.codes], position[level.codes])
+        window = self.window[np.where(start.share < 0.5, start.below, start.above)]
+        return window, start, self._centers(window)
 
     def _centers(self, window: IntArray) -> Place:
-        return self.cells.place(self.windows.segment, self.windows.center).of(window)
+        return self.cells.place(self.segment, self.center).of(window)
 
-    def _carry(
+    def _move(
         self, scores: FloatArray, group: IntArray, window: IntArray, start: Place, end: Place
     ) -> FloatArray:
         assert isinstance(self.model, ScaleCarry)
-        gap = self.gaps.of_group[window, group]
-        carried: FloatArray = self.model.move(scores - gap, start, end) + gap
-        return carried
+        gap = self.group_gaps[window, group]
+        moved: FloatArray = self.model.move(scores - gap, start, end) + gap
+        return moved
 
-    def back(self, repaired: FloatArray, journey: CarriedScores) -> FloatArray:
-        """Carry what was repaired from the centers to where the rows are."""
+    def map_back(self, repaired: FloatArray, places: Places) -> FloatArray:
+        """Carry repaired scores (n,) from the centers to where the rows are."""
+        window, start, end = places
         if isinstance(self.model, ScaleCarry):
-            gap = self.gaps.of_all[journey.window.codes]
-            home: FloatArray = self.model.move(repaired - gap, journey.end, journey.start) + gap
+            gap = self.mean_gaps[window]
+            home: FloatArray = self.model.move(repaired - gap, end, start) + gap
             return home
         values = self.model.values
         found = np.empty(repaired.size, np.int64)
         for some in _blocks(repaired.size):
-            cdf = cdf_at(self.model.cdf, journey.start.of(some))
+            cdf = cdf_at(self.model.cdf, start.of(some))
             found[some] = (cdf < repaired[some, None]).sum(axis=1)
         return values[np.minimum(found, values.size - 1)]
 
@@ -275,7 +224,7 @@ def _common_gaps(
     model: ScaleCarry,
     n_windows: int,
     window: IntArray,
-) -> Gaps:
+) -> tuple[FloatArray, FloatArray]:
     """Return the gaps that groups have to the largest one everywhere, as those of every window."""
     largest, n_groups = int(np.argmax(np.bincount(group.codes))), len(group.labels)
     order = np.r_[largest, np.delete(np.arange(n_groups), largest)]
@@ -286,10 +235,13 @@ def _common_gaps(
     common = np.zeros(n_groups)
     common[order[: gap.size]] = gap
     share = np.bincount(window, cells.mass * common[group.codes], n_windows)
-    return Gaps(np.tile(common, (n_windows, 1)), share / np.bincount(window, cells.mass, n_windows))
+    of_all = share / np.bincount(window, cells.mass, n_windows)
+    return np.tile(common, (n_windows, 1)), of_all
 
 
-def _ranks(model: ValueCarry, scores: FloatArray, start: Place, seed: int | None) -> FloatArray:
+def _random_ranks(
+    model: ValueCarry, scores: FloatArray, start: Place, seed: int | None
+) -> FloatArray:
     """Rank (n,) decisions and ratings among rows of the same number, with random tie-breaking."""
     # Ratings that were not there in fit count as the nearest one.
     middles = (model.values[1:] + model.values[:-1]) / 2.0
@@ -311,17 +263,18 @@ def _blocks(size: int) -> list[IntArray]:
     return np.split(np.arange(size), np.arange(_AT_A_TIME, size, _AT_A_TIME))
 
 
-def _overlap(cells: FineCells, group: IntArray) -> FloatArray:
-    """n_a n_b / (n_a + n_b) of the two largest groups in every fine cell, (m,)."""
+def _cut_windows(
+    cells: FineCells, group: IntArray, least: float, held: float
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Cut every segment into windows of equal overlap: `held` each, and `least` of them or more.
+
+    Overlap is n_a n_b / (n_a + n_b) of the two largest groups in every fine cell. Return the window
+    of every cell (m,), and segment and center of every window (K,).
+    """
     largest = np.argsort(-np.bincount(group, minlength=2), kind="stable")[:2]
     size = cells.total.size
     first, second = (np.bincount(cells.cell[group == a], minlength=size) for a in largest)
     overlap: FloatArray = first * second / np.maximum(first + second, 1)
-    return overlap
-
-
-def _windows(cells: FineCells, overlap: FloatArray, least: float, held: float) -> CellWindows:
-    """Cut every segment into windows of equal overlap: `held` each, and `least` of them or more."""
     of_segment, n_segments = cells.of_segment, cells.offsets.size - 1
     whole = np.bincount(of_segment, overlap, minlength=n_segments)
     rows = np.bincount(cells.segment, cells.rows, minlength=n_segments)
@@ -338,25 +291,11 @@ def _windows(cells: FineCells, overlap: FloatArray, least: float, held: float) -
     weight = overlap + 1e-9 * cells.total
     center = np.bincount(of_cell, weight * cells.center) / np.bincount(of_cell, weight)
     begins = np.searchsorted(of_cell, np.arange(there.size))
-    return CellWindows(of_cell, of_segment[begins], center)
+    return of_cell, of_segment[begins], center
 
 
 # Decisions and ratings are assigned to windows at random; always with the same seed.
 _LOT = 0
-
-
-class Standing(NamedTuple):
-    """Where rows stand along the number.
-
-    Attributes
-    ----------
-    window : (n,) integers.
-    start, end : places of the rows, and of the centers of their windows.
-    """
-
-    window: IntArray
-    start: Place
-    end: Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,18 +314,26 @@ class UnawareWindows:
     factors: FloatArray
 
     @classmethod
-    def of(
-        cls, scores: FloatArray, level: Codes, group: Codes, mass: FloatArray, size: WindowSize
+    def fit(
+        cls,
+        scores: FloatArray,
+        level: Codes,
+        group: Codes,
+        mass: FloatArray,
+        size: tuple[float, float],
     ) -> UnawareWindows:
         """Learn from rows (n,) with weights (n,) > 0, whose groups are known."""
-        along = WindowedLevels.of(scores, level, group, mass, size)
+        along = WindowedLevels.fit(scores, level, group, mass, size)
         members = [(group.codes == a).astype(np.float64) for a in range(len(group.labels))]
         curves = np.column_stack([propensity_curve(along.cells, member)[0] for member in members])
-        window, start, end = along.stand(level)
+        places = along.locate(level)
         plain = cls(along, curves, np.ones((len(along.labels), len(members))))
-        among = plain.among_equals(np.column_stack(members), Standing(window, start, end))
+        among = plain.relative_propensities(np.column_stack(members), places)
         weighted = mass[:, None] * np.column_stack(members)
-        whole, shares = _sums(window, mass[:, None] * among), _sums(window, weighted)
+        whole, shares = (
+            np.column_stack([np.bincount(places[0], column) for column in amounts.T])
+            for amounts in (mass[:, None] * among, weighted)
+        )
         return cls(along, curves, shares / np.where(whole > 0.0, whole, 1.0))
 
     @property
@@ -394,12 +341,12 @@ class UnawareWindows:
         """The number at the center of every window, with the category if there are any."""
         return self.along.labels
 
-    def stand(self, level: Codes) -> Standing:
+    def locate(self, level: Codes) -> Places:
         """Return where rows of these levels stand."""
-        return Standing(*self.along.stand(level))
+        return self.along.locate(level)
 
     def numbers(self, level: Codes) -> FloatArray:
-        """The number of every row, (n, 1); with its category, (n, 2), if there are any."""
+        """Return the number of every row, (n, 1); with its category, (n, 2), if there are any."""
         levels = numbered_levels(level.labels, _WHO)
         if len(self.along.categories) == 1:
             return levels.numbers[level.codes][:, None]
@@ -407,93 +354,57 @@ class UnawareWindows:
         category = np.array([known.get(label, -1.0) for label in levels.categories])
         return np.column_stack([levels.numbers, category[levels.category]])[level.codes]
 
-    def among_equals(self, chances: FloatArray, standing: Standing) -> FloatArray:
-        """Chances (n, G) relative to those of others with the same number; see the module."""
-        local = np.column_stack([chance_at(curve, standing.start) for curve in self.chances.T])
+    def relative_propensities(self, chances: FloatArray, places: Places) -> FloatArray:
+        """Compute chances (n, G) relative to rows with the same number; see the module."""
+        local = np.column_stack([chance_at(curve, places[1]) for curve in self.chances.T])
         local /= local.sum(axis=1, keepdims=True)
         overlap = 1.0 / (1.0 / local).sum(axis=1, keepdims=True)
-        among: FloatArray = chances * overlap / local * self.factors[standing.window]
+        among: FloatArray = chances * overlap / local * self.factors[places[0]]
         return among
 
-    def out(self, scores: FloatArray, standing: Standing) -> FloatArray:
+    def map_to_centers(self, scores: FloatArray, places: Places) -> FloatArray:
         """Carry scores (n,) to the centers; those with few values stay what they are."""
-        return self._moved(scores, standing.window, standing.start, standing.end)
+        window, start, end = places
+        return self._move(scores, window, start, end)
 
-    def back(self, scores: FloatArray, standing: Standing) -> FloatArray:
+    def map_back(self, scores: FloatArray, places: Places) -> FloatArray:
         """Carry scores (n,) from the centers to where the rows are."""
-        return self._moved(scores, standing.window, standing.end, standing.start)
+        window, start, end = places
+        return self._move(scores, window, end, start)
 
-    def _moved(self, scores: FloatArray, window: IntArray, start: Place, end: Place) -> FloatArray:
+    def _move(self, scores: FloatArray, window: IntArray, start: Place, end: Place) -> FloatArray:
         model = self.along.model
         if not isinstance(model, ScaleCarry):
             return scores
         # The curve is that of the largest group; scores are those of all rows.
-        gap = self.along.gaps.of_all[window]
+        gap = self.along.mean_gaps[window]
         moved: FloatArray = model.move(scores - gap, start, end) + gap
         return moved
 
 
-def _sums(window: IntArray, amounts: FloatArray) -> FloatArray:
-    return np.column_stack([np.bincount(window, column) for column in amounts.T])
+def number_levels(level: Codes, fold: IntArray) -> tuple[FloatArray, IntArray]:
+    """Return numbers (n,) of rows, and their segments (n,), which are category and fold."""
+    levels = numbered_levels(level.labels, _WHO)
+    key = levels.category[level.codes] * (int(fold.max()) + 1) + fold
+    return levels.numbers[level.codes], np.unique(key, return_inverse=True)[1]
 
 
-class ComparisonWindows(NamedTuple):
-    """Rows in windows that are narrow enough to compare people in, each fold by itself.
+def comparison_windows(numbers: FloatArray, segment: IntArray) -> Codes:
+    """Return windows narrow enough to compare rows in, for numbers (n,) in segments (n,)."""
+    found = windows(fine_cells(numbers, segment), numbers)
+    return Codes(found.of_line, tuple(range(found.center.size)))
 
-    Attributes
-    ----------
-    numbers : (n,) floats.
-    segment : (n,) integers, category and fold.
+
+def compare_in_windows(
+    numbers: FloatArray, segment: IntArray, scores: FloatArray, group: IntArray, mass: FloatArray
+) -> tuple[FloatArray, Codes, Codes | None]:
+    """Carry scores (n,) to the centers of such windows, as an estimate of the disparity needs them.
+
+    Return them with their levels, the same whatever the scores, and what rows count as one with.
     """
-
-    numbers: FloatArray
-    segment: IntArray
-
-    @classmethod
-    def of(cls, level: Codes, fold: IntArray) -> ComparisonWindows:
-        """Take levels apart into numbers and categories."""
-        levels = numbered_levels(level.labels, _WHO)
-        key = levels.category[level.codes] * (int(fold.max()) + 1) + fold
-        return cls(levels.numbers[level.codes], np.unique(key, return_inverse=True)[1])
-
-    def windows(self) -> Codes:
-        """Return the window of every row."""
-        found = windows(fine_cells(self.numbers, self.segment), self.numbers)
-        return Codes(found.of_line, tuple(range(found.center.size)))
-
-    def compared(
-        self, scores: FloatArray, group: IntArray, mass: FloatArray
-    ) -> tuple[FloatArray, Codes, Codes | None]:
-        """Compute scores (n,) carried to the centers of their windows, as an estimate needs them.
-
-        With their levels, the same whatever the scores, and what rows count as one with.
-        """
-        cells = fine_cells(self.numbers, self.segment, mass=mass)
-        overlap = find_overlap(cells, group)
-        found = compare_along(
-            cells, self.numbers, scores, group, overlap=overlap, cut=False, seed=_LOT
-        )
-        level, alone = found.levels()
-        labels = tuple(range(found.speaks.size + len(alone)))
-        return found.refined().values, Codes(level, labels), unnamed(found.cells.cluster)
-
-
-class WindowedRows(NamedTuple):
-    """Rows on their way to the centers of windows and back.
-
-    Attributes
-    ----------
-    along : what was learned.
-    places : where the rows stand.
-    """
-
-    along: UnawareWindows
-    places: Standing
-
-    def out(self, scores: FloatArray) -> FloatArray:
-        """Compute scores (n,) at the centers."""
-        return self.along.out(scores, self.places)
-
-    def back(self, scores: FloatArray) -> FloatArray:
-        """Compute scores (n,) from the centers where the rows are."""
-        return self.along.back(scores, self.places)
+    cells = fine_cells(numbers, segment, mass=mass)
+    overlap = find_overlap(cells, group)
+    found = compare_along(cells, numbers, scores, group, overlap=overlap, cut=False, seed=_LOT)
+    level, alone = found.levels()
+    labels = tuple(range(found.speaks.size + len(alone)))
+    return found.refined().values, Codes(level, labels), unnamed(found.cells.cluster)

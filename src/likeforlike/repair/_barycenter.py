@@ -4,33 +4,20 @@ With F_al and Q_al the distribution and quantile functions of the scores of grou
 
     T(f, a, l) = Σ_{a'} P(a' | l) Q_{a'l}(F_al(f)),        repaired = (1 - t) f + t T(f, a, l).
 
-T sends the groups of a level to one distribution, their barycenter, and keeps the order inside each
-cell. No other way to reach parity in every level changes the scores less in mean square. On the way
-there every distance shrinks in proportion: W_p(t) = (1 - t) W_p(0) for every level and every p.
+No other way to reach parity in every level changes the scores less in mean square. Every distance
+shrinks in proportion, W_p(t) = (1 - t) W_p(0), and the order inside each cell stays. On the n rows
+of `fit` each goes to the mean of the barycenter's quantile function over the probability interval
+that it holds (`transport.quantiles`); tied rows share their interval at random. Then
 
-Which of this is exact on the rows it was fitted on. A row has one score, and n rows have
-distributions whose masses are multiples of 1/n, so cells of different size cannot in general have
-the same distribution. Each row goes to the mean of the barycenter's quantile function over the
-probability interval that the row holds (`transport.quantiles`); tied rows share the interval of
-their score at random. Then
+- the mean gap of every two groups is (1 - t) times what it was, exactly, and so is every W_p for
+  cells of equal size with equal weights, tied or not;
+- otherwise |W_p(t) - (1 - t) W_p(0)| <= t ρ, where ρ is at most (R / 2) (w_a^{1/p} + w_b^{1/p}) for
+  p = 1 and 2, with R the range of scores in the level and w the share of the heaviest row in its
+  cell; for scores without large jumps ρ is of the order of R/n for p = 2 also;
+- the mean squared change is the predicted one, less at most t² R² w / 4.
 
-- the mean gap of every two groups is (1 - t) times what it was, exactly;
-- cells of equal size with equal weights: every W_p is (1 - t) times what it was, exactly, tied or
-  not;
-- otherwise |W_p(t) - (1 - t) W_p(0)| <= t ρ, where ρ, what is left at t = 1, is at most
-  (R / 2) (w_a^{1/p} + w_b^{1/p}) for p = 1 and 2, with R the range of scores in the level and w
-  the share of the heaviest row in its cell, 1/n without weights. For scores without large jumps ρ
-  is of the order of R/n for p = 2 also;
-- the mean squared change is the predicted one, less t² times what separates the rows of a cell
-  from the barycenter in W_2², at most t² R² w / 4.
-
-All of this holds where rows support a full repair. Maps of few rows carry their noise into the
-scores and may do more harm than good, so they shrink towards a map that all levels share, and that
-towards none, as far as the disparity is not clear of its noise (`repair._shrunk_maps`).
-
-Levels that are numbers (`smooth=True`): scores are carried to the centers of windows along the
-number, repaired there and carried back (`repair._along_number`). What is exact, is so at the
-centers.
+All of this holds where rows support a full repair: maps of few rows shrink (`_quantile_maps`). For
+levels that are numbers (`smooth=True`) it holds at the centers of windows (`_along_number`).
 
 References: Chzhen et al. (2020), *Fair regression with Wasserstein barycenters*; Le Gouic et al.
 (2020), *Projection to fairness in statistical learning*.
@@ -51,22 +38,27 @@ from likeforlike.errors import InputError, MissingDependencyError
 from likeforlike.repair._along_number import WindowedLevels
 from likeforlike.repair._quantile_maps import (
     LevelMaps,
-    MappedRows,
     ShrunkMaps,
     check_groups,
+    check_part,
+    check_random_state,
+    check_switch,
+    check_whole,
     check_width,
     fit_level_maps,
+    level_costs,
     locate_groups,
-    mean_squared_change,
+    mean_square_change,
+    select_rows,
     shrink_maps,
-    squared_level_distances,
 )
 from likeforlike.repair._report import (
+    PARTS,
     assign_folds,
-    choose_trust,
-    predict_held_out,
+    best_part,
+    estimate_disparity,
     split_levels_by_fold,
-    squared_disparity,
+    suffices,
 )
 from likeforlike.transport import Scale, moderate
 
@@ -202,67 +194,96 @@ class ConditionalBarycenter(BaseEstimator):
         level = None
         if legitimate_features is not None:
             level = encode_columns(legitimate_features, "legitimate_features", values.size)
+        place = Codes(np.zeros(values.size, np.int64), ("all",)) if level is None else level
+        mass, counted = np.ones(values.size), np.arange(values.size)
+        weighted = sample_weight is not None
+        if weighted:
+            mass = moderate(weights(sample_weight, "sample_weight", values.size))
+            counted = np.flatnonzero(mass)
         self._along = None
-        compared, places = values, level
+        compared, compared_level = values, place
         if self.smooth:
             if level is None:
                 raise InputError("smooth=True needs legitimate_features with a number in them.")
-            self._along = _along(values, level, group, sample_weight)
-            compared, places = self._along.out(values, level, group.codes, self.random_state)[:2]
-        rows = _RepairRows.of(compared, group, places, sample_weight)
-        self._maps, self._scale = self._fit_maps(rows)
+            self._along = WindowedLevels.fit(
+                values[counted],
+                level._replace(codes=level.codes[counted]),
+                group._replace(codes=group.codes[counted]),
+                mass[counted] if weighted else None,
+            )
+            compared, (window, _, _) = self._along.map_to_centers(
+                values, level, group.codes, self.random_state
+            )
+            compared_level = Codes(window, self._along.labels)
+        rows = (compared, group, compared_level, mass)
+        if weighted:
+            rows = _take(rows, counted)
+        self._maps, self._scale = self._fit_maps(*rows, weighted=weighted)
         maps = self._maps.maps
         cells = maps.cells
-        squares = squared_level_distances(cells)
+        squares = level_costs(cells)
         self._has_levels = level is not None
         self.groups_, self.levels_ = cells.groups, cells.levels
         self.distances_ = self._scale.size * np.sqrt(squares.max(axis=(1, 2)))
         self.coverage_ = maps.coverage
-        self.fallbacks_ = _fallbacks(maps)
+        source, borrowed = maps.sources(cells.levels), (*cells.levels, None)
+        self.fallbacks_ = tuple(
+            Fallback(
+                cells.levels[k], cells.groups[g], int(cells.counts[k, g]), borrowed[source[k, g]]
+            )
+            for k, g in np.argwhere(~maps.own).tolist()
+        )
         if self.cv is not None:
-            self._maps = self._maps.times(self._choose_trust(rows))
-        self.trust_, self.shared_ = self._maps.parts
-        self._full_risk = mean_squared_change(maps, squares)
+            self._maps = self._maps.scale(self._choose_trust(rows, self.cv, weighted=weighted))
+        self.trust_, self.shared_ = self._maps.own, self._maps.common
+        self._full_risk = mean_square_change(maps, squares)
         if self._along is not None and level is not None:
-            change = self._scale.inward(self._mapped(values, group.codes, level, None))
+            change = self._scale.inward(self._map(values, group.codes, level, None))
             change -= self._scale.inward(values)
             self._full_risk = float(np.average(change**2, weights=sample_weight))
         elif self.trust_ < 1.0:
-            known = MappedRows(self._scale.inward(rows.scores), rows.group.codes, *rows.level)
-            change = self._maps.carried(known, self.random_state) - known.scores
-            self._full_risk = float(np.average(change**2, weights=rows.mass))
+            scores, known, own_level, mass = rows
+            inward = self._scale.inward(scores)
+            moved = self._maps.map_scores(inward, known.codes, own_level, seed=self.random_state)
+            self._full_risk = float(np.average((moved - inward) ** 2, weights=mass))
         return self
 
-    def _fit_maps(self, rows: _RepairRows) -> tuple[ShrunkMaps, Scale]:
+    def _fit_maps(
+        self, scores: FloatArray, group: Codes, level: Codes, mass: FloatArray, *, weighted: bool
+    ) -> tuple[ShrunkMaps, Scale]:
         """Return maps of rows, and the scale that their scores are on."""
         cells, scale = Cells.from_codes(
-            rows.level, rows.group, rows.scores, sample_weight=rows.mass if rows.weighted else None
+            level, group, scores, sample_weight=mass if weighted else None
         ).scaled()
         check_groups(cells.groups, cells.counts.sum(axis=0), self.min_cell)
         if not self.shrink:
             return ShrunkMaps(fit_level_maps(cells, self.min_cell)), scale
-        columns = scale.inward(rows.scores), rows.group, rows.level, rows.mass
-        return shrink_maps(cells, *columns, self.min_cell), scale
+        return shrink_maps(cells, scale.inward(scores), group, level, mass, self.min_cell), scale
 
-    def _choose_trust(self, rows: _RepairRows) -> float:
-        """The part of the repair that makes rows better which the maps were not fitted on."""
-        fold = assign_folds(rows.group.codes, rows.level.codes, self.cv or 2, self.random_state)
-
-        def repaired(others: IntArray, inside: IntArray) -> FloatArray:
-            maps, scale = self._fit_maps(rows.of_places(others))
-            held = rows.of_places(inside)
-            known = locate_groups(held.group, maps.maps.cells.groups)
-            new = MappedRows(scale.inward(held.scores), known, *held.level, held.mass)
-            return scale.outward(maps.carried(new, self.random_state))
-
-        moved, apart = predict_held_out(fold, repaired), split_levels_by_fold(rows.level, fold)
-
-        def left(part: float) -> float:
+    def _choose_trust(
+        self, rows: tuple[FloatArray, Codes, Codes, FloatArray], folds: int, *, weighted: bool
+    ) -> float:
+        """Return the part of the repair that is best for rows the maps were not fitted on."""
+        scores, group, level, mass = rows
+        fold = assign_folds(group.codes, level.codes, folds, self.random_state)
+        moved = np.empty(scores.size)
+        for k in range(int(fold.max()) + 1):
+            inside = np.flatnonzero(fold == k)
+            maps, scale = self._fit_maps(*_take(rows, np.flatnonzero(fold != k)), weighted=weighted)
+            held, member, place, weight = _take(rows, inside)
+            known = locate_groups(member, maps.maps.cells.groups)
+            inward = scale.inward(held)
+            mapped = maps.map_scores(inward, known, place, weight, seed=self.random_state)
+            moved[inside] = scale.outward(mapped)
+        apart = split_levels_by_fold(level, fold)
+        left = {0.0: estimate_disparity(scores, group, apart, mass)}
+        for part in PARTS:
             reach = self.repair_level * part
-            partly = (1.0 - reach) * rows.scores + reach * moved
-            return squared_disparity(partly, rows.group, apart, rows.mass)
-
-        return choose_trust(left, left(0.0), self.repair_level)
+            partly = (1.0 - reach) * scores + reach * moved
+            left[part] = estimate_disparity(partly, group, apart, mass)
+            if part == 1.0 and suffices(left[1.0], left[0.0], self.repair_level):
+                return 1.0
+        return best_part(left)
 
     @property
     def predicted_risk_(self) -> float:
@@ -306,27 +327,28 @@ class ConditionalBarycenter(BaseEstimator):
         mass = None
         if sample_weight is not None:
             mass = moderate(weights(sample_weight, "sample_weight", values.size))
-        moved = self._mapped(values, locate_groups(group, self.groups_), Codes(*level), mass)
+        moved = self._map(values, locate_groups(group, self.groups_), level, mass)
         repaired: FloatArray = (1.0 - self.repair_level) * values + self.repair_level * moved
         return repaired
 
-    def _mapped(
+    def _map(
         self, values: FloatArray, group: IntArray, level: Codes, mass: FloatArray | None
     ) -> FloatArray:
         """Return where the maps send scores (n,), as far as rows support it."""
-        journey = None
+        scores, places = values, None
         if self._along is not None:
-            journey = self._along.out(values, level, group, self.random_state)
-        scores, places = (values, level) if journey is None else journey[:2]
-        rows = MappedRows(self._scale.inward(scores), group, *places, mass)
-        _warn_of_unseen(self._maps.maps, rows)
-        moved = self._scale.outward(self._maps.carried(rows, self.random_state))
+            scores, places = self._along.map_to_centers(values, level, group, self.random_state)
+            level = Codes(places[0], self._along.labels)
+        _warn_of_unseen(self._maps.maps, group, level)
+        inward = self._scale.inward(scores)
+        mapped = self._maps.map_scores(inward, group, level, mass, seed=self.random_state)
+        moved = self._scale.outward(mapped)
         # Next to a score this far from all that were fitted, where the maps send it is nothing.
         far = np.isinf(moved)
-        moved[far] = (1.0 - sum(self._maps.parts)) * scores[far]
-        if self._along is None or journey is None:
+        moved[far] = (1.0 - (self._maps.own + self._maps.common)) * scores[far]
+        if self._along is None or places is None:
             return moved
-        return self._along.back(moved, journey)
+        return self._along.map_back(moved, places)
 
     def fit_transform(
         self,
@@ -350,15 +372,9 @@ class ConditionalBarycenter(BaseEstimator):
         return self.fit(scores, **columns).transform(scores, **columns)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002, FBT002
-        """Settings by name, as scikit-learn asks for them; `deep` or not is the same here."""
-        return {
-            "repair_level": self.repair_level,
-            "min_cell": self.min_cell,
-            "smooth": self.smooth,
-            "shrink": self.shrink,
-            "cv": self.cv,
-            "random_state": self.random_state,
-        }
+        """Return settings by name, as scikit-learn asks for them; `deep` makes no difference."""
+        names = ("repair_level", "min_cell", "smooth", "shrink", "cv", "random_state")
+        return {name: getattr(self, name) for name in names}
 
     def set_params(self, **params: Any) -> Self:  # noqa: ANN401
         """Change settings by name."""
@@ -373,20 +389,16 @@ class ConditionalBarycenter(BaseEstimator):
         return f"ConditionalBarycenter({settings})"
 
     def _check_settings(self) -> None:
-        t, min_cell, smooth, shrink, folds, seed = map(_plain, self.get_params().values())
-        if not (isinstance(t, int | float) and 0.0 <= t <= 1.0):
-            raise InputError(f"repair_level must be a number from 0 to 1, not {t!r}.")
-        if not (isinstance(min_cell, int) and min_cell >= 1):
-            raise InputError(f"min_cell must be a whole number of at least 1, not {min_cell!r}.")
-        for name, choice in (("smooth", smooth), ("shrink", shrink)):
-            if not isinstance(choice, bool):
-                raise InputError(f"{name} must be True or False, not {choice!r}.")
-        if folds is not None and not (isinstance(folds, int) and folds >= 2):
+        check_part("repair_level", self.repair_level)
+        check_whole("min_cell", self.min_cell, 1)
+        check_switch("smooth", self.smooth)
+        check_switch("shrink", self.shrink)
+        folds: Any = self.cv
+        if folds is not None and not (isinstance(folds, int | np.integer) and folds >= 2):
             raise InputError(f"cv must be None or a number of at least 2, not {folds!r}.")
-        if not (seed is None or (isinstance(seed, int) and seed >= 0)):
-            raise InputError(f"random_state must be a whole number >= 0 or None, not {seed!r}.")
+        check_random_state(self.random_state)
 
-    def _levels(self, features: Column | None, size: int) -> tuple[IntArray, tuple[Hashable, ...]]:
+    def _levels(self, features: Column | None, size: int) -> Codes:
         """Return level of every row, and the labels of the levels."""
         if (features is not None) != self._has_levels:
             raise InputError(
@@ -395,83 +407,31 @@ class ConditionalBarycenter(BaseEstimator):
                 else "legitimate_features were not given in fit, so there are no levels to look up."
             )
         if features is None:
-            return np.zeros(size, np.int64), self.levels_
+            return Codes(np.zeros(size, np.int64), self.levels_)
         found = encode_columns(features, "legitimate_features", size)
         if self._along is None:
             check_width(found.labels[0], self.levels_[0])
         return found
 
 
-class _RepairRows(NamedTuple):
-    """Rows of `fit` that count: scores, groups, levels and weights > 0, and if any were given."""
-
-    scores: FloatArray
-    group: Codes
-    level: Codes
-    mass: FloatArray
-    weighted: bool
-
-    @classmethod
-    def of(
-        cls, scores: FloatArray, group: Codes, level: Codes | None, sample_weight: Column | None
-    ) -> _RepairRows:
-        place = Codes(np.zeros(scores.size, np.int64), ("all",)) if level is None else level
-        if sample_weight is None:
-            return cls(scores, group, place, np.ones(scores.size), weighted=False)
-        mass = moderate(weights(sample_weight, "sample_weight", scores.size))
-        return cls(scores, group, place, mass, weighted=True).of_places(np.flatnonzero(mass))
-
-    def of_places(self, rows: IntArray) -> _RepairRows:
-        """Return some of the rows, with the labels that occur in them."""
-        group, level = (_occurring(one, rows) for one in (self.group, self.level))
-        return _RepairRows(self.scores[rows], group, level, self.mass[rows], self.weighted)
+def _take(
+    rows: tuple[FloatArray, Codes, Codes, FloatArray], chosen: IntArray
+) -> tuple[FloatArray, Codes, Codes, FloatArray]:
+    """Return scores, groups, levels and weights of some rows, with the labels that occur there."""
+    scores, group, level, mass = rows
+    return scores[chosen], select_rows(group, chosen), select_rows(level, chosen), mass[chosen]
 
 
-def _occurring(column: Codes, rows: IntArray) -> Codes:
-    there, codes = np.unique(column.codes[rows], return_inverse=True)
-    return Codes(codes, tuple(column.labels[k] for k in there.tolist()))
-
-
-def _along(
-    scores: FloatArray, level: Codes, group: Codes, sample_weight: Column | None
-) -> WindowedLevels:
-    """Return how scores are carried along the number, learned from the rows that count."""
-    if sample_weight is None:
-        return WindowedLevels.of(scores, level, group, None)
-    mass = moderate(weights(sample_weight, "sample_weight", scores.size))
-    counted = np.flatnonzero(mass)
-    return WindowedLevels.of(
-        scores[counted],
-        level._replace(codes=level.codes[counted]),
-        group._replace(codes=group.codes[counted]),
-        mass[counted],
-    )
-
-
-def _plain(setting: Any) -> Any:  # noqa: ANN401
-    """Return a number of numpy as one of Python's."""
-    return setting.item() if isinstance(setting, np.generic) else setting
-
-
-def _fallbacks(maps: LevelMaps) -> tuple[Fallback, ...]:
-    cells = maps.cells
-    source, borrowed = maps.sources(cells.levels), (*cells.levels, None)
-    return tuple(
-        Fallback(cells.levels[k], cells.groups[g], int(cells.counts[k, g]), borrowed[source[k, g]])
-        for k, g in np.argwhere(~maps.own).tolist()
-    )
-
-
-def _warn_of_unseen(maps: LevelMaps, rows: MappedRows) -> None:
+def _warn_of_unseen(maps: LevelMaps, group: IntArray, level: Codes) -> None:
     """Warn if there are rows in cells that had none in `fit`."""
-    n_groups = len(maps.cells.groups)
-    here = np.bincount(rows.level * n_groups + rows.group, minlength=len(rows.labels) * n_groups)
-    at = maps.positions(rows.labels)
+    labels, n_groups = level.labels, len(maps.cells.groups)
+    here = np.bincount(level.codes * n_groups + group, minlength=len(labels) * n_groups)
+    at = maps.positions(labels)
     seen = (at >= 0)[:, None] & (maps.cells.counts[at] > 0)
     unseen = np.argwhere((here.reshape(seen.shape) > 0) & ~seen)
     if unseen.size:
         first = ", ".join(
-            f"{maps.cells.groups[g]!r} in level {rows.labels[k]!r}" for k, g in unseen[:3].tolist()
+            f"{maps.cells.groups[g]!r} in level {labels[k]!r}" for k, g in unseen[:3].tolist()
         )
         more = f" and {len(unseen) - 3} more" if len(unseen) > 3 else ""
         warnings.warn(

@@ -18,6 +18,7 @@ the values 0 and 1.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,7 @@ import numpy as np
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike.disparity import Column
 from likeforlike.errors import InputError
-from likeforlike.repair._along_number import WindowSize
-from likeforlike.repair._parity_solver import LevelRows, arrange_by_slot, solve
+from likeforlike.repair._parity_solver import LevelRows, Slots, arrange_by_slot
 from likeforlike.repair._propensity import Inputs, Propensity
 from likeforlike.repair._unaware import SlottedRows, UnawareEstimator, check_maps
 
@@ -34,54 +34,39 @@ from likeforlike.repair._unaware import SlottedRows, UnawareEstimator, check_map
 _SHARPEST = 1e-4
 
 
-def rate_gaps(rows: LevelRows, accepted: BoolArray) -> FloatArray:
-    """Compute Σ m w d of every level, (K, J): how differently groups are accepted."""
-    weight = rows.mass / np.add.reduceat(rows.mass, rows.offsets[:-1])[_level_of(rows)]
-    part = (weight * accepted)[:, None] * rows.tilts
-    found: FloatArray = np.add.reduceat(part, rows.offsets[:-1], axis=0)
-    return found
-
-
 def largest_gap(gap: FloatArray) -> FloatArray:
-    """The largest difference of rates between two groups in each level, (K,), of gaps (K, J)."""
+    """Compute the largest difference of rates of two groups in each level, (K,), of gaps (K, J)."""
     against_all = np.column_stack([np.zeros(len(gap)), gap])
     widest: FloatArray = against_all.max(axis=1) - against_all.min(axis=1)
     return widest
 
 
 def find_cutoffs(rows: LevelRows, keep: FloatArray) -> FloatArray:
-    """Compute λ of every level, (K, J).
+    """Compute λ of every level, (K, J), where each keeps a part of its gap, (K,) in [0, 1].
 
-    Parameters
-    ----------
-    rows : benefits in [-1, 1] for scores, of K levels.
-    keep : (K,) floats in [0, 1], what part of its gap each level keeps.
+    Scores of the rows are benefits in [-1, 1].
     """
     if rows.tilts.shape[1] == 1:
-        return _exact(rows, keep)[:, None]
-    gap = rate_gaps(rows, rows.scores > 0.0)
+        return _exact_cutoffs(rows, keep)[:, None]
+    gap = rows.rate_gaps(rows.scores > 0.0)
     aim = np.stack([-keep[:, None] * gap, keep[:, None] * gap], axis=1)
     # With f = (1 + b) / 2 the values 0 and 1 cost 0 and -b.
-    halves = rows._replace(scores=0.5 * (1.0 + rows.scores))
-    potential = solve(halves, np.array([0.0, 1.0]), _SHARPEST, target=aim).potential
+    halves = replace(rows, scores=0.5 * (1.0 + rows.scores))
+    potential, _, _ = halves.solve(np.array([0.0, 1.0]), _SHARPEST, target=aim)
     cut: FloatArray = potential[:, 1] - potential[:, 0]
     return cut
 
 
-def _level_of(rows: LevelRows) -> IntArray:
-    return np.repeat(np.arange(rows.offsets.size - 1), np.diff(rows.offsets))
-
-
-def _exact(rows: LevelRows, keep: FloatArray) -> FloatArray:
-    """λ (K,) of two groups: rows change sides in the order of b / w until the gap is small enough.
+def _exact_cutoffs(rows: LevelRows, keep: FloatArray) -> FloatArray:
+    """Find λ (K,) of two groups: rows change sides in order of b / w until the gap is small enough.
 
     With s the sign of a level's gap, λ s rises from 0; a row changes sides at s b / w, if that is
     positive, and then the gap shrinks by m |w|. Rows that change sides at the same λ do so
     together. Of all λ that keep the gap as small as wanted, or come closest to it, the smallest is
     taken.
     """
-    level, tilt = _level_of(rows), rows.tilts[:, 0]
-    gap = rate_gaps(rows, rows.scores > 0.0)[:, 0]
+    level, tilt = rows.level, rows.tilts[:, 0]
+    gap = rows.rate_gaps(rows.scores > 0.0)[:, 0]
     sign, size, wanted = np.where(gap < 0.0, -1.0, 1.0), np.abs(gap), keep * np.abs(gap)
     with np.errstate(divide="ignore", invalid="ignore"):
         turn = sign[level] * rows.scores / tilt
@@ -91,7 +76,7 @@ def _exact(rows: LevelRows, keep: FloatArray) -> FloatArray:
     turning = np.flatnonzero(((turn > 0.0) & np.isfinite(turn)) | at_once)
     order = turning[np.lexsort((turn[turning], level[turning]))]
     at, of = turn[order], level[order]
-    weight = (rows.mass / np.add.reduceat(rows.mass, rows.offsets[:-1])[level])[order]
+    weight = rows.share[order]
     # Sums that begin anew in every level.
     lost = np.r_[0.0, np.cumsum(weight * np.abs(tilt[order]))]
     before = lost[np.searchsorted(of, np.arange(gap.size))]
@@ -117,7 +102,7 @@ class FairDecisions(UnawareEstimator):
     Rows are accepted or not by their probability, at a stated cost of errors, so that the rates of
     acceptance of the groups are equal in every level, or differ by no more than `max_disparity`, at
     the least cost there is. A small distance between scores does not bound the gap of rates at a
-    cut- off, so decisions are repaired themselves. They are deterministic.
+    cut-off, so decisions are repaired themselves. They are deterministic.
 
     *In plain words.* It does not read the group at prediction, but it estimates the chance of each
     group from the inputs and uses it: two people with the same probability and level get different
@@ -193,10 +178,10 @@ class FairDecisions(UnawareEstimator):
         self.random_state = random_state
 
     # The gap of rates changes along a number even where that of scores does not.
-    _window_size = WindowSize(4.0, 250.0)
+    _window_size = (4.0, 250.0)
 
     @property
-    def _asked(self) -> float:
+    def _target(self) -> float:
         return float(self.repair_level) if self.max_disparity is None else self._removed
 
     def _benefit(self, probabilities: FloatArray) -> FloatArray:
@@ -208,7 +193,7 @@ class FairDecisions(UnawareEstimator):
     def _before(self, scores: FloatArray) -> FloatArray:
         return (self._benefit(scores) > 0.0).astype(np.float64)
 
-    def _checked_scores(self, scores: FloatArray) -> FloatArray:
+    def _check_scores(self, scores: FloatArray) -> FloatArray:
         outside = np.flatnonzero((scores < 0.0) | (scores > 1.0))
         if outside.size:
             raise InputError(
@@ -218,18 +203,29 @@ class FairDecisions(UnawareEstimator):
         return scores
 
     def _learn(self, rows: SlottedRows) -> None:
-        known = rows.rows
-        benefit = self._benefit(known.scores)
-        plain = (benefit, rows.chances, known.mass, known.level.codes, rows.rest)
-        benefits = arrange_by_slot(rows.slots, *plain, natural=True)
-        self.gaps_ = largest_gap(rate_gaps(benefits, benefits.scores > 0.0))
-        self._removed = 1.0 - float(self._kept(self.gaps_).mean())
-        self._rows = benefits
+        benefits = self._arrange_benefits(rows, rows.slots)
+        self.gaps_ = largest_gap(benefits.rate_gaps(benefits.scores > 0.0))
+        self._removed = 1.0 - float(self._remaining_share(self.gaps_).mean())
 
-    def _trust(self, known: SlottedRows) -> None:
-        super()._trust(known)
-        self.cut_offs_ = self._cut(self._rows, self.trust_)
-        del self._rows
+    def _choose_trust(self, rows: SlottedRows) -> float:
+        trust = super()._choose_trust(rows)
+        self.cut_offs_ = self._cut(self._arrange_benefits(rows, rows.slots), trust)
+        return trust
+
+    def _arrange_benefits(
+        self, rows: SlottedRows, slots: Slots, chosen: BoolArray | None = None
+    ) -> LevelRows:
+        benefit = self._benefit(rows.scores)
+        return arrange_by_slot(
+            slots,
+            benefit,
+            rows.chances,
+            rows.mass,
+            rows.level.codes,
+            rows.rest,
+            chosen,
+            natural=True,
+        )
 
     def _maps(self) -> FloatArray:
         return self.cut_offs_
@@ -239,35 +235,29 @@ class FairDecisions(UnawareEstimator):
         self.cut_offs_ = maps
 
     def _outcome(self, rows: SlottedRows, trust: float) -> FloatArray:
-        known = rows.rows
-        benefit = self._benefit(known.scores)
-        plain = (benefit, rows.chances, known.mass, known.level.codes, rows.rest)
-        decided = np.empty(benefit.size)
+        benefit = self._benefit(rows.scores)
+        decision = np.empty(benefit.size)
         for fold in range(self.cv):
             slots, others = rows.without(fold)
-            cut = self._cut(arrange_by_slot(slots, *plain, others, natural=True), trust)
+            cut = self._cut(self._arrange_benefits(rows, slots, others), trust)
             inside = np.flatnonzero(~others)
-            place = slots.slot[known.level.codes[inside]]
+            place = slots.slot[rows.level.codes[inside]]
             tilts = slots.tilts(rows.chances[inside], place)
-            decided[inside] = benefit[inside] > (cut[place] * tilts).sum(axis=1)
-        return decided
+            decision[inside] = benefit[inside] > (cut[place] * tilts).sum(axis=1)
+        return decision
 
-    def _kept(self, gap: FloatArray) -> FloatArray:
+    def _remaining_share(self, gap: FloatArray) -> FloatArray:
         """Return what part of its gap each level keeps, (K,)."""
         if self.max_disparity is None:
             return np.full(gap.size, 1.0 - self.repair_level)
         return np.minimum(1.0, self.max_disparity / np.maximum(gap, 1e-300))
 
     def _cut(self, rows: LevelRows, trust: float) -> FloatArray:
-        kept = self._kept(largest_gap(rate_gaps(rows, rows.scores > 0.0)))
-        return find_cutoffs(rows, 1.0 - trust * (1.0 - kept))
+        remaining = self._remaining_share(largest_gap(rows.rate_gaps(rows.scores > 0.0)))
+        return find_cutoffs(rows, 1.0 - trust * (1.0 - remaining))
 
     def predict(
-        self,
-        probabilities: Column,
-        inputs: Inputs,
-        *,
-        legitimate_features: Column | None = None,
+        self, probabilities: Column, inputs: Inputs, *, legitimate_features: Column | None = None
     ) -> IntArray:
         """Decide, 1 or 0, without the group.
 
@@ -281,7 +271,7 @@ class FairDecisions(UnawareEstimator):
         -------
         (n,) integers.
         """
-        values, chances, place, _ = self._new_rows(probabilities, inputs, legitimate_features)
+        values, chances, place, _ = self._read_new(probabilities, inputs, legitimate_features)
         bar = (self.cut_offs_[place] * self._slots.tilts(chances, place)).sum(axis=1)
         accepted: IntArray = (self._benefit(values) > bar).astype(np.int64)
         return accepted

@@ -2,8 +2,7 @@
 
 A row has a score f in [0, 1], a mass m and J tilts w, which sum to zero over its level: for two
 groups w = P(A = 1 | x) / P(A = 1) - P(A = 0 | x) / P(A = 0). Each row is sent to values y_1 .. y_M
-with probabilities π, as cheaply as possible in mean square, so that groups arrive alike at every
-value:
+with probabilities π, as cheaply as possible in mean square, so that groups arrive alike:
 
     min Σ_i m_i Σ_k π_ik (y_k - f_i)²    subject to    Σ_i m_i π_ik w_i = 0 for every k.
 
@@ -13,11 +12,8 @@ With a potential λ_k (J numbers per value) its dual, smoothed by β, is concave
 
 and its gradient is what the constraints are missed by. Newton's method solves it for a large β,
 then for smaller ones down to the square of the distance between two values. The distribution of a
-row is the softmin itself. Its mean rises with f at equal w: the derivative is 2 / β times its
-variance.
-
-Nothing is stored per row. At small β the distribution of a row covers a few values, so that a pass
-over n rows costs n M, not n M².
+row is the softmin; its mean rises with f at equal w, by 2 / β times its variance. Nothing is stored
+per row, and a pass over n rows costs n M, since at small β a distribution covers a few values.
 
 Levels in which fewer than two groups are expected to have `min_cell` rows are solved together as
 one *slot*, which levels that were never seen use too.
@@ -31,7 +27,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -47,27 +42,13 @@ _CLOSE, _ON_THE_WAY = 1e-4, 3e-2
 _FAR = 30.0
 
 
-class Potentials(NamedTuple):
-    """Solutions of K levels.
+@dataclass(frozen=True, slots=True)
+class LevelRows:
+    """Rows of K levels, one level after the other, each with one row or more.
 
     Attributes
     ----------
-    potential : (K, M, J) floats, λ.
-    residual : (K,) floats, what is left of the constraints, as a total variation.
-    steps : (K,) integers, Newton steps taken.
-    """
-
-    potential: FloatArray
-    residual: FloatArray
-    steps: IntArray
-
-
-class LevelRows(NamedTuple):
-    """Rows of K levels, one level after the other.
-
-    Attributes
-    ----------
-    scores : (n,) floats in [0, 1].
+    scores : (n,) floats in [0, 1]; of decisions benefits, in [-1, 1].
     tilts : (n, J) floats.
     mass : (n,) floats > 0.
     offsets : (K + 1,) integers; level k holds the rows offsets[k] to offsets[k + 1].
@@ -78,43 +59,55 @@ class LevelRows(NamedTuple):
     mass: FloatArray
     offsets: IntArray
 
+    @property
+    def level(self) -> IntArray:
+        """Level (n,) of every row."""
+        return np.repeat(np.arange(self.offsets.size - 1), np.diff(self.offsets))
 
-def solve(
-    rows: LevelRows,
-    values: FloatArray,
-    smallest: float,
-    *,
-    target: FloatArray | None = None,
-    start: FloatArray | None = None,
-) -> Potentials:
-    """Solve the dual of every level.
+    @property
+    def share(self) -> FloatArray:
+        """Mass (n,) of every row as a part of its level."""
+        share: FloatArray = self.mass / np.add.reduceat(self.mass, self.offsets[:-1])[self.level]
+        return share
 
-    Parameters
-    ----------
-    rows : of K levels, each with one row or more.
-    values : (M,) rising floats, y.
-    smallest : β at the end.
-    target : (K, M, J) floats, what the constraints are to sum to instead of 0.
-    start : (K, M, J) floats, a solution of similar rows: only the last β is solved.
-    """
-    n_levels, n_tilts = rows.offsets.size - 1, rows.tilts.shape[1]
-    shape = (n_levels, values.size, n_tilts)
-    potential = np.zeros(shape) if start is None else start.copy()
-    aim = np.zeros(shape) if target is None else target
-    residual, steps = np.zeros(n_levels), np.zeros(n_levels, np.int64)
-    first = _FIRST if start is None else smallest
-    held = np.add.reduceat(rows.mass, rows.offsets[:-1])
-    share = rows.mass / np.repeat(held, np.diff(rows.offsets))
-    shared = rows._replace(mass=share)
+    def rate_gaps(self, accepted: BoolArray) -> FloatArray:
+        """Compute Σ m w d of every level, (K, J): how differently groups are accepted."""
+        part = (self.share * accepted)[:, None] * self.tilts
+        found: FloatArray = np.add.reduceat(part, self.offsets[:-1], axis=0)
+        return found
 
-    def work(low: int, high: int) -> None:
-        _solve_levels(low, high, *shared, values, first, smallest, aim, potential, residual, steps)
+    def solve(
+        self,
+        values: FloatArray,
+        smallest: float,
+        *,
+        target: FloatArray | None = None,
+        start: FloatArray | None = None,
+    ) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Solve the dual of every level on rising values y (M,), with β = `smallest` at the end.
 
-    in_parts(work, np.diff(rows.offsets) * values.size)
-    return Potentials(potential, residual, steps)
+        The constraints sum to `target` (K, M, J) instead of 0. From `start` (K, M, J), a solution
+        of similar rows, only the last β is solved. Return λ (K, M, J), what is left of the
+        constraints (K,) as a total variation, and the Newton steps taken (K,).
+        """
+        n_levels, n_tilts = self.offsets.size - 1, self.tilts.shape[1]
+        shape = (n_levels, values.size, n_tilts)
+        potential = np.zeros(shape) if start is None else start.copy()
+        aim = np.zeros(shape) if target is None else target
+        residual, steps = np.zeros(n_levels), np.zeros(n_levels, np.int64)
+        first = _FIRST if start is None else smallest
+        rows = (self.scores, self.tilts, self.share, self.offsets)
+
+        def work(low: int, high: int) -> None:
+            _solve_levels(
+                low, high, *rows, values, first, smallest, aim, potential, residual, steps
+            )
+
+        in_parts(work, np.diff(self.offsets) * values.size)
+        return potential, residual, steps
 
 
-def repaired_means(
+def barycentric_means(
     scores: FloatArray,
     tilts: FloatArray,
     place: IntArray,
@@ -124,12 +117,8 @@ def repaired_means(
 ) -> FloatArray:
     """Compute the mean (n,) of the distribution of every row.
 
-    Parameters
-    ----------
-    scores : (n,) floats in [0, 1].
-    tilts : (n, J) floats.
-    place : (n,) integers, which of the K potentials a row takes.
-    values, potential, beta : (M,), (K, M, J), and β.
+    Scores in [0, 1] are (n,), tilts (n, J) and values (M,); `place` (n,) says which of the K
+    potentials (K, M, J) a row takes.
     """
     mean = np.empty(scores.size)
 
@@ -239,8 +228,8 @@ def _slopes(
     """Gradient (M, J) and minus the hessian (J M, J M; below its diagonal), without the aim."""
     n_tilts = tilts.shape[1]
     chances = np.empty(values.size)
-    _clear(gradient)
-    _clear(hessian)
+    gradient[:] = 0.0
+    hessian[:] = 0.0
     for i in range(begin, end):
         _, first, last = _gibbs(scores[i], tilts[i], values, potential, beta, chances)
         for j in range(n_tilts):
@@ -272,13 +261,6 @@ def _add_curvature(
 
 
 @compiled
-def _clear(matrix: FloatArray) -> None:
-    for k in range(matrix.shape[0]):
-        for m in range(matrix.shape[1]):
-            matrix[k, m] = 0.0
-
-
-@compiled
 def _inner(left: FloatArray, right: FloatArray) -> float:
     total = 0.0
     for k in range(left.shape[0]):
@@ -288,7 +270,7 @@ def _inner(left: FloatArray, right: FloatArray) -> float:
 
 
 @compiled
-def _missed(gradient: FloatArray, aim: FloatArray) -> float:
+def _residual(gradient: FloatArray, aim: FloatArray) -> float:
     """Turn the gradient into what is missed of the aim; its total variation."""
     missed = 0.0
     n_tilts: int = gradient.shape[1]
@@ -372,7 +354,7 @@ def _climb(
     missed, steps = np.inf, 0
     for _ in range(_STEPS):
         _slopes(begin, end, scores, tilts, share, values, potential, beta, gradient, hessian)
-        missed = _missed(gradient, aim)
+        missed = _residual(gradient, aim)
         if missed < close:
             break
         _factorize(hessian)
@@ -465,14 +447,14 @@ class Slots:
     span: FloatArray
 
     @property
-    def shared(self) -> int:
+    def common_slot(self) -> int:
         """The slot of all that have none of their own."""
         return len(self.shares) - 1
 
     def places(self, codes: IntArray, labels: Sequence[Hashable]) -> IntArray:
         """Return slot of every row (n,) whose level is `labels[codes]`."""
         known = {label: int(self.slot[k]) for k, label in enumerate(self.levels)}
-        found = np.array([known.get(label, self.shared) for label in labels], np.int64)
+        found = np.array([known.get(label, self.common_slot) for label in labels], np.int64)
         return found[codes]
 
     def unit(self, scores: FloatArray, place: IntArray) -> FloatArray:
@@ -511,14 +493,10 @@ def make_slots(
     labels: tuple[Hashable, ...],
     min_cell: float,
 ) -> tuple[Slots, BoolArray]:
-    """Return slots of rows, and which rows (n,) make the shared one.
+    """Make slots of rows (n,) in levels (n,), and say which rows make the shared one.
 
-    Parameters
-    ----------
-    scores, mass : (n,) floats.
-    chances : (n, G) floats.
-    level : (n,) integers, positions among the K `labels`.
-    min_cell : expected rows that a group needs.
+    A level has a slot of its own if two groups are expected, by chances (n, G), to have `min_cell`
+    rows there.
     """
     n_levels, n_groups = len(labels), chances.shape[1]
     expected = _sums(level, chances, n_levels)
@@ -552,7 +530,7 @@ def update_shares(
     """Return the same slots with the shares of some rows (n,), so that their tilts sum to zero."""
     own = slots.slot[level[chosen]]
     return replace(
-        slots, shares=_shares(chances[chosen], mass[chosen], own, rest[chosen], slots.shared)
+        slots, shares=_shares(chances[chosen], mass[chosen], own, rest[chosen], slots.common_slot)
     )
 
 
@@ -583,20 +561,18 @@ def arrange_by_slot(
     *,
     natural: bool = False,
 ) -> LevelRows:
-    """Rows of every slot in turn; rows of a level of its own may be in the shared slot as well.
+    """Arrange rows by slot, all or those chosen (n,).
 
-    Parameters
-    ----------
-    chosen : (n,) rows to be taken; `None` means all.
-    natural : whether scores stay as they are instead of becoming parts of a range.
+    Rows of a level of its own may be in the shared slot as well. Scores become parts of the range
+    of their slot, unless they are to stay `natural`.
     """
     own = slots.slot[level]
     taken = np.ones(level.size, bool) if chosen is None else chosen
-    first = np.flatnonzero((own < slots.shared) & taken)
+    first = np.flatnonzero((own < slots.common_slot) & taken)
     first = first[np.argsort(own[first], kind="stable")]
     last = np.flatnonzero(rest & taken)
     rows = np.r_[first, last]
-    place = np.r_[own[first], np.full(last.size, slots.shared)]
-    offsets = np.searchsorted(place, np.arange(slots.shared + 2))
+    place = np.r_[own[first], np.full(last.size, slots.common_slot)]
+    offsets = np.searchsorted(place, np.arange(slots.common_slot + 2))
     found = scores[rows] if natural else slots.unit(scores[rows], place)
     return LevelRows(found, slots.tilts(chances[rows], place), mass[rows], offsets)

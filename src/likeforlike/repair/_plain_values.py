@@ -9,21 +9,29 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.errors import InputError
-from likeforlike.repair._along_number import CellWindows, Gaps, UnawareWindows, WindowedLevels
+from likeforlike.repair._along_number import UnawareWindows, WindowedLevels
 from likeforlike.repair._propensity import Classifier
 from likeforlike.smoothing import Choice, FineCells, Ranking, ScaleCarry, ValueCarry
 from likeforlike.transport import compiled
 
 
+class _PlainClassifier:
+    __slots__ = ()
+
+    def fit(self, X: FloatArray, y: IntArray) -> Self:  # noqa: N803, ARG002
+        """Refuse: what was read from a file cannot learn."""
+        raise InputError("a classifier that was read from a file cannot be fitted again.")
+
+
 @dataclass(frozen=True, slots=True)
-class PlainTrees:
+class PlainTrees(_PlainClassifier):
     """Sums of trees, one sum a class (one alone for two classes), through a logistic function.
 
     Attributes
@@ -69,26 +77,13 @@ class PlainTrees:
         """Compute chances (n, C) of rows (n, d)."""
         _check(X.shape[1] > int(self.feature.max(initial=-1)), "inputs have too few columns")
         sums = np.tile(self.base, (len(X), 1))
-        _add_trees(
-            np.ascontiguousarray(X),
-            self.roots,
-            self.of,
-            self.feature,
-            self.threshold,
-            self.left,
-            self.right,
-            self.missing,
-            sums,
-        )
+        nodes = (self.feature, self.threshold, self.left, self.right, self.missing)
+        _add_trees(np.ascontiguousarray(X), self.roots, self.of, *nodes, sums)
         return _chances(sums)
-
-    def fit(self, X: FloatArray, y: IntArray) -> PlainTrees:  # noqa: N803, ARG002
-        """Refuse: what was read from a file cannot learn."""
-        raise InputError("a classifier that was read from a file cannot be fitted again.")
 
 
 @dataclass(frozen=True, slots=True)
-class PlainLinear:
+class PlainLinear(_PlainClassifier):
     """Linear functions, one a class (one alone for two classes), through a logistic function.
 
     Attributes
@@ -113,10 +108,6 @@ class PlainLinear:
     def predict_proba(self, X: FloatArray) -> FloatArray:  # noqa: N803
         """Compute chances (n, C) of rows (n, d)."""
         return _chances(X @ self.coefficients.T + self.base)
-
-    def fit(self, X: FloatArray, y: IntArray) -> PlainLinear:  # noqa: N803, ARG002
-        """Refuse: what was read from a file cannot learn."""
-        raise InputError("a classifier that was read from a file cannot be fitted again.")
 
 
 def _check(holds: bool, otherwise: str) -> None:
@@ -178,11 +169,16 @@ def plain_classifier(model: Classifier) -> PlainTrees | PlainLinear:
         return model
     name = type(model).__name__
     if name == "LGBMClassifier":
-        return _of_lightgbm(model)
+        return _convert_lightgbm(model)
     if name == "HistGradientBoostingClassifier":
-        return _of_scikit_learn(model)
+        return _convert_histogram(model)
     if name == "LogisticRegression":
-        return _of_logistic(model)
+        linear: Any = model
+        return PlainLinear(
+            np.asarray(linear.classes_, np.int64),
+            np.asarray(linear.coef_, np.float64),
+            np.asarray(linear.intercept_, np.float64),
+        )
     raise InputError(
         f"{name} cannot be written as plain numbers; LGBMClassifier, "
         "HistGradientBoostingClassifier and LogisticRegression can. Or keep the classifier "
@@ -190,16 +186,7 @@ def plain_classifier(model: Classifier) -> PlainTrees | PlainLinear:
     )
 
 
-def _of_logistic(fitted: Classifier) -> PlainLinear:
-    model: Any = fitted
-    return PlainLinear(
-        np.asarray(model.classes_, np.int64),
-        np.asarray(model.coef_, np.float64),
-        np.asarray(model.intercept_, np.float64),
-    )
-
-
-def _of_lightgbm(fitted: Classifier) -> PlainTrees:
+def _convert_lightgbm(fitted: Classifier) -> PlainTrees:
     model: Any = fitted
     document = model.booster_.dump_model()
     sums = int(document["num_tree_per_iteration"])
@@ -209,7 +196,7 @@ def _of_lightgbm(fitted: Classifier) -> PlainTrees:
         roots.append(len(nodes))
         _add_node(tree["tree_structure"], nodes)
     of = np.arange(len(roots)) % sums
-    return _of_nodes(np.asarray(model.classes_, np.int64), np.zeros(sums), roots, of, nodes)
+    return _make_trees(np.asarray(model.classes_, np.int64), np.zeros(sums), roots, of, nodes)
 
 
 def _add_node(node: dict[str, Any], nodes: list[tuple[int, float, int, int, int]]) -> int:
@@ -228,7 +215,7 @@ def _add_node(node: dict[str, Any], nodes: list[tuple[int, float, int, int, int]
     return at
 
 
-def _of_scikit_learn(fitted: Classifier) -> PlainTrees:
+def _convert_histogram(fitted: Classifier) -> PlainTrees:
     model: Any = fitted
     nodes: list[tuple[int, float, int, int, int]] = []
     roots, of = [], []
@@ -250,10 +237,10 @@ def _of_scikit_learn(fitted: Classifier) -> PlainTrees:
                 nodes.append((int(node["feature_idx"]), bar, left, right, way))
     base = np.asarray(model._baseline_prediction, np.float64).ravel()
     classes = np.asarray(model.classes_, np.int64)
-    return _of_nodes(classes, base, roots, np.array(of, np.int64), nodes)
+    return _make_trees(classes, base, roots, np.array(of, np.int64), nodes)
 
 
-def _of_nodes(
+def _make_trees(
     classes: IntArray,
     base: FloatArray,
     roots: list[int],
@@ -315,10 +302,10 @@ def numbers_to_document(along: UnawareWindows) -> dict[str, Any]:
         "offsets": ranking.offsets,
         "center": cells.center,
         "cell_offsets": cells.offsets,
-        "window": inner.windows.of_cell,
-        "window_segment": inner.windows.segment,
-        "window_center": inner.windows.center,
-        "shift": inner.gaps.of_all,
+        "window": inner.window,
+        "window_segment": inner.segment,
+        "window_center": inner.center,
+        "shift": inner.mean_gaps,
         "chances": along.chances,
         "factors": along.factors,
     }
@@ -332,7 +319,7 @@ def numbers_to_document(along: UnawareWindows) -> dict[str, Any]:
 
 def numbers_from_document(document: dict[str, Any], labels: tuple[Hashable, ...]) -> UnawareWindows:
     """Make the same again, for rows with labels as they were."""
-    categories = tuple(map(label_from_json, checked_list(document["categories"], "categories")))
+    categories = tuple(map(label_from_json, parse_list(document["categories"], "categories")))
     floats = {name: read_numbers(document[name], name) for name in _FLOATS}
     whole = {name: read_numbers(document[name], name, whole=True) for name in _WHOLE}
     _check_windows(floats, whole, categories, labels)
@@ -344,19 +331,9 @@ def numbers_from_document(document: dict[str, Any], labels: tuple[Hashable, ...]
         floats["numbers"][ends[:-1]],
         floats["numbers"][ends[1:] - 1],
     )
-    cells = _cells(ranking, floats["center"], whole["cell_offsets"])
-    windows = CellWindows(whole["window"], whole["window_segment"], floats["window_center"])
-    gaps = Gaps(np.zeros(floats["factors"].shape), floats["shift"])
-    model = _model(cells, document["curve"])
-    along = WindowedLevels(cells, categories, windows, labels, model, gaps)
-    return UnawareWindows(along, floats["chances"], floats["factors"])
-
-
-def _cells(ranking: Ranking, center: FloatArray, offsets: IntArray) -> FineCells:
-    """Return cells that no row lies in yet."""
-    empty, ones = np.zeros(0), np.ones(center.size)
-    nowhere = np.zeros(0, np.int64)
-    return FineCells(
+    center, empty, nowhere = floats["center"], np.zeros(0), np.zeros(0, np.int64)
+    # Cells that no row lies in yet.
+    cells = FineCells(
         ranking=ranking,
         segment=nowhere,
         position=empty,
@@ -366,10 +343,22 @@ def _cells(ranking: Ranking, center: FloatArray, offsets: IntArray) -> FineCells
         cluster=None,
         center=center,
         raw=center,
-        total=ones,
-        effective=ones,
-        offsets=offsets,
+        total=np.ones(center.size),
+        effective=np.ones(center.size),
+        offsets=whole["cell_offsets"],
     )
+    along = WindowedLevels(
+        cells,
+        categories,
+        whole["window"],
+        whole["window_segment"],
+        floats["window_center"],
+        labels,
+        _model(cells, document["curve"]),
+        np.zeros(floats["factors"].shape),
+        floats["shift"],
+    )
+    return UnawareWindows(along, floats["chances"], floats["factors"])
 
 
 def _model(cells: FineCells, curve: dict[str, Any] | None) -> ScaleCarry | ValueCarry:
@@ -400,9 +389,9 @@ def _check_windows(
         and all((np.diff(whole[name]) > 0).all() for name in ("offsets", "cell_offsets"))
         and whole["offsets"][0] == whole["cell_offsets"][0] == 0
         and whole["window"].shape == (m,)
-        and _below(whole["window"], n_windows)
+        and _within(whole["window"], n_windows)
         and whole["window_segment"].shape == floats["window_center"].shape == (n_windows,)
-        and _below(whole["window_segment"], n_segments)
+        and _within(whole["window_segment"], n_segments)
         and floats["shift"].shape == (n_windows,)
         and len(floats["chances"]) == m
         and len(floats["factors"]) == n_windows
@@ -410,10 +399,6 @@ def _check_windows(
     )
     if not right or not all(np.isfinite(one).all() for one in floats.values()):
         raise InputError("numbers, cells and windows do not fit together")
-
-
-def _below(places: IntArray, limit: int) -> bool:
-    return bool(((places >= 0) & (places < limit)).all())
 
 
 def plain_setting(setting: object) -> object:
@@ -456,7 +441,7 @@ def label_from_json(label: object) -> Hashable:
     return label
 
 
-def checked_list(part: object, name: str) -> list[Any]:
+def parse_list(part: object, name: str) -> list[Any]:
     """Return a part of a document that must be a list."""
     if not isinstance(part, list):
         raise InputError(f"{name} must be a list")

@@ -53,50 +53,23 @@ GIVEN = "given"
 _LEAST = 1e-6
 
 
-class PropensityFeatures(NamedTuple):
-    """What a guess is made of.
-
-    Attributes
-    ----------
-    inputs : (n, d) floats.
-    level : (n,) or (n, c) floats, the level of every row as a number, or several.
-    scores : (n,) floats.
-    """
-
-    inputs: FloatArray
-    level: FloatArray
-    scores: FloatArray
-
-    @property
-    def matrix(self) -> FloatArray:
-        """All of them side by side, (n, d + 2) with one number a level."""
-        return np.column_stack([self.inputs, self.level, self.scores])
-
-
-class Guessed(NamedTuple):
-    """Chances of rows by models that have not seen them.
-
-    Attributes
-    ----------
-    chances : (n, G) floats; rows sum to 1.
-    fold : (n,) integers.
-    model : the classifier of all rows; `None` if chances were given.
-    """
-
-    chances: FloatArray
-    fold: IntArray
-    model: Classifier | None
-
-
 def input_matrix(inputs: Inputs, size: int) -> FloatArray:
-    """Inputs of `size` rows as numbers, (n, d): a table or an array of one or two dimensions."""
+    """Return inputs of `size` rows, a table or an array, as numbers (n, d)."""
     refuse_masked(inputs, "inputs")
     try:
         table = nw.from_native(inputs, eager_only=True, pass_through=True)
     except NarwhalsError as error:
         raise InputError(f"inputs cannot be read: {' '.join(str(error).split())}.") from error
     if isinstance(table, nw.DataFrame):
-        matrix = _of_table(table)
+        columns = []
+        for column in table.iter_columns():
+            if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
+                raise InputError(
+                    f"column {column.name!r} of inputs is {column.dtype}, not a number; encode it "
+                    "as the model does, or leave it out."
+                )
+            columns.append(np.asarray(column.to_numpy(), dtype=np.float64))
+        matrix = np.column_stack(columns) if columns else np.empty((len(table), 0))
     else:
         try:
             matrix = np.asarray(inputs, dtype=np.float64)
@@ -110,18 +83,6 @@ def input_matrix(inputs: Inputs, size: int) -> FloatArray:
     if len(matrix) != size:
         raise InputError(f"inputs has {len(matrix)} row(s), but scores have {size}.")
     return matrix
-
-
-def _of_table(table: nw.DataFrame[Any]) -> FloatArray:
-    columns = []
-    for column in table.iter_columns():
-        if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
-            raise InputError(
-                f"column {column.name!r} of inputs is {column.dtype}, not a number; encode it as "
-                "the model does, or leave it out."
-            )
-        columns.append(np.asarray(column.to_numpy(), dtype=np.float64))
-    return np.column_stack(columns) if columns else np.empty((len(table), 0))
 
 
 def default_classifier(seed: int | None) -> Classifier:
@@ -161,57 +122,42 @@ def check_classifier(propensity: object) -> None:
 
 
 def estimate_propensity(
-    features: PropensityFeatures,
+    matrix: FloatArray,
     group: IntArray,
     n_groups: int,
     fold: IntArray,
     *,
-    propensity: Propensity,
+    propensity: Classifier | None,
     mass: FloatArray | None,
     seed: int | None,
-) -> Guessed:
-    """Guess the group of every row out of fold, and keep a model of all rows.
+) -> tuple[FloatArray, Classifier]:
+    """Predict chances (n, G) of every row out of fold, and fit a model to all rows.
 
-    Parameters
-    ----------
-    features : of n rows.
-    group, fold : (n,) integers.
-    n_groups : G.
-    propensity : a classifier, `None` for the default, or `"given"`.
-    mass : (n,) floats, weights; `None` means evenly.
-    seed : of the default classifier.
+    The matrix (n, d) holds inputs, level and score; group and fold are (n,), and so is mass, or
+    `None`. `propensity` is a classifier, or `None` for the default one with this seed.
     """
-    if isinstance(propensity, str):
-        return Guessed(check_propensities(features.inputs, n_groups), fold, None)
     model = default_classifier(seed) if propensity is None else propensity
-    matrix = features.matrix
     chances = np.empty((group.size, n_groups))
     for k in range(int(fold.max()) + 1):
         others, inside = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        fitted = _fitted(
-            model, matrix[others], group[others], None if mass is None else mass[others]
-        )
+        own = None if mass is None else mass[others]
+        fitted = _fit_classifier(model, matrix[others], group[others], own)
         chances[inside] = predict_propensities(fitted, matrix[inside], n_groups)
-    return Guessed(chances, fold, _fitted(model, matrix, group, mass))
+    return chances, _fit_classifier(model, matrix, group, mass)
 
 
-def _fitted(
-    model: Classifier,
-    matrix: FloatArray,
-    group: IntArray,
-    mass: FloatArray | None,
+def _fit_classifier(
+    model: Classifier, matrix: FloatArray, group: IntArray, mass: FloatArray | None
 ) -> Classifier:
     fresh: Any = clone(model)
-    if mass is None:
-        fitted: Classifier = fresh.fit(matrix, group)
-        return fitted
-    if not has_fit_parameter(fresh, "sample_weight"):
+    if mass is not None and not has_fit_parameter(fresh, "sample_weight"):
         raise InputError(
             f"{type(fresh).__name__} takes no sample_weight; choose another propensity, or leave "
             "the weights out."
         )
-    weighted: Classifier = fresh.fit(matrix, group, sample_weight=mass)
-    return weighted
+    known = {} if mass is None else {"sample_weight": mass}
+    fitted: Classifier = fresh.fit(matrix, group, **known)
+    return fitted
 
 
 def predict_propensities(model: Classifier, matrix: FloatArray, n_groups: int) -> FloatArray:
@@ -220,7 +166,7 @@ def predict_propensities(model: Classifier, matrix: FloatArray, n_groups: int) -
     classes = np.asarray(model.classes_, dtype=np.int64)
     chances = np.zeros((len(matrix), n_groups))
     chances[:, classes] = found
-    return _checked(chances, f"the chances that {type(model).__name__} predicts")
+    return _normalize(chances, f"the chances that {type(model).__name__} predicts")
 
 
 def check_propensities(inputs: FloatArray, n_groups: int) -> FloatArray:
@@ -232,28 +178,28 @@ def check_propensities(inputs: FloatArray, n_groups: int) -> FloatArray:
             f"inputs must hold the chances of {n_groups} groups, one column each, but have "
             f"{inputs.shape[1]} column(s)."
         )
-    return _checked(inputs, "inputs as chances")
+    return _normalize(inputs, "inputs as chances")
 
 
-def _checked(chances: FloatArray, what: str) -> FloatArray:
+def _normalize(chances: FloatArray, what: str) -> FloatArray:
     wrong = ~((chances >= 0.0).all(axis=1) & (np.abs(chances.sum(axis=1) - 1.0) < 1e-6))
     if wrong.any():
         raise InputError(
             f"{what} must be 0 or more and sum to 1, which they do not in row "
             f"{int(np.flatnonzero(wrong)[0])}."
         )
-    checked: FloatArray = chances / chances.sum(axis=1, keepdims=True)
-    return checked
+    normalized: FloatArray = chances / chances.sum(axis=1, keepdims=True)
+    return normalized
 
 
 def encode_levels(labels: tuple[Hashable, ...], known: tuple[Hashable, ...]) -> FloatArray:
-    """Levels as numbers for a classifier, (number of labels,): their place, -1 for unknown ones."""
+    """Return levels as numbers for a classifier: their place, -1 for unknown ones."""
     at = {label: float(k) for k, label in enumerate(known)}
     return np.array([at.get(label, -1.0) for label in labels])
 
 
 def score_column(scores: Column, name: str) -> FloatArray:
-    """Scores as numbers (n,); of two columns that sum to 1, as predict_proba has them, the last."""
+    """Return scores as numbers (n,); one column of two dimensions is accepted."""
     array = np.asarray(scores) if isinstance(scores, np.ndarray) else None
     if array is not None and array.ndim == 2 and array.shape[1] == 1:
         return numbers(array[:, 0], name)
@@ -301,21 +247,11 @@ class PropensityQuality(NamedTuple):
 
 
 def assess_propensity(
-    label: Hashable,
-    chance: FloatArray,
-    member: FloatArray,
-    level: IntArray,
-    mass: FloatArray,
+    label: Hashable, chance: FloatArray, member: FloatArray, level: IntArray, mass: FloatArray
 ) -> PropensityQuality:
-    """Compare chances of a group with who is in it.
+    """Compare chances (n,) of a group with who is in it: member (n,) is 1 for its rows, else 0.
 
-    Parameters
-    ----------
-    label : of the group.
-    chance : (n,) floats in [0, 1].
-    member : (n,) floats, 1 for people of the group and 0 for others.
-    level : (n,) integers from 0.
-    mass : (n,) floats > 0.
+    Level (n,) counts from 0, and mass (n,) is above 0.
     """
     whole = np.bincount(level, mass)
     share = (np.bincount(level, mass * member) / whole)[level]
@@ -326,9 +262,12 @@ def assess_propensity(
     gained = float(mass @ better) / total
     error = math.sqrt(float(mass**2 @ (better - gained) ** 2)) / total
     calibration, z = _calibration(chance, member, mass)
+    # Of pairs of one level, by weight, those in which the member has the higher chance.
+    order = np.lexsort((chance, level))
+    won, pairs = _count_pairs(chance[order], member[order], level[order], mass[order])
     return PropensityQuality(
         label,
-        _auc(chance, member, level, mass),
+        won / pairs if pairs > 0.0 else 0.5,
         gained / plain if plain > 0.0 else 0.0,
         error / plain if plain > 0.0 else 0.0,
         math.sqrt(float(mass @ (chance - mean) ** 2) / total),
@@ -357,13 +296,6 @@ def _calibration(chance: FloatArray, member: FloatArray, mass: FloatArray) -> tu
         wrong = float(share @ missed**2)
         return math.sqrt(wrong), math.inf if wrong > 0.0 else 0.0
     return math.sqrt(max(squared, 0.0)), squared / spread
-
-
-def _auc(chance: FloatArray, member: FloatArray, level: IntArray, mass: FloatArray) -> float:
-    """Compute share of pairs of one level, by weight, in which the member has the higher chance."""
-    order = np.lexsort((chance, level))
-    won, pairs = _count_pairs(chance[order], member[order], level[order], mass[order])
-    return won / pairs if pairs > 0.0 else 0.5
 
 
 @compiled

@@ -26,9 +26,9 @@ end of their interval: at parity, nothing is done nine times in ten. T rises wit
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -47,27 +47,6 @@ from likeforlike.transport import (
     ranks,
     sort_rows,
 )
-
-
-class MappedRows(NamedTuple):
-    """Rows to be carried.
-
-    Attributes
-    ----------
-    scores : (n,) finite floats.
-    group : (n,) integers, positions among the groups of the maps.
-    level : (n,) integers, positions among `labels`.
-    labels : labels of levels, which the maps may or may not know.
-    mass : (n,) floats >= 0, by which tied rows share; `None` means evenly.
-    rest : (n,) floats, what rounding took off the scores, by which rows that it tied are in order.
-    """
-
-    scores: FloatArray
-    group: IntArray
-    level: IntArray
-    labels: tuple[Hashable, ...]
-    mass: FloatArray | None = None
-    rest: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -90,7 +69,7 @@ class LevelMaps:
 
     @property
     def coverage(self) -> dict[Hashable, float]:
-        """Share of each group that is carried by the map of its own level."""
+        """Share of each group that is mapped by the map of its own level."""
         mass = self.cells.mass
         held = np.where(self.own, mass, 0.0).sum(axis=0) / mass.sum(axis=0)
         return dict(zip(self.cells.groups, held.tolist(), strict=True))
@@ -107,7 +86,7 @@ class LevelMaps:
         return np.array([known.get(label, -1) for label in labels])
 
     def sources(self, labels: Sequence[Hashable]) -> IntArray:
-        """Level whose map each label and group takes, shape (number of labels, G); K is pooled."""
+        """Find the level whose map each label and group takes, (labels, G); K is pooled."""
         at = self.positions(labels)
         own = (at >= 0)[:, None] & self.own[at]
         chosen = np.where(own, at[:, None], len(self.cells.levels))
@@ -121,24 +100,34 @@ class LevelMaps:
                 chosen[lacking, g] = candidates[_nearest(known[candidates], wanted[lacking])]
         return chosen
 
-    def carried(self, rows: MappedRows, seed: int | None) -> FloatArray:
-        """Carry rows to the barycenters: T(f, a, l) of every row, shape (n,).
+    def map_scores(
+        self,
+        scores: FloatArray,
+        group: IntArray,
+        level: Codes,
+        mass: FloatArray | None = None,
+        *,
+        rest: FloatArray | None = None,
+        seed: int | None,
+    ) -> FloatArray:
+        """Map scores (n,) of groups (n,), positions among those of the maps: T(f, a, l), (n,).
 
-        Tied rows of a cell share the interval of their score in an order drawn with `seed`.
+        The maps need not know the labels of levels. Tied rows of a cell share the interval of their
+        score by `mass` (n,), or evenly, in an order drawn with `seed`; rows that only rounding tied
+        are in order of `rest` (n,), what it took off.
         """
         n_groups = len(self.cells.groups)
-        source = self.sources(rows.labels)
+        source = self.sources(level.labels)
         segments = (source * n_groups + np.arange(n_groups)).ravel()
-        lot = np.random.default_rng(seed).permutation(rows.scores.size)
-        if rows.rest is not None:
-            lot = lot[np.argsort(rows.rest[lot], kind="stable")]
-        cell = rows.level * n_groups + rows.group
-        ordered = sort_rows(rows.scores[lot], cell[lot], segments.size)
-        mass = None if rows.mass is None else rows.mass[lot]
-        drawn = carry(ordered, self.ranks, self.curves, segments, source.ravel(), mass)
-        carried = np.empty(drawn.size)
-        carried[lot] = drawn
-        return carried
+        lot = np.random.default_rng(seed).permutation(scores.size)
+        if rest is not None:
+            lot = lot[np.argsort(rest[lot], kind="stable")]
+        cell = level.codes * n_groups + group
+        ordered = sort_rows(scores[lot], cell[lot], segments.size)
+        own = None if mass is None else mass[lot]
+        mapped = np.empty(scores.size)
+        mapped[lot] = carry(ordered, self.ranks, self.curves, segments, source.ravel(), own)
+        return mapped
 
 
 def fit_level_maps(cells: Cells, min_cell: int) -> LevelMaps:
@@ -160,7 +149,7 @@ def fit_level_maps(cells: Cells, min_cell: int) -> LevelMaps:
     return LevelMaps(cells, shares, known, mean_curves(known, shares))
 
 
-def squared_level_distances(cells: Cells) -> FloatArray:
+def level_costs(cells: Cells) -> FloatArray:
     """W_2² between every two groups in every level, shape (K, G, G); 0 where one is absent."""
     n_levels, n_groups = cells.counts.shape
     squares = np.zeros((n_levels, n_groups, n_groups))
@@ -172,29 +161,24 @@ def squared_level_distances(cells: Cells) -> FloatArray:
     return squares
 
 
-def mean_squared_change(maps: LevelMaps, squares: FloatArray) -> float:
-    """Return how far the maps carry the scores they are made of, Σ P(f, a, l) (T(f, a, l) - f)².
+def mean_square_change(maps: LevelMaps, squares: FloatArray) -> float:
+    """Compute how far the maps move the scores they are made of, Σ P(f, a, l) (T(f, a, l) - f)².
 
     In a level with a map of its own Σ_a π_a W_2²(P_a, barycenter) = ½ Σ_{ab} π_a π_b W_2²(P_a, P_b)
     with π_a = P(a | l); rows of other cells are carried by the map they borrow.
     """
     cells, shares = maps.cells, maps.shares[:-1]
     spread = 0.5 * np.einsum("ka,kb,kab->k", shares, shares, squares)
-    mass = np.where(maps.own, cells.mass, 0.0).sum(axis=1)
-    return float(((mass * spread).sum() + _borrowed_change(maps)) / cells.mass.sum())
-
-
-def _borrowed_change(maps: LevelMaps) -> float:
-    """Compute squared change of the rows in cells that borrow a map, summed by weight."""
-    cells, atoms = maps.cells, maps.cells.atoms
+    held = np.where(maps.own, cells.mass, 0.0).sum(axis=1)
+    atoms = cells.atoms
     cell = np.repeat(np.arange(maps.own.size), np.diff(atoms.offsets))
     borrowing = np.flatnonzero(~maps.own.ravel()[cell])
     # An atom stands for rows that share its mass, and may be carried to different places.
     rows = np.repeat(borrowing, atoms.counts[borrowing])
     level, group = np.divmod(cell[rows], len(cells.groups))
     values, mass = atoms.values[rows], atoms.mass[rows] / atoms.counts[rows]
-    change = maps.carried(MappedRows(values, group, level, cells.levels, mass), 0) - values
-    return float((mass * change**2).sum())
+    change = maps.map_scores(values, group, Codes(level, cells.levels), mass, seed=0) - values
+    return float(((held * spread).sum() + float((mass * change**2).sum())) / cells.mass.sum())
 
 
 def _on_a_line(labels: Sequence[object]) -> FloatArray:
@@ -233,6 +217,12 @@ def check_groups(labels: Sequence[Hashable], rows: IntArray, min_cell: int) -> N
             )
 
 
+def select_rows(column: Codes, rows: IntArray) -> Codes:
+    """Return some rows of a column, with the labels that occur in them."""
+    there, codes = np.unique(column.codes[rows], return_inverse=True)
+    return Codes(codes, tuple(column.labels[k] for k in there.tolist()))
+
+
 def locate_groups(group: Codes, known: tuple[Hashable, ...]) -> IntArray:
     """Return groups of rows as positions among those of `fit`, shape (n,)."""
     position = {label: g for g, label in enumerate(known)}
@@ -246,6 +236,32 @@ def locate_groups(group: Codes, known: tuple[Hashable, ...]) -> IntArray:
     return places
 
 
+def check_part(name: str, value: Any) -> None:  # noqa: ANN401
+    """Raise unless a setting is a number from 0 to 1."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if not (isinstance(plain, int | float) and 0.0 <= plain <= 1.0) or isinstance(plain, bool):
+        raise InputError(f"{name} must be a number from 0 to 1, not {plain!r}.")
+
+
+def check_whole(name: str, value: Any, least: int) -> None:  # noqa: ANN401
+    """Raise unless a setting is a whole number of at least `least`."""
+    if isinstance(value, bool) or not (isinstance(value, int | np.integer) and value >= least):
+        raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}.")
+
+
+def check_switch(name: str, value: Any) -> None:  # noqa: ANN401
+    """Raise unless a setting is a truth value."""
+    if not isinstance(value, bool | np.bool):
+        raise InputError(f"{name} must be True or False, not {value!r}.")
+
+
+def check_random_state(value: Any) -> None:  # noqa: ANN401
+    """Raise unless a setting is a seed."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not (value is None or (whole and value >= 0)):
+        raise InputError(f"random_state must be a whole number >= 0 or None, not {value!r}.")
+
+
 def check_width(label: Hashable, known: Hashable) -> None:
     """Raise unless a level is made of as many columns as those of `fit`."""
     found, had = (len(one) if isinstance(one, tuple) else 1 for one in (label, known))
@@ -257,167 +273,138 @@ def check_width(label: Hashable, known: Hashable) -> None:
 _CONFIDENCE, _DRAWS = 0.8, 50
 
 
-class Parts(NamedTuple):
-    """What part of the way rows go by the maps of the levels, and by the one they share."""
-
-    own: float = 1.0
-    shared: float = 0.0
-
-    def times(self, part: float) -> Parts:
-        """Return both of them, less."""
-        return Parts(self.own * part, self.shared * part)
-
-
-_ALL = Parts()
-
-
-class _Known(NamedTuple):
-    """Squared disparity, estimated and at the lower end of its interval; and what noise adds, c."""
-
-    squared: float
-    least: float
-    noise: float
-
-    @property
-    def part(self) -> float:
-        """u = d² / (d² + c)."""
-        return self.least / (self.least + self.noise) if self.least > 0.0 else 0.0
-
-
-@dataclass(frozen=True)
-class SharedMap:
-    """The map that all levels share, of scores less the mean of their level.
-
-    Attributes
-    ----------
-    maps : of one level.
-    means : mean score of every level.
-    overall : of all rows, for levels that were not there.
-    low, high : no score is carried beyond those that were there.
-    """
-
-    maps: LevelMaps
-    means: dict[Hashable, float]
-    overall: float
-    low: float
-    high: float
-
-    def carried(self, rows: MappedRows, seed: int | None) -> FloatArray:
-        """T_shared of every row, (n,)."""
-        of_label = np.array([self.means.get(label, self.overall) for label in rows.labels])
-        mean = of_label[rows.level]
-        # Rows of different levels are tied only by chance of rounding; rows of one level that
-        # rounding ties keep their order by what it took off.
-        scores, rest = _difference(rows.scores, mean)
-        centered = MappedRows(
-            scores,
-            rows.group,
-            np.zeros(rows.level.size, np.int64),
-            self.maps.cells.levels,
-            rows.mass,
-            rest,
-        )
-        carried: FloatArray = self.maps.carried(centered, seed) + mean
-        return np.minimum(np.maximum(carried, self.low), self.high)
-
-
 @dataclass(frozen=True)
 class ShrunkMaps:
-    """Maps of levels, and how far rows go by them.
+    """Maps of levels, a map that all levels share, and how far rows go by each.
 
     Attributes
     ----------
     maps : of the levels.
-    shared : the map they share; `None` where it is not used.
-    parts : how far rows go by each.
+    own, common : how far rows go by the maps of the levels, and by the one they share.
+    pooled : that one, of scores less the mean of their level; `None` where it is not used.
+    means, overall : mean score of every level, and of all rows, for levels that were not there.
+    low, high : no score goes beyond those that were there.
     """
 
     maps: LevelMaps
-    shared: SharedMap | None = None
-    parts: Parts = _ALL
+    own: float = 1.0
+    common: float = 0.0
+    pooled: LevelMaps | None = None
+    means: dict[Hashable, float] = field(default_factory=dict)
+    overall: float = 0.0
+    low: float = 0.0
+    high: float = 0.0
 
-    def carried(self, rows: MappedRows, seed: int | None) -> FloatArray:
-        """T of every row, (n,); infinite where a score is and part of the way is not gone."""
-        own, shared = self.parts
-        if own == 1.0:
-            return self.maps.carried(rows, seed)
-        moved = rows.scores.copy()
+    def map_scores(
+        self,
+        scores: FloatArray,
+        group: IntArray,
+        level: Codes,
+        mass: FloatArray | None = None,
+        *,
+        seed: int | None,
+    ) -> FloatArray:
+        """Return T of every row, (n,); infinite where a score is and part of the way is not gone.
+
+        Arguments are those of `LevelMaps.map_scores`.
+        """
+        if self.own == 1.0:
+            return self.maps.map_scores(scores, group, level, mass, seed=seed)
+        moved = scores.copy()
         near = np.isfinite(moved)
-        if own > 0.0:
-            moved[near] += own * (self.maps.carried(rows, seed) - rows.scores)[near]
-        if shared > 0.0 and self.shared is not None:
-            moved[near] += shared * (self.shared.carried(rows, seed) - rows.scores)[near]
+        if self.own > 0.0:
+            mapped = self.maps.map_scores(scores, group, level, mass, seed=seed)
+            moved[near] += self.own * (mapped - scores)[near]
+        if self.common > 0.0 and self.pooled is not None:
+            mapped = self.map_common(scores, group, level, mass, seed=seed)
+            moved[near] += self.common * (mapped - scores)[near]
         return moved
 
-    def times(self, part: float) -> ShrunkMaps:
-        """Return a part of the way, in [0, 1]."""
-        return replace(self, parts=self.parts.times(part))
+    def map_common(
+        self,
+        scores: FloatArray,
+        group: IntArray,
+        level: Codes,
+        mass: FloatArray | None,
+        *,
+        seed: int | None,
+    ) -> FloatArray:
+        """Return T_shared of every row, (n,)."""
+        assert self.pooled is not None
+        by_label = [self.means.get(label, self.overall) for label in level.labels]
+        mean = np.array(by_label)[level.codes]
+        # Rows of different levels are tied only by rounding; rows of one level that rounding ties
+        # keep their order by what it took off, exactly (Knuth's two-sum).
+        with np.errstate(invalid="ignore"):  # of infinite scores, which stay where they are
+            centered = scores - mean
+            minus = centered - scores
+            rest = (scores - (centered - minus)) - (mean + minus)
+        one = Codes(np.zeros(scores.size, np.int64), self.pooled.cells.levels)
+        mapped: FloatArray = (
+            self.pooled.map_scores(centered, group, one, mass, rest=rest, seed=seed) + mean
+        )
+        return np.minimum(np.maximum(mapped, self.low), self.high)
+
+    def scale(self, part: float) -> ShrunkMaps:
+        """Go only a part of the way, in [0, 1]."""
+        return replace(self, own=self.own * part, common=self.common * part)
 
 
 def shrink_maps(
     cells: Cells, scores: FloatArray, group: Codes, level: Codes, mass: FloatArray, min_cell: int
 ) -> ShrunkMaps:
-    """Return maps of cells that go as far as their rows support.
+    """Fit maps to cells that go as far as their rows support.
 
-    Parameters
-    ----------
-    cells : of the rows.
-    scores, group, level, mass : the rows, (n,) each; those of mass 0 are in no cell.
-    min_cell : rows that a cell needs.
+    Rows of mass 0, of the n given by scores, group, level and mass, are in no cell.
     """
-    maps, known = fit_level_maps(cells, min_cell), _known(cells)
-    if 4.0 * known.noise <= known.squared:
+    maps = fit_level_maps(cells, min_cell)
+    squared, _, noise = _estimate_noise(cells)
+    if 4.0 * noise <= squared:
         return ShrunkMaps(maps)
     held = np.flatnonzero(mass)
     places = locate_groups(group._replace(codes=group.codes[held]), cells.groups)
-    rows = MappedRows(scores[held], places, level.codes[held], level.labels, mass[held])
-    shared = _shared_map(rows, cells, min_cell)
-    pooled = _known(shared.maps.cells)
-    first = 1.0 if pooled.least >= 2.0 * pooled.noise and pooled.least > 0.0 else pooled.part
-    moved = rows.scores + first * (shared.carried(rows, 0) - rows.scores)
-    own = _known(_cells(moved, rows, cells)).part
-    return ShrunkMaps(maps, shared, Parts(own, (1.0 - own) * first))
-
-
-def _cells(scores: FloatArray, rows: MappedRows, known: Cells) -> Cells:
-    """Return rows with other scores, in cells like those known."""
-    return Cells.from_codes(
-        Codes(rows.level, rows.labels),
-        Codes(rows.group, known.groups),
-        scores,
-        sample_weight=rows.mass if known.weighted else None,
+    scores, codes, mass = scores[held], level.codes[held], mass[held]
+    by_group, by_level = Codes(places, cells.groups), Codes(codes, level.labels)
+    weight = mass if cells.weighted else None
+    total = np.bincount(codes, mass, minlength=len(level.labels))
+    summed = np.bincount(codes, mass * scores, minlength=len(level.labels))
+    overall = float(summed.sum() / total.sum())
+    means = np.divide(summed, total, out=np.full(total.size, overall), where=total > 0.0)
+    pooled = Cells.from_codes(
+        Codes(np.zeros(codes.size, np.int64), ("all",)),
+        by_group,
+        scores - means[codes],
+        sample_weight=weight,
     )
-
-
-def _shared_map(rows: MappedRows, known: Cells, min_cell: int) -> SharedMap:
-    mass = np.ones(rows.scores.size) if rows.mass is None else rows.mass
-    size = len(rows.labels)
-    held = np.bincount(rows.level, mass, minlength=size)
-    summed = np.bincount(rows.level, mass * rows.scores, minlength=size)
-    overall = float(summed.sum() / held.sum())
-    means = np.divide(summed, held, out=np.full(size, overall), where=held > 0.0)
-    together = rows._replace(level=np.zeros(rows.level.size, np.int64), labels=("all",))
-    cells = _cells(rows.scores - means[rows.level], together, known)
-    return SharedMap(
-        fit_level_maps(cells, min_cell),
-        dict(zip(rows.labels, means.tolist(), strict=True)),
-        overall,
-        float(rows.scores.min()),
-        float(rows.scores.max()),
+    shrunk = ShrunkMaps(
+        maps,
+        pooled=fit_level_maps(pooled, min_cell),
+        means=dict(zip(level.labels, means.tolist(), strict=True)),
+        overall=overall,
+        low=float(scores.min()),
+        high=float(scores.max()),
     )
+    _, least, noise = _estimate_noise(pooled)
+    first = 1.0 if least >= 2.0 * noise and least > 0.0 else _shrinkage(least, noise)
+    mapped = shrunk.map_common(scores, places, by_level, mass, seed=0)
+    moved = scores + first * (mapped - scores)
+    _, least, noise = _estimate_noise(
+        Cells.from_codes(by_level, by_group, moved, sample_weight=weight)
+    )
+    own = _shrinkage(least, noise)
+    return replace(shrunk, own=own, common=(1.0 - own) * first)
 
 
-def _difference(left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """left - right as it is rounded, and what rounding took off, exactly (Knuth's two-sum)."""
-    with np.errstate(invalid="ignore"):  # of infinite scores, which stay where they are
-        rounded = left - right
-        of_right = rounded - left
-        rest = (left - (rounded - of_right)) - (right + of_right)
-    return rounded, rest
+def _shrinkage(least: float, noise: float) -> float:
+    """Compute u = d² / (d² + c)."""
+    return least / (least + noise) if least > 0.0 else 0.0
 
 
-def _known(cells: Cells) -> _Known:
-    """Return what is known of the disparity of cells, summed over the pairs of groups."""
+def _estimate_noise(cells: Cells) -> tuple[float, float, float]:
+    """Estimate the squared disparity, the lower end of its interval, and what noise adds to it.
+
+    All three are summed over the pairs of groups; the last is c of the module.
+    """
     squared = least = noise = 0.0
     for one in contrasts(cells, "pairwise"):
         if not one.support.any():
@@ -431,4 +418,4 @@ def _known(cells: Cells) -> _Known:
         squared += found.squared
         least += found.interval[0] ** 2
         noise += max(float(measure @ distances**2) - found.squared, 0.0)
-    return _Known(squared, least, noise)
+    return squared, least, noise

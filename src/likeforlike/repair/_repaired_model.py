@@ -69,11 +69,11 @@ class _RepairedModel(MetaEstimatorMixin, BaseEstimator):
         """Compute scores (n,) of rows (n, d) by a fitted model."""
 
     @abstractmethod
-    def _folds_of(self, y: npt.NDArray[Any]) -> Iterable[tuple[IntArray, IntArray]]:
+    def _split_folds(self, y: npt.NDArray[Any]) -> Iterable[tuple[IntArray, IntArray]]:
         """Return rows seen and rows held back, fold by fold."""
 
     @abstractmethod
-    def _checked(
+    def _check_data(
         self,
         X: Inputs,  # noqa: N803
         y: Column,
@@ -100,21 +100,29 @@ class _RepairedModel(MetaEstimatorMixin, BaseEstimator):
         legitimate_features : (n,) labels of the levels, or several columns.
         sample_weight : (n,) numbers >= 0, if the estimator takes them.
         """
-        rows, targets = self._checked(X, y)
+        rows, targets = self._check_data(X, y)
         mass = None
         if sample_weight is not None:
             mass = weights(np.asarray(sample_weight), "sample_weight", len(rows))
         fresh = self._default() if self.estimator is None else self.estimator
-        self.estimator_ = _trained(fresh, rows, targets, mass)
+        self.estimator_ = _fit_model(fresh, rows, targets, mass)
         self.repair_ = None
         if sensitive_features is None:
-            _warn_of_no_groups(legitimate_features)
+            if legitimate_features is not None:
+                raise InputError("legitimate_features are of no use without sensitive_features.")
+            warnings.warn(
+                "fit was called without sensitive_features, so nothing will be repaired.",
+                MissingGroupsWarning,
+                stacklevel=2,
+            )
             return self
         encode_columns(sensitive_features, "sensitive_features", len(rows))
         unseen = np.empty(len(rows))
-        for seen, held in self._folds_of(targets):
+        for seen, held in self._split_folds(targets):
             own = None if mass is None else mass[seen]
-            unseen[held] = self._scores(_trained(fresh, rows[seen], targets[seen], own), rows[held])
+            unseen[held] = self._scores(
+                _fit_model(fresh, rows[seen], targets[seen], own), rows[held]
+            )
         chosen = UnawareRepair() if self.repair is None else clone(self.repair)
         self.repair_ = chosen.fit(
             unseen,
@@ -125,7 +133,7 @@ class _RepairedModel(MetaEstimatorMixin, BaseEstimator):
         )
         return self
 
-    def _repaired(self, X: Inputs, legitimate: Column | None) -> FloatArray:  # noqa: N803
+    def _repair(self, X: Inputs, legitimate: Column | None) -> FloatArray:  # noqa: N803
         """Compute scores, or decisions if those are repaired, of rows (n, d)."""
         check_is_fitted(self, "estimator_")
         rows = validate_data(self, X, reset=False, dtype=np.float64)
@@ -139,17 +147,7 @@ class _RepairedModel(MetaEstimatorMixin, BaseEstimator):
         return moved
 
 
-def _warn_of_no_groups(legitimate: Column | None) -> None:
-    if legitimate is not None:
-        raise InputError("legitimate_features are of no use without sensitive_features.")
-    warnings.warn(
-        "fit was called without sensitive_features, so nothing will be repaired.",
-        MissingGroupsWarning,
-        stacklevel=3,
-    )
-
-
-def _trained(
+def _fit_model(
     model: Model, rows: FloatArray, targets: npt.NDArray[Any], mass: FloatArray | None
 ) -> Model:
     fresh: Any = clone(model)
@@ -202,11 +200,11 @@ class RepairedClassifier(ClassifierMixin, _RepairedModel):
     def _scores(self, model: Model, rows: FloatArray) -> FloatArray:
         return np.asarray(model.predict_proba(rows)[:, 1], np.float64)
 
-    def _folds_of(self, y: npt.NDArray[Any]) -> Iterable[tuple[IntArray, IntArray]]:
+    def _split_folds(self, y: npt.NDArray[Any]) -> Iterable[tuple[IntArray, IntArray]]:
         dealer = StratifiedKFold(self.cv, shuffle=True, random_state=self.random_state)
         return list(dealer.split(y[:, None], y))
 
-    def _checked(
+    def _check_data(
         self,
         X: Inputs,  # noqa: N803
         y: Column,
@@ -235,7 +233,7 @@ class RepairedClassifier(ClassifierMixin, _RepairedModel):
         X : (n, d) inputs.
         legitimate_features : (n,) levels, if there were any in `fit`.
         """
-        accepted = np.clip(self._repaired(X, legitimate_features), 0.0, 1.0)
+        accepted = np.clip(self._repair(X, legitimate_features), 0.0, 1.0)
         return np.column_stack([1.0 - accepted, accepted])
 
     def predict(
@@ -294,11 +292,11 @@ class RepairedRegressor(RegressorMixin, _RepairedModel):
     def _scores(self, model: Model, rows: FloatArray) -> FloatArray:
         return np.asarray(model.predict(rows), np.float64).ravel()
 
-    def _folds_of(self, y: npt.NDArray[Any]) -> Iterable[tuple[IntArray, IntArray]]:
+    def _split_folds(self, y: npt.NDArray[Any]) -> Iterable[tuple[IntArray, IntArray]]:
         dealer = KFold(self.cv, shuffle=True, random_state=self.random_state)
         return list(dealer.split(y[:, None]))
 
-    def _checked(
+    def _check_data(
         self,
         X: Inputs,  # noqa: N803
         y: Column,
@@ -321,4 +319,4 @@ class RepairedRegressor(RegressorMixin, _RepairedModel):
         X : (n, d) inputs.
         legitimate_features : (n,) levels, if there were any in `fit`.
         """
-        return self._repaired(X, legitimate_features)
+        return self._repair(X, legitimate_features)

@@ -9,7 +9,7 @@ which may be none. Where no disparity is significant to begin with, there is not
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -96,16 +96,16 @@ def measure_parity(
     return tuple(measured)
 
 
-def squared_disparity(
+def estimate_disparity(
     scores: FloatArray, group: Codes, level: Codes, mass: FloatArray, unit: Codes | None = None
 ) -> float:
     """Compute Σ_l Q(l) W_1²(l) without small-sample bias, summed over the pairs of groups."""
+    total = 0.0
     cells = Cells.from_codes(level, group, scores, sample_weight=mass, cluster=unit)
-    return sum(
-        estimate_distance(one, level_weights(one, "marginal")).squared
-        for one in contrasts(cells, "pairwise")
-        if one.support.any()
-    )
+    for one in contrasts(cells, "pairwise"):
+        if one.support.any():
+            total += estimate_distance(one, level_weights(one, "marginal")).squared
+    return total
 
 
 def exceeds_noise(
@@ -118,18 +118,18 @@ def exceeds_noise(
 ) -> bool:
     """Return whether any two groups differ among equals, by the lower end of their interval."""
     cells = Cells.from_codes(level, group, scores, sample_weight=mass, cluster=unit)
-    return any(
-        estimate_distance(one, level_weights(one, "marginal"), confidence=confidence).interval[0]
-        > 0
-        for one in contrasts(cells, "pairwise")
-        if one.support.any()
-    )
+    for one in contrasts(cells, "pairwise"):
+        if one.support.any():
+            measure = level_weights(one, "marginal")
+            if estimate_distance(one, measure, confidence=confidence).interval[0] > 0:
+                return True
+    return False
 
 
 def measure_shifts(
     change: FloatArray, group: Codes, level: Codes, mass: FloatArray
 ) -> tuple[CellShift, ...]:
-    """Return how far the people of every cell were moved."""
+    """Measure how far the people of every cell were moved."""
     n_groups = len(group.labels)
     cell = level.codes * n_groups + group.codes
     size = n_groups * len(level.labels)
@@ -151,28 +151,25 @@ def measure_shifts(
     )
 
 
-# Parts of a repair that are tried where the whole of it leaves too much.
-_PARTS = (0.75, 0.5, 0.25)
+PARTS = (1.0, 0.75, 0.5, 0.25)
+"""Parts of a repair that are tried in turn, the others where the whole of it leaves too much."""
 
 
-def choose_trust(left: Callable[[float], float], before: float, asked: float) -> float:
-    """Return the part of a repair to do, in [0, 1].
+def suffices(whole: float, before: float, asked: float) -> bool:
+    """Return whether a full repair leaves little enough of a squared disparity `before`.
 
-    Parameters
-    ----------
-    left : squared disparity of rows held out, if a part is done.
-    before : if none is.
-    asked : what part of the disparity was to go.
+    `asked` is what part of the disparity was to go.
     """
-    whole = left(1.0)
-    if asked == 0.0 or whole <= (1.0 - 0.5 * asked) ** 2 * before:
-        return 1.0
-    tried = {1.0: whole, 0.0: before, **{part: left(part) for part in _PARTS}}
-    return min(sorted(tried, reverse=True), key=tried.__getitem__)
+    return asked == 0.0 or whole <= (1.0 - 0.5 * asked) ** 2 * before
+
+
+def best_part(left: dict[float, float]) -> float:
+    """Return the part of a repair that leaves least, of several the largest."""
+    return min(sorted(left, reverse=True), key=left.__getitem__)
 
 
 def assign_folds(group: IntArray, level: IntArray, folds: int, seed: int | None) -> IntArray:
-    """A fold for every row, so that every fold has its share of every group of every level."""
+    """Assign a fold to every row; every fold has its share of every group of every level."""
     lot = np.random.default_rng(seed).permutation(group.size)
     order = lot[np.lexsort((level[lot], group[lot]))]
     fold = np.empty(group.size, np.int64)
@@ -191,23 +188,6 @@ def split_levels_by_fold(level: Codes, fold: IntArray) -> Codes:
     return Codes(level.codes * folds + fold, labels)
 
 
-def predict_held_out(
-    fold: IntArray, repaired: Callable[[IntArray, IntArray], FloatArray]
-) -> FloatArray:
-    """Return what becomes of every row (n,) by what rows of other folds teach.
-
-    Parameters
-    ----------
-    fold : (n,) integers.
-    repaired : what becomes of some rows, the second, by a repair fitted on others, the first.
-    """
-    moved = np.empty(fold.size)
-    for one in range(int(fold.max()) + 1):
-        inside = np.flatnonzero(fold == one)
-        moved[inside] = repaired(np.flatnonzero(fold != one), inside)
-    return moved
-
-
 PLAIN_WORDS = (
     "It does not read the group at prediction, but it estimates the chance of each group from the "
     "inputs and uses it: two people with the same score and level get different results if one "
@@ -224,9 +204,7 @@ def find_doubts(
 ) -> tuple[str, ...]:
     """Return reasons to doubt that a repair did what was asked of it.
 
-    Parameters
-    ----------
-    asked : what part of the disparity was to go.
+    `asked` is what part of the disparity was to go.
     """
     found = []
     for one in guesses:
@@ -299,19 +277,39 @@ class RepairReport:
     doubts: tuple[str, ...]
 
     def __str__(self) -> str:
-        return "\n".join(
-            [
-                self._of_all(),
-                *map(_of_pair, self.parity),
-                *(self._of_guess(one) for one in self.guess),
-                *self._of_moves(),
-                "Own level: "
-                + ", ".join(f"{share:.0%} of {group!r}" for group, share in self.coverage.items())
-                + ".",
-                *(f"Doubt: {doubt}" for doubt in self.doubts),
-                PLAIN_WORDS,
-            ]
+        trusted = "" if self.trust == 1.0 else f", of which {self.trust:.0%} could be trusted"
+        request = (
+            f"{self.repair} asked for {self.asked:.0%} of the disparity to go{trusted}; "
+            f"{self.rows:,} rows, {self.levels:,} level{'' if self.levels == 1 else 's'}."
         )
+        pairs = map(_describe_pair, self.parity)
+        guesses = map(self._describe_guess, self.guess)
+        own = ", ".join(f"{share:.0%} of {group!r}" for group, share in self.coverage.items())
+        doubts = (f"Doubt: {doubt}" for doubt in self.doubts)
+        moves = self._describe_moves()
+        return "\n".join(
+            [request, *pairs, *guesses, *moves, f"Own level: {own}.", *doubts, PLAIN_WORDS]
+        )
+
+    def _describe_guess(self, one: PropensityQuality) -> str:
+        return (
+            f"{one.group!r} guessed by {self.guessed_by} from {self.inputs} input(s), level and "
+            f"score: AUC among equals {one.auc:.3f}, guessed shares off by {one.calibration:.3f}."
+        )
+
+    def _describe_moves(self) -> list[str]:
+        lines = []
+        for group in dict.fromkeys(cell.group for cell in self.moved):
+            cells = [cell for cell in self.moved if cell.group == group]
+            rows = sum(cell.rows for cell in cells)
+            mean = sum(cell.rows * cell.mean for cell in cells) / rows
+            distance = sum(cell.rows * cell.distance for cell in cells) / rows
+            most = max(cell.most for cell in cells)
+            lines.append(
+                f"{group!r}, {rows:,} rows: moved by {distance:.3f} on average, {mean:+.3f} taken "
+                f"together, {most:.3f} at most."
+            )
+        return lines
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain values, for a record; an end of an interval may be `None`."""
@@ -329,45 +327,18 @@ class RepairReport:
         plain["in_words"] = PLAIN_WORDS
         return plain
 
-    def _of_all(self) -> str:
-        trusted = "" if self.trust == 1.0 else f", of which {self.trust:.0%} could be trusted"
-        return (
-            f"{self.repair} asked for {self.asked:.0%} of the disparity to go{trusted}; "
-            f"{self.rows:,} rows, {self.levels:,} level{'' if self.levels == 1 else 's'}."
-        )
 
-    def _of_guess(self, one: PropensityQuality) -> str:
-        return (
-            f"{one.group!r} guessed by {self.guessed_by} from {self.inputs} input(s), level and "
-            f"score: AUC among equals {one.auc:.3f}, guessed shares off by {one.calibration:.3f}."
-        )
-
-    def _of_moves(self) -> list[str]:
-        lines = []
-        for group in dict.fromkeys(cell.group for cell in self.moved):
-            cells = [cell for cell in self.moved if cell.group == group]
-            rows = sum(cell.rows for cell in cells)
-            mean = sum(cell.rows * cell.mean for cell in cells) / rows
-            distance = sum(cell.rows * cell.distance for cell in cells) / rows
-            most = max(cell.most for cell in cells)
-            lines.append(
-                f"{group!r}, {rows:,} rows: moved by {distance:.3f} on average, {mean:+.3f} taken "
-                f"together, {most:.3f} at most."
-            )
-        return lines
-
-
-def _of_pair(pair: Parity) -> str:
+def _describe_pair(pair: Parity) -> str:
     return (
         f"Held out, {pair.groups[0]!r} and {pair.groups[1]!r} among equals: distance "
-        f"{_value(pair.before.value)} before, {_value(pair.after.value)} after "
-        f"({_value(pair.after.interval[0])} to {_value(pair.after.interval[1])}); gap "
+        f"{_format(pair.before.value)} before, {_format(pair.after.value)} after "
+        f"({_format(pair.after.interval[0])} to {_format(pair.after.interval[1])}); gap "
         f"{pair.gap_before.value:+.3f} before, {pair.gap_after.value:+.3f} after "
         f"({pair.gap_after.interval[0]:+.3f} to {pair.gap_after.interval[1]:+.3f})."
     )
 
 
-def _value(number: float | None) -> str:
+def _format(number: float | None) -> str:
     return "unknown" if number is None or math.isinf(number) else f"{number:.3f}"
 
 

@@ -1,13 +1,9 @@
-"""The base of all repairs that do not use the group at prediction.
+"""Repair of finished scores that does not ask for the group at prediction, and its base.
 
-Everything that is learned from groups happens in `fit`. Afterwards scores, inputs and levels are
-enough.
-
-Repair of finished scores that does not ask for the group at prediction.
-
-Inside a level l let f be the score and η_a(x) = P(A = a | x, l) the chance of each group given the
-inputs. Among all ways to move scores that look at f, η and l only, take the one that changes them
-least in mean square while the distributions of the groups become equal,
+Groups are used in `fit` alone; afterwards scores, inputs and levels are enough. Inside a level l
+let f be the score and η_a(x) = P(A = a | x, l) the propensity of each group given the inputs. Among
+all ways to move scores that look at f, η and l only, take the one that changes them least in mean
+square while the distributions of the groups become equal,
 
     min E (g - f)²    subject to    P(g = y | A = a, l) the same for all a,
 
@@ -34,7 +30,7 @@ from abc import abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -44,29 +40,29 @@ from likeforlike.disparity import Cells, Codes, Column, encode_columns, weights
 from likeforlike.errors import InputError, RepairWarning
 from likeforlike.files import write_whole
 from likeforlike.repair._along_number import (
-    OF_SCORES,
-    ComparisonWindows,
+    SCORE_WINDOWS,
+    Places,
     UnawareWindows,
-    WindowedRows,
-    WindowSize,
+    compare_in_windows,
+    comparison_windows,
+    number_levels,
 )
 from likeforlike.repair._barycenter import Fallback
 from likeforlike.repair._parity_solver import (
     Slots,
     arrange_by_slot,
+    barycentric_means,
     make_slots,
-    repaired_means,
-    solve,
     update_shares,
 )
 from likeforlike.repair._plain_values import (
-    checked_list,
     finite_values,
     from_document,
     label_from_json,
     label_to_json,
     numbers_from_document,
     numbers_to_document,
+    parse_list,
     plain_classifier,
     plain_setting,
     read_numbers,
@@ -75,10 +71,8 @@ from likeforlike.repair._plain_values import (
 from likeforlike.repair._propensity import (
     GIVEN,
     Classifier,
-    Guessed,
     Inputs,
     Propensity,
-    PropensityFeatures,
     PropensityQuality,
     assess_propensity,
     check_classifier,
@@ -91,23 +85,30 @@ from likeforlike.repair._propensity import (
 )
 from likeforlike.repair._quantile_maps import (
     check_groups,
+    check_part,
+    check_random_state,
+    check_switch,
+    check_whole,
     check_width,
     fit_level_maps,
-    mean_squared_change,
-    squared_level_distances,
+    level_costs,
+    mean_square_change,
+    select_rows,
 )
 from likeforlike.repair._report import (
+    PARTS,
     CellShift,
     Parity,
     RepairReport,
     assign_folds,
-    choose_trust,
+    best_part,
+    estimate_disparity,
     exceeds_noise,
     find_doubts,
     measure_parity,
     measure_shifts,
     split_levels_by_fold,
-    squared_disparity,
+    suffices,
 )
 from likeforlike.training import BaseEstimator
 from likeforlike.transport import moderate
@@ -116,92 +117,75 @@ with extra("train"):
     from sklearn.utils.validation import check_is_fitted
 
 
-class FitRows(NamedTuple):
-    """Rows of `fit` that have a weight.
-
-    Attributes
-    ----------
-    scores : (n,) floats.
-    inputs : (n, d) floats.
-    group, level : codes and labels.
-    mass : (n,) floats > 0, with mean about 1.
-    weighted : whether weights were given.
-    """
-
-    scores: FloatArray
-    inputs: FloatArray
-    group: Codes
-    level: Codes
-    mass: FloatArray
-    weighted: bool
-
-
-class NewRows(NamedTuple):
-    """Rows to be repaired.
-
-    Attributes
-    ----------
-    scores : (n,) floats.
-    chances : (n, G) floats, as tilts are made of.
-    slot : (n,) integers.
-    numbers : where rows stand if levels are numbers; `None` if they are not.
-    """
-
-    scores: FloatArray
-    chances: FloatArray
-    slot: IntArray
-    numbers: WindowedRows | None
-
-
 @dataclass(frozen=True, slots=True)
 class SlottedRows:
-    """Rows of `fit` with their chances, in slots.
+    """Rows of `fit` that have a weight, with their propensities, in slots.
 
     Attributes
     ----------
-    rows : of `fit`; if levels are numbers, their levels are windows.
-    guesses : (n, G) floats, chances out of fold.
+    scores : (n,) floats.
+    group, level : codes and labels; if levels are numbers, these levels are windows.
+    mass : (n,) floats > 0, with mean about 1.
+    weighted : whether weights were given.
+    propensities : (n, G) floats, P(A = a | x, l) out of fold.
     chances : the same, or relative to those of others with the same number.
     fold : (n,) integers.
     slots : of the levels.
     rest : (n,) truth values, rows of the shared slot.
-    numbers, equals : where rows stand if levels are numbers, and in which windows people can be
-        compared; `None` if they are not.
+    windows, places : windows along the number, and where rows stand there; else `None`.
+    numbers, segment : (n,) each, by which rows are compared along the number; else `None`.
     """
 
-    rows: FitRows
-    guesses: FloatArray
+    scores: FloatArray
+    group: Codes
+    level: Codes
+    mass: FloatArray
+    weighted: bool
+    propensities: FloatArray
     chances: FloatArray
     fold: IntArray
     slots: Slots
     rest: BoolArray
-    numbers: WindowedRows | None = None
-    equals: ComparisonWindows | None = None
+    windows: UnawareWindows | None = None
+    places: Places | None = None
+    numbers: FloatArray | None = None
+    segment: IntArray | None = None
 
     @property
-    def scores(self) -> FloatArray:
+    def scores_at_centers(self) -> FloatArray:
         """Scores (n,) as they are repaired: at the centers of windows, if levels are numbers."""
-        return self.rows.scores if self.numbers is None else self.numbers.out(self.rows.scores)
+        if self.windows is None or self.places is None:
+            return self.scores
+        centered: FloatArray = self.windows.map_to_centers(self.scores, self.places)
+        return centered
 
-    def home(self, scores: FloatArray) -> FloatArray:
+    def map_back(self, scores: FloatArray) -> FloatArray:
         """Compute repaired scores (n,) where the rows are."""
-        return scores if self.numbers is None else self.numbers.back(scores)
+        if self.windows is None or self.places is None:
+            return scores
+        return self.windows.map_back(scores, self.places)
 
-    def among_equals(self, scores: FloatArray) -> tuple[FloatArray, Codes, Codes | None]:
-        """Scores (n,), levels in which people of one fold can be compared, and what counts as one.
+    def compare(
+        self, scores: FloatArray
+    ) -> tuple[FloatArray, Codes, Codes, FloatArray, Codes | None]:
+        """Return scores (n,), groups, levels, weights and units, as a comparison needs them.
 
-        The last is `None` where every row counts.
+        Levels are those in which rows of one fold are compared. Units are what rows count as one
+        with; `None` where every row counts.
         """
-        if self.equals is None:
-            return scores, split_levels_by_fold(self.rows.level, self.fold), None
-        return self.equals.compared(scores, self.rows.group.codes, self.rows.mass)
+        if self.numbers is None or self.segment is None:
+            level = split_levels_by_fold(self.level, self.fold)
+            return scores, self.group, level, self.mass, None
+        values, level, unit = compare_in_windows(
+            self.numbers, self.segment, scores, self.group.codes, self.mass
+        )
+        return values, self.group, level, self.mass, unit
 
     def without(self, fold: int) -> tuple[Slots, BoolArray]:
         """Return slots with the shares of all other folds, and which rows those are."""
         others = self.fold != fold
-        rows = self.rows
         slots = update_shares(
-            self.slots, self.chances, rows.mass, rows.level.codes, self.rest, others
+            self.slots, self.chances, self.mass, self.level.codes, self.rest, others
         )
         return slots, others
 
@@ -227,13 +211,13 @@ class UnawareEstimator(BaseEstimator):
     fallbacks_: tuple[Fallback, ...]
     record_: dict[str, Any]
     _slots: Slots
-    _along: UnawareWindows | None
+    _windows: UnawareWindows | None
     _has_levels: bool
     _n_inputs: int
     _n_rows: int
     _doubts: tuple[str, ...]
 
-    _window_size: ClassVar[WindowSize]
+    _window_size: ClassVar[tuple[float, float]]
 
     @abstractmethod
     def _learn(self, rows: SlottedRows) -> None:
@@ -241,15 +225,15 @@ class UnawareEstimator(BaseEstimator):
 
     @abstractmethod
     def _outcome(self, rows: SlottedRows, trust: float) -> FloatArray:
-        """What becomes of each row (n,) by what rows of other folds taught, if so much is done."""
+        """Repair each row (n,) by what rows of other folds taught, to this part."""
 
     @abstractmethod
     def _before(self, scores: FloatArray) -> FloatArray:
-        """Return what would be without a repair, (n,)."""
+        """Return scores or decisions (n,) without a repair."""
 
     @property
     @abstractmethod
-    def _asked(self) -> float:
+    def _target(self) -> float:
         """What part of the disparity is to go, in [0, 1]."""
 
     @property
@@ -270,7 +254,7 @@ class UnawareEstimator(BaseEstimator):
             raise InputError("this repair was loaded from a file; record_ has what it did.")
         return RepairReport(
             type(self).__name__,
-            self._asked,
+            self._target,
             self.trust_,
             self._n_rows,
             len(self.levels_),
@@ -304,15 +288,28 @@ class UnawareEstimator(BaseEstimator):
         sample_weight : (n,) numbers >= 0; rows of weight 0 are left out.
         """
         self._check_settings()
-        rows = self._read(scores, inputs, sensitive_features, legitimate_features, sample_weight)
+        values = self._check_scores(score_column(scores, "scores"))
+        matrix = input_matrix(inputs, values.size)
+        group = encode_columns(sensitive_features, "sensitive_features", values.size)
+        level = Codes(np.zeros(values.size, np.int64), ("all",))
         self._has_levels = legitimate_features is not None
-        known = self._arrange(rows)
-        self._slots = known.slots
-        self.groups_, self.levels_ = known.rows.group.labels, known.rows.level.labels
-        self._n_rows, self._n_inputs = rows.scores.size, rows.inputs.shape[1]
-        self._learn(known)
-        self._trust(known)
-        self._measure(known)
+        if legitimate_features is not None:
+            level = encode_columns(legitimate_features, "legitimate_features", values.size)
+        mass = np.ones(values.size)
+        if sample_weight is not None:
+            mass = moderate(weights(sample_weight, "sample_weight", values.size))
+            held = np.flatnonzero(mass)
+            mass = mass[held] / mass[held].mean()
+            values, matrix = values[held], matrix[held]
+            group, level = select_rows(group, held), select_rows(level, held)
+        check_groups(group.labels, np.bincount(group.codes), self.min_cell)
+        rows = self._arrange(values, matrix, group, level, mass, weighted=sample_weight is not None)
+        self._slots = rows.slots
+        self.groups_, self.levels_ = group.labels, rows.level.labels
+        self._n_rows, self._n_inputs = matrix.shape
+        self._learn(rows)
+        self.trust_ = self._choose_trust(rows)
+        self._measure(rows)
         return self
 
     def save(self, path: Path | str) -> None:
@@ -326,10 +323,9 @@ class UnawareEstimator(BaseEstimator):
         path : of the file.
         """
         report = self.report_.to_dict()
-        slots, guess, along = self._slots, self.propensity_, self._along
-        settings = {
-            name: plain_setting(value) for name, value in self.get_params(deep=False).items()
-        }
+        slots, guess, along = self._slots, self.propensity_, self._windows
+        params = self.get_params(deep=False)
+        settings = {name: plain_setting(value) for name, value in params.items()}
         settings["propensity"] = GIVEN if guess is None else None
         document = {
             "format": "likeforlike repair 1",
@@ -362,7 +358,7 @@ class UnawareEstimator(BaseEstimator):
         repair = cls(**settings)
         repair._check_settings()
         repair.groups_, repair.levels_ = (
-            tuple(map(label_from_json, checked_list(document[name], name)))
+            tuple(map(label_from_json, parse_list(document[name], name)))
             for name in ("groups", "levels")
         )
         repair._slots = slots_from_document(document, repair.levels_, len(repair.groups_))
@@ -372,8 +368,8 @@ class UnawareEstimator(BaseEstimator):
         if not 0.0 <= repair.trust_ <= 1.0:
             raise InputError("trust must lie between 0 and 1")
         along = document.get("numbers")
-        repair._along = None if along is None else numbers_from_document(along, repair.levels_)
-        if (repair._along is not None) != repair.smooth:
+        repair._windows = None if along is None else numbers_from_document(along, repair.levels_)
+        if (repair._windows is not None) != repair.smooth:
             raise InputError("numbers are there if, and only if, smooth is set")
         guess = document["propensity"]
         repair.propensity_ = None if guess is None else from_document(guess)
@@ -389,152 +385,125 @@ class UnawareEstimator(BaseEstimator):
     def _set_maps(self, maps: FloatArray) -> None:
         """Take what was learned of each slot from a document, checked."""
 
-    def _arrange(self, rows: FitRows) -> SlottedRows:
+    def _arrange(
+        self,
+        scores: FloatArray,
+        inputs: FloatArray,
+        group: Codes,
+        level: Codes,
+        mass: FloatArray,
+        *,
+        weighted: bool,
+    ) -> SlottedRows:
         """Guess the groups of rows, and put them into slots."""
-        self._along, places, level = None, None, rows.level
+        self._windows, places, windows = None, None, level
         if self.smooth:
             if not self._has_levels:
                 raise InputError("smooth=True needs legitimate_features with a number in them.")
-            self._along = UnawareWindows.of(
-                rows.scores, rows.level, rows.group, rows.mass, self._window_size
+            self._windows = UnawareWindows.fit(scores, level, group, mass, self._window_size)
+            places = self._windows.locate(level)
+            windows = Codes(places[0], self._windows.labels)
+        n_groups = len(group.labels)
+        fold = assign_folds(group.codes, windows.codes, self.cv, self.random_state)
+        if isinstance(self.propensity, str):
+            propensities, self.propensity_ = check_propensities(inputs, n_groups), None
+        else:
+            propensities, self.propensity_ = estimate_propensity(
+                self._features(inputs, level, scores, level.labels),
+                group.codes,
+                n_groups,
+                fold,
+                propensity=self.propensity,
+                mass=mass if weighted else None,
+                seed=self.random_state,
             )
-            places = self._along.stand(rows.level)
-            level = Codes(places.window, self._along.labels)
-        fold = assign_folds(rows.group.codes, level.codes, self.cv, self.random_state)
-        guessed = self._estimate_propensity(rows, fold)
-        self.propensity_ = guessed.model
-        numbers, equals, scores, chances = None, None, rows.scores, guessed.chances
-        if self._along is not None and places is not None:
-            numbers, equals = (
-                WindowedRows(self._along, places),
-                ComparisonWindows.of(rows.level, fold),
-            )
-            scores, chances = numbers.out(scores), self._along.among_equals(chances, places)
+        compared, chances = scores, propensities
+        numbers: FloatArray | None = None
+        segment: IntArray | None = None
+        if self._windows is not None and places is not None:
+            numbers, segment = number_levels(level, fold)
+            compared = self._windows.map_to_centers(scores, places)
+            chances = self._windows.relative_propensities(propensities, places)
         slots, rest = make_slots(
-            scores, chances, rows.mass, level.codes, level.labels, self.min_cell
+            compared, chances, mass, windows.codes, windows.labels, self.min_cell
         )
         if not np.isfinite(slots.span).all():
             raise InputError("scores lie too far apart to be repaired; rescale them.")
-        rows = rows._replace(level=level)
-        return SlottedRows(rows, guessed.chances, chances, fold, slots, rest, numbers, equals)
+        rows = (scores, group, windows, mass, weighted, propensities, chances, fold, slots, rest)
+        return SlottedRows(*rows, self._windows, places, numbers, segment)
 
-    def _trust(self, known: SlottedRows) -> None:
-        """Do as much of the repair as makes rows held out better."""
-        rows = known.rows
-        values, level, unit = known.among_equals(self._before(rows.scores))
-        if not exceeds_noise(values, rows.group, level, rows.mass, unit):
-            self.trust_ = 0.0
-            return
+    def _choose_trust(self, rows: SlottedRows) -> float:
+        """Return the part of the repair, in [0, 1], that is best for rows held out."""
+        before = rows.compare(self._before(rows.scores))
+        if not exceeds_noise(*before):
+            return 0.0
+        left = {0.0: estimate_disparity(*before)}
+        for part in PARTS:
+            left[part] = estimate_disparity(*rows.compare(self._outcome(rows, part)))
+            if part == 1.0 and suffices(left[1.0], left[0.0], self._target):
+                return 1.0
+        return best_part(left)
 
-        def measured(scores: FloatArray) -> float:
-            values, level, unit = known.among_equals(scores)
-            return squared_disparity(values, rows.group, level, rows.mass, unit)
-
-        self.trust_ = choose_trust(
-            lambda part: measured(self._outcome(known, part)),
-            measured(self._before(rows.scores)),
-            self._asked,
-        )
-
-    def _read(
-        self,
-        scores: Column,
-        inputs: Inputs,
-        sensitive: Column,
-        legitimate: Column | None,
-        sample_weight: Column | None,
-    ) -> FitRows:
-        values = self._checked_scores(score_column(scores, "scores"))
-        matrix = input_matrix(inputs, values.size)
-        group = encode_columns(sensitive, "sensitive_features", values.size)
-        level = Codes(np.zeros(values.size, np.int64), ("all",))
-        if legitimate is not None:
-            level = encode_columns(legitimate, "legitimate_features", values.size)
-        mass = np.ones(values.size)
-        if sample_weight is not None:
-            mass = moderate(weights(sample_weight, "sample_weight", values.size))
-            held = np.flatnonzero(mass)
-            mass = mass[held] / mass[held].mean()
-            values, matrix = values[held], matrix[held]
-            group, level = _kept(group, held), _kept(level, held)
-        check_groups(group.labels, np.bincount(group.codes), self.min_cell)
-        return FitRows(values, matrix, group, level, mass, sample_weight is not None)
-
-    def _checked_scores(self, scores: FloatArray) -> FloatArray:
+    def _check_scores(self, scores: FloatArray) -> FloatArray:
         return scores
 
-    def _estimate_propensity(self, rows: FitRows, fold: IntArray) -> Guessed:
-        return estimate_propensity(
-            self._features(rows.inputs, rows.level, rows.scores, rows.level.labels),
-            rows.group.codes,
-            len(rows.group.labels),
-            fold,
-            propensity=self.propensity,
-            mass=rows.mass if rows.weighted else None,
-            seed=self.random_state,
-        )
-
     def _features(
-        self,
-        inputs: FloatArray,
-        level: Codes,
-        scores: FloatArray,
-        known: tuple[Hashable, ...],
-    ) -> PropensityFeatures:
-        """Return what a guess is made of; numbers among the levels are taken as such."""
-        if self._along is None:
-            return PropensityFeatures(
-                inputs, encode_levels(level.labels, known)[level.codes], scores
-            )
-        return PropensityFeatures(inputs, self._along.numbers(level), scores)
+        self, inputs: FloatArray, level: Codes, scores: FloatArray, known: tuple[Hashable, ...]
+    ) -> FloatArray:
+        """Return what a guess is made of, (n, d + 2); levels that are numbers stay numbers."""
+        place = (
+            encode_levels(level.labels, known)[level.codes]
+            if self._windows is None
+            else self._windows.numbers(level)
+        )
+        return np.column_stack([inputs, place, scores])
 
-    def _measure(self, known: SlottedRows) -> None:
-        """Say how good the guess is, what is left with the true groups, and who was moved."""
-        rows = known.rows
+    def _measure(self, rows: SlottedRows) -> None:
+        """Measure the guess, what is left with the true groups, and how far rows were moved."""
         group, level, mass = rows.group, rows.level, rows.mass
-        equals = level if known.equals is None else known.equals.windows()
+        equals = level
+        if rows.numbers is not None and rows.segment is not None:
+            equals = comparison_windows(rows.numbers, rows.segment)
         places = range(len(group.labels))
         self.guess_ = tuple(
             assess_propensity(
                 group.labels[a],
-                known.guesses[:, a],
+                rows.propensities[:, a],
                 (group.codes == a).astype(np.float64),
                 equals.codes,
                 mass,
             )
             for a in (places if len(places) > 2 else [1])
         )
-        before, after = self._before(rows.scores), self._outcome(known, self.trust_)
-        old, apart, unit = known.among_equals(before)
-        new = known.among_equals(after)[0]
+        before, after = self._before(rows.scores), self._outcome(rows, self.trust_)
+        old, _, apart, _, unit = rows.compare(before)
+        new = rows.compare(after)[0]
         self.parity_ = measure_parity(old, new, group, apart, mass if rows.weighted else None, unit)
         self.moved_ = measure_shifts(after - before, group, level, mass)
-        self.coverage_, self.fallbacks_ = self._coverage(rows)
-        self._doubts = find_doubts(self.guess_, self.parity_, self._asked)
+        # Share of each group whose own level makes it alike, and the cells of all others.
+        cell, shape = level.codes * len(places) + group.codes, (len(level.labels), len(places))
+        size = shape[0] * shape[1]
+        held = np.bincount(cell, mass, minlength=size).reshape(shape)
+        counts = np.bincount(cell, minlength=size).reshape(shape)
+        slots = self._slots
+        own = (slots.slot != slots.common_slot)[:, None] & slots.part[slots.slot]
+        shares = np.where(own, held, 0.0).sum(axis=0) / held.sum(axis=0)
+        self.coverage_ = dict(zip(group.labels, shares.tolist(), strict=True))
+        self.fallbacks_ = tuple(
+            Fallback(level.labels[k], group.labels[a], int(counts[k, a]), None)
+            for k, a in np.argwhere(~own & (counts > 0)).tolist()
+        )
+        self._doubts = find_doubts(self.guess_, self.parity_, self._target)
         for doubt in self._doubts:
             warnings.warn(doubt, RepairWarning, stacklevel=3)
 
-    def _coverage(self, rows: FitRows) -> tuple[dict[Hashable, float], tuple[Fallback, ...]]:
-        """Share of each group whose own level makes it alike, and the cells of all others."""
-        n_groups, n_levels = len(rows.group.labels), len(rows.level.labels)
-        cell = rows.level.codes * n_groups + rows.group.codes
-        size = n_groups * n_levels
-        held = np.bincount(cell, rows.mass, minlength=size).reshape(n_levels, n_groups)
-        counts = np.bincount(cell, minlength=size).reshape(n_levels, n_groups)
-        own = (self._slots.slot != self._slots.shared)[:, None] & self._slots.part[self._slots.slot]
-        shares = np.where(own, held, 0.0).sum(axis=0) / held.sum(axis=0)
-        lacking = np.argwhere(~own & (counts > 0)).tolist()
-        fallbacks = tuple(
-            Fallback(rows.level.labels[k], rows.group.labels[a], int(counts[k, a]), None)
-            for k, a in lacking
-        )
-        return dict(zip(rows.group.labels, shares.tolist(), strict=True)), fallbacks
-
-    def _new_rows(self, scores: Column, inputs: Inputs, legitimate: Column | None) -> NewRows:
-        """Return rows to be repaired, as `fit` would have them."""
+    def _read_new(
+        self, scores: Column, inputs: Inputs, legitimate: Column | None
+    ) -> tuple[FloatArray, FloatArray, IntArray, Places | None]:
+        """Return scores, chances and slots of new rows, and where they stand along the number."""
         check_is_fitted(self, "groups_")
         self._check_settings()
-        values = self._checked_scores(score_column(scores, "scores"))
+        values = self._check_scores(score_column(scores, "scores"))
         matrix = input_matrix(inputs, values.size)
         if matrix.shape[1] != self._n_inputs:
             raise InputError(
@@ -545,18 +514,13 @@ class UnawareEstimator(BaseEstimator):
         if self.propensity_ is None:
             chances = check_propensities(matrix, n_groups)
         else:
-            features = self._features(matrix, level, values, self.levels_).matrix
+            features = self._features(matrix, level, values, self.levels_)
             chances = predict_propensities(self.propensity_, features, n_groups)
-        if self._along is None:
-            slot = self._slots.places(level.codes, level.labels)
-            return NewRows(values, chances, slot, None)
-        places = self._along.stand(level)
-        return NewRows(
-            values,
-            self._along.among_equals(chances, places),
-            self._slots.slot[places.window],
-            WindowedRows(self._along, places),
-        )
+        if self._windows is None:
+            return values, chances, self._slots.places(level.codes, level.labels), None
+        places = self._windows.locate(level)
+        chances = self._windows.relative_propensities(chances, places)
+        return values, chances, self._slots.slot[places[0]], places
 
     def _new_levels(self, legitimate: Column | None, size: int) -> Codes:
         if (legitimate is not None) != self._has_levels:
@@ -568,7 +532,7 @@ class UnawareEstimator(BaseEstimator):
         if legitimate is None:
             return Codes(np.zeros(size, np.int64), self.levels_)
         level = encode_columns(legitimate, "legitimate_features", size)
-        if self._along is not None:
+        if self._windows is not None:
             return level
         check_width(level.labels[0], self.levels_[0])
         unseen = [label for label in level.labels if label not in set(self.levels_)]
@@ -583,40 +547,16 @@ class UnawareEstimator(BaseEstimator):
         return level
 
     def _check_settings(self) -> None:
-        if not (_is_number(self.repair_level) and 0.0 <= self.repair_level <= 1.0):
-            raise InputError(
-                f"repair_level must be a number from 0 to 1, not {self.repair_level!r}."
-            )
-        for name, least in (("min_cell", 1), ("cv", 2)):
-            value = getattr(self, name)
-            if not _is_whole(value) or value < least:
-                raise InputError(
-                    f"{name} must be a whole number of at least {least}, not {value!r}."
-                )
-        seed: Any = self.random_state
-        if not (seed is None or (_is_whole(seed) and seed >= 0)):
-            raise InputError(f"random_state must be a whole number >= 0 or None, not {seed!r}.")
-        if not isinstance(self.smooth, bool | np.bool):
-            raise InputError(f"smooth must be True or False, not {self.smooth!r}.")
+        check_part("repair_level", self.repair_level)
+        check_whole("min_cell", self.min_cell, 1)
+        check_whole("cv", self.cv, 2)
+        check_random_state(self.random_state)
+        check_switch("smooth", self.smooth)
         if isinstance(self.propensity, str) and self.propensity != GIVEN:
             raise InputError(
                 f"propensity must be None, 'given' or a classifier, not {self.propensity!r}."
             )
         check_classifier(self.propensity)
-
-
-def _kept(column: Codes, rows: IntArray) -> Codes:
-    """Return some rows of a column, with the labels that occur in them."""
-    there, codes = np.unique(column.codes[rows], return_inverse=True)
-    return Codes(codes, tuple(column.labels[k] for k in there.tolist()))
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def check_maps(maps: FloatArray, shape: tuple[int, ...]) -> None:
@@ -743,10 +683,10 @@ class UnawareRepair(UnawareEstimator):
         self.cv = cv
         self.random_state = random_state
 
-    _window_size = OF_SCORES
+    _window_size = SCORE_WINDOWS
 
     @property
-    def _asked(self) -> float:
+    def _target(self) -> float:
         return float(self.repair_level)
 
     def _before(self, scores: FloatArray) -> FloatArray:
@@ -754,27 +694,34 @@ class UnawareRepair(UnawareEstimator):
 
     def _learn(self, rows: SlottedRows) -> None:
         self._set_values()
-        known = rows.rows._replace(scores=rows.scores)
-        plain = (known.scores, rows.chances, known.mass, known.level.codes, rows.rest)
-        found = solve(arrange_by_slot(rows.slots, *plain), self._values, self._beta)
-        self._potential, self.residual_ = found.potential, float(found.residual.max())
-        moved = np.empty(known.scores.size)
+        scores = rows.scores_at_centers
+        plain = (scores, rows.chances, rows.mass, rows.level.codes, rows.rest)
+        self._potential, residual, _ = arrange_by_slot(rows.slots, *plain).solve(
+            self._values, self._beta
+        )
+        self.residual_ = float(residual.max())
+        moved = np.empty(scores.size)
         for fold in range(self.cv):
             slots, others = rows.without(fold)
-            others_rows = arrange_by_slot(slots, *plain, others)
-            potential = solve(
-                others_rows, self._values, self._beta, start=found.potential
-            ).potential
+            potential, _, _ = arrange_by_slot(slots, *plain, others).solve(
+                self._values, self._beta, start=self._potential
+            )
             inside = np.flatnonzero(~others)
-            place = slots.slot[known.level.codes[inside]]
-            unit = slots.unit(known.scores[inside], place)
+            place = slots.slot[rows.level.codes[inside]]
+            unit = slots.unit(scores[inside], place)
             tilts = slots.tilts(rows.chances[inside], place)
-            mean = repaired_means(unit, tilts, place, self._values, potential, self._beta)
+            mean = barycentric_means(unit, tilts, place, self._values, potential, self._beta)
             moved[inside] = slots.natural(mean, place)
-        self._held_out = rows.home(moved)
-        change = self._held_out - rows.rows.scores
-        self._full_risk = float(known.mass @ change**2 / known.mass.sum())
-        self._full_aware_risk = _aware_risk(known, self.min_cell)
+        self._held_out = rows.map_back(moved)
+        change = self._held_out - rows.scores
+        self._full_risk = float(rows.mass @ change**2 / rows.mass.sum())
+        # What the barycenter of every level changes, which knows the group.
+        cells, scale = Cells.from_codes(
+            rows.level, rows.group, scores, sample_weight=rows.mass
+        ).scaled()
+        maps = fit_level_maps(cells, self.min_cell)
+        change_aware = mean_square_change(maps, level_costs(cells))
+        self._full_aware_risk = scale.powered(change_aware, 2.0)
 
     def _set_values(self) -> None:
         self._values = np.linspace(0.0, 1.0, self.values)
@@ -790,7 +737,7 @@ class UnawareRepair(UnawareEstimator):
 
     def _outcome(self, rows: SlottedRows, trust: float) -> FloatArray:
         reach = self.repair_level * trust
-        repaired: FloatArray = (1.0 - reach) * rows.rows.scores + reach * self._held_out
+        repaired: FloatArray = (1.0 - reach) * rows.scores + reach * self._held_out
         return repaired
 
     @property
@@ -804,11 +751,7 @@ class UnawareRepair(UnawareEstimator):
         return self.repair_level**2 * self._full_aware_risk
 
     def transform(
-        self,
-        scores: Column,
-        inputs: Inputs,
-        *,
-        legitimate_features: Column | None = None,
+        self, scores: Column, inputs: Inputs, *, legitimate_features: Column | None = None
     ) -> FloatArray:
         """Repair scores without the group.
 
@@ -822,12 +765,17 @@ class UnawareRepair(UnawareEstimator):
         -------
         (n,) floats.
         """
-        values, chances, place, numbers = self._new_rows(scores, inputs, legitimate_features)
+        values, chances, place, places = self._read_new(scores, inputs, legitimate_features)
         tilts = self._slots.tilts(chances, place)
-        unit = self._slots.unit(values if numbers is None else numbers.out(values), place)
-        mean = repaired_means(unit, tilts, place, self._values, self._potential, self._beta)
+        windows = None if places is None else self._windows
+        inside = values
+        if windows is not None and places is not None:
+            inside = windows.map_to_centers(values, places)
+        unit = self._slots.unit(inside, place)
+        mean = barycentric_means(unit, tilts, place, self._values, self._potential, self._beta)
         moved = self._slots.natural(mean, place)
-        moved = moved if numbers is None else numbers.back(moved)
+        if windows is not None and places is not None:
+            moved = windows.map_back(moved, places)
         reach = self.repair_level * self.trust_
         repaired: FloatArray = (1.0 - reach) * values + reach * moved
         return repaired
@@ -837,12 +785,3 @@ class UnawareRepair(UnawareEstimator):
         count: Any = self.values
         if not (isinstance(count, int | np.integer) and 2 <= count <= 1000):
             raise InputError(f"values must be a whole number from 2 to 1000, not {count!r}.")
-
-
-def _aware_risk(rows: FitRows, min_cell: int) -> float:
-    """Compute the mean squared change of the barycenter of every level, which knows the group."""
-    cells, scale = Cells.from_codes(
-        rows.level, rows.group, rows.scores, sample_weight=rows.mass
-    ).scaled()
-    maps = fit_level_maps(cells, min_cell)
-    return scale.powered(mean_squared_change(maps, squared_level_distances(cells)), 2.0)

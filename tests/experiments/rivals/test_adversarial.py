@@ -9,14 +9,13 @@ import pytest
 import torch
 
 from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.experiments.rivals import AdversarialRegressor
 from likeforlike.experiments.rivals._adversarial import (
-    AdversarialSettings,
     Criterion,
     debias_gradient,
     project_out,
-    train_adversarial,
 )
-from likeforlike.experiments.rivals._contests import Learner, Opponent, Schedule, View, guess_losses
+from likeforlike.experiments.rivals._contests import Learner, Opponent, View
 from likeforlike.penalties import Layout
 from likeforlike.training import Loss, Rows, StackedMLP, limit_to_one_thread, mean_losses
 from tests.experiments.rivals.loans import disparities, loans, small_rows
@@ -37,7 +36,7 @@ def gradients(seed: int) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     outputs = model(inputs)
     weights = list(model.weights)
     loss = mean_losses(outputs, targets, None, "squared").sum()
-    cost = guess_losses(adversary(view.join(outputs)), view, "log").sum()
+    cost = view.guess_losses(adversary(view.join(outputs)), "log").sum()
     wanted = torch.autograd.grad(loss, weights, retain_graph=True)
     return list(wanted), list(torch.autograd.grad(cost, weights))
 
@@ -108,12 +107,12 @@ def best_guesses(
     weight = view.weight[0].numpy()
     atoms = [(level == one) & (score == value) for one, value in np.ndindex(2, 2)]
     counted = np.array([weight[atom & (group == 1)].sum() / weight[atom].sum() for atom in atoms])
-    schedule = Schedule(learning_rate=0.02, max_epochs=300)
-    adversary = Learner(StackedMLP([0], (1 + opponent.columns, 50, 1)).double(), schedule)
+    network = StackedMLP([0], (1 + opponent.columns, 50, 1)).double()
+    adversary = Learner(network, 0.02, epochs=300)
     with limit_to_one_thread():
-        for step in range(schedule.max_epochs):
+        for step in range(300):
             adversary.begin(step)
-            cost = guess_losses(adversary.network(view.join(signal)), view, "log").sum()
+            cost = view.guess_losses(adversary.network(view.join(signal)), "log").sum()
             adversary.descend(torch.autograd.grad(cost, adversary.weights))
         guess = torch.sigmoid(adversary.network(view.join(signal)))[0, :, 0].detach().numpy()
     played = np.array([guess[atom][0] for atom in atoms])
@@ -163,17 +162,16 @@ def test_the_blind_adversary_is_the_best_that_sees_the_level_alone(
     best = float(view.blind_losses(guess)[0])
     for one, move in [(0, 0.1), (0, -0.1), (1, 0.1), (1, -0.1)]:
         moved = view.blind + move * torch.from_numpy(level == one)
-        assert float(guess_losses(moved[..., None], view, guess)[0]) > best
+        assert float(view.guess_losses(moved[..., None], guess)[0]) > best
 
 
 @pytest.mark.parametrize("loss", ["logistic", "squared"])
 def test_a_conditional_adversary_lowers_the_disparity_among_equals(loss: Loss) -> None:
     data = loans(loss)
-    schedule = Schedule(learning_rate=2e-3, max_epochs=20)
-    trained = train_adversarial(
+    trained = AdversarialRegressor(learning_rate=2e-3, max_epochs=20)._train_stack(
         data.rows,
         data.validation,
-        AdversarialSettings(loss=loss, schedule=schedule),
+        loss,
         strengths=np.array([0.0, 1.0]),
         seeds=np.array([0]),
     )
@@ -183,14 +181,18 @@ def test_a_conditional_adversary_lowers_the_disparity_among_equals(loss: Loss) -
 
 def test_a_stack_is_its_members_trained_alone() -> None:
     rows, validation = small_rows()
-    schedule = Schedule(learning_rate=5e-3, max_epochs=12, patience=3, batch_size=32)
-    settings = AdversarialSettings(loss="squared", schedule=schedule)
+    model = AdversarialRegressor(learning_rate=5e-3, max_epochs=12, patience=3, batch_size=32)
     strengths, lines = np.array([0.0, 0.0, 0.1, 1.0, 3.0]), np.array([0, 1, 0, 1, 1])
     seeds = np.array([5, 6])
 
     def train(which: list[int]) -> Any:
-        return train_adversarial(
-            rows, validation, settings, strengths=strengths[which], seeds=seeds, splits=lines[which]
+        return model._train_stack(
+            rows,
+            validation,
+            "squared",
+            strengths=strengths[which],
+            seeds=seeds,
+            splits=lines[which],
         )
 
     together = train([0, 1, 2, 3, 4])
@@ -211,17 +213,23 @@ CRITERIA: list[Criterion] = ["conditional", "parity"]
 
 def test_criterion_and_weights_reach_the_adversary() -> None:
     rows, validation = small_rows()
-    schedule = Schedule(learning_rate=5e-3, max_epochs=3, batch_size=32)
-    found = [
-        train_adversarial(
-            rows,
-            validation,
-            AdversarialSettings(schedule=schedule, criterion=criterion, weighted=weighted),
-            strengths=np.array([1.0]),
-            seeds=np.array([5, 6]),
-        ).network.weights[0]
+    models = [
+        AdversarialRegressor(
+            learning_rate=5e-3,
+            max_epochs=3,
+            batch_size=32,
+            criterion=criterion,
+            weighted=weighted,
+        )
         for criterion in CRITERIA
         for weighted in (False, True)
+    ]
+    strengths, seeds = np.array([1.0]), np.array([5, 6])
+    found = [
+        model._train_stack(
+            rows, validation, "squared", strengths=strengths, seeds=seeds
+        ).network.weights[0]
+        for model in models
     ]
     for one, other in [(0, 1), (0, 2), (1, 3), (2, 3)]:
         assert not torch.equal(found[one], found[other])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,14 +10,9 @@ import torch
 
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.experiments.rivals._contests import (
-    Learner,
-    Opponent,
-    Optimizer,
-    Schedule,
-    guess_losses,
-)
-from likeforlike.experiments.rivals._dcfr import AdversaryLoss, DCFRSettings, represent, train_dcfr
+from likeforlike.experiments.rivals import DCFRRegressor
+from likeforlike.experiments.rivals._contests import Learner, Opponent, Optimizer
+from likeforlike.experiments.rivals._dcfr import AdversaryLoss, represent
 from likeforlike.penalties import Layout
 from likeforlike.training import Loss, Rows, StackedMLP, limit_to_one_thread
 from tests.experiments.rivals.loans import disparities, loans, small_rows
@@ -46,12 +40,12 @@ def lowest_cost(
     sample = torch.from_numpy(weight)[None]
     opponent = Opponent(Rows(signal, sample, layout, sample))
     view = opponent.view(layout, sample, np.zeros(1, np.int64))
-    schedule = Schedule(learning_rate=0.05, max_epochs=150)
-    adversary = Learner(StackedMLP([0], (4 + opponent.columns, 50, 1)).double(), schedule)
+    network = StackedMLP([0], (4 + opponent.columns, 50, 1)).double()
+    adversary = Learner(network, 0.05, epochs=150)
     with limit_to_one_thread():
-        for step in range(schedule.max_epochs):
+        for step in range(150):
             adversary.begin(step)
-            cost = guess_losses(adversary.network(view.join(signal)), view, guess).sum()
+            cost = view.guess_losses(adversary.network(view.join(signal)), guess).sum()
             adversary.descend(torch.autograd.grad(cost, adversary.weights))
     return float(cost.detach())
 
@@ -91,11 +85,11 @@ def test_the_squared_adversary_reaches_another_one() -> None:
 @pytest.mark.parametrize(("loss", "strength"), [("logistic", 3.0), ("squared", 10.0)])
 def test_the_disparity_among_equals_falls(loss: Loss, strength: float) -> None:
     data = loans(loss)
-    schedule = Schedule(learning_rate=5e-3, max_epochs=25, batch_size=320)
-    trained = train_dcfr(
+    model = DCFRRegressor(optimizer="adam", learning_rate=5e-3, max_epochs=25, batch_size=320)
+    trained = model._train_stack(
         data.rows,
         data.validation,
-        DCFRSettings(loss=loss, schedule=schedule),
+        loss,
         strengths=np.array([0.0, strength]),
         seeds=np.array([0]),
     )
@@ -103,12 +97,18 @@ def test_the_disparity_among_equals_falls(loss: Loss, strength: float) -> None:
     assert against < 0.6 * without
 
 
-SETTINGS = DCFRSettings(
-    width=12,
-    adversary_width=8,
-    adversary_steps=3,
-    schedule=Schedule(learning_rate=5e-3, max_epochs=10, patience=3, batch_size=32),
-)
+def regressor(**changed: Any) -> DCFRRegressor:
+    settings = {
+        "width": 12,
+        "adversary_width": 8,
+        "adversary_steps": 3,
+        "optimizer": "adam",
+        "learning_rate": 5e-3,
+        "max_epochs": 10,
+        "patience": 3,
+        "batch_size": 32,
+    }
+    return DCFRRegressor(**{**settings, **changed})
 
 
 def test_a_stack_is_its_members_trained_alone() -> None:
@@ -116,10 +116,10 @@ def test_a_stack_is_its_members_trained_alone() -> None:
     strengths, lines = np.array([0.0, 0.0, 0.5, 2.0, 10.0]), np.array([0, 1, 0, 1, 1])
 
     def train(which: list[int]) -> Any:
-        return train_dcfr(
+        return regressor()._train_stack(
             rows,
             validation,
-            SETTINGS,
+            "squared",
             strengths=strengths[which],
             seeds=np.array([5, 6]),
             splits=lines[which],
@@ -140,9 +140,8 @@ def test_a_stack_is_its_members_trained_alone() -> None:
 def test_the_second_fit_moves_the_predictor_alone() -> None:
     """It begins where the game ended, and lowers the validation loss."""
     rows, validation = small_rows()
-    longer = replace(SETTINGS, schedule=replace(SETTINGS.schedule, patience=10))
-    trained = train_dcfr(
-        rows, validation, longer, strengths=np.array([2.0]), seeds=np.array([5, 6])
+    trained = regressor(patience=10)._train_stack(
+        rows, validation, "squared", strengths=np.array([2.0]), seeds=np.array([5, 6])
     )
     game = [epoch for epoch in trained.curve if epoch.number < 10]
     again = [epoch for epoch in trained.curve if epoch.number >= 10]
@@ -156,16 +155,18 @@ def test_the_second_fit_moves_the_predictor_alone() -> None:
 @pytest.mark.parametrize(
     "changed",
     [
-        replace(SETTINGS, adversary_loss="absolute"),
-        replace(SETTINGS, adversary_steps=1),
-        replace(SETTINGS, schedule=replace(SETTINGS.schedule, optimizer="adadelta")),
+        {"adversary_loss": "absolute"},
+        {"adversary_steps": 1},
+        {"optimizer": "adadelta"},
     ],
 )
-def test_settings_matter(changed: DCFRSettings) -> None:
+def test_settings_matter(changed: dict[str, Any]) -> None:
     rows, validation = small_rows()
     one, other = (
-        train_dcfr(rows, validation, how, strengths=np.array([2.0]), seeds=np.array([5, 6]))
-        for how in (SETTINGS, changed)
+        model._train_stack(
+            rows, validation, "squared", strengths=np.array([2.0]), seeds=np.array([5, 6])
+        )
+        for model in (regressor(), regressor(**changed))
     )
     assert not torch.equal(one.network.weights[0], other.network.weights[0])
 
@@ -175,16 +176,17 @@ OPTIMIZERS: list[Optimizer] = ["adam", "adadelta"]
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_a_learner_that_drops_members_goes_on_as_before(optimizer: Optimizer) -> None:
-    schedule = Schedule(learning_rate=0.1, optimizer=optimizer, momentum=0.5)
     generator = torch.Generator().manual_seed(0)
-    whole = Learner(StackedMLP([1, 2, 3], (2, 1)), schedule)
-    part = Learner(StackedMLP([1, 2, 3], (2, 1)), schedule)
+    whole, part = (
+        Learner(StackedMLP([1, 2, 3], (2, 1)), 0.1, optimizer=optimizer, momentum=0.5, epochs=200)
+        for _ in range(2)
+    )
     kept = torch.tensor([2, 0])
     for step in range(4):
         gradients = [torch.randn(weight.shape, generator=generator) for weight in whole.weights]
         whole.descend(gradients)
         if step == 2:
-            part.keep(kept)
+            part.select(kept)
         part.descend(gradients if step < 2 else [gradient[kept] for gradient in gradients])
     for all_of_them, some in zip(whole.weights, part.weights, strict=True):
         assert torch.allclose(all_of_them[kept], some, rtol=0.0, atol=1e-7)

@@ -87,7 +87,7 @@ def test_law_school_on_rows_held_out(law_school: Dataset) -> None:
     by_fold = [errors[rows].mean() for _, rows in folds.split(errors)]
     assert np.mean(by_fold) == pytest.approx(0.795, abs=0.002)
     assert np.mean(by_fold) == pytest.approx(0.81, abs=0.02)
-    # Rows of a fold have the score of their level in that fold, whoever they are.
+    # Rows of a fold have the score of their level in that fold, whatever their group.
     for _, rows in folds.split(errors):
         found = lfl.cdd_lp(scores[rows], law_school.groups[rows], law_school.levels[rows])
         assert float(found) == 0.0

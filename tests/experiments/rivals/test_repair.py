@@ -155,10 +155,10 @@ def test_inside_levels_columns_are_independent_among_equals() -> None:
 def test_repair_of_all_rows_takes_no_notice_of_levels() -> None:
     values, groups = sample(40, 50)
     alone = QuantileRepair().fit_transform(values[:, None], sensitive_features=groups)
-    beside = QuantileRepair().fit_transform(
+    together = QuantileRepair().fit_transform(
         values[:, None], sensitive_features=groups, legitimate_features=np.arange(90) % 3
     )
-    assert (alone == beside).all()
+    assert (alone == together).all()
 
 
 def test_small_cells_and_new_levels_borrow_a_map() -> None:
@@ -199,16 +199,16 @@ def test_two_groups_of_aif360_meet_at_the_lower() -> None:
 
 def test_beside_aif360_on_adult() -> None:
     """The figures of the docstring: difference in standard deviations, and KS distances."""
-    told = {
+    expected = {
         "age": (0.09, 0.23, 0.104, 0.104),
         "education-num": (0.05, 0.39, 0.037, 0.037),
         "hours-per-week": (0.26, 0.79, 0.211, 0.355),
     }
     adult = load_adult()
-    repair = QuantileRepair(columns=list(told))
+    repair = QuantileRepair(columns=list(expected))
     repaired = repair.fit_transform(adult.frame, sensitive_features=adult.groups)
-    assert repair.repaired_ == tuple(told)
-    for name, (mean, most, before, after) in told.items():
+    assert repair.repaired_ == tuple(expected)
+    for name, (mean, most, before, after) in expected.items():
         values = adult.frame[name].to_numpy().astype(float)
         theirs = bucket_repair(values, adult.groups)
         apart = np.abs(repaired[name].to_numpy() - theirs) / values.std()

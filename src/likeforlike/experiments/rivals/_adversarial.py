@@ -20,23 +20,21 @@ hidden layer on the log-odds can do as well.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import numpy as np
 
-from likeforlike._arrays import FloatArray
+from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._lazy import extra
 from likeforlike.experiments.rivals._contests import (
     Batch,
-    ContestData,
+    Contest,
     ContestEstimator,
     Guess,
+    Learner,
     Opponent,
-    Players,
-    Schedule,
     check_choice,
-    guess_losses,
+    make_network,
 )
 from likeforlike.training import (
     Follow,
@@ -104,61 +102,25 @@ Criterion = Literal["conditional", "parity"]
 """What is sought: parity among equals, or parity without regard to the level."""
 
 
-@dataclass(frozen=True, slots=True)
-class AdversarialSettings:
-    """How adversarial debiasing is trained.
-
-    Attributes
-    ----------
-    loss : `"logistic"`, `"softmax"` or `"squared"`.
-    outputs : 1, or the number of classes for softmax.
-    hidden_layer_sizes, adversary_layer_sizes : of model and adversary.
-    criterion : `"conditional"` shows the adversary the level, `"parity"` does not.
-    weighted : guesses weigh P(A != a | l), or P(A != a) for `"parity"`; else all the same.
-    schedule : rates, epochs, batches.
-    """
-
-    loss: Loss = "squared"
-    outputs: int = 1
-    hidden_layer_sizes: tuple[int, ...] = (50, 20)
-    adversary_layer_sizes: tuple[int, ...] = (50,)
-    criterion: Criterion = "conditional"
-    weighted: bool = True
-    schedule: Schedule = field(default_factory=Schedule)
-
-    def opponent(self, rows: Rows) -> Opponent:
-        """Return the rules an adversary plays by."""
-        conditional = self.criterion == "conditional"
-        return Opponent(rows, conditional=conditional, weighted=self.weighted)
-
-    def sizes(self, inputs: int) -> tuple[int, ...]:
-        """Return layers of a model with this many inputs."""
-        return (inputs, *self.hidden_layer_sizes, self.outputs)
-
-    def adversary_sizes(self, columns: int) -> tuple[int, ...]:
-        """Return layers of an adversary that sees columns next to the outputs."""
-        return (self.outputs + columns, *self.adversary_layer_sizes, 1)
-
-
-class _Players(Players[AdversarialSettings]):
+class _Debiasing(Contest["_Adversarial"]):
     """Models, and adversaries that read their outputs."""
-
-    __slots__ = ()
 
     @property
     def guess(self) -> Guess:
         return "log"
 
     def losses(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
-        outputs = self.model.network(batch.inputs)
-        loss = mean_losses(outputs, batch.targets, batch.weight, self.settings.loss)
-        if self.adversary is None or batch.view is None:
+        inputs, targets, weight, view = batch
+        outputs = self.model.network(inputs)
+        loss = mean_losses(outputs, targets, weight, self.loss)
+        if self.adversary is None or view is None:
             return loss, None
-        seen = batch.view.join(_centered(outputs))
-        return loss, guess_losses(self.adversary.network(seen), batch.view, self.guess)
+        if outputs.shape[-1] > 1:  # softmax ignores a constant in a row
+            outputs = outputs - outputs.mean(dim=-1, keepdim=True)
+        return loss, view.guess_losses(self.adversary.network(view.join(outputs)), self.guess)
 
     def learn(self, batch: Batch) -> None:
-        """One step of the models and of the adversaries, at once."""
+        """Take one step of the models and of the adversaries, at once."""
         loss, cost = self.losses(batch)
         gradients = torch.autograd.grad(loss.sum(), self.model.weights, retain_graph=True)
         if self.adversary is None or cost is None:
@@ -167,19 +129,9 @@ class _Players(Players[AdversarialSettings]):
         weights = [*self.model.weights, *self.adversary.weights]
         directions = torch.autograd.grad(cost.sum(), weights)
         mine, theirs = directions[: len(gradients)], directions[len(gradients) :]
-        self.model.descend(debias_gradient(gradients, mine, batch.strengths))
+        strengths = torch.from_numpy(self.strengths).to(loss)
+        self.model.descend(debias_gradient(gradients, mine, strengths))
         self.adversary.descend(theirs)
-
-
-train_adversarial = _Players.play
-"""Train a stack of models, each against an adversary."""
-
-
-def _centered(outputs: Tensor) -> Tensor:
-    """What an adversary may see of raw outputs (m, b, c): softmax ignores a constant in a row."""
-    if outputs.shape[-1] == 1:
-        return outputs
-    return outputs - outputs.mean(dim=-1, keepdim=True)
 
 
 class _Adversarial(ContestEstimator):
@@ -220,26 +172,33 @@ class _Adversarial(ContestEstimator):
         for name in ("hidden_layer_sizes", "adversary_layer_sizes"):
             check_sizes(name, getattr(self, name))
 
-    def _train(
-        self, task: ContestData, strengths: FloatArray, seed: int, follow: Follow
+    def _train_stack(
+        self,
+        rows: Rows,
+        validation: Rows,
+        loss: Loss,
+        outputs: int = 1,
+        *,
+        strengths: FloatArray,
+        seeds: IntArray,
+        splits: IntArray | None = None,
+        follow: Follow | None = None,
     ) -> Trained:
-        settings = AdversarialSettings(
-            loss=task.loss,
-            outputs=task.outputs,
-            hidden_layer_sizes=tuple(self.hidden_layer_sizes),
-            adversary_layer_sizes=tuple(self.adversary_layer_sizes),
-            criterion=self.criterion,
-            weighted=self.weighted,
-            schedule=self._schedule("adam"),
+        """Train a stack of models with these settings, each against an adversary."""
+        rate = 1e-3 if self.learning_rate is None else self.learning_rate
+        sizes = (*self.hidden_layer_sizes, outputs)
+        network = make_network(rows, sizes, seeds, splits, len(strengths))
+        model = Learner(network, rate, epochs=self.max_epochs)
+        contest = _Debiasing(
+            self, loss, rows, strengths=strengths, seeds=seeds, splits=splits, model=model
         )
-        return train_adversarial(
-            task.rows,
-            task.validation,
-            settings,
-            strengths=strengths,
-            seeds=np.array([seed]),
-            follow=follow,
-        )
+        if np.any(strengths):
+            opponent = Opponent(
+                rows, conditional=self.criterion == "conditional", weighted=self.weighted
+            )
+            sizes = (outputs, *self.adversary_layer_sizes, 1)
+            contest.add_adversary(opponent, sizes, "adam", rate)
+        return contest.train(validation, follow=follow)
 
 
 class AdversarialClassifier(_Adversarial, NetworkClassifier):

@@ -4,7 +4,7 @@ An encoder z = ReLU(x W + b) and a predictor linear in z play against an adversa
 
     min over encoder and predictor, max over h:   loss - strength * cost(h),
 
-with the cost of `_adversary`: the weighted squared error of h as a guess of the group, as the
+with the cost of `_contests`: the weighted squared error of h as a guess of the group, as the
 authors' code has it, or the weighted absolute error, which is the regularizer they define. Then
 the encoder is frozen and the predictor is fitted once more, without regard to the adversary, with
 the weights of the lowest validation loss kept.
@@ -12,7 +12,6 @@ the weights of the lowest validation loss kept.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -22,17 +21,13 @@ from likeforlike._lazy import extra
 from likeforlike.experiments.rivals._contests import (
     Batch,
     Contest,
-    ContestData,
     ContestEstimator,
     Guess,
     Learner,
     Opponent,
     Optimizer,
-    Players,
-    Schedule,
     check_choice,
-    guess_losses,
-    train_contest,
+    make_network,
 )
 from likeforlike.training import (
     Follow,
@@ -54,125 +49,53 @@ AdversaryLoss = Literal["squared", "absolute"]
 """What a guess of the adversary costs."""
 
 
-@dataclass(frozen=True, slots=True)
-class DCFRSettings:
-    """How DCFR is trained.
-
-    Attributes
-    ----------
-    loss : `"logistic"`, `"softmax"` or `"squared"`.
-    outputs : 1, or the number of classes for softmax.
-    width : columns of the representation z.
-    adversary_width : hidden layer of the adversary.
-    adversary_loss : `"squared"` or `"absolute"`.
-    adversary_steps : steps of the adversary for each step of the model.
-    schedule : rates, epochs, batches; also of the second fit of the predictor, though without
-        cooling and, for Adam, with the usual momentum.
-    """
-
-    loss: Loss = "squared"
-    outputs: int = 1
-    width: int = 60
-    adversary_width: int = 50
-    adversary_loss: AdversaryLoss = "squared"
-    adversary_steps: int = 10
-    schedule: Schedule = field(
-        default_factory=lambda: Schedule(learning_rate=1.0, optimizer="adadelta")
-    )
-
-    def opponent(self, rows: Rows) -> Opponent:
-        """Return the rules an adversary plays by."""
-        return Opponent(rows)
-
-    def sizes(self, inputs: int) -> tuple[int, ...]:
-        """Return layers of a model with this many inputs."""
-        return (inputs, self.width, self.outputs)
-
-    def adversary_sizes(self, columns: int) -> tuple[int, ...]:
-        """Return layers of an adversary that sees columns next to the representation."""
-        return (self.width + columns, self.adversary_width, 1)
-
-
 def represent(network: StackedMLP, inputs: Tensor) -> Tensor:
     """Return representations z (m, b, width) of inputs (m, b, d) or (1, b, d)."""
     weight, bias = network.weights[:2]
     return torch.relu(torch.baddbmm(bias, inputs.expand(network.members, -1, -1), weight))
 
 
-def train_dcfr(
-    rows: Rows,
-    validation: Rows,
-    settings: DCFRSettings,
-    *,
-    strengths: FloatArray,
-    seeds: IntArray,
-    splits: IntArray | None = None,
-    follow: Follow | None = None,
-) -> Trained:
-    """Train a stack of DCFR models."""
-    splits = np.zeros(len(strengths), np.int64) if splits is None else splits
-    played = _Players.play(
-        rows, validation, settings, strengths=strengths, seeds=seeds, splits=splits, follow=follow
-    )
-    # A game wants neither momentum nor a constant rate; fitting a linear predictor wants both.
-    again = replace(settings.schedule, momentum=0.9, cooling=False)
-    refitted = train_contest(
-        Contest(rows, None, np.zeros(len(strengths)), splits),
-        _Refit(Learner(played.network, again), None, settings),
-        validation=validation,
-        schedule=again,
-        rngs=[np.random.default_rng([int(seed), 3]) for seed in seeds],
-        first=settings.schedule.max_epochs,
-        follow=follow,
-    )
-    curve = [*played.curve, *refitted.curve]
-    return Trained(refitted.network, refitted.best_epoch, played.strengths, curve)
-
-
-class _Players(Players[DCFRSettings]):
+class _Game(Contest["_DCFR"]):
     """Models with a representation inside, and adversaries that read it."""
-
-    __slots__ = ()
 
     @property
     def guess(self) -> Guess:
-        return self.settings.adversary_loss
+        return self.estimator.adversary_loss
 
     def losses(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
-        code = represent(self.model.network, batch.inputs)
+        inputs, targets, sample_weight, view = batch
+        code = represent(self.model.network, inputs)
         weight, bias = self.model.network.weights[2:]
         outputs = torch.baddbmm(bias, code, weight)
-        loss = mean_losses(outputs, batch.targets, batch.weight, self.settings.loss)
-        if self.adversary is None or batch.view is None:
+        loss = mean_losses(outputs, targets, sample_weight, self.loss)
+        if self.adversary is None or view is None:
             return loss, None
-        guesses = self.adversary.network(batch.view.join(code))
-        return loss, guess_losses(guesses, batch.view, self.guess)
+        return loss, view.guess_losses(self.adversary.network(view.join(code)), self.guess)
 
     def learn(self, batch: Batch) -> None:
-        """One step of the models, then several of the adversaries."""
+        """Take one step of the models, then several of the adversaries."""
+        inputs, _, _, view = batch
         loss, cost = self.losses(batch)
-        objective = loss if cost is None else loss - batch.strengths * cost
+        strengths = torch.from_numpy(self.strengths).to(inputs)
+        objective = loss if cost is None else loss - strengths * cost
         self.model.descend(torch.autograd.grad(objective.sum(), self.model.weights))
-        if self.adversary is None or batch.view is None:
+        if self.adversary is None or view is None:
             return
         with torch.no_grad():
-            seen = batch.view.join(represent(self.model.network, batch.inputs))
-        for _ in range(self.settings.adversary_steps):
-            outputs = self.adversary.network(seen)
-            total = guess_losses(outputs, batch.view, self.guess).sum()
+            seen = view.join(represent(self.model.network, inputs))
+        for _ in range(self.estimator.adversary_steps):
+            total = view.guess_losses(self.adversary.network(seen), self.guess).sum()
             self.adversary.descend(torch.autograd.grad(total, self.adversary.weights))
 
 
-class _Refit(_Players):
+class _Refit(_Game):
     """The same models with frozen encoders, and no adversary."""
 
-    __slots__ = ()
-
     def learn(self, batch: Batch) -> None:
-        """One step of the predictors."""
-        network = self.model.network
-        outputs = network(batch.inputs)
-        total = mean_losses(outputs, batch.targets, batch.weight, self.settings.loss).sum()
+        """Take one step of the predictors."""
+        inputs, targets, weight, _ = batch
+        outputs = self.model.network(inputs)
+        total = mean_losses(outputs, targets, weight, self.loss).sum()
         self.model.descend([None, None, *torch.autograd.grad(total, self.model.weights[2:])])
 
 
@@ -217,26 +140,41 @@ class _DCFR(ContestEstimator):
         check_choice("adversary_loss", self.adversary_loss, get_args(AdversaryLoss))
         check_choice("optimizer", self.optimizer, get_args(Optimizer))
 
-    def _train(
-        self, task: ContestData, strengths: FloatArray, seed: int, follow: Follow
+    def _train_stack(
+        self,
+        rows: Rows,
+        validation: Rows,
+        loss: Loss,
+        outputs: int = 1,
+        *,
+        strengths: FloatArray,
+        seeds: IntArray,
+        splits: IntArray | None = None,
+        follow: Follow | None = None,
     ) -> Trained:
-        settings = DCFRSettings(
-            loss=task.loss,
-            outputs=task.outputs,
-            width=self.width,
-            adversary_width=self.adversary_width,
-            adversary_loss=self.adversary_loss,
-            adversary_steps=self.adversary_steps,
-            schedule=self._schedule(self.optimizer),
-        )
-        return train_dcfr(
-            task.rows,
-            task.validation,
-            settings,
-            strengths=strengths,
-            seeds=np.array([seed]),
-            follow=follow,
-        )
+        """Train a stack of models with these settings, and fit their predictors once more."""
+        usual = 1.0 if self.optimizer == "adadelta" else 1e-3
+        rate = usual if self.learning_rate is None else self.learning_rate
+        network = make_network(rows, (self.width, outputs), seeds, splits, len(strengths))
+        model = Learner(network, rate, optimizer=self.optimizer, epochs=self.max_epochs)
+        game = _Game(self, loss, rows, strengths=strengths, seeds=seeds, splits=splits, model=model)
+        if np.any(strengths):
+            sizes = (self.width, self.adversary_width, 1)
+            game.add_adversary(Opponent(rows), sizes, self.optimizer, rate)
+        played = game.train(validation, follow=follow)
+        # A game wants neither momentum nor a constant rate; fitting a linear predictor wants both.
+        again = Learner(played.network, rate, optimizer=self.optimizer, momentum=0.9)
+        refit = _Refit(
+            self,
+            loss,
+            rows,
+            strengths=np.zeros(len(strengths)),
+            seeds=seeds,
+            splits=splits,
+            model=again,
+        ).train(validation, stream=3, first=self.max_epochs, follow=follow)
+        curve = [*played.curve, *refit.curve]
+        return Trained(refit.network, refit.best_epoch, played.strengths, curve)
 
 
 class DCFRClassifier(_DCFR, NetworkClassifier):

@@ -1,6 +1,7 @@
-"""Repair of inputs before training: every column is moved to a distribution that all groups share.
+"""Rivals without an adversary: repair of inputs by quantiles, and models of legitimate features.
 
-With F_a and Q_a the distribution and quantile functions of one column in group a,
+**Quantile repair.** With F_a and Q_a the distribution and quantile functions of one column in group
+a, every column is moved to a distribution that all groups share,
 
     Q(u) = median_a Q_a(u),        repaired = (1 - λ) x + λ Q(F_a(x)),
 
@@ -10,15 +11,12 @@ while a barycenter leans to the larger. At λ = 1 each repaired column by itself
 the group. All of them together need not be: the repair looks at one column at a time, so a model
 can still separate groups by how columns go together.
 
+**Legitimate features only.** With e(l) the one-hot code of level l, scores are f(X) = g(e(L)). All
+rows of a level have one score, so the conditional disparity is 0, for any g, any groups and any
+data. What it costs is the loss that another model avoids by using more inputs.
+
 References: Feldman et al. (2015), *Certifying and removing disparate impact*; Ghassemi et al.
 (2025), section on methods for demographic parity.
-
-A model of the legitimate features and nothing else: parity among equals by construction.
-
-With e(l) the one-hot code of level l, scores are f(X) = g(e(L)). All rows of a level have one
-score, so the conditional disparity is 0, for any g, any groups and any data. What it costs is the
-loss that another model avoids by using more inputs. Columns are those of a dataframe of any kind,
-or of an array.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 from narwhals.exceptions import NarwhalsError
 
-from likeforlike._arrays import BoolArray, FloatArray, IntArray
+from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._lazy import extra
 from likeforlike.disparity import (
     Cells,
@@ -47,8 +45,9 @@ from likeforlike.disparity import (
 from likeforlike.errors import InputError, MissingGroupsWarning
 from likeforlike.repair import (
     LevelMaps,
-    MappedRows,
     check_groups,
+    check_part,
+    check_whole,
     check_width,
     fit_level_maps,
     locate_groups,
@@ -59,12 +58,17 @@ from likeforlike.training import (
     OneToOneFeatureMixin,
     TransformerMixin,
 )
-from likeforlike.transport import Curves, Ranks, Scale, mean_curves
+from likeforlike.transport import Ranks, Scale, mean_curves
 
 with extra("train"):
     from sklearn.base import clone, is_classifier
     from sklearn.metrics import accuracy_score, r2_score
-    from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+    from sklearn.utils import (
+        assert_all_finite,
+        check_consistent_length,
+        check_random_state,
+        column_or_1d,
+    )
     from sklearn.utils import get_tags as tags_of
     from sklearn.utils.metaestimators import available_if
     from sklearn.utils.multiclass import type_of_target
@@ -72,7 +76,7 @@ with extra("train"):
 
 
 Chosen: TypeAlias = str | int | Sequence[str | int] | None
-"""Columns by name or by position; `None` leaves the choice to who asks."""
+"""Columns by name or by position; `None` leaves the choice to the caller."""
 
 Table: TypeAlias = nw.DataFrame[Any] | npt.NDArray[Any]
 
@@ -202,7 +206,10 @@ class LegitimateOnly(MetaEstimatorMixin, BaseEstimator):
         check_consistent_length(table, y)
         weight = None
         if sample_weight is not None:
-            table, y, weight = _counted(table, y, sample_weight)
+            # A level of rows without any weight has not been seen.
+            weight = weights(np.asarray(sample_weight), "sample_weight", len(y))
+            rows = np.flatnonzero(weight)
+            table, y, weight = table[rows, :], y[rows], weight[rows]
         places = select_columns(self.columns, table)
         levels = _levels(table, places)
         estimator = _default(y) if self.estimator is None else clone(self.estimator)
@@ -210,13 +217,15 @@ class LegitimateOnly(MetaEstimatorMixin, BaseEstimator):
         estimator.fit(seen, y, **({} if weight is None else {"sample_weight": weight}))
         if is_classifier(estimator):
             self.classes_ = estimator.classes_
-        self.base_rate_ = _base_rate(estimator, y, weight)
+            self.base_rate_ = np.average(y[:, None] == self.classes_, axis=0, weights=weight)
+        else:
+            self.base_rate_ = float(np.average(y, weights=weight))
         self.estimator_, self.levels_, self._places = estimator, levels.labels, places
         return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803, ANN401
         """Compute predicted classes or targets of the rows of X (n, d), shape (n,)."""
-        place = self._looked_up(X)
+        place = self._find_levels(X)
         answers = self.estimator_.predict(np.eye(len(self.levels_)))
         base = self.base_rate_
         if is_classifier(self.estimator_):
@@ -226,12 +235,12 @@ class LegitimateOnly(MetaEstimatorMixin, BaseEstimator):
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803, ANN401
         """Compute the probability of every class for the rows of X (n, d), shape (n, c)."""
-        place = self._looked_up(X)
+        place = self._find_levels(X)
         answers = self.estimator_.predict_proba(np.eye(len(self.levels_)))
         return np.where((place >= 0)[:, None], answers[place], self.base_rate_)
 
     def score(self, X: Any, y: Any, *, sample_weight: Column | None = None) -> float:  # noqa: N803, ANN401
-        """Compute accuracy of a classifier, R² of a regressor, on X (n, d) with the targets y (n,).
+        """Compute accuracy of a classifier, R² of a regressor, on X (n, d) with targets y (n,).
 
         Rows count by `sample_weight` (n,), or all the same.
         """
@@ -239,8 +248,8 @@ class LegitimateOnly(MetaEstimatorMixin, BaseEstimator):
         metric = accuracy_score if is_classifier(self.estimator_) else r2_score
         return float(metric(y, predicted, sample_weight=sample_weight))
 
-    def _looked_up(self, X: Any) -> IntArray:  # noqa: N803, ANN401
-        """Position of each row's level among those of `fit`, -1 for one that was not there."""
+    def _find_levels(self, X: Any) -> IntArray:  # noqa: N803, ANN401
+        """Find each row's level among those of `fit`, -1 for one that was not there."""
         check_is_fitted(self, "estimator_")
         levels = _levels(check_table(self, X, reset=False, dtype=None), self._places)
         known = {label: k for k, label in enumerate(self.levels_)}
@@ -260,15 +269,6 @@ class LegitimateOnly(MetaEstimatorMixin, BaseEstimator):
         tags.target_tags.required = True
         tags.input_tags.string = tags.input_tags.categorical = True
         return tags
-
-
-def _counted(
-    table: Table, y: npt.NDArray[Any], sample_weight: Column
-) -> tuple[Table, npt.NDArray[Any], FloatArray]:
-    """Return rows that have a weight; a level of rows without any has not been seen."""
-    weight = weights(np.asarray(sample_weight), "sample_weight", len(y))
-    rows = np.flatnonzero(weight)
-    return table[rows, :], y[rows], weight[rows]
 
 
 def _levels(table: Table, places: list[int]) -> Codes:
@@ -291,39 +291,21 @@ def _default(y: npt.NDArray[Any]) -> Any:  # noqa: ANN401
     raise InputError(f"y is {kind}; give an estimator that can predict it.")
 
 
-def _base_rate(
-    estimator: Any,  # noqa: ANN401
-    y: npt.NDArray[Any],
-    weight: FloatArray | None,
-) -> float | FloatArray:
-    """Compute the mean target, or the share of each class."""
-    if not is_classifier(estimator):
-        return float(np.average(y, weights=weight))
-    shares: FloatArray = np.average(y[:, None] == estimator.classes_, axis=0, weights=weight)
-    return shares
-
-
-with extra("train"):
-    from sklearn.utils import check_random_state
-    from sklearn.utils.validation import check_is_fitted
-
-
 def median_maps(cells: Cells, min_cell: int) -> LevelMaps:
     """Compute the maps of each group of a level to the median distribution of that level."""
     maps = fit_level_maps(cells, min_cell)
-    return replace(maps, curves=median_curves(maps.ranks, maps.shares > 0.0))
-
-
-def median_curves(known: Ranks, present: BoolArray) -> Curves:
-    """Compute the median quantile functions of k sets of up to G distributions."""
+    present = maps.shares > 0.0
     n_sets, n_groups = present.shape
-    medians = [_median(known, k * n_groups + np.flatnonzero(present[k])) for k in range(n_sets)]
+    medians = [
+        _median(maps.ranks, k * n_groups + np.flatnonzero(present[k])) for k in range(n_sets)
+    ]
     values, ends = (np.concatenate(parts) for parts in zip(*medians, strict=True))
     offsets = np.concatenate([[0], np.cumsum([each[0].size for each in medians])])
     # As the mean of a single distribution each median gets its integrals; the size of steps plays
     # no part.
     alone = Ranks(values, ends, np.zeros(values.size), offsets)
-    return mean_curves(alone, np.where(present.any(axis=1), 1.0, 0.0)[:, None])
+    shares = np.where(present.any(axis=1), 1.0, 0.0)[:, None]
+    return replace(maps, curves=mean_curves(alone, shares))
 
 
 def _median(known: Ranks, members: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -450,11 +432,16 @@ class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         self._check_settings()
         table = check_table(self, X, reset=True, dtype="numeric")
-        places = _repairable(table, self.columns)
+        places = _select_numeric(table, self.columns)
         maps: list[LevelMaps] = []
         scales: list[Scale] = []
         if sensitive_features is None:
-            self._warn_of_no_groups()
+            if self.repair_level > 0.0:
+                warnings.warn(
+                    "fit was called without sensitive_features, so nothing will be repaired.",
+                    MissingGroupsWarning,
+                    stacklevel=2,
+                )
         else:
             group = encode_columns(sensitive_features, "sensitive_features", len(table))
             check_groups(group.labels, np.bincount(group.codes), self.min_cell)
@@ -504,21 +491,24 @@ class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 else "sensitive_features were not given in fit, so there is nothing to repair with."
             )
         if not self._maps or self.repair_level == 0.0:
-            return _replaced(table, {})
+            return _replace_columns(table, {})
         group = encode_columns(sensitive_features, "sensitive_features", len(table))
         level = _column_levels(legitimate_features, len(table), wanted=self._by_level)
-        where = self._looked_up(group, level)
-        _warn_of_unseen(self._maps[0], where)
+        member = locate_groups(group, self.groups_)
+        if level is None:
+            level = Codes(np.zeros(len(table), np.int64), self.levels_)
+        check_width(level.labels[0], self.levels_[0])
+        _warn_of_unseen(self._maps[0], level)
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=len(self._maps))
         repaired = {}
         for place, maps, scale, seed in zip(
             self._places, self._maps, self._scales, seeds, strict=True
         ):
             values = _column(table, place)
-            rows = where._replace(scores=scale.inward(values))
-            carried = scale.outward(maps.carried(rows, int(seed)))
-            repaired[place] = (1.0 - self.repair_level) * values + self.repair_level * carried
-        return _replaced(table, repaired)
+            inward = scale.inward(values)
+            mapped = scale.outward(maps.map_scores(inward, member, level, seed=int(seed)))
+            repaired[place] = (1.0 - self.repair_level) * values + self.repair_level * mapped
+        return _replace_columns(table, repaired)
 
     def fit_transform(
         self,
@@ -541,31 +531,11 @@ class QuantileRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self.fit(X, y, **features).transform(X, **features)
 
     def _check_settings(self) -> None:
-        share: Any = self.repair_level
-        if not (isinstance(share, int | float | np.number) and 0.0 <= share <= 1.0):
-            raise InputError(f"repair_level must be a number from 0 to 1, not {share!r}.")
-        rows: Any = self.min_cell
-        if not (isinstance(rows, int | np.integer) and rows >= 1):
-            raise InputError(f"min_cell must be a whole number of at least 1, not {rows!r}.")
-
-    def _warn_of_no_groups(self) -> None:
-        if self.repair_level > 0.0:
-            warnings.warn(
-                "fit was called without sensitive_features, so nothing will be repaired.",
-                MissingGroupsWarning,
-                stacklevel=3,
-            )
-
-    def _looked_up(self, group: Codes, level: Codes | None) -> MappedRows:
-        """Groups and levels of rows in terms of those of `fit`; their values are still to come."""
-        member = locate_groups(group, self.groups_)
-        if level is None:
-            level = Codes(np.zeros(group.codes.size, np.int64), self.levels_)
-        check_width(level.labels[0], self.levels_[0])
-        return MappedRows(np.empty(0), member, level.codes, level.labels)
+        check_part("repair_level", self.repair_level)
+        check_whole("min_cell", self.min_cell, 1)
 
 
-def _repairable(table: Table, columns: Chosen) -> list[int]:
+def _select_numeric(table: Table, columns: Chosen) -> list[int]:
     """Return positions of the columns to repair."""
     places = select_columns(columns, table)
     if not isinstance(table, nw.DataFrame):
@@ -582,14 +552,14 @@ def _repairable(table: Table, columns: Chosen) -> list[int]:
 
 
 def _column(table: Table, place: int) -> FloatArray:
-    """One column as floats."""
+    """Return one column as floats."""
     if isinstance(table, nw.DataFrame):
         column = table[:, place]
         return numbers(column.to_native(), f"column {column.name!r} of X")
     return numbers(table[:, place], f"column {place} of X")
 
 
-def _replaced(table: Table, repaired: dict[int, FloatArray]) -> Any:  # noqa: ANN401
+def _replace_columns(table: Table, repaired: dict[int, FloatArray]) -> Any:  # noqa: ANN401
     """Return the table with some of its columns replaced, as what it came in."""
     if isinstance(table, nw.DataFrame):
         kind = table.implementation
@@ -612,10 +582,10 @@ def _column_levels(features: Column | None, size: int, *, wanted: bool) -> Codes
     return encode_columns(features, "legitimate_features", size)
 
 
-def _warn_of_unseen(maps: LevelMaps, rows: MappedRows) -> None:
+def _warn_of_unseen(maps: LevelMaps, level: Codes) -> None:
     """Warn if there are levels that `fit` has not seen."""
-    at = maps.positions(rows.labels)
-    unseen = [label for label, k in zip(rows.labels, at.tolist(), strict=True) if k < 0]
+    at = maps.positions(level.labels)
+    unseen = [label for label, k in zip(level.labels, at.tolist(), strict=True) if k < 0]
     if unseen:
         more = f" and {len(unseen) - 3} more" if len(unseen) > 3 else ""
         warnings.warn(

@@ -1,10 +1,10 @@
-"""Least change under equal laws, beside the linear program that it solves."""
+"""Least change under equal distributions, compared with the linear program that it solves."""
 
 import numpy as np
 import pytest
 
 from likeforlike._arrays import FloatArray
-from likeforlike.repair._parity_solver import LevelRows, repaired_means, solve
+from likeforlike.repair._parity_solver import LevelRows, barycentric_means
 from tests.repair.unaware import least_change, tilts
 
 VALUES = np.linspace(0.0, 1.0, 11)
@@ -22,12 +22,14 @@ def level(
     return scores, chances, mass
 
 
-def laws(scores: FloatArray, tilt: FloatArray, potential: FloatArray, beta: float) -> FloatArray:
+def softmins(
+    scores: FloatArray, tilt: FloatArray, potential: FloatArray, beta: float
+) -> FloatArray:
     """The softmin of every row, by its definition."""
     cost = (VALUES - scores[:, None]) ** 2 + tilt @ potential.T
     least = cost.min(axis=1, keepdims=True)
-    law = np.exp((least - cost) / beta)
-    return np.asarray(law / law.sum(axis=1, keepdims=True))
+    chance = np.exp((least - cost) / beta)
+    return np.asarray(chance / chance.sum(axis=1, keepdims=True))
 
 
 CASES = {
@@ -45,15 +47,15 @@ def test_the_dual_reaches_the_linear_program(name: str) -> None:
     tilt = tilts(chances, mass)
     beta = 1e-5
     rows = LevelRows(scores, tilt, mass, np.array([0, scores.size]))
-    found = solve(rows, VALUES, beta)
-    law = laws(scores, tilt, found.potential[0], beta)
+    potential, residual, _ = rows.solve(VALUES, beta)
+    chance = softmins(scores, tilt, potential[0], beta)
     share = mass / mass.sum()
     # Feasible: groups arrive alike at every value.
-    missed = np.abs((share[:, None] * law).T @ tilt).sum() / 2 / tilt.shape[1]
-    assert missed == pytest.approx(found.residual[0], abs=1e-12)
+    missed = np.abs((share[:, None] * chance).T @ tilt).sum() / 2 / tilt.shape[1]
+    assert missed == pytest.approx(residual[0], abs=1e-12)
     assert missed < 2e-4
     # And no dearer than the best there is, by more than the smoothing and what is missed.
-    change = float(share @ (law * (VALUES - scores[:, None]) ** 2).sum(axis=1))
+    change = float(share @ (chance * (VALUES - scores[:, None]) ** 2).sum(axis=1))
     best = least_change(scores, tilt, mass, VALUES)
     assert change == pytest.approx(best, abs=2e-4)
     assert change > best - 1e-3 * best - 1e-4
@@ -69,10 +71,11 @@ def test_levels_are_solved_each_by_itself() -> None:
         np.concatenate([one[2] for one in parts]),
         offsets,
     )
-    found = solve(together, VALUES, 1e-2)
+    found, _, _ = together.solve(VALUES, 1e-2)
     for k, (scores, _, mass) in enumerate(parts):
-        alone = solve(LevelRows(scores, tilt[k], mass, np.array([0, scores.size])), VALUES, 1e-2)
-        np.testing.assert_array_equal(alone.potential[0], found.potential[k])
+        rows = LevelRows(scores, tilt[k], mass, np.array([0, scores.size]))
+        alone, _, _ = rows.solve(VALUES, 1e-2)
+        np.testing.assert_array_equal(alone[0], found[k])
 
 
 def test_means_are_those_of_the_softmin() -> None:
@@ -81,11 +84,11 @@ def test_means_are_those_of_the_softmin() -> None:
     rng = np.random.default_rng(0)
     potential = rng.normal(size=(2, VALUES.size, 2))
     place = rng.integers(0, 2, scores.size)
-    found = repaired_means(scores, tilt, place, VALUES, potential, 0.05)
+    found = barycentric_means(scores, tilt, place, VALUES, potential, 0.05)
     slow = np.where(
         place == 0,
-        laws(scores, tilt, potential[0], 0.05) @ VALUES,
-        laws(scores, tilt, potential[1], 0.05) @ VALUES,
+        softmins(scores, tilt, potential[0], 0.05) @ VALUES,
+        softmins(scores, tilt, potential[1], 0.05) @ VALUES,
     )
     np.testing.assert_allclose(found, slow, atol=1e-12)
 
@@ -93,7 +96,7 @@ def test_means_are_those_of_the_softmin() -> None:
 def test_a_start_that_solves_it_is_kept() -> None:
     scores, chances, mass = CASES["two groups"]
     rows = LevelRows(scores, tilts(chances, mass), mass, np.array([0, scores.size]))
-    found = solve(rows, VALUES, 1e-2)
-    again = solve(rows, VALUES, 1e-2, start=found.potential)
-    assert again.steps[0] == 0
-    np.testing.assert_array_equal(again.potential, found.potential)
+    found, _, _ = rows.solve(VALUES, 1e-2)
+    again, _, steps = rows.solve(VALUES, 1e-2, start=found)
+    assert steps[0] == 0
+    np.testing.assert_array_equal(again, found)
