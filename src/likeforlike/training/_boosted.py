@@ -72,28 +72,13 @@ _NUMBERS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class TreeInputs:
-    """How the inputs of a fitted model are read.
-
-    Attributes
-    ----------
-    categories : by column, the categories in the order of their codes.
-    """
+    """How the inputs of a model are read: by column, its categories in the order of their codes."""
 
     categories: dict[int, tuple[Any, ...]]
 
-    @property
-    def categorical(self) -> tuple[int, ...]:
-        """Columns that hold categories."""
-        return tuple(self.categories)
-
     @classmethod
     def fit(
-        cls,
-        estimator: object,
-        given: Inputs,
-        y: Column,
-        *,
-        numeric: bool,
+        cls, estimator: object, given: Inputs, y: Column, *, numeric: bool
     ) -> tuple[TreeInputs, Inputs, npt.NDArray[Any]]:
         """Return how to read the X (n, d) that is `given`, its numbers, and the targets y."""
         inputs = cls(_categories(given))
@@ -282,7 +267,7 @@ class BoostedEstimator(PenalizedEstimator):
         """Train, then set the fitted attributes."""
         limit, size = None if table.layout is None else self._limit, table.targets.size
         seed = draw_integer(self.random_state)
-        self._trees = library = self._library(self._inputs.categorical, seed)
+        self._trees = library = self._library(tuple(self._inputs.categories), seed)
         shares = self.validation_fraction, 0.0 if limit is None else self.limit_fraction
         held = table.hold_out(shares, seed, by_class=self._loss == "logistic")
         others = np.setdiff1d(np.arange(size), np.concatenate(held))

@@ -22,7 +22,7 @@ from likeforlike._lazy import extra
 from likeforlike.disparity import Column
 from likeforlike.errors import InputError
 from likeforlike.penalties import Layout, NoCommonSupportError, Penalty, SlopeField
-from likeforlike.training._training import make_batches
+from likeforlike.training._training import evaluate_penalty, make_batches
 
 with extra("train"):
     import torch
@@ -134,8 +134,7 @@ class PenaltyLoss(nn.Module):
         except NoCommonSupportError:
             self.thin_batches += 1
             return (scores * 0.0).sum()
-        evaluate = self.penalty.evaluate if plain.ndim == 1 else self.penalty.evaluate_classes
-        values, gradients = evaluate(plain[None], layout)
+        values, gradients = evaluate_penalty(self.penalty, plain[None], layout)
         return attach_gradient(scores, float(values[0]), gradients[0], self.penalty.order)
 
     def extra_repr(self) -> str:

@@ -141,21 +141,15 @@ class FairLGBMClassifier(_LightGBMEstimator, BoostedClassifier):
 
     Parameters
     ----------
-    penalty : `FairLeap()` if `None`; any `Penalty`.
-    strength : of the penalty, 1 if `None`; 0 trains without it.
-    max_disparity, limit_confidence : instead of a strength, the largest conditional disparity
-        allowed, and the confidence with which it must be shown to hold; as for `FairClassifier`.
+    penalty, strength, max_disparity, limit_confidence, class_weight : as for `FairClassifier`.
+    validation_fraction, limit_fraction, random_state : as there.
     n_estimators : trees at the most.
     learning_rate : from 0 to 1.
     patience : trees without improvement after which to stop.
     num_leaves, max_depth, min_child_samples, subsample, colsample_bytree, reg_lambda : as for
         `lightgbm.LGBMClassifier`.
-    class_weight : `None`, `"balanced"` or {class: weight}, for the loss; the disparity counts
-        people.
     settings : other parameters of LightGBM.
-    validation_fraction, limit_fraction : shares of rows held back.
     n_jobs : threads of LightGBM, 1 if `None`.
-    random_state : seed.
     verbose : show a progress bar on a terminal.
 
     Attributes

@@ -107,7 +107,7 @@ class Fitted:
         dtype = self.network.weights[0].dtype
         outputs = self.network.eval()(torch.tensor(scaled, dtype=dtype)[None])
         scores = self.scale.restore(to_scores(outputs, self.loss)[0])
-        refuse_lost_rows(scores)
+        refuse_lost_rows(scores, " of X")
         return scores
 
 
@@ -349,7 +349,13 @@ class _FairEstimator(PenalizedEstimator, NetworkEstimator):
             def follow(epoch: Epoch) -> None:
                 tick(epoch.number)
                 if self.verbose and epoch.number % _LOGGED == 0:
-                    _log_epoch(epoch)
+                    _LOG.info(
+                        "epoch %d: %d network(s) in training, validation loss %.5g, penalty %.5g",
+                        epoch.number,
+                        len(epoch.members),
+                        epoch.loss.mean(),
+                        epoch.value.mean(),
+                    )
 
             if limit is None:
                 strength = 1.0 if self.strength is None else float(self.strength)
@@ -408,17 +414,6 @@ class _FairEstimator(PenalizedEstimator, NetworkEstimator):
                 seeds=np.array([seed]),
                 follow=follow,
             )
-
-
-def _log_epoch(epoch: Epoch) -> None:
-    """Log the means of the networks still in training."""
-    _LOG.info(
-        "epoch %d: %d network(s) in training, validation loss %.5g, penalty %.5g",
-        epoch.number,
-        len(epoch.members),
-        epoch.loss.mean(),
-        epoch.value.mean(),
-    )
 
 
 def _log_fit(fitted: Fitted, kept: LimitResult[Member] | None) -> None:

@@ -168,13 +168,13 @@ class SavedModel:
         write_whole(path, json.dumps(document, allow_nan=False) + "\n")
 
 
-def refuse_lost_rows(scores: FloatArray) -> None:
-    """Raise where scores (n,) or (n, c) are not finite."""
+def refuse_lost_rows(scores: FloatArray, source: str = "") -> None:
+    """Raise where scores (n,) or (n, c) of rows of a source, as " of X", are not finite."""
     lost = np.flatnonzero(~np.isfinite(scores.reshape(len(scores), -1)).all(axis=1))
     if lost.size:
         raise InputError(
-            f"row {lost[0]} is so far from the training rows that it has no score; there are "
-            f"{lost.size} such row(s)."
+            f"row {lost[0]}{source} is so far from the training rows that it has no score; "
+            f"there are {lost.size} such row(s)."
         )
 
 

@@ -331,14 +331,6 @@ def evaluate(
     return loss, values, scores
 
 
-def _make_blocks(rows: Rows, size: int | None) -> list[IntArray] | None:
-    """Cut all rows into stratified blocks (s, b) of about `size`; `None` without a size."""
-    if size is None:
-        return None
-    orders = [stratified_order(cells, np.random.default_rng(0)) for cells in rows.layout.cell_codes]
-    return np.array_split(np.stack(orders), max(1, rows.size // size), axis=1)
-
-
 def train(
     network: StackedMLP,
     rows: Rows,
@@ -360,7 +352,11 @@ def train(
     chance = None
     if recipe.penalty is not None and recipe.stopping == "excess":
         chance = ParityBaseline(recipe.penalty, validation.layout)
-    blocks = _make_blocks(validation, recipe.validation_rows)
+    blocks = None
+    if recipe.validation_rows is not None:
+        cells, parts = validation.layout.cell_codes, validation.size // recipe.validation_rows
+        orders = np.stack([stratified_order(each, np.random.default_rng(0)) for each in cells])
+        blocks = np.array_split(orders, max(1, parts), axis=1)
     keeper = EarlyStopping(network, recipe.patience)
     curve: list[Epoch] = []
     with limit_to_one_thread():

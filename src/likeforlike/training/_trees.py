@@ -235,9 +235,9 @@ class BoostingProblem:
     learning_rate: float
     regularization: float
 
-    @property
+    @cached_property
     def penalty_terms(self) -> tuple[Penalty, Layout, float] | None:
-        """Return V, its layout and its factor in the objective; `None` without a penalty."""
+        """V, its layout and its factor in the objective; `None` without a penalty."""
         if self.penalty is None or self.layout is None:
             return None
         factor = _SCALE[self.loss] * self.strength * float(self.weight.sum())
