@@ -32,7 +32,7 @@ from likeforlike.penalties import Layout
 from likeforlike.training import estimate_level_disparity, lightgbm_objective, probabilities
 from likeforlike.training._lightgbm import LightGBM
 from likeforlike.training._limits import distance_or_inf
-from likeforlike.training._trees import BoostedRows, BoostingProblem, TrainingRows, boost
+from likeforlike.training._trees import BoostingProblem, boost
 
 HERE = Path(__file__).parent
 KEPT = HERE / "boosting.json"
@@ -133,18 +133,16 @@ def by_objective(seen: Rows, unseen: Rows, strength: float) -> Found:
 def by_leaves(seen: Rows, unseen: Rows, strength: float) -> Found:
     """As many trees on the same rows, with leaves of ours."""
     library = LightGBM({"num_threads": 1, "num_leaves": 31})
-    rows = BoostedRows(
-        seen.targets, np.ones(seen.targets.size), Layout.from_columns(seen.groups, seen.levels)
-    )
+    layout, weight = Layout.from_columns(seen.groups, seen.levels), np.ones(seen.targets.size)
     found = boost(
-        BoostingProblem("logistic", lfl.FairLeap(), strength, 0.1, 0.0),
+        BoostingProblem(
+            seen.targets, weight, layout, "logistic", lfl.FairLeap(), strength, 0.1, 0.0
+        ),
         library.grower(seen.inputs),
-        TrainingRows(rows, seen.inputs),
-        None,
+        seen.inputs,
         start=0.0,
         rounds=TREES,
         patience=TREES,
-        follow=lambda _: None,
     )
     return Found(probabilities(library.raw(found.model, unseen.inputs)), found.trees)
 

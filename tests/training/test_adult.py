@@ -69,7 +69,7 @@ def mean_result(library: str, penalty: Penalty, strength: float) -> Found:
 
 
 def measured(scores: FloatArray, seed: int) -> Found:
-    """What penalties of order 2 make small, less what chance alone gives: labels dealt anew."""
+    """What penalties of order 2 make small, less what chance alone gives: labels permuted."""
     data, unseen = adult(), split(seed)[1]
     groups, levels = data.groups[unseen], data.levels[unseen]
     in_order = np.argsort(levels, kind="stable")
@@ -78,12 +78,12 @@ def measured(scores: FloatArray, seed: int) -> Found:
     def squared(labels: npt.NDArray[Any]) -> float:
         return lfl.cdd_lp(scores, labels, levels, order=2, p=2).value ** 2
 
-    def dealt() -> npt.NDArray[Any]:
+    def permute() -> npt.NDArray[Any]:
         labels = np.empty_like(groups)
         labels[in_order] = groups[np.lexsort((rng.random(levels.size), levels))]
         return labels
 
-    excess = squared(groups) - np.mean([squared(dealt()) for _ in range(20)])
+    excess = squared(groups) - np.mean([squared(permute()) for _ in range(20)])
     area = import_module("sklearn.metrics").roc_auc_score(data.targets[unseen], scores)
     return Found(float(area), max(float(excess), 0.0) ** 0.5)
 

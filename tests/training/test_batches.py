@@ -109,7 +109,7 @@ def test_which_rows_meet_is_left_to_chance() -> None:
     assert np.abs(pairs - 0.0577).max() < 6 * 0.0052
 
 
-def test_nobody_is_always_left_out() -> None:
+def test_no_row_is_always_left_out() -> None:
     cells = cells_of([70, 29, 4])
     rng = np.random.default_rng(4)
     seen = np.zeros(103)

@@ -30,8 +30,8 @@ def kept() -> dict[str, Any]:
 
 def test_the_page_says_what_was_measured() -> None:
     assert PAGE.read_text("utf-8") == page(kept())
-    told = [(each["table"], each.get("strength"), each["way"]) for each in kept()["found"]]
-    assert len(told) == len(TABLES) * (1 + len(STRENGTHS) * len(WAYS))
+    runs = [(each["table"], each.get("strength"), each["way"]) for each in kept()["found"]]
+    assert len(runs) == len(TABLES) * (1 + len(STRENGTHS) * len(WAYS))
 
 
 @pytest.mark.parametrize("table", TABLES)

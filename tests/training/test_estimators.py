@@ -97,7 +97,7 @@ def test_a_limit_is_met_and_reported(loans: Dataset) -> None:
     scores = model.predict_proba(fresh.inputs().matrix)[:, 1]
     found = estimate_level_disparity(scores, Layout.from_columns(fresh.groups, fresh.levels))
     assert found.interval[0] <= 0.03
-    # All that is told of the fit is about the model that was chosen, alone.
+    # All that is reported of the fit is about the model that was chosen, alone.
     assert model.coverage_ == {"female": 1.0, "male": 1.0}
     assert model.n_iter_ == len(model.loss_curve_) <= 60
     chosen = next(tried for tried in model.path_ if tried.strength == model.strength_)

@@ -38,7 +38,7 @@ def single_threaded() -> Iterator[None]:
         yield
 
 
-def told(seed: int, size: int = 60, n_groups: int = 2) -> tuple[Any, Any, FloatArray]:
+def draw_columns(seed: int, size: int = 60, n_groups: int = 2) -> tuple[Any, Any, FloatArray]:
     """Groups and levels in unequal cells, and weights."""
     rng = np.random.default_rng(seed)
     return rng.integers(0, n_groups, size), rng.integers(0, 3, size), rng.random(size) + 0.1
@@ -58,7 +58,7 @@ def gradient(term: SlopeFieldLoss, scores: Tensor, rows: Any) -> FloatArray:
 def test_all_rows_in_one_batch_have_the_exact_gradient(
     penalty: Penalty, classes: tuple[int, ...], n_groups: int
 ) -> None:
-    groups, levels, weight = told(1, n_groups=n_groups)
+    groups, levels, weight = draw_columns(1, n_groups=n_groups)
     scores = torch.tensor(np.random.default_rng(2).random((60, *classes)))
     term = SlopeFieldLoss(penalty, groups, levels, weight)
     term.refresh(scores)
@@ -101,7 +101,7 @@ def test_a_sample_of_rows_stands_for_all() -> None:
 
 
 def test_types_copies_and_words() -> None:
-    groups, levels, _ = told(5)
+    groups, levels, _ = draw_columns(5)
     term = SlopeFieldLoss(lfl.FairLeap(), torch.tensor(groups), torch.tensor(levels))
     scores = torch.rand(60, dtype=torch.float32)
     term.refresh(scores)
@@ -200,7 +200,7 @@ def test_a_loop_of_ones_own_trains_like_the_estimator() -> None:
     ],
 )
 def test_bad_batches(scores: Tensor, rows: list[Any], message: str) -> None:
-    groups, levels, _ = told(6)
+    groups, levels, _ = draw_columns(6)
     term = SlopeFieldLoss(lfl.FairLeap(), groups, levels)
     with pytest.raises(lfl.errors.InputError, match="call refresh"):
         term(scores, rows)

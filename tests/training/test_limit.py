@@ -1,4 +1,4 @@
-"""Limits: who is judged in which order, on which rows, and how often a promise is broken."""
+"""Limits: which models are judged, in which order and on which rows, and how often they fail."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from likeforlike.training._limits import (
     STRENGTHS,
     Candidate,
     HeldRows,
-    Trial,
     _order_candidates,
     check_coverage,
     select_within_limit,
@@ -42,27 +41,28 @@ class Shifted:
     def __init__(self, seed: int) -> None:
         self._rng = np.random.default_rng(seed)
         self.asked: list[FloatArray] = []
+        self.judged: dict[str, FloatArray] = {}
 
     @staticmethod
     def shift(strength: float) -> float:
         return 0.2 / (1.0 + strength)
 
-    def __call__(self, strengths: FloatArray) -> list[Trial[str]]:
+    def __call__(
+        self, strengths: FloatArray
+    ) -> tuple[list[str], FloatArray, list[FloatArray], list[FloatArray]]:
         self.asked.append(strengths)
         # One draw for all: models that are trained on the same rows are alike.
         noise = 0.1 * self._rng.standard_normal((2, ROWS))
-        return [
-            Trial(
-                f"model {strength:g}",
-                float(strength),
-                0.1 * strength,
-                *(one + self.shift(float(strength)) * (GROUPS == "m") for one in noise),
-            )
-            for strength in strengths
-        ]
+        names = [f"model {strength:g}" for strength in strengths]
+        seen, judged = (
+            [one + self.shift(float(strength)) * (GROUPS == "m") for strength in strengths]
+            for one in noise
+        )
+        self.judged.update(zip(names, judged, strict=True))
+        return names, 0.1 * strengths, seen, judged
 
 
-def test_the_last_that_held_is_taken_and_nobody_is_judged_after_a_failure() -> None:
+def test_fixed_sequence_stops_at_first_failure() -> None:
     train = Shifted(0)
     kept = select_within_limit(Limit(0.05), rows(), rows(), train)
     assert [len(asked) for asked in train.asked] == [len(STRENGTHS), 8]
@@ -74,8 +74,8 @@ def test_the_last_that_held_is_taken_and_nobody_is_judged_after_a_failure() -> N
     assert len(judged) - len(held) == 1
     (failed,) = (one for one in judged if not one.held)
     assert failed.loss < kept.chosen.loss
-    assert kept.trial.model == f"model {kept.chosen.strength:g}"
-    assert kept.disparity == rows().upper_limit(kept.trial.judged, 0.9)
+    assert kept.model == f"model {kept.chosen.strength:g}"
+    assert kept.disparity == rows().upper_limit(train.judged[kept.model], 0.9)
     assert kept.disparity.interval[1] == kept.chosen.upper
     assert [one.strength for one in kept.candidates] == sorted(
         one.strength for one in kept.candidates
@@ -87,7 +87,7 @@ def test_the_order_is_that_of_a_frontier() -> None:
     for _ in range(20):
         seen = [Candidate(k, *rng.random(3).round(1).tolist()) for k in range(12)]
         found = [seen[k] for k in _order_candidates(seen)]
-        # By the definition: nobody is surer and has no larger loss, or as sure and a smaller one.
+        # By the definition: no other is surer without a larger loss, or as sure and a smaller one.
         kept = {
             (one.expected, one.loss)
             for one in seen
@@ -120,23 +120,24 @@ def test_the_worst_pair_and_the_worst_class_count() -> None:
 @pytest.mark.simulation
 def test_a_limit_is_broken_one_time_in_ten_at_most() -> None:
     # Every model breaks the limit by a hair, or holds it by far: the worst case for the choice.
-    def train(strengths: FloatArray) -> list[Trial[float]]:
-        found = []
-        for strength in strengths:
-            truth = 0.0501 if strength < 100.0 else 0.0
+    def train(
+        strengths: FloatArray,
+    ) -> tuple[list[float], list[float], list[FloatArray], list[FloatArray]]:
+        truths = [0.0501 if strength < 100.0 else 0.0 for strength in strengths]
+        losses, seen, judged = list[float](), list[FloatArray](), list[FloatArray]()
+        for truth in truths:
             noise = 0.1 * rng.standard_normal((2, ROWS))
-            seen, judged = (one + truth * (GROUPS == "m") for one in noise)
-            found.append(
-                Trial(truth, float(strength), 1.0 / (1.0 + truth + rng.random()), seen, judged)
-            )
-        return found
+            seen.append(noise[0] + truth * (GROUPS == "m"))
+            judged.append(noise[1] + truth * (GROUPS == "m"))
+            losses.append(1.0 / (1.0 + truth + rng.random()))
+        return truths, losses, seen, judged
 
     rng = np.random.default_rng(3)
     times, broken = 60, 0
     held = rows(levels=np.zeros(ROWS))
     for _ in range(times):
         kept = select_within_limit(Limit(0.05), held, held, train)
-        broken += kept.met and kept.trial.model > 0.05
+        broken += kept.met and kept.model > 0.05
     # Chance alone goes beyond this bound one time in a thousand if the rate is a tenth.
     assert broken <= 0.1 * times + 3.1 * math.sqrt(0.09 * times)
     # The old rule, for comparison, takes the smallest loss with an estimate within the limit.
@@ -144,12 +145,11 @@ def test_a_limit_is_broken_one_time_in_ten_at_most() -> None:
 
 
 def test_a_limit_that_is_not_met_says_what_would_help() -> None:
-    def train(strengths: FloatArray) -> list[Trial[None]]:
+    def train(
+        strengths: FloatArray,
+    ) -> tuple[list[None], list[float], list[FloatArray], list[FloatArray]]:
         scores = [(0.3 + 0.2 * np.sin(np.arange(ROWS) * (1.0 + k))) for k in range(strengths.size)]
-        return [
-            Trial(None, float(strength), 0.5, values, values)
-            for strength, values in zip(strengths, scores, strict=True)
-        ]
+        return [None] * strengths.size, [0.5] * strengths.size, scores, scores
 
     kept = select_within_limit(Limit(0.04), rows(), rows(), train)
     upper = kept.disparity.interval[1]
@@ -175,25 +175,25 @@ def test_more_rows_would_help_where_the_estimate_is_within() -> None:
     assert "limit rows would show it" in kept.describe_failure()
 
 
-def test_no_number_of_rows_is_advised_that_nobody_has() -> None:
+def test_no_impossible_number_of_rows_is_advised() -> None:
     kept = select_within_limit(Limit(1e-200), rows(), rows(), Shifted(6))
     below = replace(kept, disparity=replace(kept.disparity, value=0.0))
     assert "No number of rows would show it; a limit of" in below.describe_failure()
 
 
 def test_unknown_upper_ends_ask_for_coarser_levels() -> None:
-    def train(strengths: FloatArray) -> list[Trial[None]]:
-        return [
-            Trial(None, float(s), 0.5, np.zeros(ROWS) + 0.5, np.zeros(ROWS) + 0.5)
-            for s in strengths
-        ]
+    def train(
+        strengths: FloatArray,
+    ) -> tuple[list[None], list[float], list[FloatArray], list[FloatArray]]:
+        scores = [np.full(ROWS, 0.5)] * strengths.size
+        return [None] * strengths.size, [0.5] * strengths.size, scores, scores
 
     kept = select_within_limit(Limit(0.1), rows(), rows(), train)
     assert not kept.met
     assert "use coarser levels, or more rows" in kept.describe_failure()
 
 
-def test_a_limit_under_which_hardly_anybody_is_compared_is_refused() -> None:
+def test_limits_with_little_coverage_are_refused() -> None:
     alone = rows(levels=np.where(np.arange(ROWS) < 0.55 * ROWS, np.arange(ROWS), -1))
     with pytest.raises(lfl.errors.InputError, match=r"'f' only 45\.0% of the 240 limit rows"):
         check_coverage(alone)

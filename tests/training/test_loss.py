@@ -89,7 +89,7 @@ def test_the_same_as_on_arrays(
     np.testing.assert_allclose(scores.grad.numpy(), gradient, rtol=0.0, atol=1e-10)
 
 
-def test_without_levels_everybody_is_compared() -> None:
+def test_without_levels_all_rows_are_compared() -> None:
     rows = data(3)
     loss = PenaltyLoss(lfl.FairLeap())(torch.tensor(rows.scores), rows.groups)
     assert loss.item() == lfl.FairLeap().value_and_grad(rows.scores, rows.groups)[0]

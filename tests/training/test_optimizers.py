@@ -50,7 +50,7 @@ def test_steps_are_those_of_torch(made: Made, peer: Peer) -> None:
 
 
 @pairs
-def test_members_that_stay_go_on_as_if_nobody_had_left(made: Made, peer: Peer) -> None:
+def test_members_that_stay_go_on_as_before(made: Made, peer: Peer) -> None:
     whole, some, kept = drawn(0), drawn(0), torch.tensor([0, 3])
     undisturbed, optimizer = made(whole), made(some)
     for step in range(8):

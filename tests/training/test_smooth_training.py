@@ -65,7 +65,7 @@ def test_a_torch_loss_takes_numbers_for_levels(people: People) -> None:
     assert value.item() == pytest.approx(found, rel=1e-12)
     assert scores.grad is not None
     np.testing.assert_allclose(scores.grad.numpy(), gradient, atol=1e-15)
-    # A batch is thin for anchors of its own, and not for those of everybody.
+    # A batch is thin for anchors of its own, and not for those of all rows.
     batch = slice(0, 40)
     of_batch = (scores[batch], people.groups[batch], people.income[batch])
     assert loss(*of_batch).item() == 0.0

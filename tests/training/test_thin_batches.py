@@ -1,4 +1,4 @@
-"""A batch where nobody can be compared adds nothing to a loss, and is counted."""
+"""A batch with nothing to compare adds nothing to a loss, and is counted."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ class Company(NamedTuple):
         return self._replace(rows=rows, validation=validation, stack=self.stack.to(dtype))
 
     def alone(self, member: int, how: Recipe) -> Trained:
-        """One member trained with nobody else around."""
+        """One member trained alone."""
         own = slice(member, member + 1)
         line = int(self.lines[member])
         return train(
@@ -237,15 +237,15 @@ def test_company_makes_no_difference(
     members: int, loss: Loss, name: str, penalty_rows: int | None
 ) -> None:
     """Stopped members leave a stack of five at once and one of twelve with some delay."""
-    everybody = company(members, loss, weighted=members == 12)
+    models = company(members, loss, weighted=members == 12)
     how = recipe(loss, name, 0.03, max_epochs=12, patience=2, penalty_rows=penalty_rows)
-    trained = everybody.train(how)
+    trained = models.train(how)
     assert np.unique(last_epochs(trained.curve, members)).size > 1
     # Those who went on for longest have seen most others leave.
     for k in np.argsort(trained.best_epoch)[-3:].tolist():
-        alone = everybody.alone(k, how)
+        alone = models.alone(k, how)
         assert alone.best_epoch[0] == trained.best_epoch[k]
-        rows = single(everybody.validation, int(everybody.lines[k]))
+        rows = single(models.validation, int(models.lines[k]))
         stacked = trained.network.select(torch.tensor([k]))
         scores, own = (evaluate(one, rows, FIRST, how)[2] for one in (stacked, alone.network))
         np.testing.assert_allclose(scores, own, rtol=0.0, atol=1e-10)
@@ -253,16 +253,16 @@ def test_company_makes_no_difference(
 
 @pytest.mark.parametrize("penalty_rows", [200, None])
 @pytest.mark.parametrize("members", [5, 12])
-def test_everybody_gets_their_best_weights_back(members: int, penalty_rows: int | None) -> None:
-    everybody = company(members)
+def test_all_members_get_their_best_weights_back(members: int, penalty_rows: int | None) -> None:
+    models = company(members)
     how = recipe("logistic", "fairleap", 0.03, patience=3, penalty_rows=penalty_rows)
     seen: list[Epoch] = []
-    trained = everybody.train(how, seen.append)
+    trained = models.train(how, seen.append)
     assert [epoch.number for epoch in seen] == list(range(len(seen)))
     assert trained.curve == seen
     assert len(seen) < how.max_epochs
-    loss, value, _ = evaluate(trained.network, everybody.validation, everybody.lines, how)
-    objective = loss + everybody.strengths * value
+    loss, value, _ = evaluate(trained.network, models.validation, models.lines, how)
+    objective = loss + models.strengths * value
     for k in range(members):
         own = [float(e.objective[e.members == k][0]) for e in seen if k in e.members]
         best = int(trained.best_epoch[k])
@@ -274,17 +274,17 @@ def test_everybody_gets_their_best_weights_back(members: int, penalty_rows: int 
 
 
 def test_nothing_that_was_handed_over_is_changed() -> None:
-    everybody = company(5)
-    before = [weight.detach().clone() for weight in everybody.stack.weights]
-    strengths = everybody.strengths.copy()
-    trained = everybody.train(recipe("logistic", "fairleap", 0.03, max_epochs=3))
-    for weight, old in zip(everybody.stack.weights, before, strict=True):
+    models = company(5)
+    before = [weight.detach().clone() for weight in models.stack.weights]
+    strengths = models.strengths.copy()
+    trained = models.train(recipe("logistic", "fairleap", 0.03, max_epochs=3))
+    for weight, old in zip(models.stack.weights, before, strict=True):
         assert torch.equal(weight, old)
-    np.testing.assert_array_equal(everybody.strengths, strengths)
+    np.testing.assert_array_equal(models.strengths, strengths)
     np.testing.assert_array_equal(trained.strengths, strengths)
 
 
-def test_whoever_has_stopped_stays_stopped() -> None:
+def test_members_that_stopped_stay_stopped() -> None:
     """A stack carries stopped members along for a while; that must not win them more epochs."""
     stack = StackedMLP([0, 1], (2, 1))
     keeper = EarlyStopping(stack, patience=2)
@@ -363,16 +363,16 @@ def test_a_weight_of_two_is_a_row_that_is_there_twice(name: str, loss: Loss) -> 
 
 @pytest.mark.parametrize("penalty_rows", [200, None])
 @pytest.mark.parametrize("name", PENALTIES)
-def test_who_diverges_stops_and_harms_nobody(name: str, penalty_rows: int | None) -> None:
-    everybody = company(5, "squared")
+def test_members_that_diverge_stop_and_harm_no_other(name: str, penalty_rows: int | None) -> None:
+    models = company(5, "squared")
     how = recipe("squared", name, 0.03, max_epochs=8, patience=8, penalty_rows=penalty_rows)
-    expected = everybody.train(how)
+    expected = models.train(how)
     # The first has strength 0, and 0 times an infinite gradient is not a number.
     with torch.no_grad():
-        everybody.stack.weights[-2][0] = 1e308
-        everybody.stack.weights[0][1] = torch.nan
-        everybody.stack.weights[-2][3] = 1e160
-    trained = everybody.train(how)
+        models.stack.weights[-2][0] = 1e308
+        models.stack.weights[0][1] = torch.nan
+        models.stack.weights[-2][3] = 1e160
+    trained = models.train(how)
     assert trained.curve[0].members.tolist() == [0, 1, 2, 3, 4]
     assert not np.isfinite(trained.curve[0].objective[[0, 1, 3]]).any()
     assert trained.curve[1].members.tolist() == [2, 4]

@@ -1,7 +1,7 @@
 """Parts that all estimators share: `fit` with groups and levels, settings, checks, a scorer.
 
-An estimator has a penalty with a strength, or a limit (`Aim`). `GroupedEstimator.fit` checks
-everything and sets the fitted attributes all at once, or leaves the estimator as it was.
+`GroupedEstimator.fit` checks everything and sets the fitted attributes all at once, or leaves the
+estimator as it was. A `PenalizedEstimator` has a penalty with a strength, or a limit.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from operator import ne
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -33,10 +33,10 @@ from likeforlike.disparity import (
     warn_of_thin_levels,
     weights,
 )
-from likeforlike.errors import InputError, MissingGroupsWarning
+from likeforlike.errors import InputError, MissingGroupsWarning, UnmetLimitWarning
 from likeforlike.inference import DistanceEstimate
 from likeforlike.penalties import FairLeap, Layout, Penalty, SoftGroups, worst_pair_penalty
-from likeforlike.training._limits import Candidate, Limit
+from likeforlike.training._limits import Candidate, Limit, LimitResult
 
 if TYPE_CHECKING:
     Tags = Any
@@ -95,7 +95,7 @@ def make_layout(
                 "fit was called without sensitive_features, so the model is trained "
                 "as if there were no groups.",
                 MissingGroupsWarning,
-                stacklevel=5,
+                stacklevel=4,
             )
         return None
     level = None
@@ -114,7 +114,7 @@ def make_layout(
         f"sensitive_features is missing in {missing:,} of {size:,} rows ({missing / size:.1%}); "
         "they train the model, but are not compared.",
         MissingGroupsWarning,
-        stacklevel=5,
+        stacklevel=4,
     )
     # Rows without weight move neither the value of a penalty nor its gradient.
     return layout.with_weights(known.astype(np.float64))
@@ -151,10 +151,9 @@ def refuse_unknown(column: object, name: str) -> None:
 
 
 @contextmanager
-def restore_on_error(estimator: object, check_settings: Callable[[], None]) -> Iterator[None]:
-    """Check the settings; a fit that fails or is interrupted leaves the estimator as it was."""
+def restore_on_error(estimator: object) -> Iterator[None]:
+    """Leave the estimator as it was if a fit fails or is interrupted."""
     before = dict(vars(estimator))
-    check_settings()
     try:
         yield
     except BaseException:
@@ -175,7 +174,7 @@ def encode_classes(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], IntArray]:
 
 
 def compute_class_factors(class_weight: object, y: Column) -> FloatArray | None:
-    """What the loss of each row (n,) is multiplied by, by its class; `None` for no difference."""
+    """Compute what the loss of each row (n,) is multiplied by, by its class, or `None`."""
     if class_weight is None:
         return None
     with extra("train"):
@@ -204,15 +203,15 @@ def check_validation(validation: Column | None, size: int) -> BoolArray | None:
 
 
 def check_weights(sample_weight: Column | None, size: int) -> FloatArray | None:
-    """Compute weights (n,) of the rows, or `None` where all of them count one."""
+    """Return checked weights (n,) of the rows, or `None` where all of them count one."""
     if sample_weight is None:
         return None
     refuse_masked(sample_weight, "sample_weight")
     return weights(np.asarray(sample_weight), "sample_weight", size)
 
 
-def draw_seed(random_state: int | np.random.RandomState | None) -> int:
-    """Return a seed drawn by a `random_state` as scikit-learn takes them."""
+def draw_integer(random_state: int | np.random.RandomState | None) -> int:
+    """Draw a seed by a `random_state` as scikit-learn takes them."""
     with extra("train"):
         from sklearn.utils import check_random_state
     try:
@@ -228,27 +227,6 @@ Targets = Column
 """Classes or numbers y as people give them."""
 
 
-class FitColumns(NamedTuple):
-    """Columns that `fit` takes besides inputs and targets."""
-
-    sensitive: Column | None
-    legitimate: Column | None
-    weight: Column | None
-    validation: Column | None = None
-
-    def layout(self, size: int, *, needed: bool) -> Layout | None:
-        """Return groups and levels; `None`, with a warning if needed, where no groups are given."""
-        return make_layout(size, self.sensitive, self.legitimate, needed=needed)
-
-    def weights(self, size: int) -> FloatArray | None:
-        """Compute weights (n,) of the rows, or `None` where all of them count one."""
-        return check_weights(self.weight, size)
-
-    def held(self, size: int) -> BoolArray | None:
-        """Return rows (n,) to hold back to stop training, or `None` if not given."""
-        return check_validation(self.validation, size)
-
-
 class GroupedEstimator(BaseEstimator, ABC):
     """An estimator that needs groups and levels to fit, and never to predict."""
 
@@ -257,8 +235,11 @@ class GroupedEstimator(BaseEstimator, ABC):
         """Raise if a setting makes no sense."""
 
     @abstractmethod
-    def _fit_columns(self, inputs: Inputs, targets: Targets, columns: FitColumns) -> None:
-        """Check everything, train, and set the fitted attributes."""
+    def _fit_columns(self, inputs: Inputs, targets: Targets, *columns: Column | None) -> None:
+        """Check everything, train, and set the fitted attributes.
+
+        The columns are groups, levels, weights and rows to hold back, as `fit` takes them.
+        """
 
     def fit(
         self,
@@ -282,18 +263,20 @@ class GroupedEstimator(BaseEstimator, ABC):
         validation : (n,) truth values, the rows to hold back to stop training; without them
             `validation_fraction` of all rows are drawn.
         """
-        columns = FitColumns(sensitive_features, legitimate_features, sample_weight, validation)
-        with restore_on_error(self, self._check_settings):
+        self._check_settings()
+        with restore_on_error(self):
             keep_to_one_thread_after_fork()
             refuse_masked(X, "X")
             refuse_masked(y, "y")
-            self._fit_columns(X, y, columns)
+            self._fit_columns(
+                X, y, sensitive_features, legitimate_features, sample_weight, validation
+            )
         return self
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class AimedEstimator(GroupedEstimator):
-    """An estimator under a penalty or a limit: what all of them are asked, and tell."""
+class PenalizedEstimator(GroupedEstimator):
+    """An estimator under a penalty or a limit: their settings, and what is reported of a fit."""
 
     penalty: Penalty | None = None
     strength: float | None = None
@@ -310,72 +293,57 @@ class AimedEstimator(GroupedEstimator):
     loss_curve_: list[float] = field(init=False)
     n_iter_: int = field(init=False)
 
-
-@dataclass(frozen=True, slots=True)
-class Aim:
-    """What was asked for, checked.
-
-    Attributes
-    ----------
-    penalty : `FairLeap()` unless another was named.
-    strength : 1 unless another was named; a limit finds its own.
-    limit : or `None`.
-    """
-
-    penalty: Penalty
-    strength: float
-    limit: Limit | None
-
     @property
-    def needs_groups(self) -> bool:
-        """Whether training without groups is worth a warning."""
-        return self.limit is not None or self.strength != 0.0
+    def _limit(self) -> Limit | None:
+        """The limit, if one was asked for."""
+        if self.max_disparity is None:
+            return None
+        return Limit(self.max_disparity, self.limit_confidence)
 
-    def choose_penalty(self, layout: Layout) -> Penalty:
-        """What is penalized in rows of a layout: under a limit, the groups that differ most."""
-        return self.penalty if self.limit is None else worst_pair_penalty(self.penalty, layout)
+    def _needs_groups(self) -> bool:
+        """Return whether training without groups is worth a warning."""
+        return self.max_disparity is not None or self.strength != 0.0
 
-    def prepare(self, layout: Layout) -> Layout:
-        """Return the layout as the penalty takes it; raises where nothing can be compared."""
-        penalty = self.choose_penalty(layout)
+    def _check_penalty_settings(self) -> None:
+        """Raise unless penalty, strength, limit and shares of rows make sense together."""
+        penalty, strength = self.penalty, self.strength
+        if penalty is not None and not isinstance(penalty, Penalty):
+            raise InputError(f"penalty must be a penalty such as FairLeap(), not {penalty!r}.")
+        if strength is not None and self.max_disparity is not None:
+            raise InputError(
+                "give either strength or max_disparity: a limit finds its own strength."
+            )
+        if strength is not None and not 0.0 <= real(strength) < math.inf:
+            raise InputError(f"strength must be a finite number of 0 or more, not {strength!r}.")
+        Limit(0.0 if self.max_disparity is None else self.max_disparity, self.limit_confidence)
+        validation, limit = self.validation_fraction, self.limit_fraction
+        if not 0.0 < real(validation) < 1.0:
+            raise InputError(f"validation_fraction must lie between 0 and 1, not {validation!r}.")
+        if not 0.0 < real(limit) < 1.0 - validation:
+            raise InputError(
+                "limit_fraction must be more than 0 and leave rows to train on next to "
+                f"validation_fraction={validation:g}, not {limit!r}."
+            )
+
+    def _choose_penalty(self, layout: Layout) -> Penalty:
+        """Return the penalty of the rows: under a limit that of the groups that differ most."""
+        penalty = FairLeap() if self.penalty is None else self.penalty
+        return penalty if self.max_disparity is None else worst_pair_penalty(penalty, layout)
+
+    def _prepare_layout(self, layout: Layout) -> Layout:
+        """Return the layout as the penalty takes it; raise where nothing can be compared."""
+        penalty = self._choose_penalty(layout)
         prepared = penalty.prepare(layout)
         penalty.check(prepared)
         if not prepared.away.size and len(penalty.comparison_layout(prepared).levels) > 1:
             warn_of_thin_levels(layout.levels, layout.size, "penalty=SmoothFairLeap()")
         return prepared
 
-    @classmethod
-    def of(cls, estimator: AimedEstimator) -> Aim:
-        """Return the aim of an estimator; raises if its settings make no sense."""
-        penalty, strength = estimator.penalty, estimator.strength
-        if penalty is not None and not isinstance(penalty, Penalty):
-            raise InputError(f"penalty must be a penalty such as FairLeap(), not {penalty!r}.")
-        if strength is not None and estimator.max_disparity is not None:
-            raise InputError(
-                "give either strength or max_disparity: a limit finds its own strength."
-            )
-        if strength is not None and not 0.0 <= real(strength) < math.inf:
-            raise InputError(f"strength must be a finite number of 0 or more, not {strength!r}.")
-        asked = 0.0 if estimator.max_disparity is None else estimator.max_disparity
-        limit = Limit(asked, estimator.limit_confidence)
-        _check_fractions(estimator)
-        return cls(
-            FairLeap() if penalty is None else penalty,
-            1.0 if strength is None else float(strength),
-            None if estimator.max_disparity is None else limit,
-        )
-
-
-def _check_fractions(estimator: AimedEstimator) -> None:
-    """Raise unless rows are left to train on."""
-    validation, limit = estimator.validation_fraction, estimator.limit_fraction
-    if not 0.0 < real(validation) < 1.0:
-        raise InputError(f"validation_fraction must lie between 0 and 1, not {validation!r}.")
-    if not 0.0 < real(limit) < 1.0 - validation:
-        raise InputError(
-            "limit_fraction must be more than 0 and leave rows to train on next to "
-            f"validation_fraction={validation:g}, not {limit!r}."
-        )
+    def _report_limit(self, kept: LimitResult[Any] | None) -> None:
+        """Set which strengths were tried, and warn of a limit that was not met."""
+        self.path_ = () if kept is None else kept.candidates
+        if kept is not None and not kept.met:
+            warnings.warn(kept.describe_failure(), UnmetLimitWarning, stacklevel=5)
 
 
 def disparity_scorer(*, order: float = 2.0, measure: Measure = "marginal") -> Any:  # noqa: ANN401

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -23,48 +23,37 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._arrays import FloatArray
 from likeforlike._lazy import extra
 from likeforlike._settings import real
 from likeforlike._text import epochs_bar
 from likeforlike.disparity import Column, numbers, refuse_masked
-from likeforlike.errors import InputError, UnderfitWarning, UnmetLimitWarning
-from likeforlike.inference import DistanceEstimate
-from likeforlike.penalties import Layout, Penalty
+from likeforlike.errors import InputError, UnderfitWarning
+from likeforlike.penalties import FairLeap, Penalty
 from likeforlike.training._base import (
-    Aim,
-    AimedEstimator,
     ClassifierMixin,
-    FitColumns,
     Inputs,
+    PenalizedEstimator,
     RegressorMixin,
     Tags,
     Targets,
     check_count,
+    check_validation,
+    check_weights,
     compute_class_factors,
-    draw_seed,
+    draw_integer,
     encode_classes,
+    make_layout,
 )
-from likeforlike.training._limits import (
-    Limit,
-    LimitResult,
-    Table,
-    Trial,
-    require_rows,
-    select_within_limit,
-)
+from likeforlike.training._limits import Table, require_rows, select_within_limit
 from likeforlike.training._trees import (
     Boosted,
-    BoostedRows,
     BoostingProblem,
     Library,
     LossName,
     Matrix,
     Model,
-    MonitoredRows,
-    TrainingRows,
     boost,
-    make_monitor,
     probabilities,
 )
 from likeforlike.transport import is_moderate, moderate
@@ -83,30 +72,15 @@ _NUMBERS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class TreeInputs:
-    """How the inputs of a fitted model are read.
-
-    Attributes
-    ----------
-    categories : by column, the categories in the order of their codes.
-    """
+    """How the inputs of a model are read: by column, its categories in the order of their codes."""
 
     categories: dict[int, tuple[Any, ...]]
 
-    @property
-    def categorical(self) -> tuple[int, ...]:
-        """Columns that hold categories."""
-        return tuple(self.categories)
-
     @classmethod
-    def fitted(
-        cls,
-        estimator: object,
-        given: Inputs,
-        y: Column,
-        *,
-        numeric: bool,
+    def fit(
+        cls, estimator: object, given: Inputs, y: Column, *, numeric: bool
     ) -> tuple[TreeInputs, Inputs, npt.NDArray[Any]]:
-        """How to read the X (n, d) that is `given`, the inputs as numbers, and the targets y."""
+        """Return how to read the X (n, d) that is `given`, its numbers, and the targets y."""
         inputs = cls(_categories(given))
         matrix = inputs._to_numbers(given) if inputs.categories else given
         try:
@@ -148,28 +122,24 @@ class TreeInputs:
 
 
 def _categories(given: Inputs) -> dict[int, tuple[Any, ...]]:
-    """Return the categories of the columns of a table that have any."""
+    """Return the categories of the columns of a table that have any, in an order of their own."""
     table = nw.from_native(given, eager_only=True, pass_through=True)
-    if not isinstance(table, nw.DataFrame):
-        return {}
-    return {
-        place: _kinds(table.get_column(name))
-        for place, name in enumerate(table.columns)
-        if isinstance(table.get_column(name).dtype, nw.Categorical | nw.Enum)
-    }
+    found: dict[int, tuple[Any, ...]] = {}
+    for place, name in enumerate(table.columns if isinstance(table, nw.DataFrame) else ()):
+        series = table.get_column(name)
+        if isinstance(series.dtype, nw.Categorical | nw.Enum):
+            native = series.to_native()
+            if _is_pandas(native):
+                found[place] = tuple(native.cat.categories)
+            else:
+                texts = series.to_polars().cast(pl.String)
+                found[place] = tuple(texts.drop_nulls().unique().sort())
+    return found
 
 
 def _is_pandas(native: Column) -> bool:
     """Return whether a column of categories keeps their list, which may hold more than occur."""
     return hasattr(native, "cat") and hasattr(native.cat, "set_categories")
-
-
-def _kinds(series: nw.Series[Any]) -> tuple[Any, ...]:
-    """Return the categories of a column, in an order that does not depend on its rows."""
-    native = series.to_native()
-    if _is_pandas(native):
-        return tuple(native.cat.categories)
-    return tuple(series.to_polars().cast(pl.String).drop_nulls().unique().sort())
 
 
 def _codes(series: nw.Series[Any], categories: tuple[Any, ...], name: str) -> FloatArray:
@@ -200,154 +170,9 @@ def _plain(series: nw.Series[Any], name: str) -> FloatArray:
     return np.asarray(numbers, np.float64)
 
 
-# A share of one class never starts beyond this one of the other.
+# The smallest share of a class at the start.
 _LEAST_SHARE = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class TreeRecipe:
-    """How to boost.
-
-    Attributes
-    ----------
-    loss, penalty : what is made small; `None` is no penalty.
-    learning_rate, regularization : η and λ.
-    rounds, patience : trees at the most, and trees without improvement after which to stop.
-    """
-
-    loss: LossName
-    penalty: Penalty | None
-    learning_rate: float
-    regularization: float
-    rounds: int
-    patience: int
-
-
-@dataclass(frozen=True, slots=True)
-class FittedTrees:
-    """Trees that were fitted.
-
-    Attributes
-    ----------
-    boosted : the model.
-    strength : what it was trained with.
-    disparity, coverage : on the validation rows, or on the limit rows; `None` without groups.
-    kept : what was tried for a limit, or `None`.
-    """
-
-    boosted: Boosted
-    strength: float
-    disparity: DistanceEstimate | None
-    coverage: dict[Hashable, float] | None
-    kept: LimitResult[Boosted] | None = None
-
-
-def to_scores(loss: LossName, raw: FloatArray) -> FloatArray:
-    """Compute probabilities, or predictions, of raw scores (n,)."""
-    return probabilities(raw) if loss == "logistic" else raw
-
-
-def predict_scores(
-    library: Library, loss: LossName, boosted: Boosted, inputs: Matrix, size: int
-) -> FloatArray:
-    """Compute scores (n,) of rows as the library takes them."""
-    raw = np.full(size, boosted.start)
-    if boosted.model is not None:
-        raw = raw + library.raw(boosted.model, inputs)
-    return to_scores(loss, raw)
-
-
-class _Parts:
-    """Rows to learn from, rows that stop training, and rows that judge a limit."""
-
-    def __init__(
-        self, table: Table, recipe: TreeRecipe, library: Library, held: list[IntArray]
-    ) -> None:
-        self._recipe, self._library = recipe, library
-        others = np.setdiff1d(np.arange(table.targets.size), np.concatenate(held))
-        self.seen, self.back, self.last = (table.take(rows) for rows in (others, *held))
-        self._inputs, self._held_inputs, self._last_inputs = (
-            library.rows(part.inputs) if part.targets.size else None
-            for part in (self.seen, self.back, self.last)
-        )
-        self.start = _initial_score(self.seen, recipe.loss)
-
-    def boosted(self, strength: float, seed: int, follow: Callable[[int], None]) -> Boosted:
-        """Return a model of one strength."""
-        recipe = self._recipe
-        problem = BoostingProblem(
-            recipe.loss, recipe.penalty, strength, recipe.learning_rate, recipe.regularization
-        )
-        watching, held = None, _boosted_rows(self.back)
-        if self.back.targets.size:
-            seen = make_monitor(problem, held, seed)
-            watching = MonitoredRows(self._held_inputs, held.targets.size, seen)
-        return boost(
-            problem,
-            self._library.grower(self._inputs),
-            TrainingRows(_boosted_rows(self.seen), self._inputs),
-            watching,
-            start=self.start,
-            rounds=recipe.rounds,
-            patience=recipe.patience,
-            follow=follow,
-        )
-
-    def held_scores(self, boosted: Boosted) -> FloatArray:
-        """Compute scores of the validation rows; of the rows to learn from if there are none."""
-        part, inputs = self.seen, self._inputs
-        if self.back.targets.size:
-            part, inputs = self.back, self._held_inputs
-        return self._scores(boosted, inputs, part.targets.size)
-
-    def trial(self, boosted: Boosted, strength: float) -> Trial[Boosted]:
-        """Return a model as it is judged."""
-        loss = boosted.losses[boosted.trees - 1] if boosted.trees else math.inf
-        judged = self._scores(boosted, self._last_inputs, self.last.targets.size)
-        return Trial(boosted, strength, loss, self.held_scores(boosted), judged)
-
-    def _scores(self, boosted: Boosted, inputs: Matrix, size: int) -> FloatArray:
-        return predict_scores(self._library, self._recipe.loss, boosted, inputs, size)
-
-
-def fit_trees(
-    table: Table,
-    recipe: TreeRecipe,
-    library: Library,
-    *,
-    strength: float,
-    limit: Limit | None,
-    validation_fraction: float,
-    limit_fraction: float,
-    seed: int,
-    follow: Callable[[int], None],
-) -> FittedTrees:
-    """Fit trees with a strength, or within a limit of their disparity."""
-    shares = validation_fraction, limit_fraction if limit is not None else 0.0
-    held = table.hold_out(shares, seed, by_class=recipe.loss == "logistic")
-    parts = _Parts(table, recipe, library, held)
-    validation = (parts.back if held[0].size else parts.seen).held_rows()
-    if limit is None:
-        boosted = parts.boosted(strength, seed, follow)
-        if validation is None:
-            return FittedTrees(boosted, strength, None, None)
-        return FittedTrees(boosted, strength, *validation.measure(parts.held_scores(boosted)))
-    judging = require_rows(parts.last.held_rows() if held[1].size else None, table.targets.size)
-
-    def tried(strengths: FloatArray) -> list[Trial[Boosted]]:
-        return [parts.trial(parts.boosted(one, seed, follow), one) for one in strengths.tolist()]
-
-    kept = select_within_limit(limit, require_rows(validation, table.targets.size), judging, tried)
-    return FittedTrees(
-        kept.trial.model, kept.chosen.strength, kept.disparity, judging.coverage(), kept
-    )
-
-
-def _boosted_rows(table: Table) -> BoostedRows:
-    """Return the rows as boosting takes them."""
-    assert table.weight is not None
-    targets = table.targets.astype(np.float64, copy=False)
-    return BoostedRows(targets, table.weight, table.prepared)
+_Judged = tuple[list[Boosted], list[float], list[FloatArray], list[FloatArray]]
 
 
 def _initial_score(table: Table, loss: LossName) -> float:
@@ -381,7 +206,7 @@ _OURS = {
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BoostedEstimator(AimedEstimator):
+class BoostedEstimator(PenalizedEstimator):
     """An estimator with trees inside: what does not depend on the library."""
 
     n_estimators: int = 500
@@ -409,95 +234,123 @@ class BoostedEstimator(AimedEstimator):
         """Return what is learned of the checked targets y (n,)."""
 
     def _library_settings(self, names: Mapping[str, str], seed: int) -> dict[str, Any]:
-        """Settings of the library: those given, our own under their `names` there, and a seed."""
+        """Return settings of the library: those given, our own by their `names` there, a seed."""
         given = {theirs: getattr(self, name) for name, theirs in names.items()}
         # Libraries write numbers as text, and fractions are no text they can read.
         ours = {name: one if isinstance(one, int) else real(one) for name, one in given.items()}
         return {**(self.settings or {}), **ours, "seed": seed}
 
     def _loss_weight(self, y: npt.NDArray[Any]) -> FloatArray:
-        """By how much the loss of each row counts besides its weight."""
+        """Return what the loss of each row is multiplied by besides its weight."""
         return np.ones(len(y))
 
-    def _fit_columns(self, inputs: Inputs, targets: Targets, columns: FitColumns) -> None:
-        reader, matrix, y = TreeInputs.fitted(self, inputs, targets, numeric=self._numeric)
+    def _fit_columns(self, inputs: Inputs, targets: Targets, *columns: Column | None) -> None:
+        sensitive, legitimate, weight, validation = columns
+        reader, matrix, y = TreeInputs.fit(self, inputs, targets, numeric=self._numeric)
         learned, size = self._prepare_targets(y), matrix.shape[0]
-        layout = columns.layout(size, needed=Aim.of(self).needs_groups)
-        table = self._make_table(matrix, learned, columns, self._loss_weight(y), layout)
-        self._inputs = reader
-        self._fit(table)
-
-    def _make_table(
-        self,
-        inputs: Inputs,
-        targets: FloatArray,
-        columns: FitColumns,
-        loss_weight: FloatArray,
-        layout: Layout | None,
-    ) -> Table:
-        """Return the rows that count, with their weights."""
-        rows, weight = np.arange(targets.size), columns.weights(targets.size)
-        if weight is not None:
-            rows = np.flatnonzero(weight)
-            loss_weight = loss_weight * moderate(weight)
-            layout = None if layout is None else layout.with_weights(weight)
-        held = columns.held(targets.size)
-        table = Table(inputs, targets, loss_weight, layout, held)
-        if rows.size < targets.size:
+        layout = make_layout(size, sensitive, legitimate, needed=self._needs_groups())
+        rows, loss_weight = np.arange(size), self._loss_weight(y)
+        row_weight = check_weights(weight, size)
+        if row_weight is not None:
+            rows = np.flatnonzero(row_weight)
+            loss_weight = loss_weight * moderate(row_weight)
+            layout = None if layout is None else layout.with_weights(row_weight)
+        table = Table(matrix, learned, loss_weight, layout, check_validation(validation, size))
+        if rows.size < size:
             table = table.take(rows)
-        known = table.layout
-        return table if known is None else replace(table, prepared=Aim.of(self).prepare(known))
+        if table.layout is not None:
+            table = replace(table, prepared=self._prepare_layout(table.layout))
+        self._inputs = reader
+        self._fit_table(table)
 
-    def _fit(self, table: Table) -> None:
-        """Train, then set the fitted attributes, all at once."""
-        aim = Aim.of(self)
-        seed = draw_seed(self.random_state)
-        self._trees = self._library(self._inputs.categorical, seed)
-        recipe = TreeRecipe(
-            self._loss,
-            None if table.layout is None else aim.choose_penalty(table.layout),
-            float(self.learning_rate),
-            float(self.reg_lambda),
-            int(self.n_estimators),
-            int(self.patience),
+    def _fit_table(self, table: Table) -> None:
+        """Train, then set the fitted attributes."""
+        limit, size = None if table.layout is None else self._limit, table.targets.size
+        seed = draw_integer(self.random_state)
+        self._trees = library = self._library(tuple(self._inputs.categories), seed)
+        shares = self.validation_fraction, 0.0 if limit is None else self.limit_fraction
+        held = table.hold_out(shares, seed, by_class=self._loss == "logistic")
+        others = np.setdiff1d(np.arange(size), np.concatenate(held))
+        seen, back, last = (table.take(rows) for rows in (others, *held))
+        inputs, back_inputs, last_inputs = (
+            library.rows(part.inputs) if part.targets.size else None for part in (seen, back, last)
         )
-        with epochs_bar(self.n_estimators, self.verbose) as tick:
-            fitted = fit_trees(
-                table,
-                recipe,
-                self._trees,
-                strength=aim.strength,
-                limit=None if table.layout is None else aim.limit,
-                validation_fraction=self.validation_fraction,
-                limit_fraction=self.limit_fraction,
+        penalty = None if table.layout is None else self._choose_penalty(table.layout)
+        problem, watched = self._make_problem(seen, penalty), self._make_problem(back, penalty)
+        start = _initial_score(seen, self._loss)
+        rows, watched_inputs = (back, back_inputs) if held[0].size else (seen, inputs)
+        validation = rows.hold_rows()
+
+        def train(strength: float) -> Boosted:
+            return boost(
+                replace(problem, strength=strength),
+                library.grower(inputs),
+                inputs,
+                (replace(watched, strength=strength), back_inputs) if held[0].size else None,
+                start=start,
+                rounds=int(self.n_estimators),
+                patience=int(self.patience),
                 seed=seed,
                 follow=lambda number: tick(number - 1),
             )
-        self._set_results(fitted, penalized=table.layout is not None)
 
-    def _set_results(self, fitted: FittedTrees, *, penalized: bool) -> None:
-        """Set what was found, and warn of what was not reached."""
-        boosted, kept = fitted.boosted, fitted.kept
-        self.strength_ = fitted.strength if penalized else 0.0
-        self.disparity_, self.coverage_ = fitted.disparity, fitted.coverage
-        self.path_ = () if kept is None else kept.candidates
+        def train_all(strengths: FloatArray) -> _Judged:
+            models = [train(one) for one in strengths.tolist()]
+            losses = [one.losses[one.trees - 1] if one.trees else math.inf for one in models]
+            scores = [
+                self._predict(one.model, start, watched_inputs, rows.targets.size) for one in models
+            ]
+            judged = [
+                self._predict(one.model, start, last_inputs, last.targets.size) for one in models
+            ]
+            return models, losses, scores, judged
+
+        with epochs_bar(self.n_estimators, self.verbose) as tick:
+            if limit is None:
+                kept, chosen = None, 1.0 if self.strength is None else float(self.strength)
+                boosted = train(chosen)
+                self.disparity_, self.coverage_ = None, None
+                if validation is not None:
+                    scores = self._predict(boosted.model, start, watched_inputs, rows.targets.size)
+                    self.disparity_, self.coverage_ = validation.measure(scores)
+            else:
+                judging = require_rows(last.hold_rows() if held[1].size else None, size)
+                kept = select_within_limit(
+                    limit, require_rows(validation, size), judging, train_all
+                )
+                boosted, chosen = kept.model, kept.chosen.strength
+                self.disparity_, self.coverage_ = kept.disparity, judging.coverage()
+        self.strength_ = 0.0 if table.layout is None else chosen
         self.loss_curve_, self.n_iter_ = list(boosted.losses), len(boosted.losses)
         self.n_trees_, self.booster_ = boosted.trees, boosted.model
         self.start_ = boosted.start
-        if kept is not None and not kept.met:
-            warnings.warn(kept.describe_failure(), UnmetLimitWarning, stacklevel=5)
-        if self.strength_ > 0.0 and boosted.is_underfitted:
+        self._report_limit(kept)
+        if self.strength_ > 0.0 and boosted.needs_more_trees:
             warnings.warn(
                 f"{self.n_estimators} trees were not enough: the last tenth of them still made the "
                 f"objective smaller by {boosted.late_improvement:.3g}, so the loss is larger than "
                 "it has to be. Allow more n_estimators, or a larger learning_rate.",
                 UnderfitWarning,
-                stacklevel=5,
+                stacklevel=4,
             )
+
+    def _make_problem(self, table: Table, penalty: Penalty | None) -> BoostingProblem:
+        """Return what is minimized on some rows, for a strength to be set."""
+        assert table.weight is not None
+        return BoostingProblem(
+            table.targets.astype(np.float64, copy=False),
+            table.weight,
+            table.prepared,
+            self._loss,
+            penalty,
+            0.0,
+            float(self.learning_rate),
+            float(self.reg_lambda),
+        )
 
     def _check_settings(self) -> None:
         """Raise if a setting makes no sense."""
-        Aim.of(self)
+        self._check_penalty_settings()
         for name in ("n_estimators", "patience"):
             check_count(name, getattr(self, name))
         for name in ("learning_rate", "subsample", "colsample_bytree"):
@@ -518,10 +371,15 @@ class BoostedEstimator(AimedEstimator):
         """Compute scores (n,) of new rows."""
         check_is_fitted(self)
         inputs = self._inputs.read(self, given)
-        raw = np.full(inputs.shape[0], self.start_)
-        if self.booster_ is not None:
-            raw = raw + self._trees.raw(self.booster_, self._trees.rows(inputs))
-        return to_scores(self._loss, raw)
+        matrix = None if self.booster_ is None else self._trees.rows(inputs)
+        return self._predict(self.booster_, self.start_, matrix, inputs.shape[0])
+
+    def _predict(self, model: Model, start: float, matrix: Matrix, size: int) -> FloatArray:
+        """Compute scores (n,) of rows as the library takes them."""
+        raw = np.full(size, start)
+        if model is not None:
+            raw = raw + self._trees.raw(model, matrix)
+        return probabilities(raw) if self._loss == "logistic" else raw
 
     def __sklearn_tags__(self) -> Tags:
         """Return what scikit-learn should know: missing values and sparse inputs are welcome."""
@@ -571,7 +429,6 @@ class BoostedClassifier(ClassifierMixin, BoostedEstimator):
         return tags
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class BoostedRegressor(RegressorMixin, BoostedEstimator):
     """`predict` of a regressor."""
 
@@ -581,7 +438,7 @@ class BoostedRegressor(RegressorMixin, BoostedEstimator):
     def _prepare_targets(self, y: npt.NDArray[Any]) -> FloatArray:
         targets = numbers(y, "y")
         lowest, highest = float(targets.min()), float(targets.max())
-        order = max(2.0, Aim.of(self).penalty.order)
+        order = max(2.0, FairLeap().order if self.penalty is None else self.penalty.order)
         if not np.isfinite(highest - lowest) or not is_moderate(highest - lowest, order):
             raise InputError(
                 f"y reaches from {lowest:g} to {highest:g}, with which squares and penalties of "

@@ -22,7 +22,7 @@ from likeforlike._lazy import extra
 from likeforlike.disparity import Column
 from likeforlike.errors import InputError
 from likeforlike.penalties import Layout, NoCommonSupportError, Penalty, SlopeField
-from likeforlike.training._training import make_batches
+from likeforlike.training._training import evaluate_penalty, make_batches
 
 with extra("train"):
     import torch
@@ -31,8 +31,8 @@ with extra("train"):
     from torch.utils.data import Sampler
 
 
-class _Known(torch.autograd.Function):
-    """A value that is known, with a gradient that is known."""
+class _KnownGradient(torch.autograd.Function):
+    """Attach a known gradient to a known value."""
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor, value: float, gradient: Tensor) -> Tensor:  # noqa: ANN401
@@ -54,7 +54,7 @@ def attach_gradient(scores: Tensor, value: float, gradient: FloatArray, order: f
             f"the slopes of a penalty of order {order:g} are too large for {scores.dtype}; scale "
             "the scores, or check whether training diverged."
         )
-    return cast(Tensor, _Known.apply(scores, value, there))  # type: ignore[no-untyped-call]
+    return cast(Tensor, _KnownGradient.apply(scores, value, there))  # type: ignore[no-untyped-call]
 
 
 def check_score_tensor(scores: Tensor) -> FloatArray:
@@ -73,9 +73,10 @@ def check_score_tensor(scores: Tensor) -> FloatArray:
     return np.ascontiguousarray(scores.detach().cpu().double().numpy())
 
 
-def to_array(column: Column | None) -> Column | None:
-    """Return a column as others take it: an array, if it is a tensor."""
-    return column.detach().cpu().numpy() if isinstance(column, Tensor) else column
+def make_layout(*columns: Column | None) -> Layout:
+    """Make a layout of groups, levels and weights, each of which may be a tensor."""
+    given = (one.detach().cpu().numpy() if isinstance(one, Tensor) else one for one in columns)
+    return Layout.from_columns(*given)
 
 
 class PenaltyLoss(nn.Module):
@@ -124,11 +125,7 @@ class PenaltyLoss(nn.Module):
             or series.
         """
         plain = check_score_tensor(scores)
-        layout = Layout.from_columns(
-            to_array(sensitive_features),
-            to_array(legitimate_features),
-            to_array(sample_weight),
-        )
+        layout = make_layout(sensitive_features, legitimate_features, sample_weight)
         if layout.size != len(scores):
             raise InputError(f"groups has {layout.size} row(s), but scores have {len(scores)}.")
         try:
@@ -137,8 +134,7 @@ class PenaltyLoss(nn.Module):
         except NoCommonSupportError:
             self.thin_batches += 1
             return (scores * 0.0).sum()
-        evaluate = self.penalty.evaluate if plain.ndim == 1 else self.penalty.evaluate_classes
-        values, gradients = evaluate(plain[None], layout)
+        values, gradients = evaluate_penalty(self.penalty, plain[None], layout)
         return attach_gradient(scores, float(values[0]), gradients[0], self.penalty.order)
 
     def extra_repr(self) -> str:
@@ -214,11 +210,7 @@ class SlopeFieldLoss(nn.Module):
         super().__init__()
         if not isinstance(penalty, Penalty):
             raise InputError(f"penalty must be a penalty such as FairLeap(), not {penalty!r}.")
-        layout = Layout.from_columns(
-            to_array(sensitive_features),
-            to_array(legitimate_features),
-            to_array(sample_weight),
-        )
+        layout = make_layout(sensitive_features, legitimate_features, sample_weight)
         self.penalty = penalty
         self.value: float | None = None
         self._layout = penalty.prepare(layout)
@@ -234,7 +226,7 @@ class SlopeFieldLoss(nn.Module):
         ----------
         scores : (r,) or (r, c) floating-point tensor; a gradient is neither needed nor taken.
         rows : (r,) their numbers among the training rows; `None` is all of them, in order. A sample
-            should have its share of every cell, as `CellBatchSampler` deals them.
+            should have its share of every cell, as in the batches of `CellBatchSampler`.
         """
         plain = _columns(scores)
         layout = self._layout
@@ -285,7 +277,7 @@ class SlopeFieldLoss(nn.Module):
 
     def _numbers(self, rows: Column, size: int) -> IntArray:
         """Return numbers of rows, checked."""
-        numbers = np.asarray(to_array(rows))
+        numbers = np.asarray(rows.detach().cpu() if isinstance(rows, Tensor) else rows)
         if numbers.shape != (size,) or numbers.dtype.kind not in "iu":
             raise InputError(
                 f"rows must be the {size} number(s) of the rows that scores are of, as integers."

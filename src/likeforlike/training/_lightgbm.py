@@ -72,7 +72,7 @@ class LightGBMTrees:
         return np.asarray(found, np.int64).reshape(-1)
 
     def to_model(self, values: Sequence[FloatArray]) -> Model:
-        """The first trees as a `lightgbm.Booster`, which predicts the sum of these values."""
+        """Return the first trees as a `lightgbm.Booster`, which sums up these values."""
         for tree, of_leaves in enumerate(values):
             for leaf, value in enumerate(of_leaves.tolist()):
                 self._booster.set_leaf_output(tree, leaf, value)
@@ -141,31 +141,20 @@ class FairLGBMClassifier(_LightGBMEstimator, BoostedClassifier):
 
     Parameters
     ----------
-    penalty : `FairLeap()` if `None`; any `Penalty`.
-    strength : of the penalty, 1 if `None`; 0 trains without it.
-    max_disparity, limit_confidence : instead of a strength, the largest conditional disparity
-        allowed, and the confidence with which it must be shown to hold; as for `FairClassifier`.
+    penalty, strength, max_disparity, limit_confidence, class_weight : as for `FairClassifier`.
+    validation_fraction, limit_fraction, random_state : as there.
     n_estimators : trees at the most.
     learning_rate : from 0 to 1.
     patience : trees without improvement after which to stop.
     num_leaves, max_depth, min_child_samples, subsample, colsample_bytree, reg_lambda : as for
         `lightgbm.LGBMClassifier`.
-    class_weight : `None`, `"balanced"` or {class: weight}, for the loss; the disparity counts
-        people.
     settings : other parameters of LightGBM.
-    validation_fraction, limit_fraction : shares of rows held back.
     n_jobs : threads of LightGBM, 1 if `None`.
-    random_state : seed.
     verbose : show a progress bar on a terminal.
 
     Attributes
     ----------
-    classes_ : labels.
-    strength_ : the strength trained with.
-    disparity_ : what the audit's estimate says on the rows held back (on the limit rows, if there
-        is a limit), with its interval; `None` without sensitive features.
-    coverage_ : share of each group there in levels where groups meet.
-    path_ : strengths tried for `max_disparity`.
+    classes_, strength_, disparity_, coverage_, path_ : as of `FairClassifier`.
     loss_curve_, n_iter_ : loss on the validation rows after every tree, and how many were grown.
     n_trees_ : how many the model has: as many as were best.
     booster_, start_ : the `lightgbm.Booster`, and the raw score it starts from: raw scores are
@@ -184,18 +173,14 @@ class FairLGBMClassifier(_LightGBMEstimator, BoostedClassifier):
     >>> from likeforlike import FairLGBMClassifier
     >>> from likeforlike.datasets import make_loans
     >>> loans = make_loans(2000, gap=0.15)
-    >>> model = FairLGBMClassifier(strength=10.0, random_state=0).fit(
-    ...     loans.inputs().matrix,
-    ...     loans.targets,
-    ...     sensitive_features=loans.groups,
-    ...     legitimate_features=loans.levels,
-    ... )
+    >>> who = {"sensitive_features": loans.groups, "legitimate_features": loans.levels}
+    >>> model = FairLGBMClassifier(strength=10.0, random_state=0)
+    >>> _ = model.fit(loans.inputs().matrix, loans.targets, **who)
     >>> model.predict_proba(loans.inputs().matrix).shape
     (2000, 2)
     """
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class FairLGBMRegressor(_LightGBMEstimator, BoostedRegressor):
     """LightGBM regressor whose scores are alike for all groups among equals.
 
@@ -214,12 +199,9 @@ class FairLGBMRegressor(_LightGBMEstimator, BoostedRegressor):
     >>> from likeforlike import FairLGBMRegressor
     >>> from likeforlike.datasets import make_loans
     >>> loans = make_loans(2000, gap=0.15)
-    >>> model = FairLGBMRegressor(strength=10.0, random_state=0).fit(
-    ...     loans.inputs().matrix,
-    ...     loans.frame["score"].to_numpy(),
-    ...     sensitive_features=loans.groups,
-    ...     legitimate_features=loans.levels,
-    ... )
+    >>> who = {"sensitive_features": loans.groups, "legitimate_features": loans.levels}
+    >>> model = FairLGBMRegressor(strength=10.0, random_state=0)
+    >>> _ = model.fit(loans.inputs().matrix, loans.frame["score"].to_numpy(), **who)
     >>> model.predict(loans.inputs().matrix).shape
     (2000,)
     """

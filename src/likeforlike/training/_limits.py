@@ -1,4 +1,4 @@
-"""Limits that hold for the returned model, and not only for the rows that selected it.
+"""Rows held back, and limits that hold for the returned model on new rows.
 
 Rows are in three parts. *Training rows* fit models of several strengths; *validation rows* stop
 their training and order them; *limit rows* judge them, and have no other part. A model holds the
@@ -58,7 +58,7 @@ class Table:
     prepared: Layout | None = None
 
     @property
-    def penalized(self) -> Layout | None:
+    def penalty_layout(self) -> Layout | None:
         """The layout that the penalty is evaluated on."""
         return self.layout if self.prepared is None else self.prepared
 
@@ -73,22 +73,22 @@ class Table:
             None if self.prepared is None else self.prepared.take(rows),
         )
 
-    def held_rows(self) -> HeldRows | None:
+    def hold_rows(self) -> HeldRows | None:
         """Return groups and levels of the rows as limits use them; `None` if there are none."""
-        if self.layout is None or self.penalized is None:
+        if self.layout is None or self.penalty_layout is None:
             return None
-        return HeldRows(self.layout, self.penalized)
+        return HeldRows(self.layout, self.penalty_layout)
 
     def hold_out(self, shares: tuple[float, float], seed: int, *, by_class: bool) -> list[IntArray]:
         """Return rows that stop training, and rows that judge a limit."""
-        layout = self.penalized
+        layout = self.penalty_layout
         layout = Layout.ungrouped(len(self.targets)) if layout is None else layout
         classes = self.targets if by_class else None
         return split_holdout(layout, classes, shares, seed, self.validation)
 
 
 # Only decisions and ratings are carried at random; with the same seed for every model.
-_LOT = 0
+_SEED = 0
 # Confidence of intervals that no limit depends on.
 _USUAL = 0.95
 
@@ -111,18 +111,27 @@ class HeldRows:
         """How many there are."""
         return self.layout.size
 
+    @property
+    def is_smooth(self) -> bool:
+        """Whether scores are compared along a number."""
+        return bool(self.compared.away.size)
+
     def coverage(self) -> dict[Hashable, float]:
         """Compute the share of each group where it meets another."""
         return self.compared.coverage()
 
     def disparity(self, scores: FloatArray, confidence: float = _USUAL) -> DistanceEstimate:
-        """Disparity of scores (n,) or (n, c): the largest of all pairs of groups and classes."""
-        return _largest(self._estimates(scores, confidence))
+        """Estimate the disparity of scores (n,) or (n, c), the largest of all pairs and classes."""
+        return _largest(
+            _estimate_pairs(scores, self.layout, smooth=self.is_smooth, confidence=confidence)
+        )
 
     def measure(self, scores: FloatArray) -> tuple[DistanceEstimate | None, dict[Hashable, float]]:
-        """Disparity of scores, `None` where no groups meet that could be compared, and coverage."""
+        """Estimate the disparity of scores, `None` where no groups meet; return coverage, too."""
         coverage = self.coverage()
-        return (self.disparity(scores) if any(coverage.values()) else None), coverage
+        if not any(coverage.values()):
+            return None, coverage
+        return _largest(_estimate_pairs(scores, self.layout, smooth=self.is_smooth)), coverage
 
     def upper_limit(self, scores: FloatArray, confidence: float) -> DistanceEstimate:
         """Return the pair of groups and the class of which least can be promised.
@@ -131,12 +140,10 @@ class HeldRows:
         is that of one end. Of several pairs each end is taken at the same confidence: the largest
         of them is too small only if that of the pair is which really differs most.
         """
-        found = self._estimates(scores, 2.0 * confidence - 1.0)
-        return max(_require_estimates(found), key=lambda one: (one.interval[1], one.squared))
-
-    def _estimates(self, scores: FloatArray, confidence: float) -> Iterator[DistanceEstimate]:
-        cells = _smooth_cells if self.compared.away.size else _level_cells
-        return _estimates(cells(scores, self.layout), confidence)
+        found = _estimate_pairs(
+            scores, self.layout, smooth=self.is_smooth, confidence=2.0 * confidence - 1.0
+        )
+        return max(found, key=lambda one: (one.interval[1], one.squared))
 
 
 def estimate_level_disparity(scores: FloatArray, layout: Layout) -> DistanceEstimate:
@@ -145,7 +152,7 @@ def estimate_level_disparity(scores: FloatArray, layout: Layout) -> DistanceEsti
     The largest of all pairs of groups and of all classes; levels weigh P(L). Soft groups are taken
     at their word: the custodian's audit says what is true of A.
     """
-    return _largest(_estimates(_level_cells(scores, layout), _USUAL))
+    return _largest(_estimate_pairs(scores, layout, smooth=False))
 
 
 def estimate_smooth_disparity(scores: FloatArray, layout: Layout) -> DistanceEstimate:
@@ -154,38 +161,35 @@ def estimate_smooth_disparity(scores: FloatArray, layout: Layout) -> DistanceEst
     Scores are carried to the centers of windows, with gaps taken out before and added after
     (`smoothing`), and compared there as an audit does it.
     """
-    return _largest(_estimates(_smooth_cells(scores, layout), _USUAL))
+    return _largest(_estimate_pairs(scores, layout, smooth=True))
 
 
 def make_score_cells(scores: FloatArray, layout: Layout, *, smooth: bool) -> Cells:
-    """Cells of scores (n,): levels by groups, or windows along the number that levels are."""
-    return next((_smooth_cells if smooth else _level_cells)(scores, layout))
+    """Make cells of scores (n,): levels by groups, or windows along the number that levels are."""
+    return next(_make_cells(scores, layout, smooth=smooth))
 
 
-def _level_cells(scores: FloatArray, layout: Layout) -> Iterator[Cells]:
-    """Return cells of every class."""
+def _make_cells(scores: FloatArray, layout: Layout, *, smooth: bool) -> Iterator[Cells]:
+    """Make cells of every class of scores (n,) or (n, c)."""
     layout, scores = _expand_rows(layout, scores)
-    level = Codes(layout.segments[0] // len(layout.groups), layout.levels)
-    group = Codes(layout.segments[0] % len(layout.groups), layout.groups)
-    weight = layout.mass[0] if layout.mass.size else None
-    for column in _columns(scores):
-        yield Cells.from_codes(level, group, column, sample_weight=weight)
-
-
-def _smooth_cells(scores: FloatArray, layout: Layout) -> Iterator[Cells]:
-    """Return windows by groups of every class."""
-    layout, scores = _expand_rows(layout, scores)
+    by_class = scores[:, None] if scores.ndim == 1 else scores
+    columns = [np.ascontiguousarray(column) for column in by_class.T]
     group = Codes(layout.segments[0] % len(layout.groups), layout.groups)
     level = layout.segments[0] // len(layout.groups)
+    weight = layout.mass[0] if layout.mass.size else None
+    if not smooth:
+        for column in columns:
+            yield Cells.from_codes(Codes(level, layout.levels), group, column, sample_weight=weight)
+        return
     levels = numbered_levels(layout.levels, "SmoothFairLeap")
     numbers = levels.numbers[level]
-    weight = layout.with_moderate_weights().mass[0] if layout.mass.size else None
+    weight = None if weight is None else layout.with_moderate_weights().mass[0]
     _, segment = np.unique(levels.category[level], return_inverse=True)
     fine = fine_cells(numbers, segment, mass=weight)
-    for column in _columns(scores):
-        compared = compare_along(fine, numbers, column, group.codes, seed=_LOT)
-        level, alone = compared.levels()
-        window = Codes(level, tuple(range(compared.speaks.size + len(alone))))
+    for column in columns:
+        compared = compare_along(fine, numbers, column, group.codes, seed=_SEED)
+        windows, alone = compared.levels()
+        window = Codes(windows, tuple(range(compared.speaks.size + len(alone))))
         refined = compared.refined().values
         yield Cells.from_codes(
             window, group, refined, sample_weight=weight, cluster=unnamed(compared.cells.cluster)
@@ -193,7 +197,7 @@ def _smooth_cells(scores: FloatArray, layout: Layout) -> Iterator[Cells]:
 
 
 def _expand_rows(layout: Layout, scores: FloatArray) -> tuple[Layout, FloatArray]:
-    """Rows of soft groups once a group, with their scores (n,) or (n, c); those that count."""
+    """Repeat rows of soft groups once per group, with their scores; drop those without weight."""
     copies = layout.expand_soft_groups()
     apart, scores = copies.separate_copies(), copies.repeat_copies(scores.T).T
     if not apart.mass.size or apart.mass[0].all():
@@ -205,22 +209,16 @@ def _expand_rows(layout: Layout, scores: FloatArray) -> tuple[Layout, FloatArray
     return kept, scores[rows]
 
 
-def _columns(scores: FloatArray) -> list[FloatArray]:
-    columns = scores[:, None] if scores.ndim == 1 else scores
-    return [np.ascontiguousarray(column) for column in columns.T]
-
-
-def _estimates(found: Iterable[Cells], confidence: float) -> Iterator[DistanceEstimate]:
-    """Return every two groups that meet, in the cells of every class."""
-    for cells in found:
+def _estimate_pairs(
+    scores: FloatArray, layout: Layout, *, smooth: bool, confidence: float = _USUAL
+) -> list[DistanceEstimate]:
+    """Estimate the distance of every two groups that meet, for scores (n,) or of each class."""
+    found = []
+    for cells in _make_cells(scores, layout, smooth=smooth):
         for contrast in contrasts(cells, "pairwise"):
             if contrast.support.any():
                 weights = level_weights(contrast, "marginal")
-                yield estimate_distance(contrast, weights, confidence=confidence)
-
-
-def _require_estimates(estimates: Iterable[DistanceEstimate]) -> list[DistanceEstimate]:
-    found = list(estimates)
+                found.append(estimate_distance(contrast, weights, confidence=confidence))
     if not found:
         raise InputError(
             "no level of the rows held back holds two groups, or they lie apart along the number, "
@@ -229,8 +227,8 @@ def _require_estimates(estimates: Iterable[DistanceEstimate]) -> list[DistanceEs
     return found
 
 
-def _largest(estimates: Iterable[DistanceEstimate]) -> DistanceEstimate:
-    return max(_require_estimates(estimates), key=lambda one: one.squared)
+def _largest(estimates: list[DistanceEstimate]) -> DistanceEstimate:
+    return max(estimates, key=lambda one: one.squared)
 
 
 def distance_or_inf(estimate: DistanceEstimate) -> float:
@@ -248,7 +246,7 @@ STRENGTHS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 
 # How many more around the weakest strength that seems to hold the limit.
 _CLOSER = 8
-# More rows than there are people are no advice.
+# More rows than there are people on earth are no advice.
 _ALL_ROWS = 1e10
 
 
@@ -271,27 +269,8 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial(Generic[Model]):
-    """A model that was trained to be judged.
-
-    Attributes
-    ----------
-    model : anything.
-    strength : what it was trained with.
-    loss : on the validation rows.
-    validation, judged : (n,) or (n, c) scores of the validation rows and of the limit rows.
-    """
-
-    model: Model
-    strength: float
-    loss: float
-    validation: FloatArray
-    judged: FloatArray
-
-
-@dataclass(frozen=True, slots=True)
 class Candidate:
-    """A strength that was tried for a limit.
+    """A strength that was tried for a limit, as `path_` of estimators lists them.
 
     Attributes
     ----------
@@ -312,20 +291,20 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class LimitResult(Generic[Model]):
-    """The model that was taken for a limit, and all that was tried.
+    """The model that is returned for a limit, and the strengths that were tried.
 
     Attributes
     ----------
     limit : what was asked.
-    trial, chosen : the model of smallest loss that was shown to hold the limit; if there is none,
+    model, chosen : the model of smallest loss that was shown to hold the limit; if there is none,
         the one that seemed surest before.
     disparity : of that model on the limit rows; its interval ends above where it was judged.
     candidates : all of them, in order of strength.
-    rows : how many limit rows there were.
+    rows : number of limit rows.
     """
 
     limit: Limit
-    trial: Trial[Model]
+    model: Model
     chosen: Candidate
     disparity: DistanceEstimate
     candidates: tuple[Candidate, ...]
@@ -337,7 +316,7 @@ class LimitResult(Generic[Model]):
         return self.chosen.held
 
     def describe_failure(self) -> str:
-        """What is to be said of a limit that was not met: how far it is off, and what helps."""
+        """Describe how far a limit that was not met is off, and what helps."""
         size, upper = distance_or_inf(self.disparity), self.disparity.interval[1]
         return (
             f"no strength was shown to keep the disparity at {self.limit.size:g} or below with "
@@ -364,7 +343,7 @@ class LimitResult(Generic[Model]):
 
 
 def require_rows(held: HeldRows | None, size: int) -> HeldRows:
-    """Return rows that were held back of a table of `size`; raises where there are none."""
+    """Return rows held back of a table of `size` rows; raise where there are none."""
     if held is None:
         raise InputError(
             f"max_disparity needs rows on which to judge it, and {size} are too few to hold any "
@@ -374,10 +353,7 @@ def require_rows(held: HeldRows | None, size: int) -> HeldRows:
 
 
 def check_coverage(rows: HeldRows) -> None:
-    """Raise where a limit would be met because few rows are compared.
-
-    The least share of a group in levels where it meets another is `LEAST_COVERAGE`.
-    """
+    """Raise where little of a group, less than `LEAST_COVERAGE`, meets another in its level."""
     for group, share in rows.coverage().items():
         if share < LEAST_COVERAGE:
             raise InputError(
@@ -392,7 +368,10 @@ def select_within_limit(
     limit: Limit,
     validation: HeldRows,
     judging: HeldRows,
-    train: Callable[[FloatArray], Sequence[Trial[Model]]],
+    train: Callable[
+        [FloatArray],
+        tuple[Sequence[Model], Iterable[float], Iterable[FloatArray], Iterable[FloatArray]],
+    ],
 ) -> LimitResult[Model]:
     """Train models of several strengths, and take the best that is shown to hold a limit.
 
@@ -403,67 +382,49 @@ def select_within_limit(
     ----------
     limit : what is to hold.
     validation, judging : rows that were not trained on; the second took no part in training.
-    train : trains one model for each of some strengths (k,), in that order.
+    train : trains one model for each of some strengths (k,), in that order; returns the models,
+        their losses on the validation rows, and their scores of the validation rows and of the
+        limit rows.
     """
     check_coverage(judging)
-    tried = _screen(train(np.array(STRENGTHS)), validation, limit)
-    within = [k for k, (_, seen) in enumerate(tried) if seen.expected <= limit.size]
-    if within and within[0] > 0:
-        tried += _screen(train(_refine_strengths(within[0])), validation, limit)
-    return _judge(limit, judging, tried)
+    models, scores, candidates = list[Model](), list[FloatArray](), list[Candidate]()
+    strengths = np.array(STRENGTHS)
+    while strengths.size:
+        trained, losses, validated, judged = train(strengths)
+        models.extend(trained)
+        scores.extend(judged)
+        for strength, loss, seen in zip(strengths.tolist(), losses, validated, strict=True):
+            estimate = validation.upper_limit(seen, limit.confidence)
+            size, upper = distance_or_inf(estimate), estimate.interval[1]
+            candidates.append(Candidate(strength, float(loss), size, upper))
+        first = next((k for k, one in enumerate(candidates) if one.expected <= limit.size), 0)
+        refine = first > 0 and len(candidates) == len(STRENGTHS)
+        strengths = _refine_strengths(first) if refine else np.empty(0)
+    order = _order_candidates(candidates)
+    for place in order:
+        estimate = judging.upper_limit(scores[place], limit.confidence)
+        upper = estimate.interval[1]
+        holds = upper <= limit.size
+        candidates[place] = replace(candidates[place], upper=upper, held=holds)
+        if holds or place == order[0]:
+            chosen, disparity = place, estimate
+        if not holds:
+            break
+    by_strength = tuple(sorted(candidates, key=lambda one: one.strength))
+    return LimitResult(
+        limit, models[chosen], candidates[chosen], disparity, by_strength, judging.size
+    )
 
 
 def _refine_strengths(place: int) -> FloatArray:
-    """Return strengths from the one before one of the first to the second after it.
-
-    More of them are stronger: the limit rows are asked for an upper end, too, and the weakest that
-    seems to hold on the validation rows was lucky there.
-    """
+    """Return strengths around one of the first; more of them stronger, as the weakest was lucky."""
     low = max(STRENGTHS[place - 1], STRENGTHS[1] / 3.0)
     high = STRENGTHS[min(place + 2, len(STRENGTHS) - 1)]
     return np.geomspace(low, high, _CLOSER + 2)[1:-1]
 
 
-_Seen = list[tuple[Trial[Model], Candidate]]
-
-
-def _screen(trials: Sequence[Trial[Model]], rows: HeldRows, limit: Limit) -> _Seen[Model]:
-    """Return trials with what the validation rows say of them."""
-    found = []
-    for trial in trials:
-        estimate = rows.upper_limit(trial.validation, limit.confidence)
-        size, upper = distance_or_inf(estimate), estimate.interval[1]
-        found.append((trial, Candidate(trial.strength, trial.loss, size, upper)))
-    return found
-
-
-def _judge(limit: Limit, rows: HeldRows, tried: _Seen[Model]) -> LimitResult[Model]:
-    """Judge models in their order, until the first that fails."""
-    order = _order_candidates([seen for _, seen in tried])
-    candidates = [seen for _, seen in tried]
-    chosen, disparity = order[0], None
-    for place in order:
-        estimate = rows.upper_limit(tried[place][0].judged, limit.confidence)
-        upper = estimate.interval[1]
-        held = upper <= limit.size
-        candidates[place] = replace(candidates[place], upper=upper, held=held)
-        if held or disparity is None:
-            chosen, disparity = place, estimate
-        if not held:
-            break
-    assert disparity is not None
-    return LimitResult(
-        limit,
-        tried[chosen][0],
-        candidates[chosen],
-        disparity,
-        tuple(sorted(candidates, key=lambda one: one.strength)),
-        rows.size,
-    )
-
-
 def _order_candidates(seen: Sequence[Candidate]) -> list[int]:
-    """Who is judged, in order: the surest first, then always less sure and of smaller loss."""
+    """Order candidates to judge: the surest first, then always less sure and of smaller loss."""
     surest_first = sorted(range(len(seen)), key=lambda k: (seen[k].expected, seen[k].loss))
     order = surest_first[:1]
     for k in surest_first[1:]:

@@ -10,11 +10,10 @@ trained is left to its subclasses, here `FairClassifier` and `FairRegressor`.
 from __future__ import annotations
 
 import logging
-import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,32 +21,31 @@ import numpy.typing as npt
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._lazy import extra
 from likeforlike._text import epochs_bar
-from likeforlike.disparity import numbers, refuse_masked
-from likeforlike.errors import InputError, UnmetLimitWarning
+from likeforlike.disparity import Column, numbers, refuse_masked
+from likeforlike.errors import InputError
 from likeforlike.inference import DistanceEstimate
 from likeforlike.penalties import Layout
 from likeforlike.training._base import (
-    Aim,
-    AimedEstimator,
     ClassifierMixin,
-    FitColumns,
     GroupedEstimator,
     Inputs,
+    PenalizedEstimator,
     RegressorMixin,
     Tags,
     Targets,
     check_count,
     check_sizes,
+    check_validation,
+    check_weights,
     compute_class_factors,
-    draw_seed,
+    draw_integer,
     encode_classes,
+    make_layout,
     refuse_unknown,
 )
 from likeforlike.training._limits import (
-    Candidate,
-    Limit,
+    LimitResult,
     Table,
-    Trial,
     require_rows,
     select_within_limit,
 )
@@ -57,9 +55,10 @@ from likeforlike.training._networks import (
     StackedMLP,
     StackedModule,
     check_device,
-    fork_seed,
+    fork_generator,
     to_scores,
 )
+from likeforlike.training._saved_model import refuse_lost_rows
 from likeforlike.training._training import (
     Epoch,
     Follow,
@@ -67,7 +66,6 @@ from likeforlike.training._training import (
     Recipe,
     Standardization,
     Trained,
-    evaluate,
     prepare,
     strength_unit,
     train,
@@ -91,8 +89,6 @@ class Fitted:
     curve : loss on the validation rows after every epoch of its training.
     disparity : on the validation rows, or on the limit rows; `None` without groups.
     coverage : share of each group that could be compared there; `None` without groups.
-    path : strengths tried for a limit.
-    complaint : what is to be said of a limit that was not met, or `None`.
     """
 
     network: StackedMLP
@@ -102,8 +98,6 @@ class Fitted:
     curve: tuple[float, ...]
     disparity: DistanceEstimate | None
     coverage: dict[Hashable, float] | None
-    path: tuple[Candidate, ...] = ()
-    complaint: str | None = None
 
     @torch.no_grad()
     def scores(self, inputs: FloatArray) -> FloatArray:
@@ -112,15 +106,8 @@ class Fitted:
             scaled = (inputs - self.scale.mean) / self.scale.spread
         dtype = self.network.weights[0].dtype
         outputs = self.network.eval()(torch.tensor(scaled, dtype=dtype)[None])
-        plain: FloatArray = to_scores(outputs, self.loss)[0].double().numpy()
-        with np.errstate(over="ignore"):
-            scores = self.scale.target_mean + self.scale.target_spread * plain
-        odd = np.flatnonzero(~np.isfinite(scores.reshape(len(inputs), -1)).all(axis=1))
-        if odd.size:
-            raise InputError(
-                f"row {odd[0]} of X is so far from the training rows that it has no score; "
-                f"there are {odd.size} such row(s)."
-            )
+        scores = self.scale.restore(to_scores(outputs, self.loss)[0])
+        refuse_lost_rows(scores, " of X")
         return scores
 
 
@@ -136,7 +123,7 @@ class Member:
         return self.trained.network.select(torch.tensor([self.place]))
 
     def curve(self, patience: int | None = None) -> tuple[float, ...]:
-        """Loss after every epoch until it stopped; the stack may have gone on without it."""
+        """Return the loss after every epoch until it stopped; others may have gone on."""
         last = np.inf if patience is None else int(self.trained.best_epoch[self.place]) + patience
         return tuple(
             float(epoch.loss[epoch.members == self.place][0])
@@ -153,99 +140,7 @@ def finish_fit(
     disparity, coverage = None, None
     if ready.held is not None:
         disparity, coverage = ready.held.measure(ready.scores(network, ready.validation)[0])
-    kept = network.cpu()
-    return Fitted(kept, ready.scale, ready.loss, strength, curve, disparity, coverage)
-
-
-def fit_network(
-    table: Table,
-    recipe: Recipe,
-    sizes: tuple[int, ...],
-    *,
-    strength: float,
-    limit: Limit | None,
-    validation_fraction: float,
-    limit_fraction: float,
-    seed: int,
-    module: Module | None = None,
-    device: str | None = None,
-    follow: Follow | None = None,
-) -> Fitted:
-    """Fit one network with a strength, or within a limit of its disparity."""
-    if table.layout is None:
-        limit = None
-    share = 0.0 if limit is None else limit_fraction
-    ready = prepare(
-        table, recipe.loss, validation_fraction, seed, limit_fraction=share, device=device
-    )
-    unit = 1.0
-    if recipe.penalty is not None:
-        unit = strength_unit(recipe.penalty.degree, ready.scale.target_spread)
-
-    def stack(members: int) -> StackedMLP:
-        if module is None:
-            return StackedMLP([seed] * members, sizes)
-        return StackedModule(module, members, sizes[0], sizes[-1], seed)
-
-    def trained(strengths: FloatArray) -> Trained:
-        # A module may draw while it is trained, as layers that drop units do.
-        with fork_seed(seed):
-            return train(
-                stack(strengths.size).to(ready.rows.inputs),
-                ready.rows,
-                ready.validation,
-                recipe,
-                strengths=strengths * unit,
-                seeds=np.array([seed]),
-                follow=follow,
-            )
-
-    if limit is None:
-        alone = Member(trained(np.array([strength])), 0)
-        return finish_fit(ready, alone, strength, recipe.patience)
-    return _fit_within_limit(limit, ready, recipe, trained)
-
-
-def _fit_within_limit(
-    limit: Limit, ready: Prepared, recipe: Recipe, trained: Callable[[FloatArray], Trained]
-) -> Fitted:
-    """Return the network that is taken for a limit, whether or not it is shown to hold it."""
-    held, judging = (require_rows(one, ready.rows.size) for one in (ready.held, ready.judging))
-
-    def tried(strengths: FloatArray) -> list[Trial[Member]]:
-        stack = trained(strengths)
-        losses, _, _ = evaluate(
-            stack.network, ready.validation, np.zeros(strengths.size, np.int64), recipe
-        )
-        assert ready.limit_rows is not None
-        seen = ready.scores(stack.network, ready.validation)
-        judged = ready.scores(stack.network, ready.limit_rows)
-        return [
-            Trial(Member(stack, k), float(strength), float(losses[k]), seen[k], judged[k])
-            for k, strength in enumerate(strengths)
-        ]
-
-    kept = select_within_limit(limit, held, judging, tried)
-    member = kept.trial.model
-    return Fitted(
-        member.network().cpu(),
-        ready.scale,
-        ready.loss,
-        kept.chosen.strength,
-        member.curve(recipe.patience),
-        kept.disparity,
-        judging.coverage(),
-        kept.candidates,
-        None if kept.met else kept.describe_failure(),
-    )
-
-
-class Learned(NamedTuple):
-    """Targets (n,) as networks take them, the loss, and how many outputs that needs."""
-
-    targets: FloatArray | IntArray
-    loss: Loss
-    outputs: int
+    return Fitted(network.cpu(), ready.scale, ready.loss, strength, curve, disparity, coverage)
 
 
 class NetworkEstimator(GroupedEstimator):
@@ -263,6 +158,7 @@ class NetworkEstimator(GroupedEstimator):
     coverage_: dict[Hashable, float] | None
     loss_curve_: list[float]
     n_iter_: int
+    class_weight: Mapping[Any, float] | str | None = None
     _numeric = False
 
     @abstractmethod
@@ -273,13 +169,8 @@ class NetworkEstimator(GroupedEstimator):
     def _needs_groups(self) -> bool:
         """Return whether training without groups is worth a warning."""
 
-    @abstractmethod
     def _check_layout(self, layout: Layout) -> None:
-        """Raise unless there is something to compare in these rows."""
-
-    def _prepare_table(self, table: Table) -> Table:
-        """The table with its layout as a penalty takes it; subclasses with a penalty say how."""
-        return table
+        """Raise unless there is something to compare in rows, some of which may have no weight."""
 
     def _check_settings(self) -> None:
         """Raise if a setting makes no sense; subclasses check their own as well."""
@@ -293,10 +184,11 @@ class NetworkEstimator(GroupedEstimator):
             raise InputError(f"learning_rate must be more than 0, not {self.learning_rate!r}.")
 
     @abstractmethod
-    def _prepare_targets(self, y: npt.NDArray[Any]) -> Learned:
-        """Return what is learned of the checked targets y (n,)."""
+    def _prepare_targets(self, y: npt.NDArray[Any]) -> tuple[FloatArray | IntArray, Loss, int]:
+        """Return targets (n,) as networks take them, the loss, and its number of outputs."""
 
-    def _fit_columns(self, inputs: Inputs, targets: Targets, columns: FitColumns) -> None:
+    def _fit_columns(self, inputs: Inputs, targets: Targets, *columns: Column | None) -> None:
+        sensitive, legitimate, weight, validation = columns
         refuse_unknown(targets, "y")
         # Sums that scikit-learn tries first may overflow; it then looks at every value.
         try:
@@ -308,20 +200,24 @@ class NetworkEstimator(GroupedEstimator):
         y = numbers(y, "y") if self._numeric else y
         size = len(y)
         learned, loss, outputs = self._prepare_targets(y)
-        layout = columns.layout(size, needed=self._needs_groups())
+        layout = make_layout(size, sensitive, legitimate, needed=self._needs_groups())
         if layout is not None:
             self._check_layout(layout)
-        held = columns.held(size)
-        table = _drop_zero_weights(
-            Table(_dense(given), learned, columns.weights(size), layout, held)
-        )
-        self._fit(self._weight_loss(table), loss, outputs)
-
-    def _fit(self, table: Table, loss: Loss, outputs: int) -> None:
-        """Train, then set the fitted attributes, all at once."""
-        seed = draw_seed(self.random_state)
-        table = self._prepare_table(table)
-        fitted = self._fit_table(table, loss, outputs, seed)
+        held = check_validation(validation, size)
+        row_weight = check_weights(weight, size)
+        table = Table(_dense(given), learned, row_weight, layout, held)
+        if row_weight is not None:
+            rows = np.flatnonzero(row_weight)
+            table, y = table.take(rows), y[rows]
+            if table.layout is not None:
+                table = replace(table, layout=table.layout.with_weights(row_weight[rows]))
+        # The disparity counts people, whatever their class.
+        factors = compute_class_factors(self.class_weight, y)
+        if factors is not None:
+            table = replace(
+                table, weight=factors if table.weight is None else table.weight * factors
+            )
+        fitted = self._fit_table(table, loss, outputs, draw_integer(self.random_state))
         self._fitted = fitted
         self.strength_ = 0.0 if table.layout is None else fitted.strength
         self.disparity_ = fitted.disparity
@@ -337,10 +233,6 @@ class NetworkEstimator(GroupedEstimator):
         given = validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr")
         return self._fitted.scores(_dense(given))
 
-    def _weight_loss(self, table: Table) -> Table:
-        """The table with what the loss of its rows is multiplied by; people count as before."""
-        return table
-
     def __sklearn_tags__(self) -> Tags:
         """Return what scikit-learn should know: sparse inputs are welcome."""
         tags = super().__sklearn_tags__()
@@ -352,22 +244,13 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):
     """`predict_proba` and `predict` of a classifier."""
 
     classes_: npt.NDArray[Any]
-    class_weight: Mapping[Any, float] | str | None = None
 
-    def _weight_loss(self, table: Table) -> Table:
-        factors = compute_class_factors(
-            self.class_weight, self.classes_[table.targets.astype(np.int64)]
-        )
-        if factors is None:
-            return table
-        return replace(table, weight=factors if table.weight is None else table.weight * factors)
-
-    def _prepare_targets(self, y: npt.NDArray[Any]) -> Learned:
+    def _prepare_targets(self, y: npt.NDArray[Any]) -> tuple[FloatArray | IntArray, Loss, int]:
         classes, targets = encode_classes(y)
         self.classes_ = classes
         if classes.size == 2:
-            return Learned(targets, "logistic", 1)
-        return Learned(targets, "softmax", classes.size)
+            return targets, "logistic", 1
+        return targets, "softmax", classes.size
 
     def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803, ANN401
         """Compute the probability of every class for the rows of X (n, d), shape (n, c)."""
@@ -385,12 +268,12 @@ class NetworkRegressor(RegressorMixin, NetworkEstimator):
 
     _numeric = True
 
-    def _prepare_targets(self, y: npt.NDArray[Any]) -> Learned:
+    def _prepare_targets(self, y: npt.NDArray[Any]) -> tuple[FloatArray | IntArray, Loss, int]:
         try:
             targets = y.astype(np.float64)
         except ValueError as error:
             raise InputError(f"y must hold numbers: {error}.") from error
-        return Learned(targets, "squared", 1)
+        return targets, "squared", 1
 
     def predict(self, X: Any) -> FloatArray:  # noqa: N803, ANN401
         """Compute predicted targets for the rows of X (n, d), shape (n,)."""
@@ -403,24 +286,15 @@ def _dense(inputs: Inputs) -> FloatArray:
     return dense
 
 
-def _drop_zero_weights(table: Table) -> Table:
-    """Return the rows that count, with their weights in the layout as well."""
-    if table.weight is None:
-        return table
-    table = table.take(np.flatnonzero(table.weight))
-    if table.layout is None or table.weight is None:
-        return table
-    return replace(table, layout=table.layout.with_weights(table.weight))
-
-
 _LEARNING_RATE = 1e-3
+_Judged = tuple[list[Member], FloatArray, FloatArray, FloatArray]
 _LOG = logging.getLogger("likeforlike.training")
 # Epochs between two lines of the log.
 _LOGGED = 10
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class _FairEstimator(AimedEstimator, NetworkEstimator):
+class _FairEstimator(PenalizedEstimator, NetworkEstimator):
     """Networks trained under a penalty or under a limit."""
 
     hidden_layer_sizes: tuple[int, ...] = (50, 20)
@@ -434,7 +308,7 @@ class _FairEstimator(AimedEstimator, NetworkEstimator):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        Aim.of(self)
+        self._check_penalty_settings()
         if self.penalty_rows is not None:
             check_count("penalty_rows", self.penalty_rows)
         check_sizes("hidden_layer_sizes", self.hidden_layer_sizes)
@@ -445,21 +319,14 @@ class _FairEstimator(AimedEstimator, NetworkEstimator):
             )
         check_device(self.device)
 
-    def _needs_groups(self) -> bool:
-        return Aim.of(self).needs_groups
-
-    def _check_layout(self, layout: Layout) -> None:
-        """Nothing yet: what can be compared is checked when rows without weight are out."""
-
-    def _prepare_table(self, table: Table) -> Table:
-        known = table.layout
-        return table if known is None else replace(table, prepared=Aim.of(self).prepare(known))
-
     def _fit_table(self, table: Table, loss: Loss, outputs: int, seed: int) -> Fitted:
-        aim = Aim.of(self)
+        layout, limit = table.layout, None
+        if layout is not None:
+            limit = self._limit
+            table = replace(table, prepared=self._prepare_layout(layout))
         recipe = Recipe(
             loss=loss,
-            penalty=None if table.layout is None else aim.choose_penalty(table.layout),
+            penalty=None if layout is None else self._choose_penalty(layout),
             learning_rate=self.learning_rate or _LEARNING_RATE,
             max_epochs=self.max_epochs,
             patience=self.patience,
@@ -467,55 +334,97 @@ class _FairEstimator(AimedEstimator, NetworkEstimator):
             penalty_rows=self.penalty_rows,
             stopping="excess",
         )
+        ready = prepare(
+            table,
+            loss,
+            self.validation_fraction,
+            seed,
+            limit_fraction=0.0 if limit is None else self.limit_fraction,
+            device=self.device,
+        )
+        sizes = (table.inputs.shape[1], *self.hidden_layer_sizes, outputs)
+        kept = None
         with epochs_bar(self.max_epochs, self.verbose) as tick:
 
             def follow(epoch: Epoch) -> None:
                 tick(epoch.number)
-                if self.verbose:
-                    _log_epoch(epoch)
+                if self.verbose and epoch.number % _LOGGED == 0:
+                    _LOG.info(
+                        "epoch %d: %d network(s) in training, validation loss %.5g, penalty %.5g",
+                        epoch.number,
+                        len(epoch.members),
+                        epoch.loss.mean(),
+                        epoch.value.mean(),
+                    )
 
-            fitted = fit_network(
-                table,
-                recipe,
-                (table.inputs.shape[1], *self.hidden_layer_sizes, outputs),
-                strength=aim.strength,
-                limit=aim.limit,
-                validation_fraction=self.validation_fraction,
-                limit_fraction=self.limit_fraction,
-                seed=seed,
-                module=self.module,
-                device=self.device,
-                follow=follow,
-            )
+            if limit is None:
+                strength = 1.0 if self.strength is None else float(self.strength)
+                stack = self._train_stack(ready, recipe, sizes, np.array([strength]), seed, follow)
+                fitted = finish_fit(ready, Member(stack, 0), strength, self.patience)
+            else:
+                held, judging = (
+                    require_rows(one, ready.rows.size) for one in (ready.held, ready.judging)
+                )
+
+                def train_members(strengths: FloatArray) -> _Judged:
+                    stack = self._train_stack(ready, recipe, sizes, strengths, seed, follow)
+                    members = [Member(stack, k) for k in range(strengths.size)]
+                    return members, *ready.assess(stack.network, recipe)
+
+                kept = select_within_limit(limit, held, judging, train_members)
+                fitted = Fitted(
+                    kept.model.network().cpu(),
+                    ready.scale,
+                    loss,
+                    kept.chosen.strength,
+                    kept.model.curve(self.patience),
+                    kept.disparity,
+                    judging.coverage(),
+                )
         if self.verbose:
-            _log_fitted(fitted)
-        self.path_ = fitted.path
-        if fitted.complaint is not None:
-            warnings.warn(fitted.complaint, UnmetLimitWarning, stacklevel=5)
+            _log_fit(fitted, kept)
+        self._report_limit(kept)
         return fitted
 
+    def _train_stack(
+        self,
+        ready: Prepared,
+        recipe: Recipe,
+        sizes: tuple[int, ...],
+        strengths: FloatArray,
+        seed: int,
+        follow: Follow,
+    ) -> Trained:
+        """Train a network for each strength (m,) in the unit of the target."""
+        unit = 1.0
+        if recipe.penalty is not None:
+            unit = strength_unit(recipe.penalty.degree, ready.scale.target_spread)
+        # A module may draw while it is trained, as layers that drop units do.
+        with fork_generator(seed):
+            if self.module is None:
+                network = StackedMLP([seed] * strengths.size, sizes)
+            else:
+                network = StackedModule(self.module, strengths.size, sizes[0], sizes[-1], seed)
+            return train(
+                network.to(ready.rows.inputs),
+                ready.rows,
+                ready.validation,
+                recipe,
+                strengths=strengths * unit,
+                seeds=np.array([seed]),
+                follow=follow,
+            )
 
-def _log_epoch(epoch: Epoch) -> None:
-    """One line every ten epochs; the means are those of the networks still in training."""
-    if epoch.number % _LOGGED == 0:
-        _LOG.info(
-            "epoch %d: %d network(s) in training, validation loss %.5g, penalty %.5g",
-            epoch.number,
-            len(epoch.members),
-            epoch.loss.mean(),
-            epoch.value.mean(),
-        )
 
-
-def _log_fitted(fitted: Fitted) -> None:
-    """Return what was tried for a limit, and what came out."""
-    for tried in fitted.path:
-        upper = "not judged" if tried.upper is None else f"up to {tried.upper:.4g}"
+def _log_fit(fitted: Fitted, kept: LimitResult[Member] | None) -> None:
+    """Log what was tried for a limit, and what came out."""
+    for candidate in () if kept is None else kept.candidates:
+        upper = "not judged" if candidate.upper is None else f"up to {candidate.upper:.4g}"
         _LOG.info(
             "strength %.4g: validation loss %.5g, disparity %.4g; on the limit rows %s",
-            tried.strength,
-            tried.loss,
-            tried.disparity,
+            candidate.strength,
+            candidate.loss,
+            candidate.disparity,
             upper,
         )
     _LOG.info("strength %.4g after %d epochs", fitted.strength, len(fitted.curve))
@@ -583,12 +492,9 @@ class FairClassifier(_FairEstimator, NetworkClassifier):
     >>> from likeforlike import FairClassifier
     >>> from likeforlike.datasets import make_loans
     >>> loans = make_loans(2000, gap=0.15)
-    >>> model = FairClassifier(strength=10.0, max_epochs=20, random_state=0).fit(
-    ...     loans.inputs().matrix,
-    ...     loans.targets,
-    ...     sensitive_features=loans.groups,
-    ...     legitimate_features=loans.levels,
-    ... )
+    >>> who = {"sensitive_features": loans.groups, "legitimate_features": loans.levels}
+    >>> model = FairClassifier(strength=10.0, max_epochs=20, random_state=0)
+    >>> _ = model.fit(loans.inputs().matrix, loans.targets, **who)
     >>> model.predict_proba(loans.inputs().matrix).shape
     (2000, 2)
     """
@@ -596,7 +502,6 @@ class FairClassifier(_FairEstimator, NetworkClassifier):
     class_weight: Mapping[Any, float] | str | None = None
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class FairRegressor(_FairEstimator, NetworkRegressor):
     """Regressor whose scores are alike for all groups among equals.
 
@@ -614,12 +519,9 @@ class FairRegressor(_FairEstimator, NetworkRegressor):
     >>> from likeforlike import FairRegressor
     >>> from likeforlike.datasets import make_loans
     >>> loans = make_loans(2000, gap=0.15)
-    >>> model = FairRegressor(strength=10.0, max_epochs=20, random_state=0).fit(
-    ...     loans.inputs().matrix,
-    ...     loans.frame["score"].to_numpy(),
-    ...     sensitive_features=loans.groups,
-    ...     legitimate_features=loans.levels,
-    ... )
+    >>> who = {"sensitive_features": loans.groups, "legitimate_features": loans.levels}
+    >>> model = FairRegressor(strength=10.0, max_epochs=20, random_state=0)
+    >>> _ = model.fit(loans.inputs().matrix, loans.frame["score"].to_numpy(), **who)
     >>> model.predict(loans.inputs().matrix).shape
     (2000,)
     """

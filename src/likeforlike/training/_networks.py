@@ -1,10 +1,8 @@
 """Stacks of networks: many small networks as one, with their gradients, losses and optimizers.
 
 Parameters have a leading axis of members. Member k computes x W_1 + b_1, a ReLU, and so on, with
-weights of its own. Small networks spend their time on overhead, not on arithmetic; a stack pays the
-overhead once for all members. A `StackedModule` holds copies of any torch module instead, which is
-called once per member.
-
+weights of its own: a stack pays the overhead of small networks once for all members. A
+`StackedModule` holds copies of any torch module instead, which is called once per member.
 Outputs z become losses and scores:
 
     logistic   loss log(1 + e^z) - y z,           score 1 / (1 + e^-z)
@@ -19,8 +17,7 @@ the last bit: with slopes S of the objective at the outputs of a layer that read
 
 and a ReLU passes on the slopes of positive units. The tensors must not require gradients. Steps of
 the optimizers are torch's own, too. Its optimizer objects are not used: the first of them imports a
-compiler that nothing here needs, which takes longer than a small fit, and none of them can drop
-members.
+compiler that nothing here needs, which takes longer than a small fit, and none can drop members.
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -136,7 +133,7 @@ class Rows:
     ) -> tuple[Tensor, Tensor, Tensor | None, Layout]:
         """Return what member k of a stack sees: rows `rows[splits[k]]` of data set `splits[k]`."""
         parts = [
-            None if part is None else _taken(part, rows)
+            None if part is None else _take_rows(part, rows)
             for part in (self.inputs, self.targets, self.weight)
         ]
         layout = self.layout.take(rows)
@@ -148,9 +145,9 @@ class Rows:
         assert targets is not None
         return inputs, targets, weight, layout
 
-    def inputs_of(self, rows: IntArray) -> Tensor:
+    def take_inputs(self, rows: IntArray) -> Tensor:
         """Return inputs (s, b, d) of rows (s, b)."""
-        return _taken(self.inputs, rows)
+        return _take_rows(self.inputs, rows)
 
     def all(self, splits: IntArray) -> tuple[Tensor, Tensor, Tensor | None, Layout]:
         """Return the same for all rows."""
@@ -165,7 +162,7 @@ class Rows:
         return self.targets[splits], weight, self.layout.select_splits(splits)
 
 
-def _taken(part: Tensor, rows: IntArray) -> Tensor:
+def _take_rows(part: Tensor, rows: IntArray) -> Tensor:
     if len(part) == 1:
         return part[0].index_select(0, torch.from_numpy(rows[0]).to(part.device))[None]
     return part[torch.arange(len(part))[:, None], torch.from_numpy(rows)]
@@ -210,15 +207,11 @@ class StackedMLP(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Compute outputs (m, b, c) of every member for the inputs (m, b, d) or (1, b, d)."""
-        weights = list(self.weights)  # parts of a `ParameterList` are dear
-        hidden = inputs.expand(self.members, -1, -1)
-        for weight, bias in zip(weights[:-2:2], weights[1:-2:2], strict=True):
-            hidden = torch.relu(torch.baddbmm(bias, hidden, weight))
-        return last_layer(weights[-1], hidden, weights[-2])
+        return layer_inputs(list(self.weights), inputs)[-1]
 
     @torch.no_grad()
     def predict(self, inputs: Tensor, splits: IntArray) -> Tensor:
-        """Outputs (m, n, c), where member k sees data set `splits[k]` of the inputs (s, n, d).
+        """Compute outputs (m, n, c); member k sees data set `splits[k]` of the inputs (s, n, d).
 
         Members take their turns, so that hidden layers stay in the cache and only the outputs of
         all of them are ever held.
@@ -244,13 +237,7 @@ class StackedMLP(nn.Module):
 
     @torch.no_grad()
     def keep(self, members: Tensor, source: StackedMLP, of_source: Tensor) -> None:
-        """Overwrite some members with members of another stack.
-
-        Parameters
-        ----------
-        members, of_source : (k,) positions here, and of those that take their place in the other.
-        source : the other stack.
-        """
+        """Overwrite `members` (k,) with the members `of_source` (k,) of another stack."""
         for mine, theirs in zip(self.weights, source.weights, strict=True):
             mine[members] = theirs[of_source]
 
@@ -272,7 +259,7 @@ def needs_pair(weight: Tensor) -> bool:
 
 
 def _draw(seed: int, sizes: Sequence[int]) -> list[Tensor]:
-    """Weights and biases of one member, uniform in ±1/√inputs as `torch.nn.Linear` draws them."""
+    """Draw weights and biases of one member, uniform in ±1/√inputs as in `torch.nn.Linear`."""
     rng = np.random.default_rng(seed)
     return [
         torch.tensor(rng.uniform(-1.0, 1.0, shape) / np.sqrt(inputs), dtype=torch.float32)
@@ -290,7 +277,7 @@ class StackedModule(StackedMLP):
 
     def __init__(self, module: Module, members: int, inputs: int, outputs: int, seed: int) -> None:
         nn.Module.__init__(self)
-        own = _made(module, inputs, outputs, seed)
+        own = _make_module(module, inputs, outputs, seed)
         self._set(
             own,
             (inputs, outputs),
@@ -298,7 +285,12 @@ class StackedModule(StackedMLP):
             [torch.stack([part.detach()] * members) for part in own.buffers()],
         )
         with torch.no_grad():
-            _check_outputs(self.predict(torch.zeros(1, 2, inputs), [0] * members), (2, outputs))
+            shape = tuple(self.predict(torch.zeros(1, 2, inputs), [0] * members).shape[1:])
+        if shape != (2, outputs):
+            raise InputError(
+                f"module must give {outputs} output(s) for each row, but of 2 rows it makes the "
+                f"shape {shape}."
+            )
 
     def _set(
         self, own: nn.Module, sizes: tuple[int, ...], weights: list[Tensor], states: list[Tensor]
@@ -333,7 +325,7 @@ class StackedModule(StackedMLP):
 
     @torch.no_grad()
     def predict(self, inputs: Tensor, splits: IntArray | list[int]) -> Tensor:
-        """Outputs (m, n, c), where member k sees data set `splits[k]` of the inputs (s, n, d)."""
+        """Compute outputs (m, n, c); member k sees data set `splits[k]` of the inputs (s, n, d)."""
         self._own[0].eval()
         return torch.stack([self._outputs(k, inputs[int(s)]) for k, s in enumerate(splits)])
 
@@ -350,23 +342,17 @@ class StackedModule(StackedMLP):
 
     @torch.no_grad()
     def keep(self, members: Tensor, source: StackedMLP, of_source: Tensor) -> None:
-        """Overwrite some members with members of another stack.
-
-        Parameters
-        ----------
-        members, of_source : (k,) positions here, and of those that take their place in the other.
-        source : the other stack.
-        """
+        """Overwrite `members` (k,) with the members `of_source` (k,) of another stack."""
         super().keep(members, source, of_source)
         for mine, theirs in zip(self.buffers(), source.buffers(), strict=True):
             mine[members] = theirs[of_source]
 
 
-def _made(module: Module, inputs: int, outputs: int, seed: int) -> nn.Module:
-    """Return a module of one's own: a copy with its weights, or a new one drawn from the seed."""
+def _make_module(module: Module, inputs: int, outputs: int, seed: int) -> nn.Module:
+    """Return a copy of a module with its weights, or a new one drawn from the seed."""
     if isinstance(module, nn.Module):
         return copy.deepcopy(module)
-    with fork_seed(seed):
+    with fork_generator(seed):
         made: Any = module(inputs, outputs)
     if not isinstance(made, nn.Module):
         raise InputError(
@@ -376,16 +362,8 @@ def _made(module: Module, inputs: int, outputs: int, seed: int) -> nn.Module:
     return made
 
 
-def _check_outputs(outputs: Tensor, shape: tuple[int, int]) -> None:
-    if tuple(outputs.shape[1:]) != shape:
-        raise InputError(
-            f"module must give {shape[1]} output(s) for each row, but of {shape[0]} rows it makes "
-            f"the shape {tuple(outputs.shape[1:])}."
-        )
-
-
 @contextmanager
-def fork_seed(seed: int) -> Iterator[None]:
+def fork_generator(seed: int) -> Iterator[None]:
     """Let torch draw from a seed inside the block; its own state comes back afterwards."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -429,10 +407,19 @@ def output_slopes(
 
     `pull` has the shape of the scores; `None` pulls at none of them.
     """
-    if loss == "softmax":
-        return _by_graph(outputs, targets, weight, loss, pull)
+    if loss == "softmax":  # by torch's graph of the loss alone
+        with torch.enable_grad():
+            leaf = outputs.detach().requires_grad_()
+            total = mean_losses(leaf, targets, weight, loss).sum()
+            if pull is not None:
+                total = total + (to_scores(leaf, loss) * pull).sum()
+            return torch.autograd.grad(total, leaf)[0]
     plain = outputs[..., 0]
-    share = _shares(plain, weight)
+    if weight is None:
+        share = plain.new_tensor(1.0) / plain.shape[1]
+    else:
+        whole = weight.sum(dim=1, keepdim=True).clamp_min(torch.finfo(weight.dtype).tiny)
+        share = (1.0 / whole) * weight
     if loss == "squared":
         slopes = share * (2.0 * (plain - targets))
         return (slopes if pull is None else slopes + pull)[..., None]
@@ -443,30 +430,10 @@ def output_slopes(
     return slopes[..., None]
 
 
-def _shares(plain: Tensor, weight: Tensor | None) -> Tensor:
-    """Return what every row counts in the mean loss."""
-    if weight is None:
-        return plain.new_tensor(1.0) / plain.shape[1]
-    whole = weight.sum(dim=1, keepdim=True).clamp_min(torch.finfo(weight.dtype).tiny)
-    return (1.0 / whole) * weight
-
-
-def _by_graph(
-    outputs: Tensor, targets: Tensor, weight: Tensor | None, loss: Loss, pull: Tensor | None
-) -> Tensor:
-    """Return the same by torch's graph of the loss alone."""
-    with torch.enable_grad():
-        leaf = outputs.detach().requires_grad_()
-        total = mean_losses(leaf, targets, weight, loss).sum()
-        if pull is not None:
-            total = total + (to_scores(leaf, loss) * pull).sum()
-        return torch.autograd.grad(total, leaf)[0]
-
-
 def weight_gradients(
     weights: Sequence[Tensor], read: Sequence[Tensor], slopes: Tensor
 ) -> list[Tensor]:
-    """Gradients of weights and biases, from what layers read and the slopes at the outputs."""
+    """Compute gradients of weights and biases, from inputs of layers and slopes at the outputs."""
     gradients: list[Tensor] = []
     members, doubled = weights[0].shape[0], needs_pair(weights[-2])
     for layer in range(len(weights) // 2 - 1, -1, -1):
@@ -483,21 +450,8 @@ def weight_gradients(
     return gradients[::-1]
 
 
-class _Memory(NamedTuple):
-    """What a weight keeps between steps: two running means of its shape, the number of steps."""
-
-    first: Tensor
-    second: Tensor
-    steps: Tensor
-
-
-class _Moving(NamedTuple):
-    """Weights that take a step, as torch wants them: in lists, one for each thing it needs."""
-
-    weights: list[Tensor]
-    gradients: list[Tensor]
-    first: list[Tensor]
-    second: list[Tensor]
+_Moving = tuple[list[Tensor], list[Tensor], list[Tensor], list[Tensor]]
+"""Weights, their gradients, and two running means of each."""
 
 
 class StackOptimizer(ABC):
@@ -506,41 +460,30 @@ class StackOptimizer(ABC):
     def __init__(self, weights: Iterable[Tensor], rate: float) -> None:
         self.rate = rate
         self._weights = list(weights)
-        self._memories = [
-            _Memory(
-                torch.zeros_like(weight),
-                torch.zeros_like(weight),
-                weight.new_tensor(0.0, dtype=torch.float32),
-            )
-            for weight in self._weights
-        ]
+        self._first = [torch.zeros_like(weight) for weight in self._weights]
+        self._second = [torch.zeros_like(weight) for weight in self._weights]
+        self._steps = [weight.new_tensor(0.0, dtype=torch.float32) for weight in self._weights]
 
     @torch.no_grad()
     def step(self, gradients: Sequence[Tensor | None]) -> None:
-        """One step against the gradients, shaped as the weights; a weight with none stays put."""
+        """Take a step against the gradients, shaped as the weights; those without one stay put."""
         moving = [k for k, gradient in enumerate(gradients) if gradient is not None]
-        memories = [self._memories[k] for k in moving]
-        self._move(
-            _Moving(
-                [self._weights[k] for k in moving],
-                [gradient for gradient in gradients if gradient is not None],
-                [memory.first for memory in memories],
-                [memory.second for memory in memories],
-            ),
-            [memory.steps for memory in memories],
+        weights, first, second, steps = (
+            [part[k] for k in moving]
+            for part in (self._weights, self._first, self._second, self._steps)
         )
+        given = [gradient for gradient in gradients if gradient is not None]
+        self._move((weights, given, first, second), steps)
 
     @abstractmethod
     def _move(self, moving: _Moving, steps: list[Tensor]) -> None:
-        """Change weights and what they keep in place."""
+        """Change weights, their two running means, and their numbers of steps in place."""
 
     def keep(self, members: Tensor, weights: Iterable[Tensor]) -> None:
         """Go on with some of the members, and with weights that hold just these."""
         self._weights = list(weights)
-        self._memories = [
-            _Memory(memory.first[members].clone(), memory.second[members].clone(), memory.steps)
-            for memory in self._memories
-        ]
+        self._first = [part[members].clone() for part in self._first]
+        self._second = [part[members].clone() for part in self._second]
 
 
 class Adam(StackOptimizer):

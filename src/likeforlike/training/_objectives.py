@@ -3,29 +3,22 @@
 Plain callables, neither library is imported here. The training functions of both libraries call
 with (raw scores, data set), their scikit-learn estimators with (targets, raw scores, weights).
 
-With raw scores z, weights w of sum n_w, scores f(z) and a penalty V the trees minimize
-
-    Σ_i w_i loss_i(z_i) + n_w * strength * V(f(z)),
-
-that is n_w times (mean loss + strength * V). By the chain rule
+With raw scores z, weights w of sum n_w, scores f(z) and a penalty V the trees minimize n_w times
+(mean loss + strength * V). By the chain rule
 
     gradient_i = w_i loss_i'(z_i) + n_w * strength * ∂_i V * f'(z_i)
     hessian_i  = w_i loss_i''(z_i) + n_w * strength * η c_i * f'(z_i)²,
 
 with c the diagonal bound `Penalty.hessian_diagonal` and η the learning rate. The second term is
 that of Gauss and Newton, bounded: V pulls rows of one group against rows of another, so its second
-derivative is not diagonal, and c_i is what is safe for each row alone. Where rows of both groups
-move together, which V does not mind, steps are then shorter than they need be. But boosting takes
-only the part η of a step anyway. With h the part of the loss and c that of the penalty, η <= 1 and
-D = h + η c, the objective falls in such a step by at least
+derivative is not diagonal, and c_i is what is safe for each row alone. But boosting takes only the
+part η <= 1 of a step anyway. With h the part of the loss, c that of the penalty and D = h + η c,
+the objective falls in such a step (order 2, squared loss) by at least
 
-    η g·D⁻¹g - ½ η² g·D⁻¹(h + c)D⁻¹g >= ½ η g·D⁻¹g
+    η g·D⁻¹g - ½ η² g·D⁻¹(h + c)D⁻¹g >= ½ η g·D⁻¹g,        since η (h + c) <= D:
 
-(order 2, squared loss), since η (h + c) <= D: no step makes it worse, and strong penalties are
-fitted with far fewer trees than with c itself, which is what η = 1 gives.
-
-For the squared loss everything is halved: the libraries minimize ½ (z - y)², and halved the
-objective has the minimum of mean squared error + strength * V while the libraries' own settings
+no step makes it worse, and strong penalties take far fewer trees than with c itself (η = 1). For
+the squared loss everything is halved: the libraries minimize ½ (z - y)², and their own settings
 (regularization, least weight of a leaf) keep the meaning they have without a penalty.
 """
 
@@ -33,7 +26,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import NamedTuple, Protocol, get_args, runtime_checkable
+from typing import Protocol, get_args, runtime_checkable
 
 import numpy as np
 
@@ -42,13 +35,7 @@ from likeforlike._settings import is_one_of, real
 from likeforlike.disparity import Column, numbers, refuse_masked, same_length, weights
 from likeforlike.errors import InputError
 from likeforlike.penalties import Layout, Penalty
-from likeforlike.training._trees import (
-    BoostedRows,
-    BoostingProblem,
-    LossName,
-    evaluate_loss,
-    hessian_terms,
-)
+from likeforlike.training._trees import BoostingProblem, Expansion, LossName, evaluate_loss
 from likeforlike.transport import unit_weights
 
 
@@ -59,30 +46,6 @@ class _Data(Protocol):
     def get_label(self) -> Column: ...
 
     def get_weight(self) -> Column | None: ...
-
-
-class _PreparedRows(NamedTuple):
-    """A layout as a penalty takes it, and the weights (1, n) of its rows or (0, 0)."""
-
-    layout: Layout
-    mass: FloatArray
-
-
-class _Call(NamedTuple):
-    """What a library hands over, in one form; `native` tells which of its interfaces calls."""
-
-    raw: FloatArray
-    targets: FloatArray
-    rows: _PreparedRows
-    native: bool
-
-    @property
-    def layout(self) -> Layout:
-        return self.rows.layout
-
-    @property
-    def weight(self) -> FloatArray:
-        return self.rows.mass[0] if self.rows.mass.size else np.ones(self.raw.size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +64,7 @@ class PenalizedLoss:
     strength: float
     layout: Layout = field(repr=False)
     loss: LossName
-    _last: _PreparedRows = field(init=False, repr=False)
+    _last: tuple[Layout, FloatArray] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.penalty, Penalty):
@@ -110,11 +73,16 @@ class PenalizedLoss:
             raise InputError(f"strength must be a finite number >= 0, not {self.strength!r}.")
         if not is_one_of(self.loss, get_args(LossName)):
             raise InputError(f"loss must be one of {get_args(LossName)}, not {self.loss!r}.")
-        object.__setattr__(self, "_last", self._prepare_table(self.layout))
-        _summable(self.layout.mass)
+        self._prepare(self.layout)
+        _check_weight_sum(self.layout.mass)
 
-    def _read(self, first: Column, second: Column, sample_weight: Column | None) -> _Call:
-        """Return what was handed over, whichever way, checked."""
+    def _read(
+        self, first: Column, second: Column, sample_weight: Column | None
+    ) -> tuple[FloatArray, FloatArray, Layout, FloatArray, bool]:
+        """Return raw scores, targets, layout, weights (n,), and whether a training function calls.
+
+        Training functions call with (raw, data), estimators with (targets, raw, weights).
+        """
         raw, targets, weight, native = second, first, sample_weight, False
         if isinstance(second, _Data):
             raw, targets, weight, native = first, second.get_label(), second.get_weight(), True
@@ -130,19 +98,20 @@ class PenalizedLoss:
         if weight is not None and len(weight):
             mass = self._weights(weight)
         # Trees are grown one after the other on the same rows, so what was prepared is kept.
-        if not np.array_equal(mass, self._last.mass):
-            object.__setattr__(self, "_last", self._prepare_table(replace(self.layout, mass=mass)))
-        return _Call(scores, wanted, self._last, native)
+        if not np.array_equal(mass, self._last[1]):
+            self._prepare(replace(self.layout, mass=mass))
+        layout, mass = self._last
+        return scores, wanted, layout, mass[0] if mass.size else np.ones(scores.size), native
 
-    def _prepare_table(self, layout: Layout) -> _PreparedRows:
-        """Return the layout as the penalty takes it, checked."""
+    def _prepare(self, layout: Layout) -> None:
+        """Keep the layout as the penalty takes it, checked, with the weights it was given."""
         prepared = self.penalty.prepare(layout)
         self.penalty.check(prepared)
-        return _PreparedRows(prepared, layout.mass)
+        object.__setattr__(self, "_last", (prepared, layout.mass))
 
     def _weights(self, weight: Column) -> FloatArray:
         """Return the weights (1, n) of the data, which must not contradict those given."""
-        mass = _summable(weights(weight, "the weight of the data", self.layout.size))
+        mass = _check_weight_sum(weights(weight, "the weight of the data", self.layout.size))
         if not self.layout.mass.size:
             return mass[None, :]
         # Libraries keep weights in single precision.
@@ -153,21 +122,23 @@ class PenalizedLoss:
             )
         return self.layout.mass
 
-    def _value(self, call: _Call) -> float:
+    def _value(
+        self, raw: FloatArray, targets: FloatArray, layout: Layout, weight: FloatArray
+    ) -> float:
         """Compute the mean loss + strength * V."""
-        at = evaluate_loss(self.loss, call.raw, call.targets)
-        disparity, _ = self.penalty.evaluate(at.scores[None], call.layout)
-        weight = unit_weights(call.weight)
-        # A loss or a disparity that cannot be held is infinite, but nothing is not times that.
+        scores, _, losses, _, _ = evaluate_loss(self.loss, raw, targets)
+        disparity, _ = self.penalty.evaluate(scores[None], layout)
+        weight = unit_weights(weight)
+        # A loss or a disparity that overflows is infinite, but nothing is not times that.
         counted = weight > 0.0
         with np.errstate(over="ignore"):
-            loss = float(np.average(at.losses[counted], weights=weight[counted]))
+            loss = float(np.average(losses[counted], weights=weight[counted]))
         # A strength of numpy may be of a narrow type, which a large disparity overflows.
         return loss + (float(self.strength) * float(disparity[0]) if self.strength else 0.0)
 
 
-def _summable(weight: FloatArray) -> FloatArray:
-    """Compute weights whose sum can be held, which the loss needs."""
+def _check_weight_sum(weight: FloatArray) -> FloatArray:
+    """Return weights whose sum, which the loss needs, does not overflow."""
     with np.errstate(over="ignore"):
         if np.isfinite(weight.sum()):
             return weight
@@ -236,14 +207,13 @@ class FairObjective(PenalizedLoss):
         self, first: Column, second: Column, sample_weight: Column | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """Compute the gradient and positive second derivative, both of shape (n,)."""
-        call = self._read(first, second, sample_weight)
-        rows = BoostedRows(call.targets, call.weight, call.layout)
+        raw, targets, layout, weight, _ = self._read(first, second, sample_weight)
+        rate = float(self.learning_rate)
         problem = BoostingProblem(
-            self.loss, self.penalty, self.strength, float(self.learning_rate), 0.0
+            targets, weight, layout, self.loss, self.penalty, self.strength, rate, 0.0
         )
-        at = problem.at(rows, call.raw)
-        moved = self.penalty.transported_mass(call.layout)
-        return at.gradient, hessian_terms(problem, rows, at, moved).bound
+        at = Expansion(problem, raw)
+        return at.gradient, at.hessian()[2]
 
 
 class LightGBMMetric(PenalizedLoss):
@@ -253,8 +223,8 @@ class LightGBMMetric(PenalizedLoss):
         self, first: Column, second: Column, sample_weight: Column | None = None
     ) -> tuple[str, float, bool]:
         """Evaluate (raw, data) or (targets, raw, weights); lower is better."""
-        value = self._value(self._read(first, second, sample_weight))
-        return f"penalized_{self.loss}", value, False
+        raw, targets, layout, weight, _ = self._read(first, second, sample_weight)
+        return f"penalized_{self.loss}", self._value(raw, targets, layout, weight), False
 
 
 class XGBoostMetric(PenalizedLoss):
@@ -269,9 +239,9 @@ class XGBoostMetric(PenalizedLoss):
         self, first: Column, second: Column, sample_weight: Column | None = None
     ) -> tuple[str, float] | float:
         """Evaluate (raw, data) to (name, value), or (targets, raw, weights) to the value."""
-        call = self._read(first, second, sample_weight)
-        value = self._value(call)
-        return (self.__name__, value) if call.native else value
+        raw, targets, layout, weight, native = self._read(first, second, sample_weight)
+        value = self._value(raw, targets, layout, weight)
+        return (self.__name__, value) if native else value
 
 
 def lightgbm_objective(
@@ -388,15 +358,9 @@ def xgboost_objective(
 
     Parameters
     ----------
-    penalty : V, such as `FairLeap()`; it acts on probabilities (logistic) or predictions (squared).
-    strength : weight of the penalty against the mean loss, >= 0.
-    sensitive_features : (n,) groups of the training rows, in their order.
-    legitimate_features : (n,) levels of the training rows; `None` means one level.
-    loss : `"logistic"` for a target of 0 and 1, or `"squared"`.
-    sample_weight : (n,) numbers >= 0, for loss and penalty. By default the weights of the data
-        (`sample_weight` of an estimator, `weight` of a `DMatrix`).
-    learning_rate : of the model; by default that of XGBoost. A smaller one than the model's fits
-        strong penalties in fewer trees, and below half of it steps may overshoot.
+    penalty, strength, loss : as for `lightgbm_objective`.
+    sensitive_features, legitimate_features, sample_weight : (n,) each, as there.
+    learning_rate : of the model, as there; by default that of XGBoost.
 
     Notes
     -----
@@ -408,27 +372,18 @@ def xgboost_objective(
       Without that, and in `XGBRegressor`, it is the raw score itself: give the mean of the target;
     - ignores `scale_pos_weight`; use weights.
 
-    `min_child_weight` and `reg_lambda` are set against second derivatives, which grow with
-    the strength. An objective is for the rows it was made for, so cross-validation makes one for
-    each fold. A pickled estimator takes its objective along, and so the groups of its rows.
+    `min_child_weight` and `reg_lambda` are set against second derivatives, which grow with the
+    strength. Otherwise the notes of `lightgbm_objective` apply.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from xgboost import XGBClassifier
     >>> import likeforlike as lfl
-    >>> from likeforlike.training import probabilities, xgboost_objective
-    >>> rng = np.random.default_rng(0)
-    >>> sex = rng.integers(0, 2, 2000)
-    >>> X = rng.standard_normal((2000, 2)) + np.outer(sex, [1, 0])
-    >>> y = rng.random(2000) < probabilities(X.sum(axis=1))
-    >>> for strength in (0, 10):
-    ...     objective = xgboost_objective(lfl.FairLeap(), strength, sex)
-    ...     model = XGBClassifier(objective=objective, max_depth=3, n_jobs=1).fit(X, y)
-    ...     scores = model.predict_proba(X)[:, 1]
-    ...     print(round(float(lfl.dd(scores, sex)), 2))
-    0.17
-    0.03
+    >>> from likeforlike.training import xgboost_objective
+    >>> objective = xgboost_objective(lfl.FairLeap(), 10.0, ["f", "m"], loss="squared")
+    >>> targets, raw = [0.0, 2.0], [0.5, 1.5]
+    >>> gradient, _ = objective(targets, raw)
+    >>> gradient
+    array([-19.5,  19.5])
     """
     layout = Layout.from_columns(sensitive_features, legitimate_features, sample_weight)
     return FairObjective(penalty, strength, layout, loss, learning_rate)

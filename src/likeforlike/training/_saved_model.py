@@ -104,8 +104,7 @@ class SavedModel:
     Examples
     --------
     >>> import numpy as np
-    >>> from likeforlike.training import SavedModel
-    >>> from likeforlike.training import InputColumn
+    >>> from likeforlike.training import InputColumn, SavedModel
     >>> model = SavedModel(
     ...     (InputColumn("debt"),), np.zeros(1), np.ones(1), (np.eye(1), np.zeros((1, 1))),
     ...     "regression", {"method": "by hand"},
@@ -135,7 +134,7 @@ class SavedModel:
         _check_layers(self.weights, width)
 
     def scores(self, table: Any) -> FloatArray:  # noqa: ANN401
-        """Scores (n,) of the rows of a table: pandas, polars, Arrow, or a mapping of columns."""
+        """Compute scores (n,) of a table: pandas, polars, Arrow, or a mapping of columns."""
         parts = [column.matrix(_column(table, column.name)) for column in self.columns]
         for column, part in zip(self.columns[1:], parts[1:], strict=True):
             if len(part) != len(parts[0]):
@@ -152,12 +151,7 @@ class SavedModel:
         scores: FloatArray = (
             outputs if self.task == "regression" else 0.5 * (1.0 + np.tanh(0.5 * outputs))
         )
-        lost = np.flatnonzero(~np.isfinite(scores))
-        if lost.size:
-            raise InputError(
-                f"row {lost[0]} is so far from the training rows that it has no score; there "
-                f"are {lost.size} such row(s)."
-            )
+        refuse_lost_rows(scores)
         return scores
 
     def save(self, path: Path | str) -> None:
@@ -172,6 +166,16 @@ class SavedModel:
             "weights": [weight.tolist() for weight in self.weights],
         }
         write_whole(path, json.dumps(document, allow_nan=False) + "\n")
+
+
+def refuse_lost_rows(scores: FloatArray, source: str = "") -> None:
+    """Raise where scores (n,) or (n, c) of rows of a source, as " of X", are not finite."""
+    lost = np.flatnonzero(~np.isfinite(scores.reshape(len(scores), -1)).all(axis=1))
+    if lost.size:
+        raise InputError(
+            f"row {lost[0]}{source} is so far from the training rows that it has no score; "
+            f"there are {lost.size} such row(s)."
+        )
 
 
 def _check_array(name: str, part: FloatArray, shape: tuple[int, ...]) -> None:
@@ -213,7 +217,7 @@ def _refuse_no_numbers(items: Iterable[object], label: str) -> None:
 
 
 def _column(table: Any, name: str) -> Any:  # noqa: ANN401
-    """One column of a table, whatever kind of table it is."""
+    """Return one column of a table of any kind."""
     if isinstance(table, dict):
         if name in table:
             return table[name]

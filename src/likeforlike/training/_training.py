@@ -1,22 +1,18 @@
-"""The loop that trains a stack of networks against a penalty.
+"""The loop that trains a stack of networks against a penalty, and the rows it trains on.
 
-Each member minimizes
-
-    loss(f) + strength * V(f)
-
-with Adam on batches in which every cell has its share, stops when the objective on validation rows
-has not improved for `patience` epochs, and gets its best weights back. In training V is either
+Each member minimizes loss(f) + strength * V(f) with Adam on batches in which every cell has its
+share, stops when the objective on validation rows has not improved for `patience` epochs, and gets
+its best weights back. In training V is either
 
 - read off a `SlopeField` that is made from a large sample of rows every few steps: no bias of small
   batches, at little cost. That of the sample is left, and with hundreds of levels its cells are
   thin: .01 of AUC at parity (`benchmarks/stopping.py`); or
 - evaluated on each batch, as in the paper (`penalty_rows=None`).
 
-On validation rows V may be taken without its expected value under parity (`stopping="excess"`).
-Samples of equal distributions are never equal: V is too large by about the variance of the scores
-over the rows of a cell. A network with constant scores escapes that, so stopping by loss +
-strength * V stops strong penalties after a few epochs. The mean of V over a few fixed permutations
-of groups inside their levels is subtracted.
+On validation rows V may be taken without its expected value under parity (`stopping="excess"`), the
+mean over a few fixed permutations of groups inside their levels. V of samples is too large by about
+the variance of the scores over the rows of a cell. A network with constant scores escapes that, so
+stopping by loss + strength * V stops strong penalties after a few epochs.
 
 Inputs are standardized, and so is the target of a regression. The objective is that of the target
 in its own unit: with y = μ + σ y', squared errors carry σ² and a penalty of order p carries σ^p, so
@@ -66,19 +62,11 @@ def evaluate_penalty(
 
 
 class PenaltyGradient:
-    """Gradient of a penalty for the rows of a batch."""
+    """Compute gradients of a penalty for the rows of batches."""
 
-    def __init__(
-        self,
-        penalty: Penalty,
-        loss: Loss,
-        rows: Rows,
-        seeds: IntArray,
-        sample: int | None,
-        refresh: int,
-    ) -> None:
-        self._penalty, self._loss, self._rows = penalty, loss, rows
-        self._sample, self._refresh_every = sample, refresh
+    def __init__(self, recipe: Recipe, rows: Rows, seeds: IntArray) -> None:
+        assert recipe.penalty is not None
+        self._penalty, self._recipe, self._rows = recipe.penalty, recipe, rows
         self._rngs = [np.random.default_rng([int(seed), 1]) for seed in seeds]
         self._fields: list[SlopeField] = []
         self._orders: IntArray = np.empty((len(seeds), 0), np.int64)
@@ -86,7 +74,9 @@ class PenaltyGradient:
         self._step = 0
         # Moved mass of a row, times the number of rows: what a row of a batch stands for.
         splits = [rows.layout.select_model(k) for k in range(rows.splits)]
-        self._density = np.stack([penalty.transported_mass(split) * rows.size for split in splits])
+        self._density = np.stack(
+            [self._penalty.transported_mass(split) * rows.size for split in splits]
+        )
 
     def __call__(
         self,
@@ -96,13 +86,18 @@ class PenaltyGradient:
         which: IntArray,
         splits: IntArray,
     ) -> FloatArray:
-        """∂V / ∂scores, in the shape of the scores, for the rows `which` (s, b) of the batch."""
-        if self._sample is None:
+        """Return ∂V / ∂scores, in their shape, for the rows `which` (s, b) of the batch."""
+        if self._recipe.penalty_rows is None:
             return evaluate_penalty(self._penalty, scores, layout)[1]
-        if self._step % self._refresh_every == 0:
+        if self._step % self._recipe.refresh == 0:
             self._refresh(network, splits)
         self._step += 1
-        share = self._share(which, splits)
+        # What the rows of the batch stand for, for every member (m, c b).
+        places = self._rows.layout.locate_places(which)
+        if self._rows.splits == 1:
+            share: FloatArray = self._density[0][places] / which.shape[1]
+        else:
+            share = (np.take_along_axis(self._density, places, axis=1) / which.shape[1])[splits]
         if scores.ndim == 2:
             return layout.sum_places(self._fields[0].gradient(scores, layout) * share)
         by_class = [
@@ -111,18 +106,9 @@ class PenaltyGradient:
         ]
         return np.stack(by_class, axis=2)
 
-    def _share(self, which: IntArray, splits: IntArray) -> FloatArray:
-        """Return what the rows `which` (s, b) of a batch stand for, for every member (m, c b)."""
-        places = self._rows.layout.locate_places(which)
-        if self._rows.splits == 1:
-            share: FloatArray = self._density[0][places] / which.shape[1]
-            return share
-        each: FloatArray = np.take_along_axis(self._density, places, axis=1) / which.shape[1]
-        return each[splits]
-
     def _next_sample(self) -> IntArray:
-        """Rows (s, r) of the next sample: the next stretch of an order that spreads every cell."""
-        size = min(self._sample or 0, self._rows.size)
+        """Return rows (s, r) of the next sample, the next stretch of a stratified order."""
+        size = min(self._recipe.penalty_rows or 0, self._rows.size)
         if self._place + size > self._orders.shape[1]:
             cells = self._rows.layout.cell_codes
             drawn = [
@@ -136,8 +122,8 @@ class PenaltyGradient:
     def _refresh(self, network: StackedMLP, splits: IntArray) -> None:
         """Make the field of a new sample of rows."""
         sample = self._next_sample()
-        inputs, layout = self._rows.inputs_of(sample), self._rows.layout.take(sample)
-        computed = to_scores(network.predict(inputs, splits), self._loss)
+        inputs, layout = self._rows.take_inputs(sample), self._rows.layout.take(sample)
+        computed = to_scores(network.predict(inputs, splits), self._recipe.loss)
         scores, precision = computed.cpu().double().numpy(), torch.finfo(computed.dtype).eps
         moved = np.stack(
             [self._penalty.transported_mass(layout.select_model(k)) for k in range(len(sample))]
@@ -175,7 +161,7 @@ class ParityBaseline:
         self._layouts = [each for each in permuted if each is not None]
 
     def __call__(self, scores: FloatArray, splits: IntArray) -> FloatArray:
-        """Values (m,) of the scores (m, n) or (m, n, c) of members that see these splits."""
+        """Compute values (m,) of scores (m, n) or (m, n, c) of members that see these splits."""
         if not self._layouts:
             return np.zeros(len(scores))
         found = [
@@ -187,7 +173,7 @@ class ParityBaseline:
 
 
 class EarlyStopping:
-    """Keeps the best weights of every member and says who has stopped improving."""
+    """Keep the best weights of every member, and stop members that no longer improve."""
 
     def __init__(self, network: StackedMLP, patience: int) -> None:
         members = torch.arange(network.members)
@@ -200,7 +186,7 @@ class EarlyStopping:
     def update(
         self, network: StackedMLP, members: IntArray, objective: FloatArray, epoch: int
     ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Note the objective of the members in `network`; which of them should go on.
+        """Note the objective of the members in `network`; return which of them should go on.
 
         A member whose objective is not a number has diverged and stops. A stopped member stays
         stopped, even if the stack still carries it along: its result may not depend on others.
@@ -283,8 +269,7 @@ class Epoch:
     ----------
     number : of the epoch, from 0.
     members : (a,) integers.
-    loss, value, objective : (a,) floats, the loss, the penalty V, and what is watched: loss +
-        strength * V, or without what chance makes of V.
+    loss, value, objective : (a,) floats, the loss, the penalty V, and what is watched.
     """
 
     number: int
@@ -296,13 +281,12 @@ class Epoch:
 
 @dataclass(slots=True)
 class Trained:
-    """A stack at its best weights.
+    """A stack of m members at its best weights.
 
     Attributes
     ----------
-    network : the m members.
-    best_epoch : (m,) integers.
-    strengths : (m,) floats, as they were at the end.
+    network : the members.
+    best_epoch, strengths : (m,) integers; (m,) floats, as they were at the end.
     curve : what every epoch found.
     """
 
@@ -347,14 +331,6 @@ def evaluate(
     return loss, values, scores
 
 
-def _stratified_blocks(rows: Rows, size: int | None) -> list[IntArray] | None:
-    """Blocks (s, b) of about `size` rows that together are all rows; `None` without a size."""
-    if size is None:
-        return None
-    orders = [stratified_order(cells, np.random.default_rng(0)) for cells in rows.layout.cell_codes]
-    return np.array_split(np.stack(orders), max(1, rows.size // size), axis=1)
-
-
 def train(
     network: StackedMLP,
     rows: Rows,
@@ -367,12 +343,20 @@ def train(
     follow: Follow | None = None,
 ) -> Trained:
     """Train a stack of networks."""
-    rows, validation = _prepared(rows, recipe), _prepared(validation, recipe)
+    if recipe.penalty is not None:
+        # The penalty works out once what never changes.
+        rows, validation = (
+            replace(one, layout=recipe.penalty.prepare(one.layout)) for one in (rows, validation)
+        )
     loop = _Loop(network, rows, recipe, strengths, seeds, splits)
     chance = None
     if recipe.penalty is not None and recipe.stopping == "excess":
         chance = ParityBaseline(recipe.penalty, validation.layout)
-    blocks = _stratified_blocks(validation, recipe.validation_rows)
+    blocks = None
+    if recipe.validation_rows is not None:
+        cells, parts = validation.layout.cell_codes, validation.size // recipe.validation_rows
+        orders = np.stack([stratified_order(each, np.random.default_rng(0)) for each in cells])
+        blocks = np.array_split(orders, max(1, parts), axis=1)
     keeper = EarlyStopping(network, recipe.patience)
     curve: list[Epoch] = []
     with limit_to_one_thread():
@@ -380,7 +364,12 @@ def train(
             # A member that diverges has no finite objective and stops; numpy need not warn as well.
             with np.errstate(over="ignore", invalid="ignore"):
                 loop.epoch()
-                seen = loop.validate(validation, number, chance, blocks)
+                loss, values, scores = evaluate(
+                    loop.network, validation, loop.splits, recipe, blocks
+                )
+                excess = values if chance is None else values - chance(scores, loop.splits)
+                objective = loss + loop.strengths[:, 0] * excess
+            seen = Epoch(number, loop.members, loss, values, objective)
             curve.append(seen)
             going = keeper.update(loop.network, loop.members, seen.objective, number)
             if follow is not None:
@@ -391,15 +380,8 @@ def train(
     return Trained(keeper.network, keeper.best_epoch, loop.all_strengths, curve)
 
 
-def _prepared(rows: Rows, recipe: Recipe) -> Rows:
-    """Return the rows as the penalty takes them, so that it works out once what never changes."""
-    if recipe.penalty is None:
-        return rows
-    return replace(rows, layout=recipe.penalty.prepare(rows.layout))
-
-
-def _plain(network: StackedMLP) -> list[torch.Tensor]:
-    """The weights and biases of a stack as a list; a `ParameterList` looks each up by its name."""
+def _list_weights(network: StackedMLP) -> list[torch.Tensor]:
+    """List weights and biases of a stack: a `ParameterList` looks each up by its name."""
     return [weight.detach() for weight in network.weights]
 
 
@@ -417,22 +399,15 @@ class _Loop:
     ) -> None:
         self.members = np.arange(network.members)
         self.network = network.select(torch.arange(network.members))
-        self._weights = _plain(self.network)
+        self._weights = _list_weights(self.network)
         self.all_strengths = np.array(strengths, dtype=np.float64)
-        self._splits = np.zeros(network.members, np.int64) if splits is None else splits
-        self._strengths = self.all_strengths[:, None]
+        self.splits = np.zeros(network.members, np.int64) if splits is None else splits
+        self.strengths = self.all_strengths[:, None]
         self._rows, self._recipe = rows, recipe
         self._rngs = [np.random.default_rng([int(seed), 0]) for seed in seeds]
         self._slopes: PenaltyGradient | None = None
         if recipe.penalty is not None and self.all_strengths.any():
-            self._slopes = PenaltyGradient(
-                recipe.penalty,
-                recipe.loss,
-                rows,
-                seeds,
-                recipe.penalty_rows,
-                recipe.refresh,
-            )
+            self._slopes = PenaltyGradient(recipe, rows, seeds)
         self._adam = Adam(self._weights, recipe.learning_rate)
 
     def epoch(self) -> None:
@@ -446,35 +421,18 @@ class _Loop:
                 for of_split, rng in zip(cells, self._rngs, strict=True)
             ]
         )
+        loss, strength = self._recipe.loss, self.strengths
         for step in range(batches.shape[1]):
-            self._learn(np.ascontiguousarray(batches[:, step]))
-
-    def _learn(self, which: IntArray) -> None:
-        inputs, targets, weight, layout = self._rows.take(which, self._splits)
-        outputs, back = forward(self.network, self._weights, inputs)
-        loss, pull = self._recipe.loss, None
-        if self._slopes is not None:
-            plain = to_scores(outputs, loss).cpu().double().numpy()
-            gradient = self._slopes(self.network, plain, layout, which, self._splits)
-            # The penalty enters by its gradient alone.
-            strength = self._strengths if plain.ndim == 2 else self._strengths[:, :, None]
-            pull = torch.from_numpy(gradient * strength).to(outputs)
-        self._adam.step(back(output_slopes(outputs, targets, weight, loss, pull)))
-
-    def validate(
-        self,
-        validation: Rows,
-        number: int,
-        chance: ParityBaseline | None,
-        blocks: Sequence[IntArray] | None,
-    ) -> Epoch:
-        """Compute loss, penalty and objective on the validation rows."""
-        loss, values, scores = evaluate(
-            self.network, validation, self._splits, self._recipe, blocks
-        )
-        excess = values if chance is None else values - chance(scores, self._splits)
-        objective = loss + self._strengths[:, 0] * excess
-        return Epoch(number, self.members, loss, values, objective)
+            which, pull = np.ascontiguousarray(batches[:, step]), None
+            inputs, targets, weight, layout = self._rows.take(which, self.splits)
+            outputs, back = forward(self.network, self._weights, inputs)
+            if self._slopes is not None:
+                plain = to_scores(outputs, loss).cpu().double().numpy()
+                gradient = self._slopes(self.network, plain, layout, which, self.splits)
+                # The penalty enters by its gradient alone.
+                factor = strength if plain.ndim == 2 else strength[:, :, None]
+                pull = torch.from_numpy(gradient * factor).to(outputs)
+            self._adam.step(back(output_slopes(outputs, targets, weight, loss, pull)))
 
     def drop(self, going: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> None:
         """Leave out members that have stopped, once there are enough of them to be worth it."""
@@ -482,9 +440,9 @@ class _Loop:
             return
         kept = torch.from_numpy(np.flatnonzero(going))
         self.network = self.network.select(kept)
-        self._weights = _plain(self.network)
-        self.members, self._splits = self.members[going], self._splits[going]
-        self._strengths = self._strengths[going]
+        self._weights = _list_weights(self.network)
+        self.members, self.splits = self.members[going], self.splits[going]
+        self.strengths = self.strengths[going]
         self._adam.keep(kept, self._weights)
         if self._slopes is not None:
             self._slopes.keep(np.flatnonzero(going))
@@ -508,6 +466,49 @@ class Standardization:
     spread: FloatArray
     target_mean: float = 0.0
     target_spread: float = 1.0
+
+    @classmethod
+    def fit(cls, table: Table, loss: Loss) -> Standardization:
+        """Compute means and spreads of the rows of a table, with their weights."""
+        size = len(table.inputs)
+        weight = np.ones(size) if table.weight is None else unit_weights(table.weight)
+        share = weight / weight.sum()
+        mean, spread = means_and_spreads(table.inputs, share)
+        # A constant input says nothing; one constant up to rounding must not be blown up.
+        spread[spread == 0.0] = 1.0
+        if loss != "squared":
+            return cls(mean, spread)
+        middle, height = (
+            float(one) for one in means_and_spreads(table.targets.astype(np.float64), share)
+        )
+        return cls(mean, spread, middle, height or 1.0)
+
+    def restore(self, scores: torch.Tensor) -> FloatArray:
+        """Return scores of networks in the unit of the target."""
+        plain: FloatArray = scores.cpu().double().numpy()
+        with np.errstate(over="ignore"):
+            return self.target_mean + self.target_spread * plain
+
+    def to_rows(self, table: Table, loss: Loss, dtype: torch.dtype, device: str | None) -> Rows:
+        """Return rows of a table, standardized, as one data set of a stack."""
+        with np.errstate(over="ignore"):
+            inputs = torch.tensor((table.inputs - self.mean) / self.spread, dtype=dtype)
+            targets = (table.targets - self.target_mean) / self.target_spread
+        wanted = torch.tensor(targets, dtype=torch.int64 if loss == "softmax" else dtype)
+        for name, part in (("X", inputs), ("y", wanted)):
+            if not torch.isfinite(part).all():
+                raise InputError(
+                    f"{name} has values too far from each other to be standardized; scale it, or "
+                    "leave the farthest rows out."
+                )
+        weight = None
+        if table.weight is not None:
+            weight = torch.tensor(unit_weights(table.weight), dtype=dtype)[None].to(device)
+        layout = (
+            Layout.ungrouped(len(inputs)) if table.penalty_layout is None else table.penalty_layout
+        )
+        layout = replace(layout, unit=np.array([self.target_spread]))
+        return Rows(inputs[None].to(device), wanted[None].to(device), layout, weight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -538,10 +539,19 @@ class Prepared:
 
     @torch.no_grad()
     def scores(self, network: StackedMLP, rows: Rows) -> FloatArray:
-        """Scores (m, n) or (m, n, c) that networks give some rows, in the unit of the target."""
+        """Compute scores (m, n) or (m, n, c) of some rows, in the unit of the target."""
         outputs = network.predict(rows.inputs, np.zeros(network.members, np.int64))
-        plain: FloatArray = to_scores(outputs, self.loss).cpu().double().numpy()
-        return self.scale.target_mean + self.scale.target_spread * plain
+        return self.scale.restore(to_scores(outputs, self.loss))
+
+    def assess(
+        self, network: StackedMLP, recipe: Recipe
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return losses (m,), and scores of the validation rows and of the limit rows."""
+        assert self.limit_rows is not None
+        splits = np.zeros(network.members, np.int64)
+        losses, _, _ = evaluate(network, self.validation, splits, recipe)
+        seen = self.scores(network, self.validation)
+        return losses, seen, self.scores(network, self.limit_rows)
 
 
 def prepare(
@@ -554,35 +564,24 @@ def prepare(
     device: str | None = None,
 ) -> Prepared:
     """Hold back some rows of a table and standardize all of them by the others."""
-
-    def tensors(part: Table) -> Rows:
-        return _tensors(part, scale, loss, dtype, device)
-
     held, judging = table.hold_out(
         (validation_fraction, limit_fraction), seed, by_class=loss != "squared"
     )
     others = np.setdiff1d(np.arange(len(table.inputs)), np.concatenate([held, judging]))
     seen = table.take(others)
-    scale = _standardization(seen, loss)
+    scale = Standardization.fit(seen, loss)
     # So few rows that none are held back afford double precision.
     dtype = torch.float32 if held.size else torch.float64
-    rows = tensors(seen)
+    rows = scale.to_rows(seen, loss, dtype, device)
     if not held.size:
-        return Prepared(rows, rows, scale, loss, seen.held_rows())
+        return Prepared(rows, rows, scale, loss, seen.hold_rows())
     back = table.take(held)
-    validation = tensors(back)
+    validation = scale.to_rows(back, loss, dtype, device)
     if not judging.size:
-        return Prepared(rows, validation, scale, loss, back.held_rows())
+        return Prepared(rows, validation, scale, loss, back.hold_rows())
     last = table.take(judging)
-    return Prepared(
-        rows,
-        validation,
-        scale,
-        loss,
-        back.held_rows(),
-        tensors(last),
-        last.held_rows(),
-    )
+    limit_rows = scale.to_rows(last, loss, dtype, device)
+    return Prepared(rows, validation, scale, loss, back.hold_rows(), limit_rows, last.hold_rows())
 
 
 def strength_unit(degree: float, target_spread: float) -> float:
@@ -594,44 +593,3 @@ def strength_unit(degree: float, target_spread: float) -> float:
             "cannot be held; scale y."
         )
     return unit
-
-
-def _standardization(table: Table, loss: Loss) -> Standardization:
-    """Compute means and spreads of the rows of a table, with their weights."""
-    size = len(table.inputs)
-    weight = np.ones(size) if table.weight is None else unit_weights(table.weight)
-    share = weight / weight.sum()
-    mean, spread = means_and_spreads(table.inputs, share)
-    # A constant input says nothing; one that is constant up to rounding must not be blown up.
-    spread[spread == 0.0] = 1.0
-    if loss != "squared":
-        return Standardization(mean, spread)
-    middle, height = (
-        float(one) for one in means_and_spreads(table.targets.astype(np.float64), share)
-    )
-    return Standardization(mean, spread, middle, height or 1.0)
-
-
-def _tensors(
-    table: Table, scale: Standardization, loss: Loss, dtype: torch.dtype, device: str | None
-) -> Rows:
-    """Return rows of a table, standardized, as one data set of a stack."""
-    size = len(table.inputs)
-    with np.errstate(over="ignore"):
-        inputs = torch.tensor((table.inputs - scale.mean) / scale.spread, dtype=dtype)
-        targets = (table.targets - scale.target_mean) / scale.target_spread
-    kind = torch.int64 if loss == "softmax" else dtype
-    wanted = torch.tensor(targets, dtype=kind)
-    for name, part in (("X", inputs), ("y", wanted)):
-        if not torch.isfinite(part).all():
-            raise InputError(
-                f"{name} has values too far from each other to be standardized; scale it, or leave "
-                "the farthest rows out."
-            )
-    weight = None
-    if table.weight is not None:
-        weight = torch.tensor(unit_weights(table.weight), dtype=dtype)[None]
-    layout = Layout.ungrouped(size) if table.penalized is None else table.penalized
-    layout = replace(layout, unit=np.array([scale.target_spread]))
-    placed = None if weight is None else weight.to(device)
-    return Rows(inputs[None].to(device), wanted[None].to(device), layout, placed)

@@ -60,7 +60,7 @@ class XGBoostTrees:
         return np.asarray(last.predict(inputs, pred_leaf=True), np.int64).reshape(-1)
 
     def to_model(self, values: Sequence[FloatArray]) -> Model:
-        """The first trees as an `xgboost.Booster`, which predicts the sum of these values."""
+        """Return the first trees as an `xgboost.Booster`, which sums up these values."""
         document = json.loads(self._booster[: len(values)].save_raw("json").decode())
         trees = document["learner"]["gradient_booster"]["model"]["trees"]
         for tree, of_leaves in zip(trees, values, strict=True):
@@ -158,18 +158,14 @@ class FairXGBClassifier(_XGBoostEstimator, BoostedClassifier):
     >>> from likeforlike import FairXGBClassifier
     >>> from likeforlike.datasets import make_loans
     >>> loans = make_loans(2000, gap=0.15)
-    >>> model = FairXGBClassifier(strength=10.0, max_depth=3, random_state=0).fit(
-    ...     loans.inputs().matrix,
-    ...     loans.targets,
-    ...     sensitive_features=loans.groups,
-    ...     legitimate_features=loans.levels,
-    ... )
+    >>> who = {"sensitive_features": loans.groups, "legitimate_features": loans.levels}
+    >>> model = FairXGBClassifier(strength=10.0, max_depth=3, random_state=0)
+    >>> _ = model.fit(loans.inputs().matrix, loans.targets, **who)
     >>> model.predict_proba(loans.inputs().matrix).shape
     (2000, 2)
     """
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class FairXGBRegressor(_XGBoostEstimator, BoostedRegressor):
     """XGBoost regressor whose scores are alike for all groups among equals.
 
@@ -189,12 +185,9 @@ class FairXGBRegressor(_XGBoostEstimator, BoostedRegressor):
     >>> from likeforlike import FairXGBRegressor
     >>> from likeforlike.datasets import make_loans
     >>> loans = make_loans(2000, gap=0.15)
-    >>> model = FairXGBRegressor(strength=10.0, max_depth=3, random_state=0).fit(
-    ...     loans.inputs().matrix,
-    ...     loans.frame["score"].to_numpy(),
-    ...     sensitive_features=loans.groups,
-    ...     legitimate_features=loans.levels,
-    ... )
+    >>> who = {"sensitive_features": loans.groups, "legitimate_features": loans.levels}
+    >>> model = FairXGBRegressor(strength=10.0, max_depth=3, random_state=0)
+    >>> _ = model.fit(loans.inputs().matrix, loans.frame["score"].to_numpy(), **who)
     >>> model.predict(loans.inputs().matrix).shape
     (2000,)
     """
