@@ -13,7 +13,7 @@ import likeforlike as lfl
 from likeforlike import Cells
 from likeforlike.auditing import summarize
 from likeforlike.disparity import float_noise, without_float_noise
-from likeforlike.disparity._float_noise import NOISE, SINGLE, _changed, _usual_size
+from likeforlike.disparity._float_noise import NOISE, SINGLE, _replace_clusters, _usual_size
 
 NAMED: dict[str, Any] = {"score": "s", "sensitive": "a", "legitimate": "l"}
 RANDOM = np.random.default_rng(1)
@@ -150,9 +150,9 @@ def test_scores_that_are_near_by_chance_are_not_looked_at_singly(
 
     def counting(values: Any, *rest: Any) -> dict[float, float]:
         looked_at.append(len(values))
-        return _changed(values, *rest)
+        return _replace_clusters(values, *rest)
 
-    monkeypatch.setattr("likeforlike.disparity._float_noise._changed", counting)
+    monkeypatch.setattr("likeforlike.disparity._float_noise._replace_clusters", counting)
     pairs = np.repeat(np.arange(1.0, 1000.0), 2)
     pairs[1::2] += 1e-8
     for order in (pairs, np.random.default_rng(0).permutation(pairs)):
