@@ -53,8 +53,8 @@ def test_snapping_is_reported() -> None:
     found = lfl.audit(table(NOISY["factor"]), **NAMED, permutations=99)
     data = found.to_dict()["data"]
     assert (data["snapped"], data["snapped_within"]) == (1, 1e-9)
-    told = "Scores that differ by less than 1e-09 of their range were taken as equal (1 value)."
-    assert told in found.finding.cautions
+    sentence = "Scores that differ by less than 1e-09 of their range were taken as equal (1 value)."
+    assert sentence in found.finding.cautions
     plain = lfl.audit(table(DECISIONS), **NAMED, permutations=99).to_dict()["data"]
     assert (plain["snapped"], plain["snapped_within"]) == (0, 0.0)
 

@@ -33,8 +33,8 @@ from likeforlike.disparity._columns import (
     Codes,
     Column,
     attach_labels,
+    compact_labels,
     concatenate_codes,
-    drop_unused_labels,
     encode,
     numbers,
     plain_label,
@@ -64,7 +64,7 @@ HALF_BITS = 15
 """Bits of each of the two whole numbers that locate a score in its bin."""
 
 _HALF = 2.0**HALF_BITS
-# Differences of distribution functions that are rounding only.
+# Differences of cdfs that are rounding only.
 _ROUNDING = 1e-12
 
 
@@ -104,7 +104,10 @@ def inside_bins(
     mean = _mean_inside(counts, sums)
     square = (sums[:, 1] / counts + 2.0 * sums[:, 2] / counts / _HALF) / _HALF**2
     # Squares of the lower halves, which are not added up, are between 0 and 2^-30.
-    unknown = np.where(_one_score(counts, sums), 0.0, 1.0 / _HALF**2)
+    place = sums[:, 0] // counts
+    high, low = place >> HALF_BITS, place & (2**HALF_BITS - 1)
+    equal_rows = np.stack([place, high * high, high * low], axis=1) * counts[:, None]
+    unknown = np.where((equal_rows == sums).all(axis=1), 0.0, 1.0 / _HALF**2)
     below, above = mean, 1.0 - mean
     # At most the product (Bhatia and Davis), but for rounding.
     variance = np.minimum(np.maximum(square - mean**2, 0.0), below * above)
@@ -114,15 +117,6 @@ def inside_bins(
     deviation = np.minimum(2.0 * below * above, np.sqrt(variance + unknown))
     deviation[unknown == 0.0] = 0.0
     return variance, 0.5 * (least + most), 0.5 * np.abs(most - least), deviation
-
-
-def _one_score(counts: IntArray, sums: IntArray) -> BoolArray:
-    """Return whether all rows of an atom have one score: the sums are those of equal rows."""
-    place = sums[:, 0] // counts
-    high, low = place >> HALF_BITS, place & (2**HALF_BITS - 1)
-    alike = np.stack([place, high * high, high * low], axis=1) * counts[:, None]
-    one: BoolArray = (alike == sums).all(axis=1)
-    return one
 
 
 @compiled
@@ -322,12 +316,6 @@ class Cells:
             counts.
         resolution : the width h of the bins. Rounding moves each score by at most h / 2, so every
             gap and every Wasserstein distance moves by at most h; intervals allow for it.
-
-        Examples
-        --------
-        >>> from likeforlike import Cells
-        >>> Cells.from_counts(None, ["f", "m"], [0.5, 0.5], [10, 30]).counts
-        array([[10, 30]])
         """
         value = numbers(values, "values")
         level, group = _encode_cells(levels, groups, value.size)
@@ -508,7 +496,7 @@ class Cells:
 
     @classmethod
     def read(cls, path: str | Path) -> Cells:
-        """Read cells that `write` or `likeforlike summarize` wrote.
+        """Read cells that `write` or `likeforlike summarize` wrote to `path`.
 
         A file that was damaged or edited is refused: its fingerprint must be that of its lines.
         """
@@ -516,7 +504,7 @@ class Cells:
 
     @classmethod
     def read_about(cls, path: str | Path) -> tuple[Cells, dict[str, Any]]:
-        """Read cells of a file, and the plain values that were written with them."""
+        """Read cells from `path`, and the plain values that were written with them."""
         columns, notes = read_noted(path, _KIND)
         if notes.get("format") not in (_FORMAT, _FORMAT_WITH_SUMS):
             raise InputError(
@@ -525,7 +513,7 @@ class Cells:
                 "again."
             )
         try:
-            cells = _cells_of_file(columns, notes)
+            cells = _decode_cells(columns, notes)
             about: dict[str, Any] = dict(notes["about"])
         except (KeyError, TypeError, ValueError, ArithmeticError) as error:
             raise InputError(f"{path} is damaged: {error}.") from error
@@ -578,7 +566,7 @@ class Cells:
         )
 
     def with_scores(self, values: FloatArray) -> Cells:
-        """Give every atom a new score (m,); scores may be tied then."""
+        """Give each atom its new score in `values` (m,); scores may be tied then."""
         alike = self.atoms.mass_kept.strides == (0,)
         if not self.weighted and self.cluster is None and alike:
             values = values + 0.0  # turns -0 into 0
@@ -629,8 +617,8 @@ class Cells:
     def _select(self, kept: BoolArray, level: Codes, group: Codes) -> Cells:
         """Keep some atoms, whose levels and groups may have new names."""
         return _collect(
-            drop_unused_labels(Codes(level.codes[kept], level.labels)),
-            drop_unused_labels(Codes(group.codes[kept], group.labels)),
+            compact_labels(Codes(level.codes[kept], level.labels)),
+            compact_labels(Codes(group.codes[kept], group.labels)),
             self.middles[kept],
             self.atoms.mass[kept],
             self.atoms.counts[kept],
@@ -738,7 +726,7 @@ def _one_level(size: int) -> Codes:
     return Codes(np.zeros(size, np.int64), ("all",))
 
 
-def _cells_of_file(columns: Mapping[str, Any], notes: Mapping[str, Any]) -> Cells:
+def _decode_cells(columns: Mapping[str, Any], notes: Mapping[str, Any]) -> Cells:
     """Check the lines of a file and make cells of them."""
     value = numbers(columns["value"], "value")
     counts = _row_counts(columns["rows"], value.size)
@@ -783,8 +771,8 @@ def _collect(
         counts = None if counts is None else counts[kept]
         sums = None if sums is None else sums[kept]
         if cluster is not None:
-            cluster = drop_unused_labels(Codes(cluster.codes[kept], cluster.labels))
-        level, group = drop_unused_labels(level), drop_unused_labels(group)
+            cluster = compact_labels(Codes(cluster.codes[kept], cluster.labels))
+        level, group = compact_labels(level), compact_labels(group)
     n_groups = len(group.labels)
     # One level needs no arithmetic on a million codes.
     segments = group.codes.astype(np.int64, copy=False)
@@ -804,18 +792,11 @@ def _collect(
         bins = np.rint(atoms.values / resolution - 0.5)
         places = (bins + _mean_inside(atoms.counts, sums)) * resolution
         atoms = replace(atoms, values=places)
-        return Cells(level.labels, group.labels, atoms, resolution, sums=sums)
+    names = level.labels, group.labels
     if cluster is None:
-        return Cells(level.labels, group.labels, atoms, resolution, weighted)
-    return Cells(
-        level.labels,
-        group.labels,
-        atoms,
-        resolution,
-        weighted,
-        cluster.codes[ordered.rows],
-        cluster.labels,
-    )
+        return Cells(*names, atoms, resolution, weighted, sums=sums)
+    members = cluster.codes[ordered.rows]
+    return Cells(*names, atoms, resolution, weighted, members, cluster.labels, sums)
 
 
 def _tie_order(

@@ -65,10 +65,10 @@ def plain_label(label: Hashable) -> object:
     return {kind: str(label.total_seconds() if isinstance(label, timedelta) else label)}
 
 
-def label_of(plain: object) -> Hashable:
+def parse_label(plain: object) -> Hashable:
     """Return the label that a plain value stands for."""
     if isinstance(plain, list):
-        return tuple(None if part is None else label_of(part) for part in plain)
+        return tuple(None if part is None else parse_label(part) for part in plain)
     if isinstance(plain, dict):
         [(kind, text)] = plain.items()
         back: Hashable = _BACK[kind](text)
@@ -86,16 +86,7 @@ _MOST_NUMBERS, _MOST_GROUPS = 20, 100
 _GLANCE, _FEW, _SHORT = 1_000, 6, 12
 
 Column = Sequence[Any] | npt.NDArray[Any] | Any
-"""A one-dimensional column: numpy array, list, or a series narwhals accepts.
-
-Examples
---------
->>> import numpy as np
->>> import polars as pl
->>> import likeforlike as lfl
->>> float(lfl.dd(pl.Series([0.0, 1.0]), np.array(["f", "m"])))
-1.0
-"""
+"""A one-dimensional column: NumPy array, list, or a series narwhals accepts."""
 
 
 class Codes(NamedTuple):
@@ -141,7 +132,7 @@ def _array(column: Column, name: str) -> npt.NDArray[Any]:
     else:
         native = nw.from_native(column, series_only=True, pass_through=True)
         if not isinstance(native, nw.Series):
-            array = _listed_array(column, name)
+            array = _list_to_array(column, name)
         elif native.dtype in (nw.Int128, nw.UInt128):  # NumPy has no such type
             array = _objects(native.to_list())
         else:
@@ -162,7 +153,7 @@ def _objects(items: Sequence[Any]) -> npt.NDArray[Any]:
     return array
 
 
-def _listed_array(column: Column, name: str) -> npt.NDArray[Any]:
+def _list_to_array(column: Column, name: str) -> npt.NDArray[Any]:
     """Turn a list, or anything else with rows, into an array."""
     table = nw.from_native(column, pass_through=True)
     if isinstance(table, nw.DataFrame | nw.LazyFrame):
@@ -376,8 +367,10 @@ def _refuse_look_alikes(labels: Iterable[Hashable], name: str) -> None:
 
 def refuse_many_groups(labels: Sequence[Hashable], name: str) -> None:
     """Raise if the groups are numbers that were not binned, or far too many to compare."""
+    if len(labels) <= _MOST_NUMBERS:
+        return
     number = all(isinstance(label, int | float) and not isinstance(label, bool) for label in labels)
-    if len(labels) <= (_MOST_NUMBERS if number else _MOST_GROUPS):
+    if not number and len(labels) <= _MOST_GROUPS:
         return
     kind = "different numbers" if number else "different values"
     pairs = len(labels) * (len(labels) - 1) // 2
@@ -524,10 +517,10 @@ def attach_labels(codes: npt.NDArray[Any], labels: Sequence[object], name: str) 
     checked = np.ascontiguousarray(codes, dtype=np.int64)
     if checked.size and not 0 <= int(checked.min()) <= int(checked.max()) < len(labels):
         raise ValueError(f"a {name} has no label")
-    return Codes(checked, tuple(label_of(label) for label in labels))
+    return Codes(checked, tuple(parse_label(label) for label in labels))
 
 
-def drop_unused_labels(column: Codes) -> Codes:
+def compact_labels(column: Codes) -> Codes:
     """Drop the labels that no row has."""
     present = np.bincount(column.codes, minlength=len(column.labels)) > 0
     if present.all():

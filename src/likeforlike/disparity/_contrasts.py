@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, compress
 from typing import Literal, get_args
 
 import numpy as np
@@ -66,7 +66,7 @@ class Contrast:
     @property
     def groups(self) -> tuple[Hashable, ...]:
         """Labels of the compared groups."""
-        return tuple(self.cells.groups[g] for g in self.positions)
+        return tuple(map(self.cells.groups.__getitem__, self.positions))
 
     @cached_property
     def counts(self) -> IntArray:
@@ -88,7 +88,7 @@ class Contrast:
     def shares(self) -> FloatArray:
         """p_a(l) = P(L = l | A = a) for every level and compared group, shape (K, g)."""
         # A group may weigh so little next to another that its own shares would be lost.
-        mass = self.mass * [weight_factor(most) for most in self.mass.max(axis=0).tolist()]
+        mass = self.mass * list(map(weight_factor, self.mass.max(axis=0).tolist()))
         shares: FloatArray = mass / mass.sum(axis=0)
         return shares
 
@@ -101,12 +101,13 @@ class Contrast:
     @property
     def excluded(self) -> dict[Hashable, dict[Hashable, int]]:
         """Levels outside the support that are not empty, with the rows of each group."""
-        counts = self.counts
-        outside = np.flatnonzero(~self.support & (counts.sum(axis=1) > 0))
-        return {
-            self.cells.levels[k]: dict(zip(self.groups, counts[k].tolist(), strict=True))
-            for k in outside
-        }
+        outside = ~self.support & self.counts.any(axis=1)
+        excluded = {}
+        for level, counts in zip(
+            compress(self.cells.levels, outside), self.counts[outside].tolist(), strict=True
+        ):
+            excluded[level] = dict(zip(self.groups, counts, strict=True))
+        return excluded
 
     def segments(self) -> IntArray:
         """Return the segments of the compared groups in the levels of the support, shape (k, g)."""
@@ -175,14 +176,18 @@ def split_contrasts(
     cells: Cells, comparison: Comparison
 ) -> tuple[list[Contrast], tuple[tuple[Hashable, ...], ...]]:
     """Return the contrasts whose groups share a level, and the groups of the others."""
-    candidates = contrasts(cells, comparison)
-    compared = [contrast for contrast in candidates if contrast.support.any()]
+    compared, apart = [], []
+    for contrast in contrasts(cells, comparison):
+        if contrast.support.any():
+            compared.append(contrast)
+        else:
+            apart.append(contrast.groups)
     if not compared:
         raise InputError(
-            f"no level holds two of the groups {list(candidates[0].groups)}, so nothing can be "
-            "compared; use coarser levels in legitimate_features (--legitimate)."
+            f"no level holds two of the groups {list(apart[0])}, so nothing can be compared; use "
+            "coarser levels in legitimate_features (--legitimate)."
         )
-    return compared, tuple(one.groups for one in candidates if not one.support.any())
+    return compared, tuple(apart)
 
 
 def level_weights(contrast: Contrast, measure: Measure) -> FloatArray:

@@ -90,7 +90,7 @@ def float_noise(
 ) -> tuple[dict[float, float], float]:
     """Return {score: its replacement}, and the relative noise. Arrays have shape (m,)."""
     several = counts is not None and int(counts.max()) > 1
-    usual = _weighted_usual_size(values, counts) if counts is not None and several else None
+    usual = _usual_row_size(values, counts) if counts is not None and several else None
     ordered = np.sort(values)
     with np.errstate(over="ignore"):
         reach = float(ordered[-1] - ordered[0])
@@ -179,7 +179,7 @@ def _usual_size(ordered: FloatArray) -> float:
     return float(max(abs(x) for x in (*down[:least][-1:], *up[: place + 1 - least][-1:])))
 
 
-def _weighted_usual_size(values: FloatArray, rows: IntArray) -> float:
+def _usual_row_size(values: FloatArray, rows: IntArray) -> float:
     """Return the .95 quantile of |score| over rows. Arrays have shape (m,)."""
     reached, low = 0.95 * float(rows.sum()), -1.0
     below = 0

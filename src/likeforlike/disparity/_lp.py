@@ -17,6 +17,7 @@ import math
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from itertools import compress
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -62,13 +63,6 @@ class LevelTable:
     weight : (k,) floats, Q(l).
     counts : (k, g) integers, rows of each group.
     groups : labels of the g groups.
-
-    Examples
-    --------
-    >>> import likeforlike as lfl
-    >>> table = lfl.cdd_lp([0.2, 0.5], ["f", "m"], [1, 1]).by_level
-    >>> list(table)
-    [{'level': 1, 'distance': 0.3, 'gap': 0.3, 'weight': 1.0, 'rows f': 1, 'rows m': 1}]
     """
 
     level: tuple[Hashable, ...]
@@ -122,8 +116,10 @@ class Disparity:
     --------
     >>> import likeforlike as lfl
     >>> disparity = lfl.cdd_lp([0.2, 0.5, 0.1], ["f", "m", "m"], [1, 1, 2])
-    >>> float(disparity), disparity.coverage, disparity.excluded
-    (0.3, {'f': 1.0, 'm': 0.5}, {2: {'f': 0, 'm': 1}})
+    >>> list(disparity.by_level)
+    [{'level': 1, 'distance': 0.3, 'gap': 0.3, 'weight': 1.0, 'rows f': 1, 'rows m': 1}]
+    >>> disparity.coverage, disparity.excluded
+    ({'f': 1.0, 'm': 0.5}, {2: {'f': 0, 'm': 1}})
     """
 
     value: float
@@ -425,7 +421,7 @@ def _disparity(
 
 def _largest(results: list[Disparity], incomparable: tuple[tuple[Hashable, ...], ...]) -> Disparity:
     """Return the largest disparity, which lists the others if there are several contrasts."""
-    largest = max(results, key=float)
+    largest = max(results, key=attrgetter("value"))
     if len(results) + len(incomparable) == 1:
         return largest
     return replace(largest, comparisons=tuple(results), incomparable=incomparable)

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 from typing import Literal
 
 import numpy as np
@@ -50,7 +51,7 @@ from likeforlike.transport import (
     safe_level_cost,
 )
 
-# Products of level costs and of powers of distances between levels must be held.
+# Products of level costs and of powers of distances between levels must not overflow.
 LARGEST_COST = 1e150
 
 LevelMetric = Literal["discrete", "ordinal", "numeric"] | npt.ArrayLike
@@ -71,8 +72,8 @@ class NestedDisparity:
 
     Attributes
     ----------
-    value : the distance on the scale of W_p^p, un-rooted. Of scores so large or so small that it
-        cannot be held it is infinite or 0, and so are its parts; `root` is right all the same.
+    value : the distance on the scale of W_p^p, without the root. For extreme scores it overflows
+        to infinity or underflows to 0, and so do its parts; `root` does not.
     root : value^{1/p}.
     diagonal, off_diagonal, level_transport : the parts of `value`.
     excess : value minus what the levels alone would cost, C min Σ π G: the paper's "normalized"
@@ -201,7 +202,7 @@ def cdd_wass(
         for contrast in compared
     ]
     # The root is finite where the cost is not.
-    largest = max(results, key=lambda nested: nested.root)
+    largest = max(results, key=attrgetter("root"))
     if len(results) + len(incomparable) == 1:
         return largest
     return replace(largest, comparisons=tuple(results), incomparable=incomparable)
@@ -240,7 +241,7 @@ def contrast_nested(
     least = least_level_transport(source, target, ground)
     parts = grown(solved.diagonal), grown(solved.off_diagonal), grown(solved.level_transport)
     return NestedDisparity(
-        # Parts that can hardly be held are rounded one by one; what is shown adds up all the same.
+        # Parts near overflow are rounded one by one; their sum is what is reported.
         value=sum(parts),
         root=scale.size * solved.value ** (1.0 / order),
         diagonal=parts[0],
