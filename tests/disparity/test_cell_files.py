@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from likeforlike import Cells
-from likeforlike.disparity._columns import label_of, plain_label
+from likeforlike.disparity._columns import parse_label, plain_label
 from likeforlike.errors import InputError
 
 LABELS: list[Hashable] = [
@@ -87,7 +87,7 @@ def test_cells_come_back_as_they_were(cells: Cells, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("label", LABELS)
 def test_labels_keep_their_type(label: Hashable) -> None:
-    back = label_of(json.loads(json.dumps(plain_label(label))))
+    back = parse_label(json.loads(json.dumps(plain_label(label))))
     assert back == label
     assert type(back) is type(label)
 

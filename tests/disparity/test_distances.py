@@ -79,14 +79,16 @@ def test_first_order_spread_is_the_best_on_a_grid() -> None:
     rng = np.random.default_rng(0)
     scores, groups = rng.choice(grid, 60), rng.integers(0, 3, 60)
     cells = Cells.from_rows(scores, groups)
-    laws = np.array([[((groups == g) & (scores == t)).sum() for t in grid] for g in range(3)])
-    shares = laws.sum(axis=1) / 60
-    laws = (laws / laws.sum(axis=1, keepdims=True)).T
+    distributions = np.array(
+        [[((groups == g) & (scores == t)).sum() for t in grid] for g in range(3)]
+    )
+    shares = distributions.sum(axis=1) / 60
+    distributions = (distributions / distributions.sum(axis=1, keepdims=True)).T
     cost = np.abs(grid[:, None] - grid[None, :])
-    center = ot.lp.barycenter(np.ascontiguousarray(laws), cost, shares, solver="highs")
+    center = ot.lp.barycenter(np.ascontiguousarray(distributions), cost, shares, solver="highs")
     expected = sum(
-        share * ot.emd2(np.ascontiguousarray(law), center / center.sum(), cost)
-        for share, law in zip(shares, laws.T, strict=True)
+        share * ot.emd2(np.ascontiguousarray(distribution), center / center.sum(), cost)
+        for share, distribution in zip(shares, distributions.T, strict=True)
     )
     found = barycenter_spread(cells.atoms, np.array([[0, 1, 2]]), 1)[0]
     np.testing.assert_allclose(found, expected, rtol=1e-8)

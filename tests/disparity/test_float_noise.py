@@ -13,7 +13,7 @@ import likeforlike as lfl
 from likeforlike import Cells
 from likeforlike.auditing import summarize
 from likeforlike.disparity import float_noise, without_float_noise
-from likeforlike.disparity._float_noise import NOISE, SINGLE, _changed, _usual_size
+from likeforlike.disparity._float_noise import NOISE, SINGLE, _replace_clusters, _usual_size
 
 NAMED: dict[str, Any] = {"score": "s", "sensitive": "a", "legitimate": "l"}
 RANDOM = np.random.default_rng(1)
@@ -53,8 +53,8 @@ def test_snapping_is_reported() -> None:
     found = lfl.audit(table(NOISY["factor"]), **NAMED, permutations=99)
     data = found.to_dict()["data"]
     assert (data["snapped"], data["snapped_within"]) == (1, 1e-9)
-    told = "Scores that differ by less than 1e-09 of their range were taken as equal (1 value)."
-    assert told in found.finding.cautions
+    sentence = "Scores that differ by less than 1e-09 of their range were taken as equal (1 value)."
+    assert sentence in found.finding.cautions
     plain = lfl.audit(table(DECISIONS), **NAMED, permutations=99).to_dict()["data"]
     assert (plain["snapped"], plain["snapped_within"]) == (0, 0.0)
 
@@ -150,9 +150,9 @@ def test_scores_that_are_near_by_chance_are_not_looked_at_singly(
 
     def counting(values: Any, *rest: Any) -> dict[float, float]:
         looked_at.append(len(values))
-        return _changed(values, *rest)
+        return _replace_clusters(values, *rest)
 
-    monkeypatch.setattr("likeforlike.disparity._float_noise._changed", counting)
+    monkeypatch.setattr("likeforlike.disparity._float_noise._replace_clusters", counting)
     pairs = np.repeat(np.arange(1.0, 1000.0), 2)
     pairs[1::2] += 1e-8
     for order in (pairs, np.random.default_rng(0).permutation(pairs)):

@@ -1,12 +1,18 @@
-"""The carry against laws whose quantiles are known."""
+"""The carry against distributions whose quantiles are known."""
 
 import numpy as np
 import pytest
 from scipy.stats import binom, kstest, norm
 
 from likeforlike.smoothing import ScaleCarry, ValueCarry, fine_cells, fit_carry, windows
-from likeforlike.smoothing._carry import _nodes, carry, centers, few_values, uniforms
-from likeforlike.smoothing._comparison import refine
+from likeforlike.smoothing._carry import (
+    _nodes,
+    centers,
+    few_values,
+    map_to_centers,
+    tie_breaking_uniforms,
+)
+from likeforlike.smoothing._comparison import map_with_gaps
 
 N = 20_000
 
@@ -18,7 +24,7 @@ def gaussian(seed: int) -> tuple[np.ndarray, np.ndarray]:
     return numbers, values
 
 
-def test_values_go_where_their_law_goes() -> None:
+def test_values_go_where_their_distribution_goes() -> None:
     numbers, values = gaussian(1)
     cells = fine_cells(numbers)
     fitted = fit_carry(cells, values)
@@ -67,7 +73,7 @@ def test_order_inside_a_position_is_kept() -> None:
     numbers = np.repeat(np.arange(40.0), 100)
     values = numbers**2 / 1000 + rng.gamma(2.0, 1.0, 4000)
     cells = fine_cells(numbers)
-    _, carried = carry(cells, windows(cells, numbers), values, np.zeros(4000))
+    _, carried = map_to_centers(cells, windows(cells, numbers), values, np.zeros(4000))
     for atom in range(40):
         inside = numbers == atom
         order = np.argsort(values[inside])
@@ -78,9 +84,11 @@ def test_segments_are_carried_apart() -> None:
     numbers, values = gaussian(4)
     segment = np.arange(N) % 2
     both = fine_cells(numbers, segment)
-    _, together = carry(both, windows(both, numbers), values + 5.0 * segment, np.zeros(N))
+    _, together = map_to_centers(both, windows(both, numbers), values + 5.0 * segment, np.zeros(N))
     one = fine_cells(numbers[segment == 0])
-    _, alone = carry(one, windows(one, numbers[segment == 0]), values[segment == 0], np.zeros(N))
+    _, alone = map_to_centers(
+        one, windows(one, numbers[segment == 0]), values[segment == 0], np.zeros(N)
+    )
     # The nodes are common to all segments; everything else is their own.
     assert np.abs(together.values[segment == 0] - alone.values).mean() < 2e-3
     assert together.values[segment == 1].mean() > 5.0
@@ -93,11 +101,11 @@ def decisions(seed: int, rows: int = N) -> tuple[np.ndarray, np.ndarray, np.ndar
     return numbers, values, rng.random(rows)
 
 
-def test_few_values_become_values_with_the_law_of_the_center() -> None:
+def test_few_values_become_values_with_the_distribution_of_the_center() -> None:
     numbers, values, uniform = decisions(5)
     cells = fine_cells(numbers)
     found = windows(cells, numbers, 4)
-    fitted, carried = carry(cells, found, values, uniform)
+    fitted, carried = map_to_centers(cells, found, values, uniform)
     assert isinstance(fitted, ValueCarry)
     assert set(np.unique(carried.values)) == {0.0, 1.0, 2.0, 3.0}
     for k in range(4):
@@ -137,10 +145,15 @@ def test_counts_are_carried_as_their_rows_are() -> None:
     counted = fine_cells(lines[0], rows=rows.astype(np.float64))
     each = fine_cells(numbers)
     label = lines[2].astype(np.int64)
-    _, few = carry(
-        counted, windows(counted, lines[0]), lines[1], uniforms(counted, lines[1], label, 0)
+    _, few = map_to_centers(
+        counted,
+        windows(counted, lines[0]),
+        lines[1],
+        tie_breaking_uniforms(counted, lines[1], label, 0),
     )
-    _, many = carry(each, windows(each, numbers), values, uniforms(each, values, group, 0))
+    _, many = map_to_centers(
+        each, windows(each, numbers), values, tie_breaking_uniforms(each, values, group, 0)
+    )
     assert few.rows.sum() == N
     assert few.values @ few.rows / N == pytest.approx(many.values.mean(), abs=0.01)
 
@@ -157,9 +170,9 @@ def test_the_refined_carry_keeps_the_whole_gap(kind: str) -> None:
         values = (rng.random(N) < 0.3 + 0.4 * numbers + 0.1 * group).astype(np.float64)
     cells = fine_cells(numbers)
     found = windows(cells, numbers, 13)
-    uniform = uniforms(cells, values, group, 0)
-    fitted, plain = carry(cells, found, values, uniform)
-    refined = refine(cells, found, values, group, fitted, uniform)
+    uniform = tie_breaking_uniforms(cells, values, group, 0)
+    fitted, plain = map_to_centers(cells, found, values, uniform)
+    refined = map_with_gaps(cells, found, values, group, fitted, uniform)
 
     def gap(carried: np.ndarray) -> float:
         inside = [carried[(found.of_line == k) & (group == 1)].mean() for k in range(13)]
@@ -181,9 +194,9 @@ def test_few_rows_keep_their_values_and_many_come_to_them() -> None:
     values = (rng.random(2000) < 0.1 + 0.8 * numbers).astype(np.float64)
     cells = fine_cells(numbers)
     found = windows(cells, numbers, 10)
-    uniform = uniforms(cells, values, group, 0)
-    fitted, _ = carry(cells, found, values, uniform)
-    refined = refine(cells, found, values, group, fitted, uniform)
+    uniform = tie_breaking_uniforms(cells, values, group, 0)
+    fitted, _ = map_to_centers(cells, found, values, uniform)
+    refined = map_with_gaps(cells, found, values, group, fitted, uniform)
     for k in range(10):
         rare = int(k < 5)
         few, many = ((found.of_line == k) & (group == g) for g in (rare, 1 - rare))
@@ -199,14 +212,14 @@ def test_uniform_numbers_do_not_depend_on_the_order_of_rows() -> None:
     numbers = np.round(numbers, 1)
     group = np.arange(300) % 2
     order = np.random.default_rng(10).permutation(300)
-    first = uniforms(fine_cells(numbers), values, group, 3)
-    second = uniforms(fine_cells(numbers[order]), values[order], group[order], 3)
+    first = tie_breaking_uniforms(fine_cells(numbers), values, group, 3)
+    second = tie_breaking_uniforms(fine_cells(numbers[order]), values[order], group[order], 3)
     key = np.lexsort((first, group, values, numbers))
     other = np.lexsort((second, group[order], values[order], numbers[order]))
     np.testing.assert_array_equal(first[key], second[other])
 
 
-def test_few_and_many_values_are_told_apart() -> None:
+def test_few_and_many_values_are_distinguished() -> None:
     few = few_values(np.tile(np.arange(64.0), 10))
     assert few is not None
     assert few.size == 64
@@ -216,7 +229,7 @@ def test_few_and_many_values_are_told_apart() -> None:
 def test_scores_that_are_all_the_same_stay_so() -> None:
     numbers = np.linspace(0.0, 1.0, 100)
     cells = fine_cells(numbers)
-    _, carried = carry(cells, windows(cells, numbers), np.full(100, 2.5), np.zeros(100))
+    _, carried = map_to_centers(cells, windows(cells, numbers), np.full(100, 2.5), np.zeros(100))
     assert (carried.values == 2.5).all()
 
 

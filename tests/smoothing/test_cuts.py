@@ -7,7 +7,7 @@ import pytest
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.smoothing import fine_cells
-from likeforlike.smoothing._jumps import _edge, cut_at_jumps, uncut
+from likeforlike.smoothing._jumps import Cuts, _edge
 
 N = 8000
 
@@ -44,11 +44,11 @@ def test_the_edge_is_where_a_step_takes_most_off_the_squares() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_a_jump_is_cut_and_a_curve_is_not(seed: int) -> None:
     numbers, values = drawn(seed, 0.8)
-    cuts = cut_at_jumps(fine_cells(numbers), numbers, values)
+    cuts = Cuts.at_jumps(fine_cells(numbers), numbers, values)
     assert cuts.numbers == pytest.approx([5.0], abs=0.03)
     np.testing.assert_array_equal(cuts.segment, numbers > cuts.numbers[0])
     smooth, even = drawn(seed, 0.0)
-    assert not cut_at_jumps(fine_cells(smooth), smooth, even).numbers.size
+    assert not Cuts.at_jumps(fine_cells(smooth), smooth, even).numbers.size
 
 
 def test_every_segment_is_cut_at_its_own_jumps() -> None:
@@ -57,7 +57,7 @@ def test_every_segment_is_cut_at_its_own_jumps() -> None:
     segment: IntArray = np.repeat(np.arange(3), N)
     order = np.random.default_rng(7).permutation(3 * N)
     numbers, values, segment = numbers[order], values[order], segment[order]
-    cuts = cut_at_jumps(fine_cells(numbers, segment), numbers, values)
+    cuts = Cuts.at_jumps(fine_cells(numbers, segment), numbers, values)
     np.testing.assert_array_equal(cuts.origin, [0, 1, 1, 2])
     np.testing.assert_array_equal(cuts.origin[cuts.segment], segment)
     above = (segment == 1) & (numbers > cuts.numbers[0])
@@ -65,9 +65,7 @@ def test_every_segment_is_cut_at_its_own_jumps() -> None:
 
 
 def test_windows_are_shared_out() -> None:
-    cuts = uncut(np.array([0, 0, 1]))._replace(
-        segment=np.array([0, 0, 0, 1, 2, 2]), origin=np.array([0, 0, 1])
-    )
-    assert cuts.shared(None, np.ones(6)) is None
-    np.testing.assert_array_equal(cuts.shared(8, np.ones(6)), [6, 2, 8])
-    np.testing.assert_array_equal(cuts.shared(1, np.ones(6)), [1, 1, 1])
+    cuts = Cuts(np.array([0, 0, 0, 1, 2, 2]), np.array([0, 0, 1]), np.zeros(1))
+    assert cuts.share_windows(None, np.ones(6)) is None
+    np.testing.assert_array_equal(cuts.share_windows(8, np.ones(6)), [6, 2, 8])
+    np.testing.assert_array_equal(cuts.share_windows(1, np.ones(6)), [1, 1, 1])

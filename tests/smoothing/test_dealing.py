@@ -1,4 +1,4 @@
-"""Values are dealt as is due: every block has its sums, every line its rows."""
+"""Systematic sampling assigns what is due: every block has its sums, every line its rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.smoothing._comparison import Assignment, Deck, deal
+from likeforlike.smoothing._comparison import systematic_sample
+
+Assignment = tuple[IntArray, IntArray, IntArray]
 
 
 def chances_of(n: int, k: int, seed: int) -> FloatArray:
@@ -17,12 +19,10 @@ def chances_of(n: int, k: int, seed: int) -> FloatArray:
     return drawn
 
 
-def dealt_of(
-    block: IntArray, mass: FloatArray, rows: FloatArray, chances: FloatArray
-) -> Assignment:
+def assign(block: IntArray, mass: FloatArray, rows: FloatArray, chances: FloatArray) -> Assignment:
     lot = np.random.default_rng(9).random(block.size)
     order = np.argsort(block, kind="stable")
-    return deal(Deck(block, order, mass, rows, lot), due_of(block, mass, chances))
+    return systematic_sample(block, order, mass, rows, lot, due_of(block, mass, chances))
 
 
 def due_of(block: IntArray, mass: FloatArray, chances: FloatArray) -> FloatArray:
@@ -33,9 +33,10 @@ def due_of(block: IntArray, mass: FloatArray, chances: FloatArray) -> FloatArray
     return due
 
 
-def table(dealt: Assignment, n: int, k: int) -> FloatArray:
+def table(assigned: Assignment, n: int, k: int) -> FloatArray:
+    line, value, rows = assigned
     filled = np.zeros((n, k))
-    filled[dealt.line, dealt.value] = dealt.rows
+    filled[line, value] = rows
     return filled
 
 
@@ -47,13 +48,13 @@ def test_every_block_has_what_is_due(values: int, many: bool) -> None:
     block = rng.integers(0, 40, n)
     rows = rng.integers(1, 30, n).astype(np.float64) if many else np.ones(n)
     chances = chances_of(n, values, values)
-    dealt = table(dealt_of(block, rows, rows, chances), n, values)
-    np.testing.assert_array_equal(dealt.sum(axis=1), rows)
+    assigned = table(assign(block, rows, rows, chances), n, values)
+    np.testing.assert_array_equal(assigned.sum(axis=1), rows)
     wanted = np.cumsum(rows[:, None] * chances, axis=1)
     off = np.stack(
         [
             np.bincount(block, column, minlength=40)
-            for column in (np.cumsum(dealt, axis=1) - wanted).T
+            for column in (np.cumsum(assigned, axis=1) - wanted).T
         ]
     )
     assert np.abs(off).max() <= 1.0
@@ -63,8 +64,8 @@ def test_weights_count() -> None:
     rng = np.random.default_rng(1)
     n = 400
     mass, chances = rng.uniform(0.5, 2.0, n), chances_of(n, 2, 1)
-    dealt = table(dealt_of(np.zeros(n, np.int64), mass, np.ones(n), chances), n, 2)
-    assert abs(mass @ (dealt[:, 0] - chances[:, 0])) <= 2.0
+    assigned = table(assign(np.zeros(n, np.int64), mass, np.ones(n), chances), n, 2)
+    assert abs(mass @ (assigned[:, 0] - chances[:, 0])) <= 2.0
 
 
 def test_the_mean_over_lots_is_what_is_due() -> None:
@@ -73,9 +74,8 @@ def test_the_mean_over_lots_is_what_is_due() -> None:
     block, order, ones = np.zeros(n, np.int64), np.arange(n), np.ones(n)
     counted = [
         table(
-            deal(
-                Deck(block, order, ones, ones, np.full(n, lot / n)),
-                due_of(block, ones, chances),
+            systematic_sample(
+                block, order, ones, ones, np.full(n, lot / n), due_of(block, ones, chances)
             ),
             n,
             2,
@@ -89,4 +89,4 @@ def test_few_rows_are_rounded_to_the_nearest() -> None:
     ones, block = np.ones(5), np.zeros(5, np.int64)
     for share, wanted in ((0.07, 0), (0.13, 1), (0.31, 2), (0.29, 1)):
         chances = np.tile([share, 1.0 - share], (5, 1))
-        assert table(dealt_of(block, ones, ones, chances), 5, 2)[:, 0].sum() == wanted
+        assert table(assign(block, ones, ones, chances), 5, 2)[:, 0].sum() == wanted

@@ -1,16 +1,16 @@
 """Cross-fitted regressions against plain ridge regression, and what they explain."""
 
-from dataclasses import replace
+from copy import copy
 
 import numpy as np
 import pytest
 
-from likeforlike.smoothing import FOLDS, cross_fit, features
-from likeforlike.smoothing._propensity import _ridge, hats
+from likeforlike.smoothing import FOLDS, SplineBasis, cross_fit
+from likeforlike.smoothing._propensity import _ridge, linear_splines
 
 
 def test_hats_sum_to_one_and_are_lines_between_knots() -> None:
-    hat = hats(np.array([0.0, 0.1, 0.5, 1.0]), 5)
+    hat = linear_splines(np.array([0.0, 0.1, 0.5, 1.0]), 5)
     np.testing.assert_allclose(hat.sum(axis=1), 1.0)
     np.testing.assert_allclose(hat[1], [0.6, 0.4, 0.0, 0.0, 0.0])
 
@@ -44,7 +44,7 @@ def test_what_features_explain_is_found_from_other_folds() -> None:
     mean = np.sin(numbers[:, 0]) + 0.3 * numbers[:, 1] ** 2 * (category == 1)
     targets = (mean + 0.1 * rng.normal(size=6000))[:, None]
     fold = rng.integers(0, FOLDS, 6000)
-    known = features(numbers, category)
+    known = SplineBasis(numbers, category)
     predicted = cross_fit(known, targets, np.ones(6000), fold)[:, 0]
     assert np.corrcoef(predicted, mean)[0, 1] > 0.93
     noise = cross_fit(known, rng.normal(size=(6000, 1)), np.ones(6000), fold)[:, 0]
@@ -53,7 +53,7 @@ def test_what_features_explain_is_found_from_other_folds() -> None:
 
 def test_predictions_do_not_see_their_own_fold() -> None:
     rng = np.random.default_rng(2)
-    known = features(rng.normal(size=(500, 2)), np.zeros(500, np.int64))
+    known = SplineBasis(rng.normal(size=(500, 2)), np.zeros(500, np.int64))
     targets, fold = rng.normal(size=(500, 1)), np.arange(500) % FOLDS
     changed = targets.copy()
     changed[fold == 3] += 100.0 * rng.normal(size=(100, 1))
@@ -67,7 +67,7 @@ def test_predictions_do_not_see_their_own_fold() -> None:
 @pytest.mark.parametrize("many", [1, 200])
 def test_rare_categories_share_a_column(many: int) -> None:
     category = np.arange(1000) % many
-    known = features(np.arange(1000.0)[:, None], category)
+    known = SplineBasis(np.arange(1000.0)[:, None], category)
     assert known.n_categories == min(60, many - 1)
     assert np.isfinite(known.columns(np.arange(10))).all()
 
@@ -78,21 +78,27 @@ def test_curves_of_categories_may_bend_where_others_do_not() -> None:
     bend = 4.0 * (numbers - 0.5) ** 2
     mean = np.where(category == 1, bend[:, 0], np.where(category == 2, -bend[:, 1], 0.0))
     fold = rng.integers(0, FOLDS, 9000)
-    predicted = cross_fit(features(numbers, category), mean[:, None], np.ones(9000), fold)[:, 0]
+    predicted = cross_fit(SplineBasis(numbers, category), mean[:, None], np.ones(9000), fold)[:, 0]
     assert np.mean((mean - predicted) ** 2) < 0.02 * np.var(mean)
 
 
 def test_categories_with_many_rows_have_all_hats_of_their_own() -> None:
     rng = np.random.default_rng(4)
     category = np.repeat([0, 1, 2], [900, 800, 700])
-    known = features(rng.normal(size=(2400, 2)), category)
+    known = SplineBasis(rng.normal(size=(2400, 2)), category)
     columns = known.columns(np.arange(2400))
     assert known.n_bent == 2
     for of in (0, 1):
         for j in range(2):
-            wanted = (category == of)[:, None] * hats(known.ranks[:, j], 5)
+            wanted = (category == of)[:, None] * linear_splines(known.ranks[:, j], 5)
             coefficients = np.linalg.lstsq(columns, wanted, rcond=None)[0]
             np.testing.assert_allclose(columns @ coefficients, wanted, atol=1e-9)
+
+
+def without_bends(known: SplineBasis) -> SplineBasis:
+    straight = copy(known)
+    straight.n_bent = 0
+    return straight
 
 
 @pytest.mark.parametrize(
@@ -103,8 +109,8 @@ def test_few_rows_and_many_categories_do_not_make_many_columns(
     many: int, rows: int, n_numbers: int, bent: int
 ) -> None:
     numbers = np.random.default_rng(5).normal(size=(rows, n_numbers))
-    known = features(numbers, np.arange(rows) % many)
+    known = SplineBasis(numbers, np.arange(rows) % many)
     assert known.n_bent == bent
-    straight = replace(known, n_bent=0).columns(np.arange(2)).shape[1]
+    straight = without_bends(known).columns(np.arange(2)).shape[1]
     more = known.columns(np.arange(2)).shape[1] - straight
     assert more == bent * 3 * n_numbers <= 120

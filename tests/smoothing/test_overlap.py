@@ -25,7 +25,7 @@ from likeforlike.smoothing import (
     fine_cells,
     windows,
 )
-from likeforlike.smoothing._overlap import left_of_group, mixing, row_sums
+from likeforlike.smoothing._overlap import mixing, remaining_share, row_sums
 from likeforlike.training import estimate_smooth_disparity
 
 Table = dict[str, Any]
@@ -132,8 +132,8 @@ def test_kept_results_have_no_false_passes() -> None:
     assert len(results) >= 30
     for entry, setting in zip(results, SETTINGS, strict=True):
         assert entry["passes"] <= 0.03, entry
-        told = entry["answered"] / (2 * entry["repetitions"])
-        assert (told >= 0.9) if setting.answered else (told <= 0.15), entry
+        reported = entry["answered"] / (2 * entry["repetitions"])
+        assert (reported >= 0.9) if setting.answered else (reported <= 0.15), entry
         if setting.answered:
             assert entry["covered"] >= 0.8, entry
             assert entry["rejects"] <= 0.2, entry
@@ -144,17 +144,17 @@ def test_section_of_the_page_is_that_of_kept_results() -> None:
     assert section(json.loads(KEPT.read_text("utf-8"))) in page
 
 
-# What is told ------------------------------------------------------------------------------------
+# Reports ----------------------------------------------------------------------------------------
 
 
-def test_units_mixing_and_sentence_are_told() -> None:
+def test_units_mixing_and_sentence_are_reported() -> None:
     found = audited(places(0))
-    told = " ".join(found.finding.sentences)
+    reported = " ".join(found.finding.sentences)
     assert (smooth(found).units, smooth(found).shared) == ("units", 0.0)
     assert smooth(found).mixing > 0.5
-    assert "No row has exactly the z of a row of the other group (0% of rows)" in told
-    assert "nearly equal z" in told
-    assert "bins would have shown" not in told
+    assert "No row has exactly the z of a row of the other group (0% of rows)" in reported
+    assert "nearly equal z" in reported
+    assert "bins would have shown" not in reported
     assert "would have added" not in found.to_html()
     part = found.to_dict()["contrasts"][0]["smooth"]
     assert part is not None
@@ -230,7 +230,7 @@ def test_contrast_that_lies_apart_is_unexamined() -> None:
 def test_placebo_leaves_silent_windows_out() -> None:
     rng = np.random.default_rng(3)
     z = rng.normal(size=2000)
-    # Groups mix below 1.2, and are told by the number above.
+    # Groups mix below 1.2, and are reported by the number above.
     share = np.where(z < 1.2, 0.5, z > 1.6)
     a = (rng.random(2000) < share).astype(int)
     found = audited({"s": z + rng.normal(size=2000), "a": a, "z": z}, windows=10)
@@ -274,8 +274,8 @@ def test_ten_bins_are_those_of_bins(columns: list[str], groups: int) -> None:
         assert each.estimate is not None
         assert shown.estimate is not None
         if each.smooth.confounding is not None and each.estimate.value is not None:
-            told = each.estimate.value + each.smooth.confounding
-            assert told == pytest.approx(shown.estimate.value, abs=1e-12)
+            reported = each.estimate.value + each.smooth.confounding
+            assert reported == pytest.approx(shown.estimate.value, abs=1e-12)
 
 
 @pytest.mark.parametrize(("rows", "middle"), [(300, 0.0), (500, 0.0), (1000, 1.0), (3000, 1.5)])
@@ -400,9 +400,9 @@ def test_smoothers_leave_enough_of_the_group() -> None:
     cells = cells_of(table["z"])
     window = windows(cells, table["z"]).of_line
     none = Choice(np.zeros(1, np.int64), np.zeros(1))
-    assert left_of_group(cells, window, table["a"], none)[0] == pytest.approx(0.0, abs=1e-9)
+    assert remaining_share(cells, window, table["a"], none)[0] == pytest.approx(0.0, abs=1e-9)
     found = compare_along(cells, table["z"], table["s"], table["a"])
-    left = left_of_group(found.cells, found.windows.of_line, table["a"], found.fitted.choice)
+    left = remaining_share(found.cells, found.windows.of_line, table["a"], found.fitted.choice)
     assert left[0] >= 0.8
 
 

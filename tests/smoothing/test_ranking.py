@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import rankdata
 
 from likeforlike.smoothing import FineCells, fine_cells, windows
-from likeforlike.smoothing._grid import rank
+from likeforlike.smoothing._grid import midranks
 
 RNG = np.random.default_rng(0)
 NUMBERS = np.round(RNG.gamma(2.0, 3.0, 700), 1)
@@ -13,7 +13,7 @@ SEGMENT = RNG.integers(0, 3, 700)
 
 
 def test_ranks_are_those_of_scipy_in_every_segment() -> None:
-    ranking, ranks = rank(NUMBERS, SEGMENT, 3)
+    ranking, ranks = midranks(NUMBERS, SEGMENT, 3)
     for s in range(3):
         inside = np.equal(SEGMENT, s)
         expected = (rankdata(NUMBERS[inside]) - 0.5) / inside.sum()
@@ -22,7 +22,7 @@ def test_ranks_are_those_of_scipy_in_every_segment() -> None:
 
 
 def test_ranks_of_new_numbers_lie_on_straight_lines_and_stay_inside() -> None:
-    ranking, _ = rank(np.array([1.0, 3.0, 5.0, 10.0]), np.array([0, 0, 0, 1]), 2)
+    ranking, _ = midranks(np.array([1.0, 3.0, 5.0, 10.0]), np.array([0, 0, 0, 1]), 2)
     wanted = np.array([-9.0, 2.0, 3.0, 99.0, 0.0, 11.0])
     found = ranking.of(wanted, np.array([0, 0, 0, 0, 1, 1]))
     np.testing.assert_allclose(found, [1 / 6, 1 / 3, 1 / 2, 5 / 6, 1 / 2, 1 / 2])
@@ -30,7 +30,7 @@ def test_ranks_of_new_numbers_lie_on_straight_lines_and_stay_inside() -> None:
 
 def test_tails_do_not_stretch_the_scale() -> None:
     numbers = np.r_[np.linspace(0.0, 1.0, 1000), 1e9]
-    ranking, _ = rank(numbers, np.zeros(1001, np.int64), 1)
+    ranking, _ = midranks(numbers, np.zeros(1001, np.int64), 1)
     raw = ranking.raw(numbers, np.zeros(1001, np.int64))
     assert raw[0] == 0.0
     assert raw[-1] == 1.0

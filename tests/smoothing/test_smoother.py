@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from likeforlike.smoothing import Choice, FineCells, fine_cells, propensity
-from likeforlike.smoothing._grid import sums
-from likeforlike.smoothing._local_linear import WIDTHS, choose, smoothed
+from likeforlike.smoothing._grid import group_sums
+from likeforlike.smoothing._local_linear import WIDTHS, select_bandwidth
 
 
 def oracle_matrix(x: np.ndarray, weight: np.ndarray, width: float) -> np.ndarray:
@@ -36,7 +36,7 @@ def test_local_lines_are_those_of_least_squares(
 ) -> None:
     values = np.random.default_rng(2).normal(size=(cells.total.size, 2))
     choice = Choice(np.full(2, coordinate), np.full(2, width))
-    fitted = smoothed(cells, values, choice)
+    fitted = choice.smooth(cells, values)
     for s in range(2):
         part = slice(cells.offsets[s], cells.offsets[s + 1])
         x = (cells.center if coordinate == 1 else cells.raw)[part]
@@ -47,7 +47,7 @@ def test_local_lines_are_those_of_least_squares(
 def test_a_straight_line_is_left_alone(cells: FineCells) -> None:
     choice = Choice(np.array([1, 1]), np.array([0.05, 1.0]))
     np.testing.assert_allclose(
-        smoothed(cells, 3.0 - 2.0 * cells.center, choice), 3.0 - 2.0 * cells.center, atol=1e-6
+        choice.smooth(cells, 3.0 - 2.0 * cells.center), 3.0 - 2.0 * cells.center, atol=1e-6
     )
 
 
@@ -55,7 +55,7 @@ def test_the_choice_has_the_least_criterion(cells: FineCells) -> None:
     rng = np.random.default_rng(3)
     means = np.sin(6.0 * cells.center) + rng.normal(size=cells.total.size) / 5
     variance = np.full(cells.total.size, 0.2)
-    choice = choose(cells, means, variance)
+    choice = select_bandwidth(cells, means, variance)
     for s in range(2):
         part = slice(cells.offsets[s], cells.offsets[s + 1])
         y, weight = means[part], cells.total[part]
@@ -73,16 +73,16 @@ def test_the_choice_has_the_least_criterion(cells: FineCells) -> None:
 def test_values_without_noise_are_not_smoothed() -> None:
     cells = fine_cells(np.repeat(np.arange(30.0), 40))
     means = np.random.default_rng(4).normal(size=30)
-    choice = choose(cells, means, np.full(30, 1e-6))
+    choice = select_bandwidth(cells, means, np.full(30, 1e-6))
     assert choice.name() == "none"
-    np.testing.assert_array_equal(smoothed(cells, means, choice), means)
+    np.testing.assert_array_equal(choice.smooth(cells, means), means)
 
 
 def test_noise_alone_is_smoothed_as_much_as_can_be() -> None:
     rng = np.random.default_rng(5)
     cells = fine_cells(rng.random(5000))
     values = rng.normal(size=5000)
-    choice = choose(cells, cells.mean(values), cells.variance(values))
+    choice = select_bandwidth(cells, cells.mean(values), cells.variance(values))
     assert choice.width[0] >= 0.5
 
 
@@ -118,4 +118,4 @@ def test_sums_are_added_from_the_first_to_the_last(rows: int, kind: str) -> None
     by_hand = [0.0] * max(9, int(code.max()) + 1)
     for k, each in zip(code.tolist(), amount.tolist(), strict=True):
         by_hand[k] += each
-    assert sums(code, amount, 9).tolist() == by_hand
+    assert group_sums(code, amount, 9).tolist() == by_hand

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from likeforlike._arrays import FloatArray
-from likeforlike.smoothing._comparison import steadied
+from likeforlike.smoothing._comparison import shrink_gaps
 
 
 def slowly(gaps: FloatArray, noise: FloatArray) -> list[float]:
@@ -24,7 +24,7 @@ def test_the_formulas(spread: float) -> None:
     rng = np.random.default_rng(1)
     noise = rng.uniform(0.2, 2.0, (12, 3))
     gaps = 0.5 + spread * rng.normal(size=(12, 3)) + np.sqrt(noise) * rng.normal(size=(12, 3))
-    found = steadied(gaps, noise)
+    found = shrink_gaps(gaps, noise)
     for column in range(3):
         np.testing.assert_allclose(found[:, column], slowly(gaps[:, column], noise[:, column]))
 
@@ -33,21 +33,21 @@ def test_noise_goes_and_differences_stay() -> None:
     rng = np.random.default_rng(2)
     noise = np.geomspace(0.01, 1.0, 20)[:, None] * np.ones(200)
     chance = np.sqrt(noise) * rng.normal(size=noise.shape)
-    assert np.square(steadied(0.3 + chance, noise) - 0.3).mean() < 0.1 * noise.mean()
+    assert np.square(shrink_gaps(0.3 + chance, noise) - 0.3).mean() < 0.1 * noise.mean()
     waves = 10.0 * np.cos(np.arange(20.0))[:, None]
-    np.testing.assert_allclose(steadied(waves + chance, noise), waves + chance, atol=0.6)
+    np.testing.assert_allclose(shrink_gaps(waves + chance, noise), waves + chance, atol=0.6)
 
 
 def test_what_is_not_known_is_the_mean_of_what_is() -> None:
     gaps = np.array([[0.2], [0.4], [9.0]])
     noise = np.array([[0.1], [0.1], [np.inf]])
-    np.testing.assert_allclose(steadied(gaps, noise), [[0.3]] * 3)
-    np.testing.assert_array_equal(steadied(gaps[1:], noise[1:]), [[0.4]] * 2)
-    np.testing.assert_array_equal(steadied(gaps, np.full((3, 1), np.inf)), np.zeros((3, 1)))
+    np.testing.assert_allclose(shrink_gaps(gaps, noise), [[0.3]] * 3)
+    np.testing.assert_array_equal(shrink_gaps(gaps[1:], noise[1:]), [[0.4]] * 2)
+    np.testing.assert_array_equal(shrink_gaps(gaps, np.full((3, 1), np.inf)), np.zeros((3, 1)))
 
 
 def test_gaps_without_noise_stay() -> None:
     gaps = np.array([[0.2, 0.0], [0.4, 0.0], [9.0, 0.0]])
     noise = np.array([[0.0, 0.0], [0.0, 0.0], [np.inf, np.inf]])
-    np.testing.assert_allclose(steadied(gaps, noise)[:, 0], [0.2, 0.4, 0.3])
-    np.testing.assert_array_equal(steadied(gaps, noise)[:, 1], np.zeros(3))
+    np.testing.assert_allclose(shrink_gaps(gaps, noise)[:, 0], [0.2, 0.4, 0.3])
+    np.testing.assert_array_equal(shrink_gaps(gaps, noise)[:, 1], np.zeros(3))

@@ -132,7 +132,7 @@ def _bars(cells: Cells, segment: int, edges: FloatArray) -> _Bars:
     place = np.searchsorted(edges, cells.atoms.values[part], side="right") - 1
     # The last bin holds its upper edge.
     place = np.clip(place, 0, edges.size - 2)
-    mass = sums_by(place, cells.scaled().cells.atoms.mass[part], edges.size - 1)
+    mass = sums_by(place, cells.scaled()[0].atoms.mass[part], edges.size - 1)
     if cells.cluster is None:
         people = sums_by(place, cells.atoms.counts[part].astype(np.float64), edges.size - 1)
     else:
@@ -277,7 +277,7 @@ class People:
 
 def people_of(cells: Cells) -> People:
     """Who holds how much of each cell."""
-    atoms = cells.scaled().cells.atoms
+    atoms = cells.scaled()[0].atoms
     segment = np.repeat(np.arange(atoms.offsets.size - 1), np.diff(atoms.offsets))
     if cells.cluster is None:
         held, there = np.zeros(atoms.offsets.size - 1), np.diff(atoms.offsets) > 0

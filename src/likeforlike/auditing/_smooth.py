@@ -48,12 +48,12 @@ from likeforlike.smoothing import (
     FineCells,
     Overlap,
     ScaleCarry,
+    SplineBasis,
     ValueCarry,
     Windows,
     companion_p_value,
     compare_along,
     cross_fit,
-    features,
     fine_cells,
     jumps,
     propensity,
@@ -333,7 +333,7 @@ def propensity_scores(
             f"groups compared, not {lines.rows}; smooth along one, or cut the others into bins."
         )
     mass = np.ones(scores.size) if lines.weight is None else lines.weight
-    known = features(lines.numbers, lines.category)
+    known = SplineBasis(lines.numbers, lines.category)
     targets = np.stack([lines.group.codes.astype(np.float64), scores], axis=1)
     fold = _folds(lines, scores, seed)
     predicted = cross_fit(known, targets, mass, fold)

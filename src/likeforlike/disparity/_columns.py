@@ -1,9 +1,9 @@
 """Columns: one-dimensional input of any kind, checked, as plain arrays.
 
-Numpy arrays, lists, and whatever series narwhals knows (pandas, polars, pyarrow, ...) come in;
-floats or codes come out. Every complaint names the argument and the first offending row.
+NumPy arrays, lists, and whatever series narwhals knows (pandas, polars, pyarrow, ...) come in;
+floats or codes come out. Every error names the argument and the first offending row.
 
-Labels of groups and levels in files: plain values that become the same labels again.
+Labels of groups and levels are written to files as plain values, and read back as the same labels.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from likeforlike._text import quoted
 from likeforlike.errors import InputError
 from likeforlike.transport import n_threads
 
-# What JSON has no word for, by the name of its type: to text, and back.
+# Types that JSON lacks: their names, and how to read their text.
 _KINDS: dict[type, str] = {
     float: "float",
     Decimal: "decimal",
@@ -47,7 +47,7 @@ _BACK: dict[str, Any] = {
 
 
 def plain_label(label: Hashable) -> object:
-    """A label as JSON holds it; a tuple is a list, what JSON does not know names its type.
+    """Return a label as JSON stores it: a tuple as a list, other types than JSON's with their name.
 
     In a tuple a value may be unknown.
     """
@@ -65,10 +65,10 @@ def plain_label(label: Hashable) -> object:
     return {kind: str(label.total_seconds() if isinstance(label, timedelta) else label)}
 
 
-def label_of(plain: object) -> Hashable:
-    """The label that a plain value stands for."""
+def parse_label(plain: object) -> Hashable:
+    """Return the label that a plain value stands for."""
     if isinstance(plain, list):
-        return tuple(None if part is None else label_of(part) for part in plain)
+        return tuple(None if part is None else parse_label(part) for part in plain)
     if isinstance(plain, dict):
         [(kind, text)] = plain.items()
         back: Hashable = _BACK[kind](text)
@@ -79,22 +79,14 @@ def label_of(plain: object) -> Hashable:
 
 
 _LARGEST = np.iinfo(np.int64).max
-# How many groups can be compared two by two: numbers that were not put into groups have more.
+# Most groups that are compared pairwise: numbers that were not binned have more.
 _MOST_NUMBERS, _MOST_GROUPS = 20, 100
-# Rows in which labels of text are looked for, and how many of so few letters are compared with.
+# Rows in which labels of text are looked for, how many labels every row is compared with, and their
+# length.
 _GLANCE, _FEW, _SHORT = 1_000, 6, 12
 
 Column = Sequence[Any] | npt.NDArray[Any] | Any
-"""A one-dimensional column: numpy array, list, or a series narwhals accepts.
-
-Examples
---------
->>> import numpy as np
->>> import polars as pl
->>> import likeforlike as lfl
->>> float(lfl.dd(pl.Series([0.0, 1.0]), np.array(["f", "m"])))
-1.0
-"""
+"""A one-dimensional column: NumPy array, list, or a series narwhals accepts."""
 
 
 class Codes(NamedTuple):
@@ -111,18 +103,18 @@ class Codes(NamedTuple):
 
 
 def narrow(column: Codes) -> Codes:
-    """The same codes in as few bytes as hold them, for a column that is only looked up later."""
+    """Return the codes in the smallest integer type, for a column that is only looked up later."""
     small = np.min_scalar_type(-len(column.labels))
     return Codes(column.codes.astype(small), column.labels)
 
 
 def unnamed(codes: IntArray | None) -> Codes | None:
-    """Codes whose labels are the codes themselves; `None` of `None`."""
+    """Use codes as their own labels; `None` stays `None`."""
     return None if codes is None else Codes(codes, tuple(range(int(codes.max()) + 1)))
 
 
 def refuse_masked(column: object, name: str) -> None:
-    """Raise if an array has masked values, which numpy forgets when it makes a plain one."""
+    """Raise if an array has masked values, which a plain array would lose."""
     if isinstance(column, np.ma.MaskedArray) and np.ma.is_masked(column):
         hidden = np.ma.getmaskarray(column)
         first = tuple(int(k) for k in np.argwhere(hidden)[0])
@@ -133,13 +125,18 @@ def refuse_masked(column: object, name: str) -> None:
 
 
 def _array(column: Column, name: str) -> npt.NDArray[Any]:
-    """Turn any one-dimensional column into a numpy array."""
+    """Turn any one-dimensional column into a NumPy array."""
     refuse_masked(column, name)
     if isinstance(column, np.ndarray):
         array = np.asarray(column)
     else:
         native = nw.from_native(column, series_only=True, pass_through=True)
-        array = _unpacked(native) if isinstance(native, nw.Series) else _listed(column, name)
+        if not isinstance(native, nw.Series):
+            array = _list_to_array(column, name)
+        elif native.dtype in (nw.Int128, nw.UInt128):  # NumPy has no such type
+            array = _objects(native.to_list())
+        else:
+            array = native.to_numpy()
     if array.ndim != 1:
         raise InputError(
             f"{name} must be one-dimensional, but its shape is {array.shape}; pass one column."
@@ -149,31 +146,32 @@ def _array(column: Column, name: str) -> npt.NDArray[Any]:
     return array
 
 
-def _unpacked(series: nw.Series[Any]) -> npt.NDArray[Any]:
-    """The values of a series; what numpy has no type for becomes objects."""
-    if series.dtype in (nw.Int128, nw.UInt128):
-        return _objects(series.to_list())
-    return series.to_numpy()
-
-
 def _objects(items: Sequence[Any]) -> npt.NDArray[Any]:
+    """Return an array of objects, one per item."""
     array = np.empty(len(items), dtype=object)
     array[:] = items
     return array
 
 
-def _listed(column: Column, name: str) -> npt.NDArray[Any]:
-    _refuse_table(column, name)
+def _list_to_array(column: Column, name: str) -> npt.NDArray[Any]:
+    """Turn a list, or anything else with rows, into an array."""
+    table = nw.from_native(column, pass_through=True)
+    if isinstance(table, nw.DataFrame | nw.LazyFrame):
+        columns = table.collect_schema().names()
+        raise InputError(
+            f"{name} must be one column, but it is a table of {len(columns)}: {columns}. Pass one "
+            "of them; to compare combinations, put them together in a column first."
+        )
     if hasattr(column, "__array__"):
         return np.asarray(column)
-    # What says that it has no rows one by one (soft groups) is no column either.
+    # Soft groups set __iter__ to None: they have no rows one by one.
     no_column = isinstance(column, str | bytes | AbstractSet | Mapping)
     if no_column or not hasattr(column, "__len__") or getattr(column, "__iter__", 0) is None:
         raise InputError(
             f"{name} must be a one-dimensional array, list or series, not {type(column).__name__}."
         )
     items = list(column)
-    # Left to itself numpy turns [1, "a"] into strings, and drops a zero at the end of a string.
+    # By itself NumPy turns [1, "a"] into strings, and drops a zero at the end of a string.
     if any(isinstance(item, str | bytes) for item in items):
         return _objects(items)
     try:
@@ -184,22 +182,19 @@ def _listed(column: Column, name: str) -> npt.NDArray[Any]:
         ) from error
 
 
-def _refuse_table(column: Column, name: str) -> None:
-    """Complain about a table in the place of a column, whose columns would be taken for rows."""
-    table = nw.from_native(column, pass_through=True)
-    if isinstance(table, nw.DataFrame | nw.LazyFrame):
-        columns = table.collect_schema().names()
-        raise InputError(
-            f"{name} must be one column, but it is a table of {len(columns)}: {columns}. Pass one "
-            "of them; to compare combinations, put them together in a column first."
-        )
-
-
 def numbers(column: Column, name: str) -> FloatArray:
     """Check that a column holds finite numbers and return it as contiguous floats, shape (n,)."""
     array = _array(column, name)
     if array.dtype.kind not in "fiub":
-        array = _parsed(array, name)
+        # Text is refused rather than parsed.
+        if array.dtype != object or any(isinstance(item, str) for item in array):
+            raise InputError(
+                f"{name} must hold numbers, but its type is {array.dtype}; convert it first."
+            )
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(f"{name} must hold numbers: {error}.") from error
     floats = np.ascontiguousarray(array, dtype=np.float64)
     finite = np.isfinite(floats)
     if not finite.all():
@@ -209,16 +204,6 @@ def numbers(column: Column, name: str) -> FloatArray:
             f"({quoted(float(floats[bad[0]]))}); remove those rows or fill them."
         )
     return floats
-
-
-def _parsed(array: npt.NDArray[Any], name: str) -> FloatArray:
-    """Floats from an object array of numbers; text is refused rather than guessed at."""
-    if array.dtype == object and not any(isinstance(item, str) for item in array):
-        try:
-            return array.astype(np.float64)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise InputError(f"{name} must hold numbers: {error}.") from error
-    raise InputError(f"{name} must hold numbers, but its type is {array.dtype}; convert it first.")
 
 
 def weights(column: Column, name: str, size: int) -> FloatArray:
@@ -243,8 +228,8 @@ def same_length(expected: int, actual: int, name: str) -> None:
 
 
 def encode(column: Column, name: str) -> Codes:
-    """Number the distinct values of a column, in sorted order (by text where types are mixed)."""
-    if not isinstance(column, np.ndarray):  # to ask takes as long as to number a batch
+    """Encode the distinct values of a column in sorted order (by text where types are mixed)."""
+    if not isinstance(column, np.ndarray):  # narwhals takes as long as to encode a batch
         series = nw.from_native(column, series_only=True, pass_through=True)
         if isinstance(series, nw.Series) and series.dtype in (nw.String, nw.Categorical, nw.Enum):
             return _encode_texts(series, name)
@@ -255,11 +240,11 @@ def encode(column: Column, name: str) -> Codes:
         _refuse_missing(np.isnan(array) if array.dtype.kind == "f" else np.isnat(array), name)
         labels, codes = np.unique(array, return_inverse=True)
         return Codes(codes.astype(np.int64), tuple(labels.tolist()))
-    return _encode_objects(array.tolist(), name)
+    return encode_labels(array.tolist(), name)
 
 
 def _encode_integers(array: npt.NDArray[Any]) -> Codes:
-    """Codes of integers, by table look-up where their range is not much wider than the data."""
+    """Encode integers, by table look-up where their range is not much wider than the data."""
     low, high = int(array.min()), int(array.max())
     if high - low > 4 * array.size + 1024 or high > _LARGEST:
         labels, codes = np.unique(array, return_inverse=True)
@@ -276,7 +261,7 @@ def _encode_integers(array: npt.NDArray[Any]) -> Codes:
 
 
 def _encode_texts(series: nw.Series[Any], name: str) -> Codes:
-    """Codes of a column of text, numbered by its own library where that is faster."""
+    """Encode a column of text, by its own library where that is faster."""
     if len(series) == 0:
         raise InputError(f"{name} is empty; there is nothing to measure.")
     if series.null_count():
@@ -295,13 +280,13 @@ def _encode_texts(series: nw.Series[Any], name: str) -> Codes:
     texts = series.cast(nw.String)
     if series.implementation.is_pyarrow():
         return _encode_arrow(texts.to_native())
-    return _encode_objects(texts.to_list(), name)
+    return encode_labels(texts.to_list(), name)
 
 
 def _encode_few(texts: Any) -> Codes | None:  # noqa: ANN401
-    """Codes of polars text if all labels are among those of the first rows, and are few.
+    """Encode polars text if all labels are among those of the first rows, and are few.
 
-    To compare every row with a few labels is faster than to look it up among them.
+    Comparing each row with a few labels is faster than looking it up among them.
     """
     labels = sorted(texts.head(_GLANCE).unique().to_list())
     if len(labels) > _FEW or max(map(len, labels)) > _SHORT:
@@ -313,7 +298,7 @@ def _encode_few(texts: Any) -> Codes | None:  # noqa: ANN401
 
 
 def _encode_arrow(texts: Any) -> Codes:  # noqa: ANN401
-    """Codes of a column of Arrow text, numbered by Arrow."""
+    """Encode a column of Arrow text by Arrow."""
     parts = texts.dictionary_encode().unify_dictionaries().chunks
     labels = parts[0].dictionary.to_pylist()
     order = sorted(range(len(labels)), key=labels.__getitem__)
@@ -323,7 +308,7 @@ def _encode_arrow(texts: Any) -> Codes:  # noqa: ANN401
 
 
 def _encode_pandas(series: Any, name: str) -> Codes:  # noqa: ANN401
-    """Codes of a pandas column of text: parts are numbered side by side, then put together."""
+    """Encode a pandas column of text, in parts that threads encode."""
     edges = np.linspace(0, len(series), n_threads() + 1).astype(int).tolist()
     parts = [series.iloc[low:high] for low, high in pairwise(edges)]
     with ThreadPoolExecutor(len(parts)) as pool:
@@ -340,13 +325,8 @@ def _encode_pandas(series: Any, name: str) -> Codes:  # noqa: ANN401
     return Codes(codes, tuple(labels))
 
 
-def encode_labels(labels: Sequence[Hashable], name: str) -> Codes:
-    """Number labels in sorted order, each as it is: 1 stays 1 next to 1.5."""
-    return _encode_objects(list(labels), name)
-
-
-def _encode_objects(items: list[Any], name: str) -> Codes:
-    """Codes of strings and other hashable values, by hashing."""
+def encode_labels(items: Sequence[Any], name: str) -> Codes:
+    """Encode strings and other hashable values by hashing, each as it is: 1 stays 1 next to 1.5."""
     try:
         distinct = list(dict.fromkeys(items))
     except TypeError as error:
@@ -365,7 +345,7 @@ def _encode_objects(items: list[Any], name: str) -> Codes:
 
 
 def is_nothing(item: object) -> bool:
-    """Whether a value is missing: None, NaN, or one that compares as unknown, as pandas has it."""
+    """Return whether a value is missing: None, NaN, or unknown when compared, as NA of pandas."""
     try:
         return item is None or bool(item != item)  # noqa: PLR0124
     except (TypeError, ValueError) as error:  # an array among the values is no missing one
@@ -373,7 +353,7 @@ def is_nothing(item: object) -> bool:
 
 
 def _refuse_look_alikes(labels: Iterable[Hashable], name: str) -> None:
-    """Complain about values that are different and read the same, as 1 and "1"."""
+    """Raise for values that are different and read the same, as 1 and "1"."""
     seen: dict[str, Hashable] = {}
     for label in labels:
         if str(label) in seen:
@@ -386,9 +366,11 @@ def _refuse_look_alikes(labels: Iterable[Hashable], name: str) -> None:
 
 
 def refuse_many_groups(labels: Sequence[Hashable], name: str) -> None:
-    """Raise if the groups are numbers that were not put into groups, or far too many to compare."""
+    """Raise if the groups are numbers that were not binned, or far too many to compare."""
+    if len(labels) <= _MOST_NUMBERS:
+        return
     number = all(isinstance(label, int | float) and not isinstance(label, bool) for label in labels)
-    if len(labels) <= (_MOST_NUMBERS if number else _MOST_GROUPS):
+    if not number and len(labels) <= _MOST_GROUPS:
         return
     kind = "different numbers" if number else "different values"
     pairs = len(labels) * (len(labels) - 1) // 2
@@ -400,6 +382,7 @@ def refuse_many_groups(labels: Sequence[Hashable], name: str) -> None:
 
 
 def _refuse_missing(missing: BoolArray, name: str) -> None:
+    """Raise if a value is missing."""
     if missing.any():
         raise InputError(
             f"{name} has {int(missing.sum())} missing value(s), the first at row "
@@ -408,18 +391,18 @@ def _refuse_missing(missing: BoolArray, name: str) -> None:
 
 
 def encode_columns(features: Column, name: str, size: int) -> Codes:
-    """Codes of one column, or of the combinations that occur in several (labels are tuples)."""
+    """Encode one column, or the combinations that occur in several (labels are tuples)."""
     parts = [
         encode(column, f"{name} {title}".strip())
-        for title, column in _titled_columns(features, name)
+        for title, column in _columns_with_titles(features, name)
     ]
     codes = combined(parts)
     same_length(size, codes.codes.size, name)
     return codes
 
 
-def _titled_columns(features: Column, name: str) -> list[tuple[str, Column]]:
-    """The columns of a table or of a matrix with their titles, or one column without."""
+def _columns_with_titles(features: Column, name: str) -> list[tuple[str, Column]]:
+    """Return the columns of a table or of a matrix with their titles, or one column without."""
     try:
         table = nw.from_native(features, eager_only=True, pass_through=True)
     except NarwhalsError as error:
@@ -437,11 +420,11 @@ def _titled_columns(features: Column, name: str) -> list[tuple[str, Column]]:
 
 
 def encode_known(features: Column, name: str, size: int) -> tuple[Codes, BoolArray]:
-    """Codes as by `encode_columns`, and which rows (n,) have a value in every column.
+    """Encode columns with missing values, and return which rows (n,) have a value in each column.
 
-    Rows that have none carry the code 0, which says nothing of them.
+    The code of the other rows is 0 and has no meaning.
     """
-    columns = _titled_columns(features, name)
+    columns = _columns_with_titles(features, name)
     missing = [_missing_values(column, name) for _, column in columns]
     for rows in missing:
         same_length(size, rows.size, name)
@@ -460,7 +443,7 @@ def encode_known(features: Column, name: str, size: int) -> tuple[Codes, BoolArr
 
 
 def _missing_values(column: Column, name: str) -> BoolArray:
-    """Which rows of a column have no value. Shape (n,)."""
+    """Return which rows of a column have no value, shape (n,)."""
     if not isinstance(column, np.ndarray):
         series = nw.from_native(column, series_only=True, pass_through=True)
         if isinstance(series, nw.Series) and series.dtype not in (nw.Object, nw.Unknown):
@@ -477,10 +460,10 @@ def _missing_values(column: Column, name: str) -> BoolArray:
 
 
 def combined(parts: Sequence[Codes]) -> Codes:
-    """Codes of the combinations that occur in several columns, with tuples for labels.
+    """Encode the combinations that occur in several columns, with tuples for labels.
 
-    They are numbered in the order of the first column, then of the second, and so on. A single
-    column is returned as it is.
+    They are sorted by the first column, then by the second, and so on. A single column is returned
+    as it is.
     """
     if len(parts) == 1:
         return parts[0]
@@ -497,18 +480,18 @@ def combined(parts: Sequence[Codes]) -> Codes:
     return Codes(codes, tuple(labels))
 
 
-def joined(parts: Sequence[Codes], name: str) -> Codes:
-    """Columns below each other, numbered by one set of labels."""
-    together = _numbered([label for part in parts for label in part.labels], name)
+def concatenate_codes(parts: Sequence[Codes], name: str) -> Codes:
+    """Concatenate columns and encode them by one set of labels."""
+    together = _merge_labels([label for part in parts for label in part.labels], name)
     begins = np.cumsum([0, *(len(part.labels) for part in parts)])
     codes = [together.codes[begin + part.codes] for begin, part in zip(begins, parts, strict=False)]
     return Codes(np.concatenate(codes), together.labels)
 
 
-def _numbered(labels: Sequence[Hashable], name: str) -> Codes:
-    """Labels in order; those of several columns by the first, then by the second, and so on.
+def _merge_labels(labels: Sequence[Hashable], name: str) -> Codes:
+    """Encode labels; tuples by their first value, then by the second, and so on.
 
-    In one of several columns a value may be unknown, and comes last.
+    A value of a tuple may be unknown, and comes last.
     """
     tuples = [label for label in labels if isinstance(label, tuple)]
     if len(tuples) < len(labels) or len({len(label) for label in tuples}) > 1:
@@ -521,7 +504,7 @@ def _numbered(labels: Sequence[Hashable], name: str) -> Codes:
 
 
 def with_unknown(codes: Codes, known: BoolArray) -> Codes:
-    """Codes of all rows from those whose value is known; `None` stands for others, if any."""
+    """Expand codes of the rows with a value to all rows; the others get the label `None`."""
     if known.all():
         return codes
     every = np.full(known.size, len(codes.labels))
@@ -529,16 +512,16 @@ def with_unknown(codes: Codes, known: BoolArray) -> Codes:
     return Codes(every, (*codes.labels, None))
 
 
-def labeled(codes: npt.NDArray[Any], labels: Sequence[object], name: str) -> Codes:
-    """Codes of a file, each of which must have a label."""
-    numbered = np.ascontiguousarray(codes, dtype=np.int64)
-    if numbered.size and not 0 <= int(numbered.min()) <= int(numbered.max()) < len(labels):
+def attach_labels(codes: npt.NDArray[Any], labels: Sequence[object], name: str) -> Codes:
+    """Give codes of a file their labels, and check that each has one."""
+    checked = np.ascontiguousarray(codes, dtype=np.int64)
+    if checked.size and not 0 <= int(checked.min()) <= int(checked.max()) < len(labels):
         raise ValueError(f"a {name} has no label")
-    return Codes(numbered, tuple(label_of(label) for label in labels))
+    return Codes(checked, tuple(parse_label(label) for label in labels))
 
 
-def used(column: Codes) -> Codes:
-    """Forget the labels that no row has."""
+def compact_labels(column: Codes) -> Codes:
+    """Drop the labels that no row has."""
     present = np.bincount(column.codes, minlength=len(column.labels)) > 0
     if present.all():
         return column

@@ -1,11 +1,9 @@
-"""Contrasts: which groups are compared with which, and where they can be.
+"""Contrasts: which groups are compared, and how much each level counts.
 
-Groups are only compared in levels where they meet. A `Contrast` knows those levels (its
-*support*) and how much of each group lies in them (its *coverage*).
-
-Measures Q(L): how much each level counts when level-wise distances become one number.
-
-With p_a(l) = P(L = l | A = a), on the levels where the groups meet and scaled to sum to one:
+Groups are only compared in levels that they share. A `Contrast` knows those levels (its *support*)
+and how much of each group lies in them (its *coverage*). A measure Q(L) weighs the levels when
+their distances become one number. With p_a(l) = P(L = l | A = a), restricted to the support and
+normalized to sum to one:
 
 - `"marginal"`: Q(l) ∝ P(L = l), every row counts the same;
 - `"average"`: Q(l) ∝ mean of p_a(l) over groups, every group counts the same;
@@ -16,11 +14,11 @@ With p_a(l) = P(L = l | A = a), on the levels where the groups meet and scaled t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
-from typing import Generic, Literal, SupportsFloat, TypeVar, get_args
+from itertools import combinations, compress
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -30,7 +28,7 @@ from likeforlike.disparity._cells import Cells
 from likeforlike.errors import InputError
 from likeforlike.transport import moderate, weight_factor
 
-T = TypeVar("T", bound=SupportsFloat)
+_SMALLEST_WEIGHT = float(np.nextafter(0.0, 1.0))
 
 Comparison = Literal["pairwise", "one-vs-rest", "barycenter"]
 """How more than two groups are compared. With two groups the first two say the same.
@@ -45,12 +43,12 @@ Examples
 
 @dataclass(frozen=True)
 class Contrast:
-    """Some groups of the cells, to be compared inside levels.
+    """Groups that are compared within the levels they share.
 
     Attributes
     ----------
     cells : the sorted scores.
-    positions : which of the G groups of the cells take part; two, or more for a barycenter.
+    positions : positions of the g compared groups in `cells.groups`; two, or more for a barycenter.
 
     Examples
     --------
@@ -67,58 +65,60 @@ class Contrast:
 
     @property
     def groups(self) -> tuple[Hashable, ...]:
-        """Labels of the groups compared."""
-        return tuple(self.cells.groups[g] for g in self.positions)
+        """Labels of the compared groups."""
+        return tuple(map(self.cells.groups.__getitem__, self.positions))
 
-    @property
+    @cached_property
     def counts(self) -> IntArray:
         """Rows of each level and compared group, shape (K, g)."""
         return self.cells.counts[:, self.positions]
 
-    @property
+    @cached_property
     def mass(self) -> FloatArray:
         """Weight of each level and compared group, shape (K, g), in moderate units."""
         return moderate(self.cells.mass[:, self.positions])
 
     @cached_property
     def support(self) -> BoolArray:
-        """Levels where at least two of the groups occur, shape (K,)."""
-        met: BoolArray = (self.counts > 0).sum(axis=1) >= 2
-        return met
+        """Levels that contain at least two of the groups, shape (K,)."""
+        shared: BoolArray = (self.counts > 0).sum(axis=1) >= 2
+        return shared
 
     @cached_property
     def shares(self) -> FloatArray:
         """p_a(l) = P(L = l | A = a) for every level and compared group, shape (K, g)."""
         # A group may weigh so little next to another that its own shares would be lost.
-        mass = self.mass * [weight_factor(most) for most in self.mass.max(axis=0).tolist()]
+        mass = self.mass * list(map(weight_factor, self.mass.max(axis=0).tolist()))
         shares: FloatArray = mass / mass.sum(axis=0)
         return shares
 
     @property
     def coverage(self) -> dict[Hashable, float]:
         """Share of each group that lies in the support."""
-        held = self.shares[self.support].sum(axis=0)
-        return dict(zip(self.groups, held.tolist(), strict=True))
+        covered = self.shares[self.support].sum(axis=0)
+        return dict(zip(self.groups, covered.tolist(), strict=True))
 
     @property
     def excluded(self) -> dict[Hashable, dict[Hashable, int]]:
-        """Levels outside the support that hold anybody, with the rows of each group."""
-        counts = self.counts
-        outside = np.flatnonzero(~self.support & (counts.sum(axis=1) > 0))
-        return {
-            self.cells.levels[k]: dict(zip(self.groups, counts[k].tolist(), strict=True))
-            for k in outside
-        }
+        """Levels outside the support that are not empty, with the rows of each group."""
+        outside = ~self.support & self.counts.any(axis=1)
+        excluded = {}
+        for level, counts in zip(
+            compress(self.cells.levels, outside), self.counts[outside].tolist(), strict=True
+        ):
+            excluded[level] = dict(zip(self.groups, counts, strict=True))
+        return excluded
 
     def segments(self) -> IntArray:
-        """Segments of the compared groups in the supported levels, shape (k, g)."""
-        columns = [self.cells.segments(g) for g in self.positions]
-        return np.stack(columns, axis=1)[self.support]
+        """Return the segments of the compared groups in the levels of the support, shape (k, g)."""
+        first = np.flatnonzero(self.support) * len(self.cells.groups)
+        segments: IntArray = np.add.outer(first, np.array(self.positions))
+        return segments
 
     def narrow(self) -> Contrast:
-        """The same groups in cells that hold no other group, in the order of their labels.
+        """Drop all other groups from the cells, for statistics that read all scores of the cells.
 
-        Statistics that read all scores of the cells then read those of the groups compared.
+        The groups come in the order of their labels.
         """
         if len(self.positions) == len(self.cells.groups):
             return self
@@ -126,21 +126,16 @@ class Contrast:
         return Contrast(cells, tuple(range(len(cells.groups))))
 
     def supported(self) -> Contrast:
-        """The same groups in the levels where they meet, and in no other."""
+        """Drop the levels outside the support from the cells."""
         return Contrast(self.cells.at_levels(self.support), self.positions)
 
     def pool_levels(self) -> Contrast:
-        """The same groups with all levels thrown together."""
+        """Merge all levels into one."""
         return Contrast(self.cells.pool_levels(), self.positions)
 
 
-def is_barycenter(comparison: object) -> bool:
-    """Whether all groups are compared at once."""
-    return is_one_of(comparison, ["barycenter"])
-
-
 def contrasts(cells: Cells, comparison: Comparison) -> list[Contrast]:
-    """List the contrasts of a comparison; those whose groups never meet are left in.
+    """List the contrasts of a comparison, whether or not their groups share a level.
 
     - `"pairwise"`: every two groups;
     - `"one-vs-rest"`: every group against all others together;
@@ -169,58 +164,34 @@ def contrasts(cells: Cells, comparison: Comparison) -> list[Contrast]:
         return [Contrast(cells, tuple(range(len(cells.groups))))]
     if comparison == "pairwise" or len(cells.groups) == 2:
         return [Contrast(cells, pair) for pair in combinations(range(len(cells.groups)), 2)]
-    return [_one_against_rest(cells, group) for group in cells.groups]
+    results = []
+    for group in cells.groups:
+        rest = f"not {group}"
+        merged = cells.regroup({name: group if name == group else rest for name in cells.groups})
+        results.append(Contrast(merged, (merged.groups.index(group), merged.groups.index(rest))))
+    return results
 
 
-def _one_against_rest(cells: Cells, group: Hashable) -> Contrast:
-    rest = f"not {group}"
-    merged = cells.regroup({name: group if name == group else rest for name in cells.groups})
-    return Contrast(merged, (merged.groups.index(group), merged.groups.index(rest)))
-
-
-@dataclass(frozen=True, slots=True)
-class ContrastResults(Generic[T]):
-    """Results of all contrasts of a comparison.
-
-    Attributes
-    ----------
-    largest : the result with the largest value.
-    measured : all results, in the order of the contrasts.
-    incomparable : groups of the contrasts that never meet in a level.
-    """
-
-    largest: T
-    measured: tuple[T, ...]
-    incomparable: tuple[tuple[Hashable, ...], ...]
-
-    @property
-    def alone(self) -> bool:
-        """Whether there was only one contrast to begin with."""
-        return len(self.measured) + len(self.incomparable) == 1
-
-
-def contrast_results(
-    candidates: list[Contrast],
-    measured: Callable[[Contrast], T],
-    size: Callable[[T], float] = float,
-) -> ContrastResults[T]:
-    """Measure every contrast whose groups meet in a level, and find the largest by its size."""
-    met = [contrast for contrast in candidates if contrast.support.any()]
-    if not met:
+def split_contrasts(
+    cells: Cells, comparison: Comparison
+) -> tuple[list[Contrast], tuple[tuple[Hashable, ...], ...]]:
+    """Return the contrasts whose groups share a level, and the groups of the others."""
+    compared, apart = [], []
+    for contrast in contrasts(cells, comparison):
+        if contrast.support.any():
+            compared.append(contrast)
+        else:
+            apart.append(contrast.groups)
+    if not compared:
         raise InputError(
-            f"no level holds two of the groups {list(candidates[0].groups)}, so nothing can be "
-            "compared; use coarser levels in legitimate_features (--legitimate)."
+            f"no level holds two of the groups {list(apart[0])}, so nothing can be compared; use "
+            "coarser levels in legitimate_features (--legitimate)."
         )
-    results = tuple(measured(contrast) for contrast in met)
-    apart = tuple(contrast.groups for contrast in candidates if not contrast.support.any())
-    return ContrastResults(max(results, key=size), results, apart)
-
-
-_LEAST = float(np.nextafter(0.0, 1.0))
+    return compared, tuple(apart)
 
 
 def level_weights(contrast: Contrast, measure: Measure) -> FloatArray:
-    """Q(l) on the levels where the groups meet, summing to one. Shape (k,).
+    """Compute Q(l) on the levels that the groups share, shape (k,); the weights sum to one.
 
     Parameters
     ----------
@@ -231,57 +202,49 @@ def level_weights(contrast: Contrast, measure: Measure) -> FloatArray:
     --------
     >>> from likeforlike import Cells
     >>> from likeforlike.disparity import contrasts, level_weights
-    >>> cells = Cells.from_rows([0.1, 0.2, 0.3, 0.4], ["f", "m", "f", "m"], [0, 0, 1, 1])
-    >>> level_weights(contrasts(cells, "pairwise")[0], "uniform")
-    array([0.5, 0.5])
+    >>> cells = Cells.from_rows([1, 2, 3, 4, 5], list("fmfmm"), list("aabbb"))
+    >>> level_weights(contrasts(cells, "pairwise")[0], "marginal")
+    array([0.4, 0.6])
     """
-    raw = moderate(_raw_weights(contrast, measure))
+    check_measure(contrast.cells, measure)
+    support = contrast.support
+    if isinstance(measure, Mapping):
+        raw = _look_up_weights(contrast, measure)
+    elif measure == "marginal":
+        raw = contrast.mass[support].sum(axis=1)
+    elif measure == "average":
+        raw = contrast.shares[support].mean(axis=1)
+    elif measure == "uniform":
+        raw = np.ones(int(support.sum()))
+    else:
+        raw = contrast.shares[support].min(axis=1)
+    raw = moderate(raw)
     total = raw.sum()
     if not total > 0.0:
         raise InputError("measure gives weight 0 to every level where the groups meet.")
-    # A level that counts at all does not become one that does not: the worst may be looked for.
-    weights: FloatArray = np.where(raw > 0.0, np.maximum(raw / total, _LEAST), 0.0)
+    # The weight of a level that counts must not round to 0: the worst level may be asked for.
+    weights: FloatArray = np.where(raw > 0.0, np.maximum(raw / total, _SMALLEST_WEIGHT), 0.0)
     return weights
 
 
-def _raw_weights(contrast: Contrast, measure: Measure) -> FloatArray:
-    support = contrast.support
-    weights: FloatArray
+def check_measure(cells: Cells, measure: Measure) -> None:
+    """Check the name of a measure, or that a mapping names levels of the cells only."""
     if isinstance(measure, Mapping):
-        return _given_weights(contrast, measure)
-    _check_name(measure)
-    if measure == "marginal":
-        weights = contrast.mass[support].sum(axis=1)
-    elif measure == "average":
-        weights = contrast.shares[support].mean(axis=1)
-    elif measure == "uniform":
-        weights = np.ones(int(support.sum()))
-    else:
-        weights = contrast.shares[support].min(axis=1)
-    return weights
-
-
-def _check_name(measure: object) -> None:
-    if not is_one_of(measure, MEASURES):
+        known = set(cells.levels)
+        unknown = [level for level in measure if level not in known]
+        if unknown:
+            raise InputError(
+                f"measure names the level {unknown[0]!r}, which no row has; e.g. "
+                f"{list(cells.levels[:10])}."
+            )
+    elif not is_one_of(measure, MEASURES):
         raise InputError(
             f"measure must be one of {MEASURES} or a mapping from level to weight, not {measure!r}."
         )
 
 
-def check_measure(cells: Cells, measure: Measure) -> None:
-    """Refuse a measure that is none, and a given one that names a level which no row has."""
-    if not isinstance(measure, Mapping):
-        _check_name(measure)
-        return
-    known = set(cells.levels)
-    unknown = [level for level in measure if level not in known]
-    if unknown:
-        shown = list(cells.levels[:10])
-        raise InputError(f"measure names the level {unknown[0]!r}, which no row has; e.g. {shown}.")
-
-
-def _given_weights(contrast: Contrast, measure: Mapping[Hashable, float]) -> FloatArray:
-    check_measure(contrast.cells, measure)
+def _look_up_weights(contrast: Contrast, measure: Mapping[Hashable, float]) -> FloatArray:
+    """Look up the weights of the levels of the support, and check them."""
     levels = contrast.cells.levels
     compared = [levels[k] for k in np.flatnonzero(contrast.support)]
     absent = [level for level in compared if level not in measure]

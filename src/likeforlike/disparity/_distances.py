@@ -6,6 +6,8 @@ With F_0, F_1 the cumulative distribution functions of the scores of the two gro
 - `"ks"`: max |F_0 - F_1|, Kolmogorov-Smirnov;
 - `"tv"`: ½ Σ_x |P_0(x) - P_1(x)|, total variation, which for scores without ties is 1;
 - `"mean"`: |E_0 f - E_1 f|, all that most tools look at.
+
+More than two groups are compared with their barycenter, by `barycenter_spread`.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ def check_distance(distance: str, order: float) -> Distance:
 
 
 def check_cost_order(order: float) -> float:
-    """Check the order of a cost W_p^p, which a high order would make too small to be held."""
+    """Check the order of a cost W_p^p, which underflows at a high order."""
     check_distance("wasserstein", order)
     if real(order) > HIGHEST_ORDER:
         raise InputError(
@@ -72,7 +74,7 @@ def _pair_contrasts(
     first: int,
     last: int,
 ) -> None:
-    """Largest gap of the distribution functions, and half the sum of gaps of the masses."""
+    """Write the largest gap of the cdfs, and half the sum of gaps of the masses."""
     values, mass, offsets, totals = packed
     for k in range(first, last):
         i, last_i = offsets[left[k]], offsets[left[k] + 1]
@@ -106,15 +108,17 @@ def _pair_contrasts(
 def level_distances(
     cells: Cells, left: IntArray, right: IntArray, distance: Distance, order: float
 ) -> FloatArray:
-    """Distance between segment `left[k]` and segment `right[k]` of the cells, for every k."""
+    """Compute the distance between segments `left[k]` and `right[k]` of the cells, for each k."""
     scaled, scale = cells.scaled()
     atoms = scaled.atoms
+    distances: FloatArray
     if distance == "mean":
         means = scaled.means.ravel()
-        gaps: FloatArray = np.abs(means[left] - means[right])
-        return scale.size * gaps
+        distances = scale.size * np.abs(means[left] - means[right])
+        return distances
     if distance == "wasserstein":
-        return scale.size * pair_distances(atoms, left, right, order)
+        distances = scale.size * pair_distances(atoms, left, right, order)
+        return distances
     ks, tv = np.empty(left.size), np.empty(left.size)
     # Scores that are nearly equal may be so on another scale, so these two take them as they are.
     packed = atoms.packed._replace(values=cells.middles)
@@ -124,7 +128,8 @@ def level_distances(
 
 
 @compiled
-def _weighted_median(values: FloatArray, weight: FloatArray) -> float:
+def _find_median(values: FloatArray, weight: FloatArray) -> float:
+    """Return the weighted median of the values."""
     order = np.argsort(values)
     half = 0.5 * weight.sum()
     below = 0.0
@@ -136,8 +141,8 @@ def _weighted_median(values: FloatArray, weight: FloatArray) -> float:
 
 
 @compiled
-def _spread(packed: Packed, members: IntArray, order: float) -> float:
-    """Σ_a ω_a W_p^p(P_a, barycenter) of the segments in `members`, by one joint sweep."""
+def _barycenter_cost(packed: Packed, members: IntArray, order: float) -> float:
+    """Compute Σ_a ω_a W_p^p(P_a, barycenter) of the segments in `members` in one joint sweep."""
     values, mass, offsets, _ = packed
     totals = np.empty(members.size)
     place = np.empty(members.size, np.int64)
@@ -153,7 +158,7 @@ def _spread(packed: Packed, members: IntArray, order: float) -> float:
     reached, spread = 0.0, 0.0
     while reached < 1.0:
         end = min(1.0, ends.min())
-        center = (shares * here).sum() if order == 2.0 else _weighted_median(here, shares)
+        center = (shares * here).sum() if order == 2.0 else _find_median(here, shares)
         spread += (end - reached) * (shares * np.abs(here - center) ** order).sum()
         reached = end
         for g in range(members.size):
@@ -170,22 +175,24 @@ def _spread(packed: Packed, members: IntArray, order: float) -> float:
 
 
 @compiled
-def _spreads(packed: Packed, members: IntArray, order: float) -> FloatArray:
-    spreads = np.empty(members.shape[0])
+def _barycenter_costs(packed: Packed, members: IntArray, order: float) -> FloatArray:
+    """Compute the cost of the non-empty segments in each row of `members`."""
+    costs = np.empty(members.shape[0])
     for k in range(members.shape[0]):
         filled = packed.offsets[members[k] + 1] > packed.offsets[members[k]]
-        spreads[k] = _spread(packed, members[k][filled], order)
-    return spreads
+        costs[k] = _barycenter_cost(packed, members[k][filled], order)
+    return costs
 
 
 def barycenter_spread(atoms: Atoms, members: IntArray, order: float) -> FloatArray:
-    """Spread of several distributions around their barycenter, (Σ_a ω_a W_p^p(P_a, B))^{1/p}.
+    """Compute the spread of distributions around their barycenter, (Σ_a ω_a W_p^p(P_a, B))^{1/p}.
 
-    ω_a is the share of the mass that member a holds. The barycenter B has the weighted mean of
+    ω_a is the share of the mass that belongs to member a. The barycenter B has the weighted mean of
     the quantile functions (p = 2) or their weighted median (p = 1) as quantile function. For
     p = 2 this is sqrt(½ Σ_{ab} ω_a ω_b W_2²(P_a, P_b)).
     """
     if order not in (1, 2):
         raise InputError(f"the barycenter has order 1 or 2, not {order!r}.")
-    spreads: FloatArray = _spreads(atoms.packed, members, float(order)) ** (1.0 / order)
+    costs = _barycenter_costs(atoms.packed, members, float(order))
+    spreads: FloatArray = costs ** (1.0 / order)
     return spreads

@@ -1,12 +1,12 @@
-"""Disparities: how differently groups are scored, overall and among equals.
+"""Disparities: how differently groups are scored, overall and conditionally on legitimate features.
 
 The *demographic disparity* compares all scores of two groups. The *conditional demographic
 disparity* in the l_p sense compares them level by level and aggregates:
 
     DD = d(P_0, P_1),        CDD = ( Σ_l Q(l) d(P_0^l, P_1^l)^p )^{1/p},
 
-with P_a^l the distribution of the score of group a in level l, d a distance (`distances`) and Q a
-measure over levels (`measures`). p = inf takes the worst level.
+with P_a^l the distribution of the score of group a in level l, d a distance (`_distances`) and Q a
+measure over levels (`_contrasts`). p = inf takes the worst level.
 
 Reference: Ghassemi et al. (2025), definitions of DD and of CDD in the l_p sense.
 """
@@ -14,25 +14,25 @@ Reference: Ghassemi et al. (2025), definitions of DD and of CDD in the l_p sense
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from itertools import compress
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._plots import LevelFigures, axes_or_new, draw_distances
-from likeforlike._settings import Measure, real
+from likeforlike._settings import Measure, is_one_of, real
 from likeforlike._text import visible
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Column, refuse_many_groups
 from likeforlike.disparity._contrasts import (
     Comparison,
     Contrast,
-    contrast_results,
-    contrasts,
-    is_barycenter,
     level_weights,
+    split_contrasts,
 )
 from likeforlike.disparity._distances import (
     Distance,
@@ -46,10 +46,13 @@ from likeforlike.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_Settings: TypeAlias = tuple[Distance, float, float, Measure]
+"""Distance, order, p and measure."""
+
 
 @dataclass(frozen=True, slots=True)
 class LevelTable:
-    """What was found in each level; every column has one entry a level.
+    """Figures of each level; every column has one entry per level.
 
     Attributes
     ----------
@@ -60,13 +63,6 @@ class LevelTable:
     weight : (k,) floats, Q(l).
     counts : (k, g) integers, rows of each group.
     groups : labels of the g groups.
-
-    Examples
-    --------
-    >>> import likeforlike as lfl
-    >>> table = lfl.cdd_lp([0.2, 0.5], ["f", "m"], [1, 1]).by_level
-    >>> list(table)
-    [{'level': 1, 'distance': 0.3, 'gap': 0.3, 'weight': 1.0, 'rows f': 1, 'rows m': 1}]
     """
 
     level: tuple[Hashable, ...]
@@ -84,7 +80,7 @@ class LevelTable:
         return (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Columns as lists, ready for any dataframe constructor."""
+        """Return the columns as lists, for any dataframe constructor."""
         rows = {f"rows {group}": self.counts[:, g].tolist() for g, group in enumerate(self.groups)}
         return {
             "level": list(self.level),
@@ -109,7 +105,7 @@ class Disparity:
     groups : labels of the groups compared; with more than two groups in the data, the contrast
         with the largest value.
     distance, order, p, measure : the settings; `measure` is "given" for a mapping.
-    by_level : what was found in each level, with row counts.
+    by_level : the figures of each level, with row counts.
     coverage : share of each group in the levels where both occur.
     excluded : levels that lack a group, with the rows of each group.
     resolution : width of the bins of the scores; 0 means exact.
@@ -120,8 +116,10 @@ class Disparity:
     --------
     >>> import likeforlike as lfl
     >>> disparity = lfl.cdd_lp([0.2, 0.5, 0.1], ["f", "m", "m"], [1, 1, 2])
-    >>> float(disparity), disparity.coverage, disparity.excluded
-    (0.3, {'f': 1.0, 'm': 0.5}, {2: {'f': 0, 'm': 1}})
+    >>> list(disparity.by_level)
+    [{'level': 1, 'distance': 0.3, 'gap': 0.3, 'weight': 1.0, 'rows f': 1, 'rows m': 1}]
+    >>> disparity.coverage, disparity.excluded
+    ({'f': 1.0, 'm': 0.5}, {2: {'f': 0, 'm': 1}})
     """
 
     value: float
@@ -146,32 +144,26 @@ class Disparity:
             f"{visible(str(group))}: {count} rows, {self.coverage[group]:.0%} compared"
             for group, count in zip(self.groups, self.by_level.counts.sum(axis=0), strict=True)
         )
-        kind = (
-            f"{self.distance} (order {self.order:g})"
-            if self.distance == "wasserstein"
-            else (self.distance)
-        )
+        kind = f"{self.distance} (order {self.order:g})"
+        kind = kind if self.distance == "wasserstein" else self.distance
         return f"<Disparity {self.value:.6g}, {kind}, {len(self.by_level)} level(s); {rows}>"
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the distance of every level, the largest contribution to the value first.
+        """Draw the distance of each level, the largest contribution to the value first.
 
-        Needs the extra `plot`. `ax` is what to draw on; without it a figure is opened. The axes are
-        returned.
+        Needs the extra `plot`. Draws on `ax`, or on a new figure, and returns the axes.
         """
         levels = self.by_level
         ranking = np.argsort(-levels.weight * levels.distance, kind="stable").tolist()
-        drawn = [
-            LevelFigures(_level_text(levels.level[k]), float(levels.distance[k])) for k in ranking
+        texts = [
+            ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+            for label in levels.level
         ]
+        drawn = [LevelFigures(texts[k], float(levels.distance[k])) for k in ranking]
         axes = axes_or_new(ax)
         first, second = self.groups[0], self.groups[-1]
         draw_distances(axes, drawn, label=f"distance between {first} and {second}")
         return axes
-
-
-def _level_text(level: Hashable) -> str:
-    return ", ".join(map(str, level)) if isinstance(level, tuple) else str(level)
 
 
 def as_cells(
@@ -180,13 +172,10 @@ def as_cells(
     legitimate_features: Column | None,
     sample_weight: Column | None,
 ) -> Cells:
-    """Cells of the data arguments, which may be cells already."""
+    """Make cells of the data arguments, which may be cells already."""
     if isinstance(scores, Cells):
-        if (
-            sensitive_features is not None
-            or legitimate_features is not None
-            or sample_weight is not None
-        ):
+        columns = sensitive_features, legitimate_features, sample_weight
+        if any(column is not None for column in columns):
             raise InputError("scores are Cells already, so groups, levels and weights are in them.")
         return scores
     if sensitive_features is None:
@@ -207,7 +196,7 @@ def dd(
     comparison: Comparison = "pairwise",
     sample_weight: Column | None = None,
 ) -> Disparity:
-    """Demographic disparity d(P_0, P_1): all scores of the groups, whatever their level.
+    """Compute the demographic disparity d(P_0, P_1) of all scores, whatever their level.
 
     Parameters
     ----------
@@ -245,7 +234,9 @@ def cdd_lp(
     comparison: Comparison = "pairwise",
     sample_weight: Column | None = None,
 ) -> Disparity:
-    """Conditional demographic disparity in the l_p sense, (Σ_l Q(l) d(P_0^l, P_1^l)^p)^{1/p}.
+    """Compute CDD in the l_p sense, (Σ_l Q(l) d(P_0^l, P_1^l)^p)^{1/p}.
+
+    The conditional demographic disparity compares groups within levels only.
 
     Parameters
     ----------
@@ -276,24 +267,28 @@ def cdd_lp(
     >>> round(float(lfl.cdd_lp(loans["approved"], loans["sex"], loans["income"])), 12)
     0.2
     """
-    name, exponent = check_distance(distance, order), _exponent(p)
-    order = real(order)
-    if is_barycenter(comparison) and name != "wasserstein":
+    distance, order, p = check_distance(distance, order), real(order), _check_p(p)
+    barycenter = is_one_of(comparison, ["barycenter"])
+    if barycenter and distance != "wasserstein":
         raise InputError(f"comparison='barycenter' needs distance='wasserstein', not {distance!r}.")
     cells = as_cells(scores, sensitive_features, legitimate_features, sample_weight)
     if legitimate_features is not None and len(cells.levels) > MANY_VALUES:
         warn_of_thin_levels(cells.levels, int(cells.counts.sum()), "audit with smooth")
-
-    def measured(contrast: Contrast) -> Disparity:
-        if not is_barycenter(comparison):
-            return contrast_disparity(
-                contrast, distance=name, order=order, p=exponent, measure=measure
-            )
-        scaled, scale = cells.scaled()
-        spreads = scale.size * barycenter_spread(scaled.atoms, contrast.segments(), order)
-        return _aggregated(contrast, spreads, (name, order, exponent, measure))
-
-    return _largest(cells, comparison, measured)
+    compared, incomparable = split_contrasts(cells, comparison)
+    results = []
+    for contrast in compared:
+        segments = contrast.segments()
+        if barycenter:
+            scaled, scale = cells.scaled()
+            distances = scale.size * barycenter_spread(scaled.atoms, segments, order)
+        else:
+            left, right = segments.T
+            distances = level_distances(contrast.cells, left, right, distance, order)
+        weights = level_weights(contrast, measure)
+        value = _aggregate(distances, weights, p)
+        settings = distance, order, p, measure
+        results.append(_disparity(contrast, value, distances, weights, settings))
+    return _largest(results, incomparable)
 
 
 def contrast_disparity(
@@ -304,20 +299,13 @@ def contrast_disparity(
     p: float = 1,
     measure: Measure = "marginal",
 ) -> Disparity:
-    """What `cdd_lp` measures, of a contrast that is built already."""
-    name, exponent = check_distance(distance, order), _exponent(p)
-    pairs = contrast.segments()
-    distances = level_distances(contrast.cells, pairs[:, 0], pairs[:, 1], name, order)
-    return _aggregated(contrast, distances, (name, float(order), exponent, measure))
-
-
-def _aggregated(
-    contrast: Contrast, distances: FloatArray, settings: tuple[Distance, float, float, Measure]
-) -> Disparity:
-    _, _, exponent, measure = settings
+    """Measure a single contrast of two groups as `cdd_lp` does."""
+    distance, p = check_distance(distance, order), _check_p(p)
+    left, right = contrast.segments().T
+    distances = level_distances(contrast.cells, left, right, distance, order)
     weights = level_weights(contrast, measure)
-    value = _aggregate(distances, weights, exponent)
-    return _result(contrast, value, distances, weights, settings)
+    value = _aggregate(distances, weights, p)
+    return _disparity(contrast, value, distances, weights, (distance, float(order), p, measure))
 
 
 def tv_overlap(
@@ -328,7 +316,7 @@ def tv_overlap(
     comparison: Comparison = "pairwise",
     sample_weight: Column | None = None,
 ) -> Disparity:
-    """What DCFR minimizes: R_DCFR = Σ_l P(l) π_l (1 - π_l) TV(P_0^l, P_1^l).
+    """Compute what DCFR minimizes, R_DCFR = Σ_l P(l) π_l (1 - π_l) TV(P_0^l, P_1^l).
 
     π_l is the share of one group in level l. The regularizer of DCFR, defined as
     E[(P(A=1 | f, L) - P(A=1 | L))_+], is exactly this: a conditional disparity in total variation
@@ -351,25 +339,27 @@ def tv_overlap(
     >>> float(lfl.disparity.tv_overlap([0, 1, 1, 1], ["f", "f", "m", "m"]))
     0.125
     """
-    if is_barycenter(comparison):
+    if is_one_of(comparison, ["barycenter"]):
         raise InputError(
             "tv_overlap compares two groups at a time; comparison='barycenter' cannot."
         )
     cells = as_cells(scores, sensitive_features, legitimate_features, sample_weight)
-
-    def measured(contrast: Contrast) -> Disparity:
-        segments = contrast.segments()
-        distances = level_distances(contrast.cells, segments[:, 0], segments[:, 1], "tv", 1.0)
+    compared, incomparable = split_contrasts(cells, comparison)
+    results = []
+    for contrast in compared:
+        left, right = contrast.segments().T
+        distances = level_distances(contrast.cells, left, right, "tv", 1.0)
         mass = contrast.mass
         within = mass[contrast.support]
         weights = within[:, 0] / within.sum(axis=1) * (within[:, 1] / mass.sum())
         value = float((weights * distances).sum())
-        return _result(contrast, value, distances, weights, ("tv", 1.0, 1.0, "overlap"))
+        settings: _Settings = ("tv", 1.0, 1.0, "overlap")
+        results.append(_disparity(contrast, value, distances, weights, settings))
+    return _largest(results, incomparable)
 
-    return _largest(cells, comparison, measured)
 
-
-def _exponent(p: float) -> float:
+def _check_p(p: float) -> float:
+    """Check the exponent of the aggregation."""
     exponent = real(p)
     if math.isnan(exponent) or exponent < 1.0:
         raise InputError(
@@ -379,36 +369,34 @@ def _exponent(p: float) -> float:
 
 
 def _aggregate(distances: FloatArray, weights: FloatArray, p: float) -> float:
-    """(Σ Q d^p)^{1/p}, scaled by the largest distance so that a large p cannot underflow."""
-    counted = distances[weights > 0.0]
+    """Compute (Σ Q d^p)^{1/p}, relative to the largest distance so that no power underflows."""
+    positive = weights > 0.0
+    counted = distances[positive]
     largest = float(counted.max())
     if math.isinf(p) or largest == 0.0:
         return largest
-    ratios = counted / largest
-    mean = float((weights[weights > 0.0] * ratios**p).sum())
+    mean = float((weights[positive] * (counted / largest) ** p).sum())
     return largest * math.pow(mean, 1.0 / p)
 
 
-def _result(
+def _disparity(
     contrast: Contrast,
     value: float,
     distances: FloatArray,
     weights: FloatArray,
-    settings: tuple[Distance, float, float, Measure],
+    settings: _Settings,
 ) -> Disparity:
+    """Put together a result with the gaps of the means in each level."""
     distance, order, p, measure = settings
     support = contrast.support
-    gap = _mean_gaps(contrast)
-    # The weights of people who hardly weigh anything may all have vanished.
+    cells, scale = contrast.cells.scaled()
+    means = cells.means[:, contrast.positions][support]
+    gap: FloatArray = means[:, 1] - means[:, 0]
+    if len(contrast.positions) > 2:
+        gap = np.nanmax(means, axis=1) - np.nanmin(means, axis=1)
+    gap = scale.size * gap
+    # Weights of rows that weigh next to nothing may all have underflowed.
     counted = weights if weights.any() else level_weights(contrast, measure)
-    table = LevelTable(
-        level=tuple(contrast.cells.levels[k] for k in np.flatnonzero(support)),
-        distance=distances,
-        gap=gap,
-        weight=weights,
-        counts=contrast.counts[support],
-        groups=contrast.groups,
-    )
     return Disparity(
         value=value,
         gap=float((counted * gap).sum() / counted.sum()),
@@ -417,32 +405,23 @@ def _result(
         order=order,
         p=p,
         measure=measure if isinstance(measure, str) else "given",
-        by_level=table,
+        by_level=LevelTable(
+            level=tuple(compress(contrast.cells.levels, support)),
+            distance=distances,
+            gap=gap,
+            weight=weights,
+            counts=contrast.counts[support],
+            groups=contrast.groups,
+        ),
         coverage=contrast.coverage,
         excluded=contrast.excluded,
         resolution=contrast.cells.resolution,
     )
 
 
-def _mean_gaps(contrast: Contrast) -> FloatArray:
-    cells, scale = contrast.cells.scaled()
-    means = cells.means[:, contrast.positions][contrast.support]
-    gaps: FloatArray
-    if len(contrast.positions) == 2:
-        gaps = means[:, 1] - means[:, 0]
-    else:
-        gaps = np.nanmax(means, axis=1) - np.nanmin(means, axis=1)
-    return scale.size * gaps
-
-
-def _largest(
-    cells: Cells, comparison: Comparison, measured: Callable[[Contrast], Disparity]
-) -> Disparity:
-    results = contrast_results(contrasts(cells, comparison), measured)
-    return (
-        results.largest
-        if results.alone
-        else replace(
-            results.largest, comparisons=results.measured, incomparable=results.incomparable
-        )
-    )
+def _largest(results: list[Disparity], incomparable: tuple[tuple[Hashable, ...], ...]) -> Disparity:
+    """Return the largest disparity, which lists the others if there are several contrasts."""
+    largest = max(results, key=attrgetter("value"))
+    if len(results) + len(incomparable) == 1:
+        return largest
+    return replace(largest, comparisons=tuple(results), incomparable=incomparable)

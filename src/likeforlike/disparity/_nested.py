@@ -1,11 +1,11 @@
 """The conditional demographic disparity in the Wasserstein sense, by the bi-causal distance.
 
-As the paper defines it, CDD-wass is infinite as soon as the two groups are spread differently
-over the levels, which is always. What is computed here is the bi-causal distance with a finite
-level cost C (see `transport.nested`), and it is never shown without its split:
+As the paper defines it, CDD-wass is infinite as soon as the two groups are distributed differently
+over the levels, which is always. Computed here is the bi-causal distance with a finite level cost C
+(see `transport.nested`), and it is always returned with its split:
 
-    value = diagonal            scores that differ among equals
-          + off_diagonal        scores that differ between people who had to change level
+    value = diagonal            scores that differ within levels
+          + off_diagonal        scores that differ between rows that had to change level
           + level_transport     C times the change of level itself
 
 With the discrete metric and a safe C, `diagonal` is the overlap-weighted conditional disparity
@@ -20,38 +20,38 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike._settings import real
+from likeforlike._settings import is_one_of, real
 from likeforlike._text import visible
 from likeforlike.disparity._cells import Cells
 from likeforlike.disparity._columns import Column
 from likeforlike.disparity._contrasts import (
     Comparison,
     Contrast,
-    contrast_results,
-    contrasts,
-    is_barycenter,
+    split_contrasts,
 )
 from likeforlike.disparity._distances import check_cost_order
 from likeforlike.disparity._lp import as_cells
-from likeforlike.disparity._numeric_levels import windowed_levels
+from likeforlike.disparity._numeric_levels import bin_levels
 from likeforlike.errors import InputError
 from likeforlike.transport import (
     Plan,
     Scale,
     choose_level_cost,
     discrete_ground,
+    least_level_transport,
     metric_ground,
+    nested_transport,
     safe_level_cost,
 )
-from likeforlike.transport import _nested as nested
 
-# Products of level costs and of powers of distances between levels must be held.
+# Products of level costs and of powers of distances between levels must not overflow.
 LARGEST_COST = 1e150
 
 LevelMetric = Literal["discrete", "ordinal", "numeric"] | npt.ArrayLike
@@ -72,8 +72,8 @@ class NestedDisparity:
 
     Attributes
     ----------
-    value : the distance on the scale of W_p^p, un-rooted. Of scores so large or so small that it
-        cannot be held it is infinite or 0, and so are its parts; `root` is right all the same.
+    value : the distance on the scale of W_p^p, without the root. For extreme scores it overflows
+        to infinity or underflows to 0, and so do its parts; `root` does not.
     root : value^{1/p}.
     diagonal, off_diagonal, level_transport : the parts of `value`.
     excess : value minus what the levels alone would cost, C min Σ π G: the paper's "normalized"
@@ -147,7 +147,7 @@ def cdd_wass(
     sample_weight: Column | None = None,
     reg: float = 0.0,
 ) -> NestedDisparity:
-    """Conditional demographic disparity in the Wasserstein sense (bi-causal distance).
+    """Compute CDD in the Wasserstein sense, as the bi-causal distance.
 
     min_π Σ π(l, l') [ W_p^p(P_0^l, P_1^l') + C d(l, l')^p ] over plans π between the level shares
     of the two groups.
@@ -190,27 +190,22 @@ def cdd_wass(
     """
     order, level_cost = check_cost_order(order), check_level_cost(level_cost)
     reg = check_reg(reg)
-    if is_barycenter(comparison):
+    if is_one_of(comparison, ["barycenter"]):
         raise InputError("cdd_wass compares two groups at a time; comparison='barycenter' cannot.")
     if legitimate_features is not None and isinstance(level_metric, str):
-        legitimate_features = windowed_levels(
-            legitimate_features, numeric=level_metric == "numeric"
-        )
+        legitimate_features = bin_levels(legitimate_features, numeric=level_metric == "numeric")
     cells = as_cells(scores, sensitive_features, legitimate_features, sample_weight)
-    ground = level_ground(level_metric, cells.levels, float(order))
-
-    def measured(contrast: Contrast) -> NestedDisparity:
-        return contrast_nested(contrast, ground, order=float(order), level_cost=level_cost, reg=reg)
-
-    # By the root, which can be held where the cost cannot.
-    results = contrast_results(contrasts(cells, comparison), measured, lambda nested: nested.root)
-    return (
-        results.largest
-        if results.alone
-        else replace(
-            results.largest, comparisons=results.measured, incomparable=results.incomparable
-        )
-    )
+    ground = level_ground(level_metric, cells.levels, order)
+    compared, incomparable = split_contrasts(cells, comparison)
+    results = [
+        contrast_nested(contrast, ground, order=order, level_cost=level_cost, reg=reg)
+        for contrast in compared
+    ]
+    # The root is finite where the cost is not.
+    largest = max(results, key=attrgetter("root"))
+    if len(results) + len(incomparable) == 1:
+        return largest
+    return replace(largest, comparisons=tuple(results), incomparable=incomparable)
 
 
 def contrast_nested(
@@ -221,17 +216,19 @@ def contrast_nested(
     level_cost: float | None = None,
     reg: float = 0.0,
 ) -> NestedDisparity:
-    """What `cdd_wass` measures, of a contrast that is built already."""
+    """Measure a single contrast of two groups as `cdd_wass` does."""
     cells, scale = contrast.cells.scaled(order)
     grown = partial(scale.powered, order=order)
     shares = contrast.shares
     reach = cells.reach**order
     source, target = shares[:, 0].copy(), shares[:, 1].copy()
-    given = None if level_cost is None else scaled_level_cost(level_cost, scale, order)
+    inward = Scale(size=1.0 / scale.size)
+    # Compared with very small scores any level cost is infinite, and the largest one will do.
+    given = None if level_cost is None else min(inward.powered(level_cost, order), LARGEST_COST)
     cost = choose_level_cost(given, ground, source, target, reach, grown)
     left, right = (cells.segments(g) for g in contrast.positions)
     bound = safe_level_cost(ground, source, target, reach)
-    solved = nested.nested_transport(
+    solved = nested_transport(
         cells.atoms,
         left,
         right,
@@ -239,12 +236,12 @@ def contrast_nested(
         order=order,
         level_cost=cost,
         keep_diagonal=cost > bound,
-        reg=Scale(size=1.0 / scale.size).powered(reg, order),
+        reg=inward.powered(reg, order),
     )
-    least = nested.least_level_transport(source, target, ground)
+    least = least_level_transport(source, target, ground)
     parts = grown(solved.diagonal), grown(solved.off_diagonal), grown(solved.level_transport)
     return NestedDisparity(
-        # Parts that can hardly be held are rounded one by one; what is shown adds up all the same.
+        # Parts near overflow are rounded one by one; their sum is what is reported.
         value=sum(parts),
         root=scale.size * solved.value ** (1.0 / order),
         diagonal=parts[0],
@@ -274,7 +271,7 @@ def check_reg(reg: float) -> float:
 
 
 def check_level_cost(level_cost: float | None) -> float | None:
-    """Check a level cost that was given."""
+    """Check a level cost; `None` stands for the smallest safe one."""
     if level_cost is None:
         return None
     if not 0.0 <= real(level_cost) <= LARGEST_COST:
@@ -285,16 +282,10 @@ def check_level_cost(level_cost: float | None) -> float | None:
     return real(level_cost)
 
 
-def scaled_level_cost(level_cost: float, scale: Scale, order: float) -> float:
-    """A level cost in units of the costs of scaled scores."""
-    # Next to scores that small any level cost looks infinite, and one that large will do.
-    return min(Scale(size=1.0 / scale.size).powered(level_cost, order), LARGEST_COST)
-
-
 def level_ground(
     level_metric: LevelMetric, levels: tuple[Hashable, ...], order: float
 ) -> FloatArray:
-    """Ground cost d(l, l')^p between the levels, shape (K, K)."""
+    """Compute the ground cost d(l, l')^p between the levels, shape (K, K)."""
     if isinstance(level_metric, str):
         if level_metric == "discrete":
             return discrete_ground(len(levels))
@@ -302,7 +293,7 @@ def level_ground(
             ranks = np.arange(len(levels), dtype=np.float64)
             position = ranks if level_metric == "ordinal" else _positions(levels)
             with np.errstate(over="ignore"):
-                return _powered(np.abs(position[:, None] - position[None, :]), order)
+                return _metric_powers(np.abs(position[:, None] - position[None, :]), order)
         raise InputError(
             "level_metric must be 'discrete', 'ordinal', 'numeric' or a K x K array, not "
             f"{level_metric!r}."
@@ -323,11 +314,11 @@ def level_ground(
         raise InputError("level_metric must hold finite distances of 0 or more.")
     if np.diag(metric).any() or not np.array_equal(metric, metric.T):
         raise InputError("level_metric must be symmetric with zeros on its diagonal.")
-    return _powered(metric, order)
+    return _metric_powers(metric, order)
 
 
-def _powered(metric: FloatArray, order: float) -> FloatArray:
-    """Distances between levels to the power of the order, checked."""
+def _metric_powers(metric: FloatArray, order: float) -> FloatArray:
+    """Raise distances between levels to the power of the order, and check the result."""
     with np.errstate(over="ignore", under="ignore"):
         ground = metric_ground(metric, order)
     apart = ground[metric > 0.0]
@@ -340,6 +331,7 @@ def _powered(metric: FloatArray, order: float) -> FloatArray:
 
 
 def _positions(levels: tuple[Hashable, ...]) -> FloatArray:
+    """Return levels as numbers, and refuse others."""
     for level in levels:
         if not isinstance(level, int | float | np.number):
             raise InputError(

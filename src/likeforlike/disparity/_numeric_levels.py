@@ -1,7 +1,4 @@
-"""Levels that are numbers with many values: cut into windows of equal size, or warned of.
-
-Levels that are numbers, alone or together with categories.
-"""
+"""Levels that are numbers: binned, warned of, or split into a number and categories."""
 
 from __future__ import annotations
 
@@ -11,16 +8,15 @@ from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.disparity._columns import Column, numbers
 from likeforlike.errors import BinnedLevelWarning, InputError, ThinLevelsWarning
 from likeforlike.smoothing import fine_cells, windows
 
-# With more different values than this no row has equals, or hardly any.
+# With more distinct values than this hardly any rows share one,
 MANY_VALUES = 50
-# ... unless every value has as many rows as this, on average.
+# unless each value has this many rows on average.
 _ENOUGH_ROWS = 20
 
 
@@ -40,18 +36,24 @@ def warn_of_thin_levels(
         )
 
 
-def windowed_levels(levels: Column, *, numeric: bool) -> Column:
-    """Levels as they are, or the middle of the window that each lies in.
+def bin_levels(levels: Column, *, numeric: bool) -> Column:
+    """Replace numbers with more than 50 distinct values by the middles of their windows, and warn.
 
-    Numbers with more than 50 different values are cut into max(4, n^(1/3)) windows at their
-    quantiles, and a warning says so. Whole numbers may be codes: they are cut only if the metric
-    takes them for numbers.
+    There are max(4, n^(1/3)) windows between quantiles. Whole numbers may be codes: they are binned
+    only if the metric is numeric.
     """
-    # Types of whole numbers are known by name, before a million of them are looked at.
-    if not numeric and _type(levels).startswith(("int", "uint")):
+    # The type of whole numbers is known before a million of them are read.
+    kind = str(getattr(levels, "dtype", "")).lower()
+    codes = not numeric and kind.startswith(("int", "uint"))
+    if codes or kind in ("bool", "boolean", "object", "string", "str"):
         return levels
-    values = _floats(levels)
-    if values is None or (not numeric and (values == np.floor(values)).all()):
+    if isinstance(levels, list | tuple) and any(isinstance(v, str | bool) for v in levels):
+        return levels
+    try:
+        values = numbers(levels, "levels")
+    except (InputError, TypeError, ValueError):
+        return levels
+    if not numeric and (values == np.floor(values)).all():
         return levels
     different = np.unique(values).size
     if different <= MANY_VALUES:
@@ -67,31 +69,14 @@ def windowed_levels(levels: Column, *, numeric: bool) -> Column:
     return found.middle[found.of_line]
 
 
-def _floats(levels: Column) -> npt.NDArray[np.float64] | None:
-    """The levels, if all are finite numbers and not truth values."""
-    if _type(levels) in ("bool", "boolean", "object", "string", "str"):
-        return None
-    if isinstance(levels, list | tuple) and any(isinstance(v, str | bool) for v in levels):
-        return None
-    try:
-        return numbers(levels, "levels")
-    except (InputError, TypeError, ValueError):
-        return None
-
-
-def _type(levels: Column) -> str:
-    """What a column says that it holds, in small letters; "" if it does not."""
-    return str(getattr(levels, "dtype", "")).lower()
-
-
 class Numbered(NamedTuple):
-    """Levels taken apart: a number, and the category it belongs to.
+    """Levels, split into a number and a category.
 
     Attributes
     ----------
     numbers : (K,) finite floats.
     category : (K,) integers.
-    categories : what is left of the labels without the number.
+    categories : the labels of the categories, without the number.
     """
 
     numbers: FloatArray
@@ -100,12 +85,12 @@ class Numbered(NamedTuple):
 
 
 def numbered_levels(levels: Sequence[Hashable], who: str) -> Numbered:
-    """Take levels apart into one number and what else they are made of.
+    """Split levels into a number and a category.
 
     Parameters
     ----------
-    levels : K labels, numbers or tuples of one number and other things.
-    who : asks for a number, for complaints.
+    levels : K labels, numbers or tuples of one number and other values.
+    who : compares along the number; named in errors.
     """
     if not isinstance(levels[0], tuple):
         alone = np.zeros(len(levels), np.int64)
@@ -126,12 +111,13 @@ def numbered_levels(levels: Sequence[Hashable], who: str) -> Numbered:
 
 
 def _odd_types(labels: Iterable[Hashable]) -> list[type]:
-    """Types among labels that are not numbers; there are far fewer types than labels."""
+    """Return the types among labels that are not numbers."""
     types = set(map(type, labels))
     return [one for one in types if one is bool or not issubclass(one, Real)]
 
 
 def _as_numbers(labels: Sequence[Hashable], who: str) -> FloatArray:
+    """Return labels as finite floats, or raise."""
     odd_types = _odd_types(labels)
     if odd_types:
         odd = next(label for label in labels if type(label) is odd_types[0])

@@ -1,7 +1,7 @@
-"""Smoothing along a number: ranks, fine cells, local lines, propensities, and the carry.
+"""Smoothing along a number: ranks, fine cells, local lines, propensities, and quantile maps.
 
 Mathematics only: no tables and no words of fairness. Not public itself; audits, penalties and
-repairs are made of it.
+repairs are built on it.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._overlap import find_overlap as find_overlap
     from ._overlap import restrict_smoothers as restrict_smoothers
     from ._propensity import FOLDS as FOLDS
+    from ._propensity import SplineBasis as SplineBasis
     from ._propensity import chance_at as chance_at
     from ._propensity import cross_fit as cross_fit
-    from ._propensity import features as features
     from ._propensity import propensity as propensity
     from ._propensity import propensity_curve as propensity_curve
 

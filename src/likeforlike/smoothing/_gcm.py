@@ -1,11 +1,10 @@
-"""The companion: whether values still go with a group once the number is taken out of both.
+"""The generalized covariance measure: whether values and a group covary given the number.
 
     T(t) = Σ_i w_i (1{s_i <= t} - F(t | L_i)) (A_i - e(L_i)),
 
-the generalized covariance measure, over thresholds t. Its size Σ_t T(t)² is compared with that of a
-Gaussian process with the same covariance, which is what multipliers would draw. Errors of F and of
-e only matter through their product, so jumps do not upset it; changes of sign along the number
-cancel.
+over thresholds t. Its size Σ_t T(t)² is compared with that of a Gaussian process with the same
+covariance, which is the distribution under a multiplier bootstrap. Errors of F and of e only matter
+through their product, so jumps do not upset it; changes of sign along the number cancel.
 
 Reference: Shah and Peters (2020), *The hardness of conditional independence testing and the
 generalized covariance measure*.
@@ -20,9 +19,9 @@ from likeforlike.smoothing._carry import ScaleCarry, ValueCarry
 from likeforlike.smoothing._grid import FineCells
 
 _DRAWS = 9_999
-# So few that tables of them stay in the processor's cache, which is twice as fast.
+# Tables of this many lines stay in the processor's cache, which is twice as fast.
 _AT_A_TIME = 4_096
-# Directions in which next to nothing varies are left out.
+# Directions with a smaller share of the largest variance are dropped.
 _NOTHING = 1e-6
 
 
@@ -34,11 +33,11 @@ def companion_p_value(
     chance: FloatArray,
     seed: int = 0,
 ) -> float:
-    """p-value of the generalized covariance measure over thresholds.
+    """Compute the p-value of the generalized covariance measure over thresholds.
 
     Parameters
     ----------
-    values : (n,) floats, as the carry was fitted on.
+    values : (n,) floats, as the map was fitted on.
     member : (n,) floats, A: 1 for lines of the group and 0 for others.
     chance : (n,) floats, e(L).
     """
@@ -56,11 +55,13 @@ def companion_p_value(
 def _moments(
     cells: FineCells, fitted: ScaleCarry | ValueCarry, values: FloatArray, rest: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """T and its covariance, some lines at a time; rows of a cluster are added up first."""
+    """Compute T and its covariance in blocks of lines; rows of a cluster are added up first."""
     place = cells.own_places
     clusters = None if cells.cluster is None else np.unique(cells.cluster, return_inverse=True)[1]
     order = np.arange(values.size) if clusters is None else np.argsort(clusters, kind="stable")
-    freedom = _freedom(cells)
+    # A cell that stands alone took its mean from its residuals, which are scaled up therefore.
+    lacking = cells.effective / np.maximum(cells.effective - 1.0, 0.5)
+    freedom = np.sqrt(np.where(cells.still[cells.of_segment], lacking, 1.0))[cells.cell]
     total: FloatArray | None = None
     covariance: FloatArray | None = None
     for some in _blocks(order, clusters):
@@ -80,16 +81,8 @@ def _moments(
     return total, covariance
 
 
-def _freedom(cells: FineCells) -> FloatArray:
-    """What residuals are multiplied by, (n,): a cell that stands alone took its mean from them."""
-    alone = cells.still[cells.of_segment]
-    lacking = cells.effective / np.maximum(cells.effective - 1.0, 0.5)
-    factor: FloatArray = np.sqrt(np.where(alone, lacking, 1.0))[cells.cell]
-    return factor
-
-
 def _blocks(order: IntArray, clusters: IntArray | None) -> list[IntArray]:
-    """Lines in blocks that do not cut a cluster."""
+    """Split lines into blocks that do not cut a cluster."""
     cuts = np.arange(_AT_A_TIME, order.size, _AT_A_TIME)
     if clusters is not None:
         along = clusters[order]

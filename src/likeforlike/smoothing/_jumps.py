@@ -1,85 +1,67 @@
-"""Jumps: places where a curve over the cells breaks, which no smoother follows.
+"""Jumps: positions where a curve over the cells breaks, which no smoother follows.
 
-Lines are fitted to the left and to the right of every boundary between two cells. At a jump they
-miss each other by as much in a narrow neighborhood as in a wide one; where a curve only bends,
-they miss each other by a quarter when the neighborhood is half as wide.
+Lines are fitted to the left and to the right of each boundary between two cells. At a jump their
+difference is as large in a narrow neighborhood as in a wide one; where a curve only bends, it falls
+to a quarter when the neighborhood is half as wide.
 
-Cuts: curves end where scores clearly jump, and begin anew behind.
-
-The more rows, the less a curve may be wrong, and no curve follows a jump. A jump that many rows
-show beyond doubt is therefore looked for among the numbers of the cells around it: it lies where a
-step takes most off the squares that a straight line leaves,
+The more rows, the more precise a curve must be. Segments are therefore split at jumps that are
+beyond doubt, and curves begin anew behind them. The position is searched among the numbers of the
+cells around the jump: where a step reduces the squares that a straight line leaves most, by
 
     (Σ_{x > t} ỹ)² / Σ r_t²,
 
-with ỹ and r_t the scores and the step 1{x > t} without their lines in rank. Groups are not looked
-at, so labels stay as exchangeable as they are.
+with ỹ and r_t the residuals of the scores and of the step 1{x > t} from their lines in rank. Groups
+are not looked at, so labels stay as exchangeable as they are.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
-from likeforlike._arrays import BoolArray, FloatArray, IntArray
-from likeforlike.smoothing._grid import FineCells, sums
+from likeforlike._arrays import FloatArray, IntArray
+from likeforlike.smoothing._grid import FineCells, group_sums
 from likeforlike.transport import compiled
 
 _WIDE, _NARROW = 0.10, 0.05
-# In standard errors; as a part of what it is in the wide neighborhood; in steps of the lines.
+# In standard errors; as a share of the difference in the wide neighborhood; in steps of the lines.
 _CLEAR, _KEPT, _STEPS = 4.5, 0.7, 3.0
 _FEW = 4
 _LEAST_ERROR = 1e-12
 
 
 def jumps(cells: FineCells, values: FloatArray, clear: float = _CLEAR) -> IntArray:
-    """Cells behind which the mean of values (n,) given the number jumps, one for every jump.
+    """Detect the cells behind which the mean of values (n,) given the number jumps.
 
     Parameters
     ----------
-    clear : how many standard errors a jump has at least.
+    clear : least size of a jump in standard errors.
     """
-    # Where numbers are compared one by one, nothing is smoothed, so nothing can miss a jump.
+    # Segments that are not smoothed cannot miss a jump.
     there = np.flatnonzero(~cells.still[cells.of_segment])
     if not there.size:
         return there
     means, error = cells.mean(values), cells.variance(values) / cells.effective
-    # Values without any noise inside a cell still have some: cells are not infinitely fine.
+    # Cells are not infinitely fine: values always have some noise inside them.
     error = np.maximum(error, _LEAST_ERROR * (float(np.ptp(values)) or 1.0) ** 2)
     segment, center = cells.of_segment[there], cells.center[there]
-    wide, narrow = (
-        _breaks(segment, center, means[there], error[there], width) for width in (_WIDE, _NARROW)
-    )
+    offsets = np.r_[0, np.cumsum(np.bincount(segment))]
+    wide, narrow = np.zeros((there.size, 3)), np.zeros((there.size, 3))
+    _measure_breaks(center, means[there], error[there], offsets, _WIDE, wide)
+    _measure_breaks(center, means[there], error[there], offsets, _NARROW, narrow)
     size, clarity, step = narrow.T
     found = (clarity > clear) & (np.abs(size) > _STEPS * step)
     found &= (np.abs(size) > _KEPT * np.abs(wide[:, 0])) & (size * wide[:, 0] > 0.0)
-    # Neighbors of a jump look like one as well; it lies where it is clearest.
+    # Neighbors of a jump look like one as well; it lies where it is clearest within the wide width.
     shown = np.where(found, clarity, 0.0)
-    at: BoolArray = found & (shown >= _largest_near(segment, center, shown))
-    return there[at]
-
-
-def _largest_near(segment: IntArray, center: FloatArray, shown: FloatArray) -> FloatArray:
-    """The largest value among all cells of the segment that are nearer than the wide width."""
     key = 2.0 * segment + center
-    first = np.searchsorted(key, key - _WIDE)
-    last = np.searchsorted(key, key + _WIDE)
-    # At most 200 cells a segment: a table of neighbors is small.
+    first, last = np.searchsorted(key, key - _WIDE), np.searchsorted(key, key + _WIDE)
+    # With at most 200 cells per segment a table of neighbors is small.
     reach = int((last - first).max())
     near = np.minimum(first[:, None] + np.arange(reach), last[:, None] - 1)
-    largest: FloatArray = shown[near].max(axis=1)
-    return largest
-
-
-def _breaks(
-    segment: IntArray, center: FloatArray, means: FloatArray, error: FloatArray, width: float
-) -> FloatArray:
-    """Behind every cell: by how much lines miss each other, in standard errors, and their step."""
-    missed = np.zeros((means.size, 3))
-    offsets = np.r_[0, np.cumsum(np.bincount(segment))]
-    _miss(center, means, error, offsets, width, missed)
-    return missed
+    return there[found & (shown >= shown[near].max(axis=1))]
 
 
 @compiled
@@ -92,7 +74,7 @@ def _side(
     at: float,
     width: float,
 ) -> tuple[float, float, float]:
-    """The line through cells nearer than a width: value, slope, variance; < 0 if too few."""
+    """Fit a line to cells nearer than a width: value, slope, variance (< 0 if too few)."""
     s0, s1, s2, many = 0.0, 0.0, 0.0, 0
     for j in range(first, last + 1):
         d = center[j] - at
@@ -118,14 +100,15 @@ def _side(
 
 
 @compiled
-def _miss(
+def _measure_breaks(
     center: FloatArray,
     means: FloatArray,
     error: FloatArray,
     offsets: IntArray,
     width: float,
-    missed: FloatArray,
+    breaks: FloatArray,
 ) -> None:
+    """Write the difference of the lines behind each cell, in standard errors, and their step."""
     for s in range(offsets.size - 1):
         first, last = offsets[s], offsets[s + 1] - 1
         for i in range(first, last):
@@ -133,25 +116,26 @@ def _miss(
             left, up_left, of_left = _side(center, means, error, first, i, at, width)
             right, up_right, of_right = _side(center, means, error, i + 1, last, at, width)
             if of_left >= 0.0 and of_right >= 0.0:
-                missed[i, 0] = right - left
-                missed[i, 1] = abs(right - left) / (of_left + of_right) ** 0.5
-                missed[i, 2] = max(abs(up_left), abs(up_right)) * (center[i + 1] - center[i])
+                breaks[i, 0] = right - left
+                breaks[i, 1] = abs(right - left) / (of_left + of_right) ** 0.5
+                breaks[i, 2] = max(abs(up_left), abs(up_right)) * (center[i + 1] - center[i])
 
 
-# In standard errors; a warning is given long before.
+# In standard errors; a warning comes long before.
 _BEYOND_DOUBT = 8.0
-# Cells on both sides among whose numbers a jump is looked for.
+# Cells on both sides among whose numbers a jump is searched.
 _AROUND = 2
 _NOTHING = 1e-12
 
 
-class Cuts(NamedTuple):
-    """Segments that are cut where scores jump.
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """Segments that are split where scores jump.
 
     Attributes
     ----------
-    segment : (n,) integers, the part of every line, rising with the number inside a segment.
-    origin : (S,) integers, the segment that every part is of.
+    segment : (n,) integers, the part of each line, increasing with the number inside a segment.
+    origin : (S,) integers, the segment of each part.
     numbers : (c,) floats, the last number before each cut.
     """
 
@@ -159,37 +143,37 @@ class Cuts(NamedTuple):
     origin: IntArray
     numbers: FloatArray
 
-    def shared(self, wanted: int | None, rows: FloatArray) -> IntArray | None:
-        """How many of the windows that each segment is to have are for each part, at least one."""
+    @classmethod
+    def without_cuts(cls, segment: IntArray) -> Self:
+        """Leave segments as they are."""
+        return cls(segment, np.arange(int(segment.max()) + 1), np.zeros(0))
+
+    @classmethod
+    def at_jumps(cls, cells: FineCells, numbers: FloatArray, values: FloatArray) -> Self:
+        """Split segments where values (n,) jump along the numbers (n,) beyond doubt."""
+        behind = jumps(cells, values, _BEYOND_DOUBT)
+        if not behind.size:
+            return cls.without_cuts(cells.segment)
+        cut_segments = cells.of_segment[behind]
+        edges = np.array([_edge(cells, numbers, values, int(cell)) for cell in behind])
+        part = cells.segment + np.searchsorted(cut_segments, cells.segment)
+        for segment, edge in zip(cut_segments, edges, strict=True):
+            part += (cells.segment == segment) & (numbers > edge)
+        size = cells.offsets.size - 1
+        origin = np.repeat(np.arange(size), 1 + np.bincount(cut_segments, minlength=size))
+        return cls(part, origin, edges)
+
+    def share_windows(self, wanted: int | None, rows: FloatArray) -> IntArray | None:
+        """Divide the windows that each segment is to have among its parts, at least one each."""
         if wanted is None:
             return None
-        held = sums(self.segment, rows)
-        share = held / sums(self.origin, held)[self.origin]
+        held = group_sums(self.segment, rows)
+        share = held / group_sums(self.origin, held)[self.origin]
         return np.maximum(1, np.round(wanted * share)).astype(np.int64)
 
 
-def uncut(segment: IntArray) -> Cuts:
-    """Segments as they are."""
-    return Cuts(segment, np.arange(int(segment.max()) + 1), np.zeros(0))
-
-
-def cut_at_jumps(cells: FineCells, numbers: FloatArray, values: FloatArray) -> Cuts:
-    """Cut the segments of the cells where values (n,) jump along the numbers (n,) beyond doubt."""
-    behind = jumps(cells, values, _BEYOND_DOUBT)
-    whole = cells.offsets.size - 1
-    if not behind.size:
-        return uncut(cells.segment)
-    of_cut = cells.of_segment[behind]
-    edges = np.array([_edge(cells, numbers, values, int(cell)) for cell in behind])
-    part = cells.segment + np.searchsorted(of_cut, cells.segment)
-    for segment, edge in zip(of_cut, edges, strict=True):
-        part += (cells.segment == segment) & (numbers > edge)
-    origin = np.repeat(np.arange(whole), 1 + np.bincount(of_cut, minlength=whole))
-    return Cuts(part, origin, edges)
-
-
 def _edge(cells: FineCells, numbers: FloatArray, values: FloatArray, behind: int) -> float:
-    """The last number before the jump that lies about the end of a cell."""
+    """Find the last number before the jump that lies near the end of a cell."""
     segment = cells.of_segment[behind]
     first = max(behind + 1 - _AROUND, int(cells.offsets[segment]))
     last = min(behind + _AROUND, int(cells.offsets[segment + 1]) - 1)

@@ -1,23 +1,22 @@
-"""How much to smooth: a width and a coordinate for every segment, by Mallows' C_p.
+"""Local linear smoothing, with a width and a coordinate for each segment by Mallows' C_p.
+
+At every cell a straight line is fitted through its neighbors, with weights that fall with distance:
+
+    fitted_i = Σ_j S_ij y_j,   S_ij ~ K(d_ij / h) w_j (s_2 - d_ij s_1),   d_ij = x_j - x_i,
+
+with K(t) = max(0, 1 - t²) (Epanechnikov), w_j the weight of a cell and s_k = Σ_j K w_j d_ij^k. The
+narrowest line goes through the cell and two others, however small h.
 
     C_p = Σ_g n_g (ȳ_g - ŷ_g)² + 2 Σ_g σ_g² S_gg
 
 estimates how far the fitted means ŷ = S ȳ of the cells are from the true ones, up to a constant.
-Lines are fitted in the rank of the number and in the number itself without its tails, in eleven
-widths each, or not at all. The variance σ_g² comes from inside the cells, so atoms, jumps and
-values that are nearly functions of the number are safe; leaving cells out is not, where the number
+Lines are fitted in the rank of the number and in the winsorized number itself, in eleven widths
+each, or not at all. The variance σ_g² comes from inside the cells, so atoms, jumps and values that
+are nearly functions of the number are safe; cross-validation over cells is not, where the number
 has atoms. Cells may forbid some of the smoothers (`FineCells.allowed`).
 
-Reference: Mallows (1973), *Some comments on C_p*.
-
-Local lines: at every cell a straight line through its neighbors, nearer ones counting more.
-
-    fitted_i = Σ_j S_ij y_j,   S_ij ~ K(d_ij / h) w_j (s_2 - d_ij s_1),   d_ij = x_j - x_i,
-
-with K(t) = max(0, 1 - t²) (Epanechnikov), w_j the weight of a cell and s_k = Σ_j K w_j d_ij^k. A
-line through two cells and the one itself is the narrowest there is, however small h.
-
-Reference: Fan and Gijbels (1996), *Local Polynomial Modeling and Its Applications*.
+References: Fan and Gijbels (1996), *Local Polynomial Modeling and Its Applications*; Mallows
+(1973), *Some comments on C_p*.
 """
 
 from __future__ import annotations
@@ -31,15 +30,15 @@ from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike.smoothing._grid import FineCells
 from likeforlike.transport import compiled
 
-# Beyond the second neighbor, so that it has a part in the line.
+# A little beyond the second neighbor, which then gets some weight.
 _BEYOND = 1.01
-# Keeps a line defined where all its cells lie at one place, and is lost elsewhere.
+# Defines a line whose cells all lie at one point; underflows elsewhere.
 _RIDGE = 1e-9
 
 
 @compiled
 def _reach(coordinate: FloatArray, i: int, first: int, last: int) -> float:
-    """How far the second nearest of the other cells is, or the nearest of one."""
+    """Return the distance to the second nearest of the other cells, or to the only one."""
     low, high, reach = i, i, 0.0
     for _ in range(2):
         if low == first and high == last:
@@ -68,13 +67,13 @@ def smooth_cells(
     fitted: FloatArray,
     leverage: FloatArray,
 ) -> None:
-    """Fit local lines in every segment: writes `fitted` (m, q) and `leverage`, the S_ii (m,).
+    """Fit local lines in each segment: writes `fitted` (m, q) and `leverage`, the S_ii (m,).
 
     Parameters
     ----------
-    coordinate, weight : (m,) of the cells; the coordinate does not fall inside a segment.
+    coordinate, weight : (m,) of the cells; the coordinate does not decrease inside a segment.
     offsets : (S + 1,) integers.
-    width : (S,) floats, h of every segment; 0 or less leaves its cells as they are.
+    width : (S,) floats, h of each segment; 0 or less leaves its cells as they are.
     values : (m, q) floats, q curves.
     """
     for s in range(offsets.size - 1):
@@ -109,22 +108,22 @@ def smooth_cells(
 
 
 Coordinate = Literal["none", "rank", "number"]
-"""Along what a curve is smooth: nothing (the means of the cells), the rank, or the number."""
+"""Coordinate of a smoother: none (the means of the cells), the rank, or the number."""
 
 WIDTHS = (0.01, 0.015, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5, 1.0)
-"""Half-widths of the kernel that are tried, as parts of the whole scale."""
+"""Half-widths of the kernel that are tried, as shares of the scale."""
 
 _NAMES: tuple[Coordinate, ...] = ("none", "rank", "number")
 _NONE, _RANK, _NUMBER = range(3)
-# How many cells a kernel reaches over to one side, at least.
+# Fewest cells in a half-width of the kernel.
 _LEAST_CELLS = 2.0
-# A wider choice must be better by more than rounding.
+# A wider bandwidth must be better by more than rounding.
 _CLEARLY = 1.0 - 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A coordinate and a width for every segment.
+    """A smoother: a coordinate and a width for each segment.
 
     Attributes
     ----------
@@ -136,42 +135,40 @@ class Choice:
     width: FloatArray
 
     def name(self, segment: int = 0) -> Coordinate:
-        """The coordinate of one segment as a word."""
+        """Return the name of the coordinate of one segment."""
         return _NAMES[int(self.coordinate[segment])]
 
     def at_least(self, width: float, *, still: BoolArray | bool = False) -> Choice:
-        """The same coordinates, each at least as wide; the rank where there was no smoothing.
+        """Widen to a least width, in the rank where there was no smoothing.
 
-        Segments that are `still` (S,) stay without.
+        Segments that are `still` (S,) stay without smoothing.
         """
         return Choice(
             np.where((self.coordinate == _NONE) & np.logical_not(still), _RANK, self.coordinate),
             np.where(still, 0.0, np.maximum(self.width, width)),
         )
 
+    def smooth(self, cells: FineCells, values: FloatArray) -> FloatArray:
+        """Smooth curves (m,) or (m, q) over the cells."""
+        return self.fit(cells, values)[0]
 
-def smoothed(cells: FineCells, values: FloatArray, choice: Choice) -> FloatArray:
-    """Curves over the cells, (m,) or (m, q), smoothed as chosen."""
-    return fit(cells, values, choice)[0]
-
-
-def fit(cells: FineCells, values: FloatArray, choice: Choice) -> tuple[FloatArray, FloatArray]:
-    """Curves over the cells, smoothed as chosen, and the leverage S_gg of every cell, (m,)."""
-    along = np.repeat(choice.coordinate, np.diff(cells.offsets))
-    coordinate = np.where(along == _NUMBER, cells.raw, cells.center)
-    columns = np.ascontiguousarray(values.reshape(cells.total.size, -1))
-    fitted, leverage = np.empty_like(columns), np.empty(cells.total.size)
-    smooth_cells(coordinate, cells.total, cells.offsets, choice.width, columns, fitted, leverage)
-    return fitted.reshape(values.shape), leverage
+    def fit(self, cells: FineCells, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Smooth curves (m,) or (m, q) over the cells, and return the leverages S_gg (m,), too."""
+        along = np.repeat(self.coordinate, np.diff(cells.offsets))
+        coordinate = np.where(along == _NUMBER, cells.raw, cells.center)
+        columns = np.ascontiguousarray(values.reshape(cells.total.size, -1))
+        fitted, leverage = np.empty_like(columns), np.empty(cells.total.size)
+        smooth_cells(coordinate, cells.total, cells.offsets, self.width, columns, fitted, leverage)
+        return fitted.reshape(values.shape), leverage
 
 
-def choose(cells: FineCells, means: FloatArray, variance: FloatArray) -> Choice:
-    """Choose a coordinate and a width for every segment by C_p.
+def select_bandwidth(cells: FineCells, means: FloatArray, variance: FloatArray) -> Choice:
+    """Select a coordinate and a width for each segment by C_p.
 
     Parameters
     ----------
-    means : (m,) floats, ȳ of every cell.
-    variance : (m,) floats, σ² of a row in every cell.
+    means : (m,) floats, ȳ of each cell.
+    variance : (m,) floats, σ² of a row in each cell.
     """
     n_segments = cells.offsets.size - 1
     best = Choice(np.full(n_segments, _NONE), np.zeros(n_segments))
@@ -186,7 +183,7 @@ def choose(cells: FineCells, means: FloatArray, variance: FloatArray) -> Choice:
             if not may.any():
                 continue
             tried = Choice(np.full(n_segments, coordinate), np.where(may, width, 0.0))
-            fitted, leverage = fit(cells, means, tried)
+            fitted, leverage = tried.fit(cells, means)
             paid = cells.effective * (means - fitted) ** 2 + 2.0 * variance * leverage
             criterion = np.add.reduceat(paid, cells.offsets[:-1])
             better = (criterion < least * _CLEARLY) & may
@@ -199,6 +196,6 @@ def choose(cells: FineCells, means: FloatArray, variance: FloatArray) -> Choice:
 
 
 def wide_enough(cells: FineCells, width: float) -> BoolArray:
-    """Whether a width reaches beyond a cell, in every segment, (S,)."""
+    """Return whether a width reaches beyond a cell in each segment, (S,)."""
     enough: BoolArray = width * np.diff(cells.offsets) >= _LEAST_CELLS
     return enough

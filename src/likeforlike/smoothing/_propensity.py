@@ -1,137 +1,128 @@
-"""The chance of belonging to a group given the number, smoothed over the fine cells.
+"""Propensities, and cross-fitted regressions on several numbers and a category.
 
-What features explain of a target, for every line by a model that has not seen it.
+The propensity e(L) = P(A = 1 | L) along one number is smoothed over the fine cells.
 
-Ridge regression on the columns of `Features`. Sums of squares and products are taken once for each
-of five folds; all folds and strengths are then solved without another look at the lines.
-
-Several numbers and a category as columns of a linear model: hat functions and their products.
-
-Every number has hat functions at nine of its quantiles and a straight line; every two numbers the
-products of four hat functions each; every category a column, and one for its slope along each
-number. Categories with many rows also have hat functions of their own at three quantiles of each
-number: their curves may bend elsewhere than those of others, and with many rows a straight slope
-would leave enough of that to be taken for a gap. Columns are made for some lines at a time, so that
-memory does not grow with them.
+With several numbers, features of `SplineBasis` explain a target by ridge regression, and each line
+is predicted from the other of five folds. Sums of squares and products are computed once per fold;
+all folds and penalties are then solved without reading the lines again. Each number has linear
+splines with nine knots at its quantiles and a straight line; each two numbers the products of four
+splines each; each category a column, and one for its slope along each number. Categories with many
+rows also have splines of their own with three knots along each number: their curves may bend
+elsewhere than those of others, and with many rows a straight slope would leave enough of that to
+look like a gap. Columns are made for some lines at a time, so that memory does not grow with them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.smoothing._grid import FineCells, Place, rank
-from likeforlike.smoothing._local_linear import Choice, choose, smoothed
+from likeforlike.smoothing._grid import FineCells, Place, midranks
+from likeforlike.smoothing._local_linear import Choice, select_bandwidth
 
-# No chance is taken to be closer to 0 or 1: a few hundred rows cannot know it.
+# Propensities are clipped this far from 0 and 1: a few hundred rows cannot tell more.
 _CLOSEST = 1e-3
 
 
 def propensity(cells: FineCells, member: FloatArray) -> tuple[FloatArray, Choice]:
-    """e(L) = P(A = 1 | L) of every line, (n,), and how it was smoothed.
+    """Estimate e(L) = P(A = 1 | L) of each line, (n,), and return its smoother.
 
     Parameters
     ----------
-    member : (n,) floats, 1 for lines of the group and 0 for others, or the share that is of it.
+    member : (n,) floats, 1 for lines of the group and 0 for others, or the share of it.
     """
     curve, choice = propensity_curve(cells, member)
     return chance_at(curve, cells.own_places), choice
 
 
 def propensity_curve(cells: FineCells, member: FloatArray) -> tuple[FloatArray, Choice]:
-    """The same over the fine cells, (m,)."""
+    """Estimate e(L) over the fine cells, (m,), and return its smoother."""
     share = cells.mean(member)
     segment, n_segments = cells.of_segment, cells.offsets.size - 1
     spread = np.bincount(segment, cells.total * share * (1.0 - share), minlength=n_segments)
     pooled = spread / np.bincount(segment, cells.total, minlength=n_segments)
     # Rows of a cluster mostly are of one group.
     noise = pooled[segment] if cells.cluster is None else cells.variance(member)
-    choice = choose(cells, share, noise)
-    return smoothed(cells, share, choice), choice
+    choice = select_bandwidth(cells, share, noise)
+    return choice.smooth(cells, share), choice
 
 
 def chance_at(curve: FloatArray, place: Place) -> FloatArray:
-    """What a curve of chances is at these places, neither 0 nor 1."""
+    """Interpolate propensities at these places, clipped away from 0 and 1."""
     return np.clip(place.read(curve), _CLOSEST, 1.0 - _CLOSEST)
 
 
 _KNOTS, _COARSE_KNOTS, _BENT_KNOTS = 9, 4, 5
 # Rarer categories have no column of their own; beyond this many numbers no products are taken.
 _MOST_CATEGORIES, _MOST_IN_PAIRS = 60, 8
-# Categories bend with this many rows for each column that takes, up to a number of columns.
+# Categories have splines of their own with this many rows per column, up to a number of columns.
 _ROWS_A_BEND, _MOST_BENDS = 100, 120
 
 
-@dataclass(frozen=True, slots=True)
-class Features:
-    """Ranks and numbers without tails of every line, and its category.
+class SplineBasis:
+    """Columns of a linear model: splines of several numbers, a category, and their products.
 
     Attributes
     ----------
-    ranks, raw : (n, q) floats between 0 and 1.
+    ranks, raw : (n, q) floats between 0 and 1, mid-ranks and winsorized numbers.
     category : (n,) integers; 0 for rare ones.
-    n_categories : how many categories have a column, the one with most rows first.
-    n_bent : how many of them have hat functions of their own.
+    n_categories : number of categories with a column, the one with most rows first.
+    n_bent : number of categories with splines of their own.
+
+    Parameters
+    ----------
+    numbers : (n, q) finite floats.
+    category : (n,) integers.
+    rows : (n,) positive floats, rows per line; `None` means one.
     """
 
-    ranks: FloatArray
-    raw: FloatArray
-    category: IntArray
-    n_categories: int
-    n_bent: int
+    def __init__(
+        self, numbers: FloatArray, category: IntArray, rows: FloatArray | None = None
+    ) -> None:
+        one = np.zeros(numbers.shape[0], np.int64)
+        self.ranks, self.raw = np.empty(numbers.shape), np.empty(numbers.shape)
+        for j in range(numbers.shape[1]):
+            ranking, self.ranks[:, j] = midranks(numbers[:, j], one, 1, rows)
+            self.raw[:, j] = ranking.raw(numbers[:, j], one)
+        held = np.bincount(category)
+        common = np.argsort(-held, kind="stable")[: min(_MOST_CATEGORIES, held.size - 1)]
+        column = np.zeros(held.size, np.int64)
+        column[common] = np.arange(1, common.size + 1)
+        self.category, self.n_categories = column[category], common.size
+        bends = numbers.shape[1] * (_BENT_KNOTS - 2)
+        enough = int(np.count_nonzero(held[common] >= _ROWS_A_BEND * bends))
+        self.n_bent = min(enough, _MOST_BENDS // bends)
 
     def columns(self, some: IntArray) -> FloatArray:
-        """The columns (b, p) of some lines; the first is constant."""
+        """Compute the columns (b, p) of some lines; the first is constant."""
         ranks, raw = self.ranks[some], self.raw[some]
         numbers = range(ranks.shape[1])
         parts = [np.ones((some.size, 1))]
-        parts += [hats(ranks[:, j], _KNOTS)[:, 1:] for j in numbers]
+        parts += [linear_splines(ranks[:, j], _KNOTS)[:, 1:] for j in numbers]
         parts.append(raw - 0.5)
         if len(numbers) <= _MOST_IN_PAIRS:
-            coarse = [hats(ranks[:, j], _COARSE_KNOTS)[:, 1:] for j in numbers]
+            coarse = [linear_splines(ranks[:, j], _COARSE_KNOTS)[:, 1:] for j in numbers]
             parts += [_products(coarse[i], coarse[j]) for i, j in combinations(numbers, 2)]
         own = (self.category[some][:, None] == np.arange(1, self.n_categories + 1)).astype(float)
         parts.append(own)
         parts += [own * (ranks[:, [j]] - 0.5) for j in numbers]
-        # The first and the last hat function follow from the others and the slope.
-        bends = [hats(ranks[:, j], _BENT_KNOTS)[:, 1:-1] for j in numbers]
+        # The first and the last spline follow from the others and the slope.
+        bends = [linear_splines(ranks[:, j], _BENT_KNOTS)[:, 1:-1] for j in numbers]
         parts += [_products(own[:, : self.n_bent], bend) for bend in bends]
         return np.concatenate(parts, axis=1)
 
 
-def features(numbers: FloatArray, category: IntArray, rows: FloatArray | None = None) -> Features:
-    """Features of lines with numbers (n, q) and a category (n,)."""
-    one = np.zeros(numbers.shape[0], np.int64)
-    ranks, raw = np.empty(numbers.shape), np.empty(numbers.shape)
-    for j in range(numbers.shape[1]):
-        ranking, ranks[:, j] = rank(numbers[:, j], one, 1, rows)
-        raw[:, j] = ranking.raw(numbers[:, j], one)
-    held = np.bincount(category)
-    common = np.argsort(-held, kind="stable")[: min(_MOST_CATEGORIES, held.size - 1)]
-    column = np.zeros(held.size, np.int64)
-    column[common] = np.arange(1, common.size + 1)
-    bent = _bent(held[common], numbers.shape[1])
-    return Features(ranks, raw, column[category], common.size, bent)
-
-
-def _bent(held: IntArray, n_numbers: int) -> int:
-    """How many of the categories, by rows, most first, have curves of their own."""
-    bends = n_numbers * (_BENT_KNOTS - 2)
-    enough = int(np.count_nonzero(held >= _ROWS_A_BEND * bends))
-    return min(enough, _MOST_BENDS // bends)
-
-
-def hats(positions: FloatArray, knots: int) -> FloatArray:
-    """Hat functions at equally spaced knots from 0 to 1, (n, knots); every row sums to one."""
+def linear_splines(positions: FloatArray, knots: int) -> FloatArray:
+    """Evaluate linear splines at equally spaced knots from 0 to 1, (n, knots); rows sum to one."""
     apart = np.abs(positions[:, None] * (knots - 1) - np.arange(knots))
     hat: FloatArray = np.maximum(0.0, 1.0 - apart)
     return hat
 
 
 def _products(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Multiply each column of one table with each of another."""
     return (one[:, :, None] * other[:, None, :]).reshape(one.shape[0], -1)
 
 
@@ -139,12 +130,14 @@ FOLDS = 5
 """Parts of the lines; each is predicted from the others."""
 
 _AT_A_TIME = 32_768
-# Strengths that are tried, as parts of the sum of squares of a column.
+# Penalties that are tried, as shares of the sum of squares of a column.
 _STRENGTHS = (1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1.0)
 
 
-def cross_fit(known: Features, targets: FloatArray, mass: FloatArray, fold: IntArray) -> FloatArray:
-    """Predict targets (n, t) of every line from the other folds.
+def cross_fit(
+    known: SplineBasis, targets: FloatArray, mass: FloatArray, fold: IntArray
+) -> FloatArray:
+    """Predict targets (n, t) of each line from the other folds.
 
     Parameters
     ----------
@@ -166,13 +159,13 @@ def cross_fit(known: Features, targets: FloatArray, mass: FloatArray, fold: IntA
 
 
 def _sums(
-    known: Features,
+    known: SplineBasis,
     targets: FloatArray,
     mass: FloatArray,
     fold: IntArray,
     blocks: list[IntArray],
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """X'WX, X'Wy and y'Wy of every fold."""
+    """Compute X'WX, X'Wy and y'Wy of each fold."""
     size = known.columns(np.arange(1)).shape[1]
     gram = np.zeros((FOLDS, size, size))
     cross = np.zeros((FOLDS, size, targets.shape[1]))
@@ -190,7 +183,7 @@ def _sums(
 
 
 def _best(gram: FloatArray, cross: FloatArray, square: FloatArray) -> FloatArray:
-    """Coefficients (folds, p) with the strength that predicts left-out folds best."""
+    """Select the penalty that predicts left-out folds best; returns coefficients (folds, p)."""
     best, least = np.zeros(cross.shape), np.inf
     for strength in _STRENGTHS:
         tried = np.stack([_ridge(gram, cross, k, strength) for k in range(FOLDS)])
@@ -202,11 +195,11 @@ def _best(gram: FloatArray, cross: FloatArray, square: FloatArray) -> FloatArray
 
 
 def _ridge(gram: FloatArray, cross: FloatArray, left_out: int, strength: float) -> FloatArray:
-    """Ridge regression on all folds but one; the constant is not drawn to 0."""
+    """Solve ridge regression on all folds but one; the constant is not penalized."""
     inner = gram.sum(axis=0) - gram[left_out]
     target = cross.sum(axis=0) - cross[left_out]
     total = inner[0, 0] or 1.0
-    # Around their means, columns of any size are drawn to 0 alike.
+    # Centered and scaled, columns of any size are penalized alike.
     means = inner[0] / total
     centered = inner - total * np.outer(means, means)
     rest = target - total * means * (target[0] / total)
@@ -218,5 +211,4 @@ def _ridge(gram: FloatArray, cross: FloatArray, left_out: int, strength: float) 
     scaled[np.diag_indices_from(scaled)] = 1.0 + strength
     slope = size * np.linalg.solve(scaled, size * rest)
     slope[0] = target[0] / total - means[1:] @ slope[1:]
-    solved: FloatArray = slope
-    return solved
+    return np.asarray(slope)
