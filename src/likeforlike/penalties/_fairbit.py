@@ -3,13 +3,13 @@
     V(f) = min_π Σ_{l,l'} π(l, l') [ W_p^p(P_0^l, P_1^l') + C G(l, l') ] - C min_π Σ π G,
 
 where π has the level shares of the two groups as marginals and G is the ground cost between levels
-(`transport.nested`). What the change of levels costs at the least is taken off: it does not depend
-on the scores, and what is left is 0 for equal scores. The gradient is that of the moves the plan
-makes. With more than two groups V is the mean over pairs of groups, weighted by ω_a ω_b.
+(`transport._nested`). The least cost of changing levels is subtracted: it does not depend on the
+scores, and the difference is 0 for equal scores. The gradient is that of the moves of the plan.
+With more than two groups V is the mean over pairs of groups, weighted by ω_a ω_b.
 
 With the discrete metric and a safe C all mass that can stay in a level stays, whatever C is:
 
-    V(f) = Σ_l min(p_0(l), p_1(l)) W_p^p(P_0^l, P_1^l) + what those pay who had to change level.
+    V(f) = Σ_l min(p_0(l), p_1(l)) W_p^p(P_0^l, P_1^l) + the cost of mass that changes level.
 
 The second part compares people of different levels, so it also charges scores that depend on the
 level as they may. By default it is left out; the paper has it.
@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -40,13 +39,13 @@ from likeforlike.penalties._fairleap import group_mass, moderate_mass, pair_mass
 from likeforlike.penalties._layout import Layout
 from likeforlike.penalties._penalty import (
     Penalty,
-    evaluate_scaled,
-    group_transported_mass,
+    mass_between_groups,
     pair_weights,
+    restore_models,
+    scale_models,
 )
 from likeforlike.transport import (
     Packed,
-    Scale,
     Stack,
     add_pair,
     balanced,
@@ -56,67 +55,41 @@ from likeforlike.transport import (
     entropic_pair,
     least_level_transport,
     level_cost_factor,
-    mass_of,
-    of_model,
-    over_models,
-    row_slopes,
-    sorted_atoms,
+    model_constant,
+    model_mass,
+    run_models,
+    sort_atoms,
+    split_slopes,
 )
 
 # Mass that is moved between two levels below this makes no difference to the value.
 _NOT_MOVED = 1e-14
 
 
-class _BicausalProblem(NamedTuple):
-    """What is solved between two groups.
-
-    Attributes
-    ----------
-    ground : (K, K) ground cost between levels.
-    level_cost, factor : C of every model (1,) or (m,), or nan for factor * R^p with R the reach of
-        the scores.
-    keep : whether those who can stay in a level do.
-    change : whether those count who cannot.
-    order : p.
-    reg : strength of the entropic term for every model (1,) or (m,), or 0.
-    """
-
-    ground: FloatArray
-    level_cost: FloatArray
-    factor: float
-    keep: bool
-    change: bool
-    order: float
-    reg: FloatArray
-
-
-class _Sides(NamedTuple):
-    """Which segments are compared: level l of the two groups is l * G + left and l * G + right."""
-
-    left: int
-    right: int
-    n_groups: int
+# In the kernels below `left` and `right` (K,) are the segments of the levels of two groups, and
+# `ground` (K, K) is the ground cost between levels.
 
 
 @compiled
 def _optimal_flow(
     packed: Packed,
-    sides: _Sides,
+    left: IntArray,
+    right: IntArray,
     supply: FloatArray,
     demand: FloatArray,
-    problem: _BicausalProblem,
+    ground: FloatArray,
     level_cost: float,
+    order: float,
 ) -> tuple[FloatArray, float]:
-    """Optimal flow (K, K) between levels, and C Σ flow G minus its least possible value."""
+    """Find the optimal flow (K, K) between levels, and C Σ flow G minus its least value."""
     size = supply.size
     cost, levels = np.zeros((size, size)), np.zeros((size, size))
     none = np.empty(0)
     for i in range(size):
         for j in range(size):
             if supply[i] > 0.0 and demand[j] > 0.0:
-                left, right = i * sides.n_groups + sides.left, j * sides.n_groups + sides.right
-                levels[i, j] = level_cost * problem.ground[i, j]
-                inner = add_pair(packed, left, right, problem.order, 0.0, none)
+                levels[i, j] = level_cost * ground[i, j]
+                inner = add_pair(packed, left[i], right[j], order, 0.0, none)
                 cost[i, j] = levels[i, j] + inner
     flow = cheapest_flow(supply, demand, cost)
     least = cheapest_flow(supply, demand, levels)
@@ -129,20 +102,27 @@ def _optimal_flow(
 
 @compiled
 def _split_marginals(
-    totals: FloatArray, sides: _Sides, keep: bool, supply: FloatArray, demand: FloatArray
+    totals: FloatArray,
+    left: IntArray,
+    right: IntArray,
+    keep: bool,
+    supply: FloatArray,
+    demand: FloatArray,
 ) -> tuple[float, float, FloatArray]:
-    """Fill in what each level of either side has to move; says the whole, that, and what stays."""
-    n_levels = supply.size
+    """Fill in what each level has to move; return the mass in all, that which moves, and the rest.
+
+    With `keep` all mass that can stay in its level (K,) does.
+    """
     of_left, of_right = 0.0, 0.0
-    for level in range(n_levels):
-        of_left += totals[level * sides.n_groups + sides.left]
-        of_right += totals[level * sides.n_groups + sides.right]
+    for level in range(left.size):
+        of_left += totals[left[level]]
+        of_right += totals[right[level]]
     times_left, times_right = balanced(of_left, of_right)
-    stay, moving = np.zeros(n_levels), 0.0
-    for level in range(n_levels):
+    stay, moving = np.zeros(left.size), 0.0
+    for level in range(left.size):
         # Scaled by the other side's total: whole numbers stay whole numbers.
-        supply[level] = totals[level * sides.n_groups + sides.left] * times_right
-        demand[level] = totals[level * sides.n_groups + sides.right] * times_left
+        supply[level] = totals[left[level]] * times_right
+        demand[level] = totals[right[level]] * times_left
         if keep:
             stay[level] = min(supply[level], demand[level])
             supply[level] -= stay[level]
@@ -154,51 +134,51 @@ def _split_marginals(
 @compiled
 def _transport_groups(
     packed: Packed,
-    sides: _Sides,
-    problem: _BicausalProblem,
+    left: IntArray,
+    right: IntArray,
+    ground: FloatArray,
     level_cost: float,
+    keep: bool,
+    change: bool,
+    order: float,
     weight: float,
     slopes: FloatArray,
 ) -> float:
-    """V between two groups; adds weight * ∂V to the slopes of the atoms."""
-    size = problem.ground.shape[0]
+    """Return V between two groups; add weight * ∂V to the slopes of the atoms."""
+    size = left.size
     supply, demand = np.empty(size), np.empty(size)
-    whole, moving, stay = _split_marginals(packed.totals, sides, problem.keep, supply, demand)
+    whole, moving, stay = _split_marginals(packed.totals, left, right, keep, supply, demand)
     flow, extra = np.zeros((size, size)), 0.0
-    if problem.change and moving > 0.0:
-        flow, extra = _optimal_flow(packed, sides, supply, demand, problem, level_cost)
+    if change and moving > 0.0:
+        flow, extra = _optimal_flow(packed, left, right, supply, demand, ground, level_cost, order)
     value = extra / whole
     for i in range(size):
         flow[i, i] += stay[i]
         for j in range(size):
             share = flow[i, j] / whole
             if share > 0.0:
-                left, right = i * sides.n_groups + sides.left, j * sides.n_groups + sides.right
-                value += share * add_pair(
-                    packed, left, right, problem.order, weight * share, slopes
-                )
+                value += share * add_pair(packed, left[i], right[j], order, weight * share, slopes)
     return float(value)
 
 
 @compiled
 def _entropic_inside_levels(
     packed: Packed,
-    sides: _Sides,
-    problem: _BicausalProblem,
+    left: IntArray,
+    right: IntArray,
+    order: float,
     reg: float,
     weight: float,
     slopes: FloatArray,
 ) -> float:
-    """Compute Σ_l min(p_0(l), p_1(l)) V(l), the entropic costs of those who stay in their level."""
-    size, value = problem.ground.shape[0], 0.0
-    supply, demand = np.empty(size), np.empty(size)
-    whole, _, stay = _split_marginals(packed.totals, sides, keep=True, supply=supply, demand=demand)
-    for i in range(size):
+    """Return Σ_l min(p_0(l), p_1(l)) V(l), entropic costs of mass that stays in its level."""
+    value, supply, demand = 0.0, np.empty(left.size), np.empty(left.size)
+    whole, _, stay = _split_marginals(packed.totals, left, right, True, supply, demand)  # noqa: FBT003
+    for i in range(left.size):
         if stay[i] > 0.0:
-            left, right = i * sides.n_groups + sides.left, i * sides.n_groups + sides.right
             share = stay[i] / whole
             value += share * entropic_pair(
-                packed, left, right, problem.order, reg, weight * share, slopes, slopes
+                packed, left[i], right[i], order, reg, weight * share, slopes, slopes
             )
     return value
 
@@ -206,17 +186,18 @@ def _entropic_inside_levels(
 @compiled
 def _entropic_between_groups(
     packed: Packed,
-    sides: _Sides,
-    problem: _BicausalProblem,
+    left: IntArray,
+    right: IntArray,
+    ground: FloatArray,
     level_cost: float,
+    order: float,
     reg: float,
     weight: float,
     slopes: FloatArray,
 ) -> float:
-    """Return the same with both stages entropic, as in Algorithm 1 of the paper."""
-    size, order = problem.ground.shape[0], problem.order
-    supply, demand = np.empty(size), np.empty(size)
-    whole, _, _ = _split_marginals(packed.totals, sides, keep=False, supply=supply, demand=demand)
+    """Return V with both stages entropic, as in Algorithm 1 of the paper."""
+    supply, demand = np.empty(left.size), np.empty(left.size)
+    whole, _, _ = _split_marginals(packed.totals, left, right, False, supply, demand)  # noqa: FBT003
     sources, targets = _positive(supply), _positive(demand)
     shape = sources.size, targets.size
     cost, levels, outer = np.empty(shape), np.empty(shape), np.empty(shape)
@@ -226,14 +207,13 @@ def _entropic_between_groups(
         share_left[i] = supply[at] / whole
         for j, to in enumerate(targets):
             share_right[j] = demand[to] / whole
-            left, right = at * sides.n_groups + sides.left, to * sides.n_groups + sides.right
-            levels[i, j] = level_cost * problem.ground[at, to]
-            cost[i, j] = levels[i, j] + add_pair(packed, left, right, order, 0.0, none)
-    # Exact costs are below entropic ones, so what is not worth moving at them never is.
-    inner = np.zeros((size, packed.values.size))
+            levels[i, j] = level_cost * ground[at, to]
+            cost[i, j] = levels[i, j] + add_pair(packed, left[at], right[to], order, 0.0, none)
+    # Exact costs are below entropic ones, so pairs that exact costs leave out stay out.
+    inner = np.zeros((left.size, packed.values.size))
     moves = entropic_flow(share_left, share_right, cost, reg, outer)
-    while _blur_moves(
-        packed, sides, problem, reg, moves, sources, targets, levels, cost, solved, inner
+    while _update_costs(
+        packed, left, right, order, reg, moves, sources, targets, levels, cost, solved, inner
     ):
         moves = entropic_flow(share_left, share_right, cost, reg, outer)
     least = cheapest_flow(share_left, share_right, levels)
@@ -243,19 +223,19 @@ def _entropic_between_groups(
             value += moves[i, j] * cost[i, j] - least[i, j] * levels[i, j]
             if not solved[i, j]:
                 continue
-            left, right = at * sides.n_groups + sides.left, to * sides.n_groups + sides.right
-            for atom in range(packed.offsets[left], packed.offsets[left + 1]):
+            for atom in range(packed.offsets[left[at]], packed.offsets[left[at] + 1]):
                 slopes[atom] += weight * outer[i, j] * inner[to, atom]
-            for atom in range(packed.offsets[right], packed.offsets[right + 1]):
+            for atom in range(packed.offsets[right[to]], packed.offsets[right[to] + 1]):
                 slopes[atom] += weight * outer[i, j] * inner[at, atom]
     return float(value)
 
 
 @compiled
-def _blur_moves(
+def _update_costs(
     packed: Packed,
-    sides: _Sides,
-    problem: _BicausalProblem,
+    left: IntArray,
+    right: IntArray,
+    order: float,
     reg: float,
     moves: FloatArray,
     sources: IntArray,
@@ -265,7 +245,7 @@ def _blur_moves(
     solved: IntArray,
     inner: FloatArray,
 ) -> bool:
-    """Put entropic costs in the place of exact ones wherever mass is moved; whether any was new.
+    """Replace exact costs by entropic ones wherever mass is moved; return whether any was new.
 
     Slopes go to `inner` (K, atoms): atoms of the left side have a line for each level of the
     right one, and the other way round.
@@ -274,9 +254,8 @@ def _blur_moves(
     for i, at in enumerate(sources):
         for j, to in enumerate(targets):
             if not solved[i, j] and moves[i, j] > _NOT_MOVED:
-                left, right = at * sides.n_groups + sides.left, to * sides.n_groups + sides.right
                 cost[i, j] = levels[i, j] + entropic_pair(
-                    packed, left, right, problem.order, reg, 1.0, inner[to], inner[at]
+                    packed, left[at], right[to], order, reg, 1.0, inner[to], inner[at]
                 )
                 solved[i, j] = 1
                 new = True
@@ -285,7 +264,7 @@ def _blur_moves(
 
 @compiled
 def _positive(amounts: FloatArray) -> IntArray:
-    """Return where amounts are positive."""
+    """Return the positions of positive amounts."""
     places, found = np.empty(amounts.size, np.int64), 0
     for k in range(amounts.size):
         if amounts[k] > 0.0:
@@ -295,26 +274,22 @@ def _positive(amounts: FloatArray) -> IntArray:
 
 
 @compiled
-def _reach(scores: FloatArray) -> float:
-    """R, the largest difference between two scores."""
-    low, high = np.inf, -np.inf
-    for score in scores:
-        low, high = min(low, score), max(high, score)
-    return float(high - low)
-
-
-@compiled
-def _level_cost(problem: _BicausalProblem, stack: Stack, k: int) -> float:
-    """C of model k."""
-    cost = of_model(problem.level_cost, k)
+def _choose_level_cost(
+    level_costs: FloatArray, factor: float, order: float, stack: Stack, k: int
+) -> float:
+    """Return C of model k; factor * R^p with R the reach of its scores where none is given."""
+    cost = model_constant(level_costs, k)
     if np.isnan(cost):
-        return float(problem.factor * _reach(stack.scores[k]) ** problem.order)
+        low, high = np.inf, -np.inf
+        for score in stack.scores[k]:
+            low, high = min(low, score), max(high, score)
+        return float(factor * (high - low) ** order)
     return cost
 
 
 @compiled
 def _pair_weights(totals: FloatArray, n_groups: int) -> FloatArray:
-    """Weight (G, G) of each pair of groups a < b, ω_a ω_b / Σ ω_a ω_b; 0 elsewhere."""
+    """Compute weights (G, G) of pairs of groups a < b, ω_a ω_b / Σ ω_a ω_b; 0 elsewhere."""
     of_group = moderate_mass(group_mass(totals, n_groups))
     pairs, shares = pair_mass(of_group), np.zeros((n_groups, n_groups))
     for g in range(n_groups):
@@ -324,114 +299,94 @@ def _pair_weights(totals: FloatArray, n_groups: int) -> FloatArray:
 
 
 @compiled
-def _bicausal(stack: Stack, problem: _BicausalProblem, first: int, last: int) -> None:
-    """Fill in values and gradients of some models."""
+def _evaluate_bicausal(
+    stack: Stack,
+    ground: FloatArray,
+    level_costs: FloatArray,
+    factor: float,
+    keep: bool,
+    change: bool,
+    order: float,
+    first: int,
+    last: int,
+) -> None:
+    """Fill in values and gradients of some models.
+
+    `keep`: whether mass that can stay in its level does. `change`: whether the rest is charged.
+    """
+    groups, size = stack.n_groups, stack.n_levels * stack.n_groups
     for k in range(first, last):
-        packed, rows, atom_of = sorted_atoms(stack, k)
-        cost = _level_cost(problem, stack, k)
-        shares = _pair_weights(packed.totals, stack.n_groups)
+        packed, rows, atom_of = sort_atoms(stack, k)
+        cost = _choose_level_cost(level_costs, factor, order, stack, k)
+        shares = _pair_weights(packed.totals, groups)
         slopes, value = np.zeros(packed.values.size), 0.0
-        for g in range(stack.n_groups):
-            for h in range(g + 1, stack.n_groups):
-                share, sides = shares[g, h], _Sides(g, h, stack.n_groups)
+        for g in range(groups):
+            for h in range(g + 1, groups):
+                share = shares[g, h]
+                left, right = np.arange(g, size, groups), np.arange(h, size, groups)
                 if share > 0.0:
-                    value += share * _transport_groups(packed, sides, problem, cost, share, slopes)
+                    value += share * _transport_groups(
+                        packed, left, right, ground, cost, keep, change, order, share, slopes
+                    )
         stack.values[k] = value
-        row_slopes(slopes, packed.mass, atom_of, rows, mass_of(stack, k), stack.gradients[k])
+        split_slopes(slopes, packed.mass, atom_of, rows, model_mass(stack, k), stack.gradients[k])
 
 
 @compiled
-def _entropic_bicausal(stack: Stack, problem: _BicausalProblem, first: int, last: int) -> None:
-    """Return the same by entropic transport."""
+def _evaluate_entropic(
+    stack: Stack,
+    ground: FloatArray,
+    level_costs: FloatArray,
+    factor: float,
+    keep: bool,
+    change: bool,
+    order: float,
+    regs: FloatArray,
+    first: int,
+    last: int,
+) -> None:
+    """Fill in values and gradients of some models by entropic transport."""
+    groups, size = stack.n_groups, stack.n_levels * stack.n_groups
     for k in range(first, last):
-        packed, rows, atom_of = sorted_atoms(stack, k)
-        cost, reg = _level_cost(problem, stack, k), of_model(problem.reg, k)
-        shares = _pair_weights(packed.totals, stack.n_groups)
+        packed, rows, atom_of = sort_atoms(stack, k)
+        cost = _choose_level_cost(level_costs, factor, order, stack, k)
+        shares, reg = _pair_weights(packed.totals, groups), model_constant(regs, k)
         slopes, value = np.zeros(packed.values.size), 0.0
-        for g in range(stack.n_groups):
-            for h in range(g + 1, stack.n_groups):
-                share, sides = shares[g, h], _Sides(g, h, stack.n_groups)
-                if share > 0.0 and problem.keep and not problem.change:
+        for g in range(groups):
+            for h in range(g + 1, groups):
+                share = shares[g, h]
+                left, right = np.arange(g, size, groups), np.arange(h, size, groups)
+                if share > 0.0 and keep and not change:
                     value += share * _entropic_inside_levels(
-                        packed, sides, problem, reg, share, slopes
+                        packed, left, right, order, reg, share, slopes
                     )
                 elif share > 0.0:
                     value += share * _entropic_between_groups(
-                        packed, sides, problem, cost, reg, share, slopes
+                        packed, left, right, ground, cost, order, reg, share, slopes
                     )
         stack.values[k] = value
-        row_slopes(slopes, packed.mass, atom_of, rows, mass_of(stack, k), stack.gradients[k])
+        split_slopes(slopes, packed.mass, atom_of, rows, model_mass(stack, k), stack.gradients[k])
 
 
-def _level_shares(layout: Layout) -> tuple[FloatArray, FloatArray]:
-    """Compute shares (K,) of the levels in each of two groups."""
-    mass = layout.cell_mass()
-    left, right = (mass / np.maximum(mass.sum(axis=0), np.finfo(float).tiny)).T
-    return np.ascontiguousarray(left), np.ascontiguousarray(right)
+def _make_ground(
+    level_metric: LevelMetric, levels: tuple[Hashable, ...], order: float
+) -> tuple[FloatArray, float, bool]:
+    """Return the ground cost (K, K), its level cost for reach 1, and whether that is safe."""
+    cost = level_ground(level_metric, levels, order)
+    return (cost, *level_cost_factor(cost))
 
 
-class Ground(NamedTuple):
-    """Cost between levels (K, K), and which level cost to take with it (`level_cost_factor`)."""
-
-    cost: FloatArray
-    factor: float
-    safe: bool
+# Training asks for the same ground cost at every step.
+_reuse_ground = lru_cache(maxsize=32)(_make_ground)
 
 
 def level_cost_matrix(
     level_metric: LevelMetric, levels: tuple[Hashable, ...], order: float
-) -> Ground:
-    """Ground cost between levels; remembered, since training asks for it at every step."""
+) -> tuple[FloatArray, float, bool]:
+    """Return the ground cost (K, K), its level cost for reach 1, and whether that is safe."""
     if isinstance(level_metric, str):
-        return _named_level_cost(level_metric, levels, order)
-    cost = level_ground(level_metric, levels, order)
-    return Ground(cost, *level_cost_factor(cost))
-
-
-@lru_cache(maxsize=32)
-def _named_level_cost(
-    level_metric: Literal["discrete", "ordinal", "numeric"],
-    levels: tuple[Hashable, ...],
-    order: float,
-) -> Ground:
-    cost = level_ground(level_metric, levels, order)
-    return Ground(cost, *level_cost_factor(cost))
-
-
-def bicausal_cost(
-    scores: FloatArray,
-    layout: Layout,
-    ground: Ground,
-    *,
-    order: float,
-    level_cost: float | None = None,
-    off_diagonal: bool = True,
-    reg: float = 0.0,
-) -> tuple[FloatArray, FloatArray]:
-    """Bi-causal cost of m models less what the levels alone cost, and its gradient."""
-
-    def evaluate(scaled: FloatArray, rows: Layout, scale: Scale) -> tuple[FloatArray, FloatArray]:
-        stack = rows.stack(scaled)
-        cost = np.full(1, np.nan)
-        if level_cost is not None:
-            # For scores that small any level cost looks infinite, and one that large will do.
-            cost = np.minimum(rows.convert_constant(level_cost, scale, order), LARGEST_COST)
-        problem = _BicausalProblem(
-            ground.cost,
-            cost,
-            ground.factor,
-            level_cost is None and ground.safe,
-            off_diagonal,
-            float(order),
-            rows.convert_constant(reg, scale, order),
-        )
-        kernel, size = _bicausal, scaled.shape[1] * len(layout.levels)
-        if reg > 0.0:
-            kernel, size = _entropic_bicausal, scaled.shape[1] ** 2
-        over_models(partial(kernel, stack, problem), len(scaled), size)
-        return stack.values, stack.gradients
-
-    return evaluate_scaled(evaluate, scores, layout.with_moderate_weights(), order)
+        return _reuse_ground(level_metric, levels, order)
+    return _make_ground(level_metric, levels, order)
 
 
 @dataclass(frozen=True)
@@ -445,11 +400,11 @@ class FairBiT(Penalty):
         |l - l'|^p, as in the paper), `"numeric"` (the same for levels that are numbers) or a
         K x K array in the order of the sorted levels.
     level_cost : C >= 0; `None` takes the smallest that keeps like compared with like.
-    off_diagonal : whether to charge also those who have to change level, for scores that differ
+    off_diagonal : whether to charge also mass that has to change level, for scores that differ
         between levels. `None` does so only where it cannot be separated: where a level cost is
         given, or where the metric has no safe one.
     reg : 0 is exact. Above 0 both stages are entropic, as in Algorithm 1 of the paper: for
-        comparison with it, since the blur rewards scores that do not vary at all.
+        comparison with it, since the entropic term rewards scores that do not vary.
     root : whether to take the p-th root of the whole distance, the change of levels included, as
         Algorithm 1 returns it, less what it is for equal scores. For two groups.
 
@@ -494,52 +449,51 @@ class FairBiT(Penalty):
         return 1.0 if self.root else self.order
 
     def permute_under_parity(self, layout: Layout, rng: np.random.Generator) -> Layout | None:
-        """Return rows whose groups differ by chance alone inside their levels.
-
-        `None` where those are charged who change level: that is no matter of chance.
-
-        Parameters
-        ----------
-        layout : prepared.
-        rng : generator of the permutation.
-        """
+        """Permute groups of a layout by `rng`; `None` where changes of level are charged."""
         return None if self._moves_all(layout) else super().permute_under_parity(layout, rng)
 
     def evaluate(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
-        """Values (m,) and gradients (m, n) of the scores (m, n) of m models on rows of a layout."""
-        ground = level_cost_matrix(self.level_metric, layout.levels, self.order)
-        values, gradients = bicausal_cost(
-            scores,
-            layout,
-            ground,
-            order=self.order,
-            level_cost=self.level_cost,
-            off_diagonal=self._moves_all(layout),
-            reg=self.reg,
+        """Compute values (m,) and gradients (m, n) of the scores (m, n) of m models on a layout."""
+        ground, factor, safe = level_cost_matrix(self.level_metric, layout.levels, self.order)
+        change, weighed = self._moves_all(layout), layout.with_moderate_weights()
+        scaled, sizes, rows = scale_models(scores, weighed, self.order)
+        stack, (m, n) = rows.stack(scaled), scaled.shape
+        costs, keep = np.full(1, np.nan), self.level_cost is None and safe
+        if self.level_cost is not None:
+            # For scores that small any level cost looks infinite, and the largest will do.
+            costs = rows.convert_constant(self.level_cost, sizes, self.order)
+            costs = np.minimum(costs, LARGEST_COST)
+        settings = stack, ground, costs, factor, keep, change, float(self.order)
+        if self.reg > 0.0:
+            regs = rows.convert_constant(self.reg, sizes, self.order)
+            run_models(partial(_evaluate_entropic, *settings, regs), m, n**2)
+        else:
+            run_models(partial(_evaluate_bicausal, *settings), m, n * len(layout.levels))
+        values, gradients = restore_models(
+            stack.values, stack.gradients, sizes, weighed, self.order
         )
-        return self._rooted(values, gradients, layout, ground) if self.root else (values, gradients)
+        return self._take_root(values, gradients, layout) if self.root else (values, gradients)
 
-    def _rooted(
-        self, values: FloatArray, gradients: FloatArray, layout: Layout, ground: Ground
+    def _take_root(
+        self, values: FloatArray, gradients: FloatArray, layout: Layout
     ) -> tuple[FloatArray, FloatArray]:
-        """From V to (V + C least)^{1/p} - (C least)^{1/p}, and its gradient; 0 where both are."""
+        """Return (V + C least)^{1/p} - (C least)^{1/p} and its gradient; 0 where both are."""
         if len(layout.groups) != 2 or self.level_cost is None:
             raise InputError("root=True needs two groups and a level_cost.")
-        shares = [_level_shares(layout.select_model(k)) for k in range(len(layout.segments))]
-        least = np.array([least_level_transport(*of_split, ground.cost) for of_split in shares])
-        levels = layout.convert_constant(self.level_cost, Scale(), self.order) * least
+        ground, _, _ = level_cost_matrix(self.level_metric, layout.levels, self.order)
+        least = np.empty(len(layout.segments))
+        for k in range(least.size):
+            mass = layout.select_model(k).cell_mass()
+            shares = mass / np.maximum(mass.sum(axis=0), np.finfo(float).tiny)
+            least[k] = least_level_transport(shares[:, 0], shares[:, 1], ground)
+        levels = layout.convert_constant(self.level_cost, np.ones(1), self.order) * least
         whole = values + levels
         root = whole ** (1.0 / self.order)
         factor = np.divide(root, self.order * whole, out=np.zeros(len(whole)), where=whole > 0.0)
         return root - levels ** (1.0 / self.order), gradients * factor[:, None]
 
     def hessian_diagonal(self, scores: FloatArray, layout: Layout) -> FloatArray:
-        """Return a diagonal (n,) that bounds the second derivative; the root has none.
-
-        Parameters
-        ----------
-        scores, layout : as for every penalty.
-        """
+        """Bound the second derivative at scores on a layout by (n,); the root has no bound."""
         if self.root:
             raise InputError("root=True bends without bound, and trees need one; leave it out.")
         return super().hessian_diagonal(scores, layout)
@@ -547,11 +501,11 @@ class FairBiT(Penalty):
     def transported_mass(self, layout: Layout) -> FloatArray:
         """Compute the mass that the plan moves to or from each row of a layout, shape (n,).
 
-        For two groups that is 1 / n_a where all rows count, and min(p_0(l), p_1(l)) / n_al where
-        those do who stay in their level.
+        For two groups that is 1 / n_a where changes of level are charged, else
+        min(p_0(l), p_1(l)) / n_al.
         """
         if self._moves_all(layout):
-            return group_transported_mass(layout)
+            return mass_between_groups(layout)
         mass = layout.cell_mass()
         shares = mass / np.maximum(mass.sum(axis=0), np.finfo(float).tiny)
         stays = np.minimum(shares[:, :, None], shares[:, None, :])
@@ -561,9 +515,9 @@ class FairBiT(Penalty):
         return layout.cell_values_by_row(per_mass)
 
     def _moves_all(self, layout: Layout) -> bool:
-        """Return whether those count who have to change level."""
-        ground = level_cost_matrix(self.level_metric, layout.levels, self.order)
-        apart = self.level_cost is None and ground.safe
+        """Return whether mass that has to change level is charged."""
+        _, _, safe = level_cost_matrix(self.level_metric, layout.levels, self.order)
+        apart = self.level_cost is None and safe
         if self.off_diagonal is False and not apart:
             raise InputError(
                 "off_diagonal=False needs level_cost=None and a level_metric with a safe level "

@@ -1,34 +1,29 @@
-"""FairLeap: conditional fairness in the l_p sense, level by level.
+"""FairLeap: conditional disparity in the l_p sense, level by level; and its case of one level.
 
     V(f) = Σ_l Q(l) W_p^p(P_0^l, P_1^l),
 
 with P_a^l the distribution of the scores of group a in level l and Q a measure over the levels
-where groups meet. With more than two groups the inner cost of a level is the mean over pairs of
-groups,
+that have several groups. With more than two groups the inner cost of a level is the mean over
+pairs of groups,
 
     Σ_{a<b} ω_a ω_b W_p^p(P_a^l, P_b^l) / Σ_{a<b} ω_a ω_b,   ω_a = P(A = a | L = l),
 
 which for p = 2 is the spread Σ_a ω_a W_2²(P_a^l, B^l) around the barycenter B^l, up to the same
 factor, and for two groups the cost between them.
 
-Reference: Ghassemi et al. (2025), FairLeap.
+Wasserstein regularization ignores levels, V(f) = W_p^p(P_0, P_1). It is the method the paper
+compares with, and enforces demographic parity, not conditional parity.
 
-Wasserstein regularization: the distance between all scores of the groups, whatever their level.
-
-    V(f) = W_p^p(P_0, P_1),
-
-the method the paper compares with. It enforces demographic parity, not conditional parity.
-
-Reference: Jiang et al. (2020), *Wasserstein fair classification*.
+References: Ghassemi et al. (2025), FairLeap; Jiang et al. (2020), *Wasserstein fair
+classification*.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -39,37 +34,36 @@ from likeforlike.errors import InputError
 from likeforlike.penalties._layout import Layout
 from likeforlike.penalties._penalty import (
     Penalty,
-    evaluate_scaled,
-    group_transported_mass,
+    mass_between_groups,
     pair_weights,
+    restore_models,
+    scale_models,
 )
 from likeforlike.transport import (
-    Scale,
     Stack,
     add_pair,
     compiled,
     entropic_pair,
-    mass_of,
+    model_constant,
+    model_mass,
     moderate,
-    of_model,
-    over_models,
-    row_slopes,
-    sorted_atoms,
+    run_models,
+    sort_atoms,
+    split_slopes,
     weight_factor,
 )
 
 
 @compiled
 def moderate_mass(mass: FloatArray) -> FloatArray:
-    """Compute mass of groups in moderate units, so that products of two can be held. A kernel."""
+    """Scale mass of groups so that products of two do not overflow. A kernel."""
     most = 0.0
     for part in mass:
         most = max(most, part)
     if most == 0.0 or 1e-100 < most < 1e100:
         return mass
     moderated = np.empty(mass.size)
-    # A factor of more than two to the power of a thousand could not be held.
-    exponent = max(math.frexp(most)[1], -1000)
+    exponent = max(math.frexp(most)[1], -1000)  # 2^1024 overflows
     for group in range(mass.size):
         moderated[group] = math.ldexp(mass[group], -exponent)
     return moderated
@@ -86,7 +80,7 @@ def group_mass(cells: FloatArray, n_groups: int) -> FloatArray:
 
 @compiled
 def pair_mass(mass: FloatArray) -> float:
-    """Σ_{a<b} m_a m_b: what the shares of pairs of groups are taken of. A kernel."""
+    """Compute Σ_{a<b} m_a m_b. A kernel."""
     whole, pairs = 0.0, 0.0
     for part in mass:
         pairs += whole * part
@@ -94,36 +88,17 @@ def pair_mass(mass: FloatArray) -> float:
     return pairs
 
 
-# Kernels take numbers for names.
+# Kernels take measures by number, with weights (K,) of levels where these are given.
 _MARGINAL, _AVERAGE = MEASURES.index("marginal"), MEASURES.index("average")
 _UNIFORM, _OVERLAP = MEASURES.index("uniform"), MEASURES.index("overlap")
 _GIVEN = len(MEASURES)
 
 
 @compiled
-def _scale_to_one(weights: FloatArray) -> None:
-    """Divide weights by their sum, unless that is 0."""
-    whole = 0.0
-    for weight in weights:
-        whole += weight
-    if whole > 0.0:
-        for k in range(weights.size):
-            weights[k] /= whole
-
-
-class _Measure(NamedTuple):
-    """Q as kernels take it: the number of its name, weights (K,) if given, whether unscaled."""
-
-    number: int
-    given: FloatArray
-    summed: bool
-
-
-@compiled
 def _level_measure(
-    totals: FloatArray, n_levels: int, n_groups: int, measure: _Measure
+    totals: FloatArray, n_levels: int, n_groups: int, measure: int, given: FloatArray
 ) -> FloatArray:
-    """Q(l) from the mass of the cells, 0 where fewer than two groups occur."""
+    """Compute unscaled Q(l) from the mass of the cells, 0 where fewer than two groups occur."""
     of_group = group_mass(totals, n_groups)
     raw = np.zeros(n_levels)
     for level in range(n_levels):
@@ -138,27 +113,39 @@ def _level_measure(
                 least = min(least, part)
         if present < 2:
             continue
-        if measure.number == _MARGINAL:
+        if measure == _MARGINAL:
             raw[level] = mass
-        elif measure.number == _AVERAGE:
+        elif measure == _AVERAGE:
             raw[level] = share
-        elif measure.number == _UNIFORM:
+        elif measure == _UNIFORM:
             raw[level] = 1.0
-        elif measure.number == _OVERLAP:
+        elif measure == _OVERLAP:
             raw[level] = least
         else:
-            raw[level] = measure.given[level]
-    if not measure.summed:
-        _scale_to_one(raw)
+            raw[level] = given[level]
     return raw
 
 
 @compiled
-def _pairs(
-    totals: FloatArray, n_levels: int, n_groups: int, measure: _Measure
+def _normalize(weights: FloatArray) -> FloatArray:
+    """Divide weights in place by their sum, unless that is 0."""
+    whole = 0.0
+    for weight in weights:
+        whole += weight
+    if whole > 0.0:
+        for k in range(weights.size):
+            weights[k] /= whole
+    return weights
+
+
+@compiled
+def _weigh_pairs(
+    totals: FloatArray, n_levels: int, n_groups: int, measure: int, given: FloatArray, summed: bool
 ) -> tuple[IntArray, FloatArray]:
-    """Segments (k, 2) of the pairs of groups that are compared, and the weight (k,) of each."""
-    weight = _level_measure(totals, n_levels, n_groups, measure)
+    """Return segments (k, 2) of the pairs of groups that are compared, and their weights (k,)."""
+    weight = _level_measure(totals, n_levels, n_groups, measure, given)
+    if not summed:
+        _normalize(weight)
     most = n_levels * n_groups * (n_groups - 1) // 2
     segments, shares, found = np.empty((most, 2), np.int64), np.empty(most), 0
     for level in range(n_levels):
@@ -178,34 +165,45 @@ def _pairs(
 
 
 @compiled
-def _levelwise(stack: Stack, measure: _Measure, order: float, first: int, last: int) -> None:
+def _evaluate_levels(
+    stack: Stack, measure: int, given: FloatArray, summed: bool, order: float, first: int, last: int
+) -> None:
     """Fill in values and gradients of some models: one sort and one sweep of the rows each."""
     for k in range(first, last):
-        packed, rows, atom_of = sorted_atoms(stack, k)
+        packed, rows, atom_of = sort_atoms(stack, k)
         slopes, value = np.zeros(packed.values.size), 0.0
-        segments, shares = _pairs(packed.totals, stack.n_levels, stack.n_groups, measure)
+        n_levels, n_groups = stack.n_levels, stack.n_groups
+        segments, shares = _weigh_pairs(packed.totals, n_levels, n_groups, measure, given, summed)
         for pair in range(shares.size):
             left, right = segments[pair]
             value += shares[pair] * add_pair(packed, left, right, order, shares[pair], slopes)
         stack.values[k] = value
-        row_slopes(slopes, packed.mass, atom_of, rows, mass_of(stack, k), stack.gradients[k])
+        split_slopes(slopes, packed.mass, atom_of, rows, model_mass(stack, k), stack.gradients[k])
 
 
 @compiled
-def _entropic_levelwise(
-    stack: Stack, measure: _Measure, order: float, regs: FloatArray, first: int, last: int
+def _evaluate_entropic(
+    stack: Stack,
+    measure: int,
+    given: FloatArray,
+    summed: bool,
+    order: float,
+    regs: FloatArray,
+    first: int,
+    last: int,
 ) -> None:
-    """Return the same by entropic transport."""
+    """Fill in values and gradients of some models by entropic transport."""
     for k in range(first, last):
-        packed, rows, atom_of = sorted_atoms(stack, k)
-        slopes, value, reg = np.zeros(packed.values.size), 0.0, of_model(regs, k)
-        segments, shares = _pairs(packed.totals, stack.n_levels, stack.n_groups, measure)
+        packed, rows, atom_of = sort_atoms(stack, k)
+        slopes, value, reg = np.zeros(packed.values.size), 0.0, model_constant(regs, k)
+        n_levels, n_groups = stack.n_levels, stack.n_groups
+        segments, shares = _weigh_pairs(packed.totals, n_levels, n_groups, measure, given, summed)
         for pair in range(shares.size):
             left, right = segments[pair]
             share = shares[pair]
             value += share * entropic_pair(packed, left, right, order, reg, share, slopes, slopes)
         stack.values[k] = value
-        row_slopes(slopes, packed.mass, atom_of, rows, mass_of(stack, k), stack.gradients[k])
+        split_slopes(slopes, packed.mass, atom_of, rows, model_mass(stack, k), stack.gradients[k])
 
 
 def levelwise_cost(
@@ -221,40 +219,34 @@ def levelwise_cost(
     weighed = layout.with_moderate_weights()
     if summed and measure == "marginal" and weighed is not layout:
         raise InputError("summed=True adds weights up, and these are too large or too small.")
-    numbered = _resolve_measure(measure, layout, summed=summed)
-
-    def evaluate(scaled: FloatArray, rows: Layout, scale: Scale) -> tuple[FloatArray, FloatArray]:
-        stack = rows.stack(scaled)
-        if reg == 0.0:
-            over_models(partial(_levelwise, stack, numbered, float(order)), *scaled.shape)
-        else:
-            regs = rows.convert_constant(reg, scale, order)
-            kernel = partial(_entropic_levelwise, stack, numbered, float(order), regs)
-            over_models(kernel, len(scaled), scaled.shape[1] ** 2)
-        return stack.values, stack.gradients
-
-    return evaluate_scaled(evaluate, scores, weighed, order)
+    number, given = _encode_measure(measure, layout, summed=summed)
+    scaled, sizes, rows = scale_models(scores, weighed, order)
+    stack, (m, n) = rows.stack(scaled), scaled.shape
+    if reg == 0.0:
+        kernel = partial(_evaluate_levels, stack, number, given, summed, float(order))
+        run_models(kernel, m, n)
+    else:
+        regs = rows.convert_constant(reg, sizes, order)
+        entropic = partial(_evaluate_entropic, stack, number, given, summed, float(order), regs)
+        run_models(entropic, m, n**2)
+    return restore_models(stack.values, stack.gradients, sizes, weighed, order)
 
 
-def _resolve_measure(measure: Measure, layout: Layout, *, summed: bool) -> _Measure:
-    if isinstance(measure, Mapping):
-        given = _check_measure(measure, layout)
-        if summed and weight_factor(float(given.max())) != 1.0:
-            raise InputError("summed=True adds weights up, and these are too large or too small.")
-        return _Measure(_GIVEN, given if summed else moderate(given), summed)
-    return _Measure(MEASURES.index(measure), np.empty(0), summed)
-
-
-def _check_measure(measure: Mapping[Hashable, float], layout: Layout) -> FloatArray:
+def _encode_measure(measure: Measure, layout: Layout, *, summed: bool) -> tuple[int, FloatArray]:
+    """Return Q as kernels take it: the number of its name, and weights of levels if given."""
+    if not isinstance(measure, Mapping):
+        return MEASURES.index(measure), np.empty(0)
     absent = [level for level in layout.levels if level not in measure]
     if absent:
         raise InputError(
             f"measure has no weight for level {absent[0]!r}; give it 0 to leave it out."
         )
-    weights = np.array([real(measure[level]) for level in layout.levels])
-    if not (np.isfinite(weights) & (weights >= 0.0)).all() or not weights.any():
+    given = np.array([real(measure[level]) for level in layout.levels])
+    if not (np.isfinite(given) & (given >= 0.0)).all() or not given.any():
         raise InputError("measure must give finite weights of 0 or more, not all of them 0.")
-    return weights
+    if summed and weight_factor(float(given.max())) != 1.0:
+        raise InputError("summed=True adds weights up, and these are too large or too small.")
+    return _GIVEN, given if summed else moderate(given)
 
 
 @dataclass(frozen=True)
@@ -267,8 +259,8 @@ class FairLeap(Penalty):
         {level: weight}; always scaled to sum to one over the levels where groups meet.
     order : p from 1 to 32. Order 2 is smooth; order 1 has kinks.
     summed : leave Q unscaled: `"uniform"` is then a sum over levels, as in the paper's tables.
-    reg : 0 is exact. Above 0 the inner costs are entropic, as the paper's are (`transport` says
-        how): for comparison with it, since the blur rewards scores that do not vary at all.
+    reg : 0 is exact. Above 0 the inner costs are entropic, as the paper's are (see `transport`):
+        for comparison with it, since the entropic term rewards scores that do not vary.
 
     References
     ----------
@@ -311,7 +303,7 @@ class FairLeap(Penalty):
         return cls(measure=measure, order=order, summed=measure == "uniform", reg=reg)
 
     def evaluate(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
-        """Values (m,) and gradients (m, n) of the scores (m, n) of m models on rows of a layout."""
+        """Compute values (m,) and gradients (m, n) of the scores (m, n) of m models on a layout."""
         return levelwise_cost(
             scores, layout, self.order, self.measure, summed=self.summed, reg=self.reg
         )
@@ -322,12 +314,14 @@ class FairLeap(Penalty):
         For two groups that is Q(l) / n_al.
         """
         mass = layout.cell_mass()
-        measure = _resolve_measure(self.measure, layout, summed=self.summed)
-        weight = _level_measure(mass.ravel(), len(mass), len(layout.groups), measure)
-        shares = np.array([pair_weights(of_level).sum(axis=1) for of_level in mass])
+        number, given = _encode_measure(self.measure, layout, summed=self.summed)
+        weight = _level_measure(mass.ravel(), len(mass), len(layout.groups), number, given)
+        if not self.summed:
+            _normalize(weight)
+        shares = np.array([pair_weights(level).sum(axis=1) for level in mass])
         with np.errstate(divide="ignore", invalid="ignore"):
-            of_cell = np.where(mass > 0.0, weight[:, None] * shares / mass, 0.0)
-        return layout.cell_values_by_row(of_cell)
+            per_mass = np.where(mass > 0.0, weight[:, None] * shares / mass, 0.0)
+        return layout.cell_values_by_row(per_mass)
 
 
 @dataclass(frozen=True)
@@ -360,35 +354,24 @@ class WassersteinPenalty(Penalty):
         return cls(order=order, reg=reg)
 
     def evaluate(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
-        """Values (m,) and gradients (m, n) of the scores (m, n) of m models on rows of a layout."""
+        """Compute values (m,) and gradients (m, n) of the scores (m, n) of m models on a layout."""
         return levelwise_cost(scores, _pool_levels(layout), self.order, reg=self.reg)
 
     def comparison_layout(self, layout: Layout) -> Layout:
-        """Pool all levels, so that all rows are compared.
-
-        Parameters
-        ----------
-        layout : prepared.
-        """
+        """Pool all levels of a layout, so that all rows are compared."""
         return _pool_levels(layout)
 
     def permute_under_parity(self, layout: Layout, rng: np.random.Generator) -> Layout | None:
-        """Return rows whose groups differ by chance alone, whatever their levels.
-
-        Parameters
-        ----------
-        layout : prepared.
-        rng : generator of the permutation.
-        """
+        """Permute groups of a prepared layout among all rows, by `rng`, whatever their levels."""
         return _pool_levels(layout).permute_groups(rng) if layout.places == 1 else None
 
     def check(self, layout: Layout) -> None:
-        """Raise unless the layout has two groups; they need not meet in a level."""
+        """Raise unless the layout has two groups; they need not share a level."""
         _pool_levels(layout).check_common_support()
 
     def transported_mass(self, layout: Layout) -> FloatArray:
-        """Mass (n,) that the plan moves to or from each row of a layout: 1 / n_a for two groups."""
-        return group_transported_mass(layout)
+        """Compute the mass (n,) moved to or from each row of a layout: 1 / n_a for two groups."""
+        return mass_between_groups(layout)
 
 
 def _pool_levels(layout: Layout) -> Layout:

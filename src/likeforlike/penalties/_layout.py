@@ -1,13 +1,11 @@
-"""Layout of rows: the level and group of each, encoded once and used many times; soft groups.
+"""Layout of rows: the level and group of each, encoded once and used many times.
 
 With `SoftGroups` a row belongs to every group, with probabilities instead of a label. Its layout
 holds a copy of the row per group (`Layout.expand_soft_groups`).
 
-Stratified orders of rows, and rows held back from training.
-
-In a stratified order each cell is spread evenly: the r-th row of a cell of n rows (in random order)
-goes to place (r + u) / n, with u uniform and the same for the cell. So every block of it is a
-stratified sample. Batches are blocks of such an order, and so are rows held back.
+Rows are held back from training, and batches drawn, in a stratified order, in which each cell is
+spread evenly: the r-th row of a cell of n rows (in random order) goes to place (r + u) / n, with u
+uniform and the same for the cell. So every block of it is a stratified sample.
 """
 
 from __future__ import annotations
@@ -70,7 +68,7 @@ class SoftGroups:
         if given.ndim == 1:
             given = np.column_stack([1.0 - given, given])
         self.groups: tuple[Hashable, ...] = tuple(groups)
-        self.probabilities: FloatArray = _checked(given, self.groups)
+        self.probabilities: FloatArray = _check_probabilities(given, self.groups)
 
     def __len__(self) -> int:
         return len(self.probabilities)
@@ -80,7 +78,7 @@ class SoftGroups:
         """How many rows and groups there are, (n, G)."""
         return self.probabilities.shape
 
-    # Rows are taken out together, never one by one: a row alone would look like two of them.
+    # Rows are selected together, never one by one: a single row would look like two.
     __iter__ = None
 
     def __getitem__(self, rows: Any) -> SoftGroups:  # noqa: ANN401
@@ -90,7 +88,7 @@ class SoftGroups:
         return f"SoftGroups({len(self):,} rows of {list(self.groups)})"
 
 
-def _checked(given: FloatArray, groups: tuple[Hashable, ...]) -> FloatArray:
+def _check_probabilities(given: FloatArray, groups: tuple[Hashable, ...]) -> FloatArray:
     if given.ndim != 2 or given.shape[1] != len(groups) or len(set(groups)) < len(groups):
         raise InputError(
             f"probabilities must have a column for each of the groups {list(groups)}, which must "
@@ -124,15 +122,15 @@ class Layout:
         the same rows, else s models.
     levels, groups : labels of the K levels and of the G groups.
     mass : (s, n) floats >= 0, sample weights, or (0, 0) where every row counts one.
-    away : (0, 0), or where rows have two places, as `SmoothFairLeap` gives them, (s, 2 n) floats:
-        how far each row is from the anchor it is compared at. `segments` and `mass` are then
+    away : (0, 0), or where rows have two places, as in `SmoothFairLeap`, (s, 2 n) floats: the
+        distance of each row from the anchor it is compared at. `segments` and `mass` are then
         (s, 2 n) too, first places before second ones.
     share : (0, 0, 0), or for soft groups (s, n, G) floats, the probabilities of the groups;
-        `segments` then say the level only.
-    copies : how many times each row is there, one after the other in all that rows have: once, or
-        once a group where soft groups were worked out (`in_copies`).
-    unit : (s,) positive floats, or (0,) for 1: scores are given in units of so much. Constants of a
-        penalty that have a unit, a level cost or an entropic term, are those of scores times this.
+        `segments` are then levels only.
+    copies : number of copies of each row, one block after the other in all arrays: 1, or G where
+        soft groups were expanded (`expand_soft_groups`).
+    unit : (s,) positive floats, or (0,) for 1: the unit of scores. Constants of a penalty that have
+        a unit, a level cost or an entropic term, refer to scores times this.
 
     Examples
     --------
@@ -184,7 +182,7 @@ class Layout:
 
     @classmethod
     def from_codes(cls, group: Codes | SoftGroups, level: Codes | None) -> Layout:
-        """Layout of rows whose group and level are numbered already; `level=None` is one level."""
+        """Make the layout of rows with encoded group and level; `level=None` is one level."""
         if isinstance(group, SoftGroups):
             alone = cls.from_codes(Codes(np.zeros(len(group), np.int64), group.groups), level)
             return replace(alone, share=group.probabilities[None])
@@ -196,37 +194,37 @@ class Layout:
 
     @classmethod
     def ungrouped(cls, size: int) -> Layout:
-        """Make the layout of `size` rows of which nothing is known: one level, one group."""
+        """Make the layout of `size` rows of one level and one group."""
         return cls(np.zeros((1, size), np.int64), ("all",), ("all",), np.empty((0, 0)))
 
     def with_weights(self, sample_weight: FloatArray) -> Layout:
-        """The same rows, each with its `sample_weight`, (n,) numbers >= 0, times what it had."""
+        """Multiply the weights of rows by `sample_weight`, (n,) numbers >= 0."""
         mass = sample_weight[None, :]
         return replace(self, mass=mass * self.mass if self.mass.size else mass)
 
     def with_moderate_weights(self) -> Layout:
-        """The same rows with weights of a size that products can carry, in the same proportions."""
+        """Scale weights so that their products do not overflow."""
         mass = moderate(self.mass) if self.mass.size else self.mass
         return self if mass is self.mass else replace(self, mass=mass)
 
     @property
     def size(self) -> int:
-        """n, the rows of one model."""
+        """Number n of rows of one model."""
         return int(self.segments.shape[1]) // self.places
 
     @property
     def places(self) -> int:
-        """In how many places each row is compared: one or two, for every copy."""
+        """Number of places where each row is compared: one or two, for every copy."""
         return self.copies * (2 if self.away.size else 1)
 
     @property
     def cell_codes(self) -> IntArray:
-        """Cells (s, n) of which batches should have their share: those of the first places."""
+        """Cells (s, n) that batches are stratified by: those of the first places."""
         return self.segments[:, : self.size]
 
     @property
     def cells(self) -> int:
-        """How many cells there are, K x G."""
+        """Number of cells, K x G."""
         return len(self.levels) * len(self.groups)
 
     def select_model(self, k: int) -> Layout:
@@ -242,21 +240,20 @@ class Layout:
         each = self._each(lambda values: values[splits])
         return replace(each, unit=self.unit[splits] if self.unit.size else self.unit)
 
-    def convert_constant(self, constant: float, scale: Scale, order: float) -> FloatArray:
-        """Return a `constant` in the unit of costs of an `order`, for scores on a `scale`, (s,)."""
-        units = self.unit if self.unit.size else np.ones(1)
-        return np.array([Scale(size=scale.size * unit).powered(constant, -order) for unit in units])
+    def convert_constant(self, constant: float, sizes: FloatArray, order: float) -> FloatArray:
+        """Convert a constant of costs of an order to that of scores divided by sizes, (m,)."""
+        units = sizes * (self.unit if self.unit.size else 1.0)
+        return np.array([Scale(size=unit).powered(constant, -order) for unit in units])
 
     def take(self, rows: IntArray) -> Layout:
-        """Layout of some rows: (n',) integers for all models, or (s, n') for each its own."""
+        """Select rows: (n',) integers for all models, or (s, n') for each model."""
         chosen = self.locate_places(np.atleast_2d(rows))
-
         if len(self.segments) == 1:
             return self._each(lambda values: values[0, chosen])
         return self._each(lambda values: np.take_along_axis(values, chosen, axis=1))
 
     def _each(self, pick: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> Layout:
-        """Return the layout with something picked of all that its rows have."""
+        """Apply `pick` to all arrays that have an entry per row."""
         return replace(
             self,
             segments=pick(self.segments),
@@ -266,7 +263,7 @@ class Layout:
         )
 
     def expand_soft_groups(self) -> Layout:
-        """Rows of soft groups once a group, each with its part of the mass; others as they are."""
+        """Copy rows of soft groups once per group, each with its part of the mass."""
         if not self.share.size:
             return self
         many = len(self.groups)
@@ -283,38 +280,33 @@ class Layout:
         )
 
     def separate_copies(self) -> Layout:
-        """Return every copy of a row as a row of its own."""
+        """Make every copy of a row a row of its own."""
         return self if self.copies == 1 else replace(self, copies=1)
 
-    def repeat_copies(self, of_rows: FloatArray) -> FloatArray:
-        """Return what rows have, `of_rows` (..., n), for every copy (..., copies n)."""
-        return _repeat(of_rows, self.copies)
+    def repeat_copies(self, values: FloatArray) -> FloatArray:
+        """Repeat values of rows (..., n) for every copy (..., copies n)."""
+        return _repeat(values, self.copies)
 
-    def sum_copies(self, of_copies: FloatArray) -> FloatArray:
-        """What copies of rows have, `of_copies` (..., copies n), added up by row (..., n)."""
-        return _sum_parts(of_copies, self.copies)
+    def sum_copies(self, values: FloatArray) -> FloatArray:
+        """Sum values of copies (..., copies n) per row (..., n)."""
+        return _sum_parts(values, self.copies)
 
     def locate_places(self, rows: IntArray) -> IntArray:
-        """Return where the places of rows (s, b) are among those of all rows, (s, c b)."""
+        """Locate the places of rows (s, b) among those of all rows, (s, c b)."""
         if self.places == 1:
             return rows
         return np.concatenate([rows + k * self.size for k in range(self.places)], axis=1)
 
-    def repeat_at_places(self, of_rows: FloatArray) -> FloatArray:
-        """Return what rows have, `of_rows` (..., n), at each of their places (..., c n)."""
-        return _repeat(of_rows, self.places)
+    def repeat_at_places(self, values: FloatArray) -> FloatArray:
+        """Repeat values of rows (..., n) at each of their places (..., c n)."""
+        return _repeat(values, self.places)
 
-    def sum_places(self, of_places: FloatArray) -> FloatArray:
-        """Return what the places of rows have, `of_places` (..., c n), added up by row (..., n)."""
-        return _sum_parts(of_places, self.places)
+    def sum_places(self, values: FloatArray) -> FloatArray:
+        """Sum values of places (..., c n) per row (..., n)."""
+        return _sum_parts(values, self.places)
 
     def permute_groups(self, rng: np.random.Generator) -> Layout:
-        """Permute group labels within each level: equals that differ by chance.
-
-        Parameters
-        ----------
-        rng : generator of the permutation.
-        """
+        """Permute group labels within each level by the generator `rng`."""
         many = len(self.groups)
         permuted = np.empty_like(self.segments)
         for k, cells in enumerate(self.segments):
@@ -324,27 +316,21 @@ class Layout:
         return replace(self, segments=permuted)
 
     def cell_mass(self) -> FloatArray:
-        """Compute mass of each cell of the first model's rows in moderate units, shape (K, G)."""
+        """Compute the scaled mass of each cell of the first model's rows, shape (K, G)."""
         shape = len(self.levels), len(self.groups)
-        weights_of_rows = self.with_moderate_weights().mass[0] if self.mass.size else None
-        mass = np.bincount(self.segments[0], weights_of_rows, minlength=shape[0] * shape[1])
+        row_weights = self.with_moderate_weights().mass[0] if self.mass.size else None
+        mass = np.bincount(self.segments[0], row_weights, minlength=shape[0] * shape[1])
         return mass.reshape(shape).astype(np.float64)
 
-    def cell_values_by_row(self, of_cell: FloatArray) -> FloatArray:
-        """What the first model's rows have at their places, (c n,), of amounts `of_cell` (K, G).
-
-        The amounts are for a unit of mass, which is that of `cell_mass`.
-        """
+    def cell_values_by_row(self, values: FloatArray) -> FloatArray:
+        """Multiply values of cells (K, G) per unit of mass by the first model's row masses."""
         mass = self.with_moderate_weights().mass[0] if self.mass.size else 1.0
-        amounts: FloatArray = of_cell.ravel()[self.segments[0]] * mass
+        amounts: FloatArray = values.ravel()[self.segments[0]] * mass
         return amounts
 
     def stack(self, scores: FloatArray) -> Stack:
-        """Return the rows with the scores (m, n) of m models, as kernels take them.
-
-        A kernel would be compiled anew for arrays that may not be written to, as those of polars,
-        and for rows that do not follow each other in memory.
-        """
+        """Return the rows with the scores (m, n) of m models, as kernels take them."""
+        # For read-only arrays, such as those of polars, or strides, kernels would be recompiled.
         return Stack(
             plain(scores),
             plain(self.segments),
@@ -356,14 +342,14 @@ class Layout:
         )
 
     def coverage(self) -> dict[Hashable, float]:
-        """Share of each group in levels where it meets another: what a penalty can act on."""
+        """Compute the share of each group in levels that have another: what a penalty acts on."""
         mass = self.cell_mass()
         met = (mass > 0.0).sum(axis=1) > 1
         totals = np.maximum(mass.sum(axis=0), np.finfo(float).tiny)
         return dict(zip(self.groups, (mass[met].sum(axis=0) / totals).tolist(), strict=True))
 
     def check_common_support(self) -> None:
-        """Raise unless two groups meet in some level."""
+        """Raise unless some level contains two groups."""
         if len(self.groups) < 2:
             raise NoCommonSupportError(
                 f"groups has the single value {self.groups[0]!r}; a comparison needs at least two."
@@ -408,7 +394,7 @@ def stratified_order(cells: IntArray, rng: np.random.Generator) -> IntArray:
 
 
 SMALL = 100
-"""Fewer rows than this are too few to hold any back."""
+"""Below this number of rows none are held back."""
 
 
 def split_holdout(
@@ -418,7 +404,7 @@ def split_holdout(
     seed: int,
     marked: BoolArray | None = None,
 ) -> list[IntArray]:
-    """Return rows that stop training, and rows that judge a limit; none of fewer than `SMALL` rows.
+    """Draw rows that stop training, and rows that judge a limit; none of fewer than `SMALL` rows.
 
     Parameters
     ----------
@@ -426,7 +412,7 @@ def split_holdout(
     classes : (n,) codes of their classes, or `None` where targets are numbers.
     shares : of the first part and of the second.
     seed : of the draw.
-    marked : (n,) truth values that name the first part.
+    marked : (n,) truth values that select the first part.
     """
     size, cells = layout.size, layout.cell_codes[0]
     if size < SMALL and marked is None:

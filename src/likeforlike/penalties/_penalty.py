@@ -3,7 +3,7 @@
 A penalty is an un-rooted disparity V(f) of scores f in R^n given their groups and levels, with
 ∂V / ∂f. Scores with several columns, one per class, are penalized class by class and summed.
 Levels where only one group occurs cannot be compared; their rows get gradient 0, and
-`Layout.coverage` says how many they are.
+`Layout.coverage` reports how many they are.
 
 Limits have to hold for every pair of groups, and a mean over pairs depends little on a small group.
 `WorstPair` is the penalty of the pair that differs most at the moment,
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import NamedTuple
@@ -34,37 +34,40 @@ from likeforlike.transport import Scale, is_moderate, moderate, powered, scale_o
 _LEAST = 0.01
 
 
-def evaluate_scaled(
-    evaluate: Callable[[FloatArray, Layout, Scale], tuple[FloatArray, FloatArray]],
-    scores: FloatArray,
-    layout: Layout,
-    order: float,
-) -> tuple[FloatArray, FloatArray]:
-    """Values and gradients of scores (m, n) of any size, by what evaluates those of moderate size.
+def scale_models(
+    scores: FloatArray, layout: Layout, order: float
+) -> tuple[FloatArray, FloatArray, Layout]:
+    """Scale scores (m, n) so that costs can be computed; return them, their sizes, and the layout.
 
     With s = size the cost of scores is s^p times that of scores divided by s, and its gradient is
-    s^{p-1} times theirs. A value that is too large to be held is infinite; its gradient may not be.
-    Rows that are there several times, as those of soft groups are, have the sum of the slopes.
+    s^{p-1} times theirs (`restore_models`). Sizes are (m,), or (1,) where all are 1. Rows of soft
+    groups, which have several copies, become rows of their own.
     """
-    if layout.copies > 1:
-        copied = layout.repeat_copies(scores)
-        found, slopes = evaluate_scaled(evaluate, copied, layout.separate_copies(), order)
-        return found, layout.sum_copies(slopes)
-    ends = list(zip(scores.min(axis=1).tolist(), scores.max(axis=1).tolist(), strict=True))
-    scales = [_scale_between(lowest, highest, order) for lowest, highest in ends]
+    scores, layout = layout.repeat_copies(scores), layout.separate_copies()
+    ends = zip(scores.min(axis=1).tolist(), scores.max(axis=1).tolist(), strict=True)
+    scales = [_choose_scale(lowest, highest, order) for lowest, highest in ends]
     if scales.count(Scale()) == len(scales):
-        return evaluate(scores, layout, Scale())
-    values, gradients = np.empty(len(scores)), np.empty(scores.shape)
-    for k, scale in enumerate(scales):
-        rows = layout.select_model(k)
-        value, gradient = evaluate(scale.inward(scores[k : k + 1]), rows, scale)
-        values[k] = scale.powered(float(value[0]), order)
-        gradients[k] = powered(gradient[0], scale.size, order - 1.0)
-    return values, gradients
+        return scores, np.ones(1), layout
+    scaled = np.stack([scale.inward(row) for scale, row in zip(scales, scores, strict=True)])
+    return scaled, np.array([scale.size for scale in scales]), layout
 
 
-def _scale_between(lowest: float, highest: float, order: float) -> Scale:
-    """Scale of the scores of one model. A model that has diverged keeps what it has."""
+def restore_models(
+    values: FloatArray, gradients: FloatArray, sizes: FloatArray, layout: Layout, order: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return values and gradients of scores from those of scaled ones; values may be infinite.
+
+    The layout is the one before scaling: gradients of copies of a row are added up.
+    """
+    for k, size in enumerate(sizes.tolist()):
+        if size != 1.0:
+            values[k] = Scale(size=size).powered(float(values[k]), order)
+            gradients[k] = powered(gradients[k], size, order - 1.0)
+    return values, layout.sum_copies(gradients)
+
+
+def _choose_scale(lowest: float, highest: float, order: float) -> Scale:
+    """Choose the scale of one model's scores; a model that has diverged is not scaled."""
     # Where they lie does not matter here: costs and slopes are made of differences.
     if not math.isfinite(highest - lowest) or is_moderate(highest - lowest, order):
         return Scale()
@@ -72,15 +75,15 @@ def _scale_between(lowest: float, highest: float, order: float) -> Scale:
 
 
 class AnchorSlopes(NamedTuple):
-    """What a penalty finds at every place of every row; rows have one place, or two.
+    """Values and slopes of a penalty at every place of every row; rows have one place, or two.
 
     Attributes
     ----------
     values : (m,) floats.
     scores : (m, c n) floats, as they are compared there.
     slopes : (m, c n) floats, how the value changes with each of them.
-    lines : (m, K, 3) floats where a line is taken off the scores of every level: its slope, its
-        center, and what pulls at it; else (0, 0, 0).
+    lines : (m, K, 3) floats where a line is subtracted from the scores of every level: its slope,
+        its center, and the adjoint of its slope; else (0, 0, 0).
     """
 
     values: FloatArray
@@ -112,49 +115,31 @@ class Penalty(ABC):
 
     @abstractmethod
     def evaluate(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
-        """Values (m,) and gradients (m, n) of the scores (m, n) of m models on rows of a layout."""
+        """Compute values (m,) and gradients (m, n) of the scores (m, n) of m models on a layout."""
 
     @abstractmethod
     def transported_mass(self, layout: Layout) -> FloatArray:
-        """Mass (n,) that the plan moves to or from each row of a layout, whatever the scores."""
+        """Compute the mass (n,) moved to or from each row of a layout, whatever the scores."""
 
     def prepare(self, layout: Layout) -> Layout:
-        """The layout as this penalty takes it, with all that does not depend on scores worked out.
-
-        Do this once to evaluate a penalty many times on the same rows.
-        """
+        """Precompute all of a layout that does not depend on scores, for many evaluations."""
         return layout.expand_soft_groups()
 
     def evaluate_at_anchors(self, scores: FloatArray, layout: Layout) -> AnchorSlopes:
-        """Return what slope fields are made of; with one place a row it is what `evaluate` says.
-
-        Parameters
-        ----------
-        scores, layout : as for `evaluate`.
-        """
+        """Evaluate scores on a layout, with what slope fields are made of."""
         copied = layout.repeat_copies(scores)
         values, gradients = self.evaluate(copied, layout.separate_copies())
         return AnchorSlopes(values, copied, gradients, np.empty((0, 0, 0)))
 
     def comparison_layout(self, layout: Layout) -> Layout:
-        """Return the layout in whose levels rows are compared: itself, unless levels are ignored.
-
-        Parameters
-        ----------
-        layout : prepared.
-        """
+        """Return the (prepared) layout in whose levels rows are compared."""
         return layout
 
     def permute_under_parity(self, layout: Layout, rng: np.random.Generator) -> Layout | None:
-        """Rows whose groups differ by chance alone among those that are compared with each other.
+        """Permute groups of a prepared layout by `rng` among rows that are compared.
 
-        The value there is what a penalty of so few rows has without any disparity. `None` where
-        groups cannot be permuted: rows in several places, or of soft groups.
-
-        Parameters
-        ----------
-        layout : prepared.
-        rng : generator of the permutation.
+        The value there estimates that of a penalty of as few rows without any disparity. `None`
+        where groups cannot be permuted: rows in several places, or of soft groups.
         """
         return layout.permute_groups(rng) if layout.places == 1 else None
 
@@ -163,7 +148,7 @@ class Penalty(ABC):
         layout.check_common_support()
 
     def hessian_diagonal(self, scores: FloatArray, layout: Layout) -> FloatArray:
-        """A diagonal (n,) that bounds the second derivative, for Newton steps: sound and positive.
+        """Bound the second derivative at `scores` on a `layout` by a positive diagonal (n,).
 
         With the plan held fixed, V(f + d) is at most Σ m_k |u + d_i - v - d_j|^p over its moves k,
         and (d_i - d_j)² <= 2 d_i² + 2 d_j². For order 2 therefore
@@ -173,11 +158,6 @@ class Penalty(ABC):
         For p > 2 the second derivative of |x|^p takes its largest value over the reach R of the
         scores, p (p - 1) R^{p-2}; for p < 2, where it is not bounded, that of the parabola which
         touches |x|^p at the size of the disparity.
-
-        Parameters
-        ----------
-        scores : (n,) finite floats.
-        layout : of the rows.
         """
         prepared = self.prepare(layout)
         moved = prepared.sum_places(self.transported_mass(prepared))
@@ -186,11 +166,7 @@ class Penalty(ABC):
         return bound
 
     def max_curvature(self, scores: FloatArray, layout: Layout) -> float:
-        """How strongly a move of scores (n,) is bent at the most, for a unit of moved mass: 2 for
-        order 2; see `hessian_diagonal`.
-
-        The layout is that of the rows as `prepare` gives it.
-        """
+        """Bound the curvature at scores (n,) per unit of moved mass of a prepared layout."""
         scale = scale_of(float(scores.min()), float(scores.max()), self.order)
         scaled = scale.inward(scores)
         reach = float(np.ptp(scaled))
@@ -214,7 +190,7 @@ class Penalty(ABC):
 
         Parameters
         ----------
-        scores : (n,) finite numbers, or (n, c), one column a class.
+        scores : (n,) finite numbers, or (n, c), one column per class.
         sensitive_features : (n,) labels of the sensitive feature, two or more, or `SoftGroups`.
         legitimate_features : (n,) labels of the legitimate features; `None` means one level.
         sample_weight : (n,) numbers >= 0.
@@ -260,10 +236,7 @@ class Penalty(ABC):
         return self.evaluate_classes(values, layout)
 
     def evaluate_classes(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
-        """Values (m,) and gradients (m, n, c) of scores (m, n, c): the sum over the c classes.
-
-        The layout is that of the n rows.
-        """
+        """Evaluate scores (m, n, c) on a layout of n rows; values (m,) are sums over classes."""
         models, rows, classes = scores.shape
         flat = np.ascontiguousarray(scores.transpose(0, 2, 1)).reshape(models * classes, rows)
         repeated = layout.select_splits(np.repeat(np.arange(len(layout.segments)), classes))
@@ -273,7 +246,7 @@ class Penalty(ABC):
 
 
 def _score_array(scores: Column, axes: tuple[int, int]) -> FloatArray:
-    """Scores as floats with as many axes as one of those named; nothing missing or infinite."""
+    """Convert scores to finite floats with one of the given numbers of axes."""
     refuse_masked(scores, "scores")
     try:
         if np.ndim(scores) == 1 and 1 in axes:
@@ -298,7 +271,7 @@ def _score_array(scores: Column, axes: tuple[int, int]) -> FloatArray:
 
 
 def pair_weights(mass: FloatArray) -> FloatArray:
-    """Weights ω_a ω_b / Σ_{a<b} ω_a ω_b of pairs of groups, with the mass (G,) of each group."""
+    """Compute weights ω_a ω_b / Σ_{a<b} ω_a ω_b of pairs of groups from their mass (G,)."""
     mass = moderate(mass)
     products = np.outer(mass, mass)
     np.fill_diagonal(products, 0.0)
@@ -306,7 +279,7 @@ def pair_weights(mass: FloatArray) -> FloatArray:
     return shares
 
 
-def group_transported_mass(layout: Layout) -> FloatArray:
+def mass_between_groups(layout: Layout) -> FloatArray:
     """Compute mass moved to or from each row between whole groups: 1 / n_a for two. Shape (n,)."""
     mass = layout.cell_mass().sum(axis=0)
     per_row = pair_weights(mass).sum(axis=1) / np.maximum(mass, np.finfo(float).tiny)
@@ -314,10 +287,9 @@ def group_transported_mass(layout: Layout) -> FloatArray:
 
 
 def worst_pair_penalty(penalty: Penalty, layout: Layout) -> Penalty:
-    """Return the penalty of the worst pair of a layout's groups; itself for two groups.
+    """Return the penalty of the worst pair of groups; the penalty itself for two groups.
 
-    Where groups are compared along a number all of them share their anchors, and the penalty stays
-    as it is.
+    Groups that are compared along a number share their anchors, and the penalty stays as it is.
     """
     if len(layout.groups) < 3 or penalty.prepare(layout).away.size:
         return penalty
@@ -326,12 +298,7 @@ def worst_pair_penalty(penalty: Penalty, layout: Layout) -> Penalty:
 
 @dataclass(frozen=True)
 class WorstPair(Penalty):
-    """The largest penalty of any two groups.
-
-    Parameters
-    ----------
-    penalty : what is evaluate_scaled for every two groups.
-    """
+    """The largest value of a penalty over all pairs of groups."""
 
     penalty: Penalty
     order: float = field(init=False)
@@ -340,7 +307,7 @@ class WorstPair(Penalty):
         object.__setattr__(self, "order", self.penalty.order)
 
     def evaluate(self, scores: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
-        """Values (m,) and gradients (m, n) of the scores (m, n) of m models on rows of a layout."""
+        """Evaluate the penalty of all pairs; return those of each model's worst pair."""
         largest, slopes = np.full(len(scores), -np.inf), np.zeros(scores.shape)
         for pair in _pairs(layout):
             values, gradients = self.penalty.evaluate(scores, pair)
@@ -349,42 +316,31 @@ class WorstPair(Penalty):
         return largest, slopes
 
     def transported_mass(self, layout: Layout) -> FloatArray:
-        """Mass (n,) that the plans of all pairs move to or from each row, whichever is worst."""
+        """Sum the mass (n,) that the plans of all pairs move to or from each row."""
         moved: FloatArray = np.sum(
             [self.penalty.transported_mass(pair) for pair in _pairs(layout)], axis=0
         )
         return moved
 
     def prepare(self, layout: Layout) -> Layout:
-        """Return the layout as the penalty inside takes it."""
+        """Prepare the layout for the inner penalty."""
         return self.penalty.prepare(layout)
 
     def comparison_layout(self, layout: Layout) -> Layout:
-        """Return the layout in whose levels the penalty inside compares rows.
-
-        Parameters
-        ----------
-        layout : prepared.
-        """
+        """Return the layout in whose levels the inner penalty compares rows."""
         return self.penalty.comparison_layout(layout)
 
     def permute_under_parity(self, layout: Layout, rng: np.random.Generator) -> Layout | None:
-        """Return rows whose groups differ by chance alone, as the penalty inside deals them.
-
-        Parameters
-        ----------
-        layout : prepared.
-        rng : generator of the permutation.
-        """
+        """Permute groups as the inner penalty does."""
         return self.penalty.permute_under_parity(layout, rng)
 
     def check(self, layout: Layout) -> None:
-        """Raise unless the penalty inside finds something to compare."""
+        """Raise unless the inner penalty has something to compare."""
         self.penalty.check(layout)
 
 
 def _pairs(layout: Layout) -> Iterator[Layout]:
-    """Return the rows with weight for two groups at a time."""
+    """Yield the layout for each pair of groups, with weight 0 for rows of other groups."""
     group = layout.segments % len(layout.groups)
     for pair in combinations(range(len(layout.groups)), 2):
         inside = np.isin(group, pair).astype(np.float64)

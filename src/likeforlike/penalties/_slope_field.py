@@ -1,18 +1,18 @@
-"""The slope field of a penalty: its gradient at any score, known from a large sample of rows.
+"""The slope field of a penalty: its gradient at any score, from a large sample of rows.
 
 A penalty on a small batch is biased upwards, because few rows in a cell never look alike. A *field*
-is evaluate_scaled on a large sample instead: in every cell the slope of the penalty for a unit of
-moved mass, s(u) = ∂V/∂u_i / moved_i, at the sorted scores u of the sample, linear in between. Rows
-of any batch then read off their slope at the score they have now. For order 2 the slope is 2 (f -
-t(f)) with t the transport map of the sample, so the field is the true gradient as long as the
-quantile functions of the sample are, and rows of the sample itself get their exact gradient.
+is evaluated on a large sample instead: in every cell the slope of the penalty for a unit of moved
+mass, s(u) = ∂V/∂u_i / moved_i, at the sorted scores u of the sample, linear in between. Rows of any
+batch are then given the slope at the score they have now. For order 2 the slope is 2 (f - t(f))
+with t the transport map of the sample, so the field is the true gradient as long as the quantile
+functions of the sample are, and rows of the sample itself get their exact gradient.
 
-Networks give many rows the same score: all rows whose hidden units are silent, say. Rounding parts
-some of them by a last digit, and which slope a row would get is chance then. Scores of the sample
-that are no further apart than rounding are therefore made equal first.
+Networks give many rows the same score: all rows whose hidden units are 0, for example. Rounding
+separates some of them by a last digit, and their slopes would be random. Scores of the sample that
+are no further apart than rounding are therefore made equal first.
 
 Where rows are compared at two anchors (`SmoothFairLeap`), a field has a slope for each of them, at
-the score without the line of that anchor, and what the line gives back is taken off.
+the score without the line of that anchor, and the adjoint of the line is subtracted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy as np
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.penalties._layout import Layout
 from likeforlike.penalties._penalty import Penalty
-from likeforlike.transport import compiled, deal, over_models, seek, sort_small
+from likeforlike.transport import compiled, deal, run_models, seek, sort_small
 
 # Scores that differ by no more than this, in last digits of the largest, are equal up to rounding.
 _LAST_DIGITS = 4.0
@@ -34,7 +34,7 @@ _DOUBLE = float(np.finfo(np.float64).eps)
 
 @compiled
 def _bin(score: float, low: float, reach: float, bins: int) -> int:
-    """Return which of the equal parts of [low, low + reach] a score lies in."""
+    """Return the bin of a score among equal parts of [low, low + reach]."""
     return min(int((score - low) / reach * bins), bins - 1)
 
 
@@ -47,15 +47,13 @@ def _merge_near_ties(
     first: int,
     last: int,
 ) -> None:
-    """Replace scores of each model that lie within `apart` of a lower one by the lowest of them.
-
-    Few scores have such a neighbor. Only those in the same bin as one of them are looked up.
-    """
+    """Replace scores of each model that lie within `apart` of a lower one by the lowest of them."""
+    # Few scores have such a neighbor: only those in the same bin as one of them are looked up.
     bins = scores.shape[1]
     for k in range(first, last):
         lowest = ordered[k].copy()
         low, reach = lowest[0], lowest[-1] - lowest[0]
-        # Scores without bounds are those of a network that has diverged; its objective tells.
+        # Infinite scores are those of a network that has diverged; its objective shows that.
         if not 0.0 < reach < np.inf:
             continue
         crowded = np.zeros(bins, np.bool_)
@@ -70,7 +68,7 @@ def _merge_near_ties(
 
 @compiled
 def _any_within(ordered: FloatArray, apart: FloatArray) -> bool:
-    """Return whether neighbors of some model differ, and by no more than `apart`."""
+    """Return whether some neighbors differ, but by no more than `apart`."""
     for k in range(ordered.shape[0]):
         for i in range(1, ordered.shape[1]):
             if 0.0 < ordered[k, i] - ordered[k, i - 1] <= apart[k]:
@@ -79,14 +77,14 @@ def _any_within(ordered: FloatArray, apart: FloatArray) -> bool:
 
 
 def _round_ties(scores: FloatArray, precision: float) -> FloatArray:
-    """Compute scores (m, n), equal where they differ by rounding only."""
+    """Make scores (m, n) equal where they differ by rounding only."""
     ordered = np.sort(scores, axis=1)
     apart = _LAST_DIGITS * precision * np.abs(ordered[:, [0, -1]]).max(axis=1)
     if not _any_within(ordered, apart):
         return scores
     joined = scores.copy()
     kernel = partial(_merge_near_ties, scores, ordered, apart, joined)
-    over_models(kernel, *scores.shape)
+    run_models(kernel, *scores.shape)
     return joined
 
 
@@ -101,7 +99,7 @@ def _sort_field(
     first: int,
     last: int,
 ) -> None:
-    """Scores of each model in order of (segment, score), and the slopes that go with them."""
+    """Fill in each model's scores in order of (segment, score), with their slopes."""
     for k in range(first, last):
         cells = segments[min(k, segments.shape[0] - 1)]
         offsets[k] = 0
@@ -119,8 +117,8 @@ def _sort_field(
 
 
 @compiled
-def _between(places: FloatArray, heights: FloatArray, at: float) -> float:
-    """Linear interpolation in sorted places; constant beyond their ends, the mean at ties."""
+def _interpolate(places: FloatArray, heights: FloatArray, at: float) -> float:
+    """Interpolate in sorted places; constant beyond their ends, the mean at ties."""
     low = seek(places, 0, places.size, at)
     high, total = low, 0.0
     while high < places.size and places[high] == at:
@@ -143,19 +141,18 @@ def _look_up(
     places: FloatArray,
     heights: FloatArray,
     offsets: IntArray,
-    heights_there: FloatArray,
+    found: FloatArray,
     first: int,
     last: int,
 ) -> None:
+    """Fill in the slopes at the scores of each model."""
     for k in range(first, last):
         cells = segments[min(k, segments.shape[0] - 1)]
         for i in range(cells.size):
             low, high = offsets[k, cells[i]], offsets[k, cells[i] + 1]
-            heights_there[k, i] = 0.0
+            found[k, i] = 0.0
             if high > low:
-                heights_there[k, i] = _between(
-                    places[k, low:high], heights[k, low:high], scores[k, i]
-                )
+                found[k, i] = _interpolate(places[k, low:high], heights[k, low:high], scores[k, i])
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +164,7 @@ class SlopeField:
     values : (m,) floats, the penalty on the sample.
     places, heights : (m, n) floats, sorted scores of each cell and the slopes there.
     offsets : (m, K G + 2) integers, where each cell begins; rows that cannot move come last.
-    lines : (m, K, 3) floats, lines that are taken off the scores of a level, or (0, 0, 0).
+    lines : (m, K, 3) floats, lines that are subtracted from the scores of a level, or (0, 0, 0).
 
     Examples
     --------
@@ -203,8 +200,8 @@ class SlopeField:
         penalty, scores, layout : as for `Penalty.evaluate`.
         moved : (m, n) or (1, n) floats, `Penalty.transported_mass` of every split, where it is
             known.
-        precision : relative distance of neighboring numbers in which the scores were computed;
-            scores a few of them apart are taken for equal.
+        precision : machine epsilon with which the scores were computed; scores a few of them apart
+            are taken for equal.
         """
         scores = _round_ties(scores, precision)
         layout = penalty.prepare(layout)
@@ -219,46 +216,35 @@ class SlopeField:
         places, heights = np.empty(compared.shape), np.empty(compared.shape)
         offsets = np.empty((len(scores), layout.cells + 2), np.int64)
         kernel = partial(_sort_field, compared, slopes, segments, places, heights, offsets)
-        over_models(kernel, *compared.shape)
+        run_models(kernel, *compared.shape)
         return cls(values, places, heights, offsets, lines)
 
     def select(self, models: IntArray) -> SlopeField:
-        """Return the field of some of the models, (k,) positions."""
-        return SlopeField(
-            self.values[models],
-            self.places[models],
-            self.heights[models],
-            self.offsets[models],
-            self.lines[models] if self.lines.size else self.lines,
-        )
+        """Select some of the models, (k,) positions."""
+        places, heights = self.places[models], self.heights[models]
+        lines = self.lines[models] if self.lines.size else self.lines
+        return SlopeField(self.values[models], places, heights, self.offsets[models], lines)
 
     def gradient(self, scores: FloatArray, layout: Layout) -> FloatArray:
-        """Compute slopes for a unit of moved mass at the scores (m, b) of the rows of a layout.
+        """Compute slopes per unit of moved mass at the scores (m, b) of rows of a prepared layout.
 
-        They are (m, c b) where rows have c places; the layout is a prepared one.
+        They are (m, c b) where rows have c places.
         """
         if not self.lines.size:
-            return self._interpolate(layout.repeat_at_places(scores), layout)
+            return self._look_up(layout.repeat_at_places(scores), layout)
         level = np.broadcast_to(
             layout.segments // len(layout.groups), (len(scores), layout.places * scores.shape[1])
         )
         slope, center, pull = (
             np.take_along_axis(self.lines[:, :, part], level, axis=1) for part in range(3)
         )
-        heights = self._interpolate(layout.repeat_at_places(scores) - slope * layout.away, layout)
+        heights = self._look_up(layout.repeat_at_places(scores) - slope * layout.away, layout)
         turned: FloatArray = heights - pull * (layout.away - center)
         return turned
 
-    def _interpolate(self, scores: FloatArray, layout: Layout) -> FloatArray:
-        heights_there = np.empty(scores.shape)
-        kernel = partial(
-            _look_up,
-            scores,
-            layout.segments,
-            self.places,
-            self.heights,
-            self.offsets,
-            heights_there,
-        )
-        over_models(kernel, len(scores), 8 * scores.shape[1])
-        return heights_there
+    def _look_up(self, scores: FloatArray, layout: Layout) -> FloatArray:
+        found = np.empty(scores.shape)
+        field = self.places, self.heights, self.offsets
+        kernel = partial(_look_up, scores, layout.segments, *field, found)
+        run_models(kernel, len(scores), 8 * scores.shape[1])
+        return found

@@ -61,17 +61,17 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._sorting import sort_small as sort_small
     from ._sweeps import Stack as Stack
     from ._sweeps import add_pair as add_pair
-    from ._sweeps import mass_of as mass_of
-    from ._sweeps import of_model as of_model
+    from ._sweeps import model_constant as model_constant
+    from ._sweeps import model_mass as model_mass
     from ._sweeps import pair_costs as pair_costs
     from ._sweeps import pair_distances as pair_distances
     from ._sweeps import pair_sizes as pair_sizes
-    from ._sweeps import row_slopes as row_slopes
-    from ._sweeps import sorted_atoms as sorted_atoms
+    from ._sweeps import sort_atoms as sort_atoms
+    from ._sweeps import split_slopes as split_slopes
     from ._threads import in_blocks as in_blocks
     from ._threads import in_parts as in_parts
     from ._threads import n_threads as n_threads
     from ._threads import over_blocks as over_blocks
-    from ._threads import over_models as over_models
+    from ._threads import run_models as run_models
 
 attach(__name__)

@@ -1,11 +1,7 @@
-"""Atoms: many distributions on the line, packed side by side.
+"""Atoms: many distributions on the line, packed one after the other, and their scale.
 
-Once rows are sorted (`sorting`), equal values of a segment merge into one *atom* that carries their
-mass. From then on transport between any two segments is a single sweep.
-
-Rows in order: what a sort gives, and all that comes after it reads.
-
-Scores and weights of any size, brought to one that arithmetic can carry: the one place for it.
+Once rows are sorted (`_sorting`), equal values of a segment merge into one *atom* that carries
+their mass. From then on transport between any two segments is a single sweep.
 
 Powers of scores and products of weights leave the range of floating-point numbers long before the
 scores and weights themselves do, and means of scores far from 0 lose the digits in which people
@@ -16,8 +12,8 @@ differ. Statistics are therefore taken of
 with `size` the power of two next to the reach of the scores and `origin` the lowest of them where
 all are far from 0, and of weights divided by a power of two. Both steps are exact in floating
 point: dividing by a power of two is, and so is the difference of two numbers that are at most a
-factor of two apart (Sterbenz, 1974, *Floating-Point Computation*). Scores and weights of a moderate
-size are left as they are.
+factor of two apart (Sterbenz, 1974, *Floating-Point Computation*). Scores and weights of moderate
+size are left as they are. This module is the one place for it.
 """
 
 from __future__ import annotations
@@ -36,7 +32,7 @@ from likeforlike.transport._jit import compiled
 
 
 class SortedRows(NamedTuple):
-    """Rows in order of (segment, value).
+    """Rows in order of (segment, value): what a sort returns.
 
     Attributes
     ----------
@@ -51,10 +47,10 @@ class SortedRows(NamedTuple):
     offsets: IntArray
 
 
-# Up to this many atoms, masses that kernels can take are kept: making them again costs more than a
-# sweep. Of more atoms they would be what fills the memory.
+# Up to this many atoms, mass in the form that kernels take is cached: converting it again costs
+# more than a sweep. For more atoms it would fill the memory.
 _KEPT = 1_000_000
-# How many places are looked at together where all of them would fill the memory.
+# Block size of passes over arrays of which no whole copy fits the memory.
 _AT_ONCE = 100_000
 _MOST_SMALL = 65_535
 
@@ -80,16 +76,9 @@ class Atoms:
     counts : (m,) integers, how many rows each atom stands for.
     offsets : (S + 1,) integers, where each of the S segments begins.
 
-    Where every atom is a row without a weight, mass and counts are a single 1 each, seen m times
-    (stride 0), and cannot be written to. Kernels take them `plain`. Of very many atoms of a few
-    rows each they are kept in small numbers, and copied when they are read.
-
-    Examples
-    --------
-    >>> from likeforlike import Cells
-    >>> atoms = Cells.from_rows([0.2, 0.2, 0.7], ["f", "f", "m"]).atoms
-    >>> atoms.values, atoms.mass, atoms.offsets
-    (array([0.2, 0.7]), array([2., 1.]), array([0, 1, 2]))
+    Where every atom is a row without a weight, mass and counts are a single 1 each, broadcast to
+    (m,) (stride 0) and read-only. Kernels take them `plain`. For very many atoms of a few rows
+    each they are stored as 16-bit integers, and converted when they are read.
     """
 
     values: FloatArray
@@ -99,13 +88,13 @@ class Atoms:
 
     @property
     def packed(self) -> Packed:
-        """Values (m,), mass (m,), offsets (S + 1,) and totals (S,): all that transport looks at."""
+        """Values (m,), mass (m,), offsets (S + 1,) and totals (S,): all that transport reads."""
         mass = self._plain_mass if self.mass.size <= _KEPT else plain(self.mass)
         return Packed(self.values, mass, self.offsets, self.totals)
 
     @property
     def light(self) -> Packed:
-        """The same for kernels that take mass in small numbers too, which hold very many atoms."""
+        """The same for kernels that also take mass as small integers, for very many atoms."""
         if self.mass_kept.strides == (0,) and self.values.size > _KEPT:
             mass = np.ones(self.values.size, np.uint8)
             return Packed(self.values, mass, self.offsets, self.totals)  # type: ignore[arg-type]
@@ -115,19 +104,19 @@ class Atoms:
 
     @property
     def mass_kept(self) -> FloatArray:
-        """Mass (m,) as it is kept, maybe in small numbers."""
+        """Mass (m,) as stored, maybe as small integers."""
         kept: FloatArray = self.__dict__["mass"]
         return kept
 
     @property
     def counts_kept(self) -> IntArray:
-        """Counts (m,) as they are kept, maybe in small numbers."""
+        """Counts (m,) as stored, maybe as small integers."""
         kept: IntArray = self.__dict__["counts"]
         return kept
 
     @property
     def counts_alone(self) -> bool:
-        """Whether mass and counts are the same small numbers."""
+        """Whether mass and counts are the same small integers."""
         mass: object = self.mass_kept
         return mass is self.counts_kept
 
@@ -146,8 +135,8 @@ class Atoms:
         return segment_sums(plain(self.mass), np.empty(0), self.offsets)
 
 
-class _Widened:
-    """An array of atoms that may be kept in small numbers, and is read as what it stands for."""
+class _WideArray:
+    """An array of atoms that may be stored as small integers, and is converted when read."""
 
     def __init__(self, name: str, kind: type[np.generic]) -> None:
         self.name, self.kind = name, kind
@@ -162,12 +151,12 @@ class _Widened:
         atoms.__dict__[self.name] = array
 
 
-for _widened in (_Widened("mass", np.float64), _Widened("counts", np.int64)):
-    setattr(Atoms, _widened.name, _widened)
+for _wide in (_WideArray("mass", np.float64), _WideArray("counts", np.int64)):
+    setattr(Atoms, _wide.name, _wide)
 
 
 def _begins(values: FloatArray, offsets: IntArray) -> npt.NDArray[np.bool_]:
-    """Whether an atom begins at each sorted position."""
+    """Return whether an atom begins at each sorted position."""
     begins = np.ones(values.size, np.bool_)
     np.not_equal(values[1:], values[:-1], out=begins[1:])
     firsts = offsets[:-1]
@@ -176,7 +165,7 @@ def _begins(values: FloatArray, offsets: IntArray) -> npt.NDArray[np.bool_]:
 
 
 def atom_of_rows(ordered: SortedRows) -> IntArray:
-    """The atom that each sorted position belongs to, shape (n,)."""
+    """Return the atom that each sorted position belongs to, shape (n,)."""
     atom_of: IntArray = np.cumsum(_begins(ordered.values, ordered.offsets)) - 1
     return atom_of
 
@@ -189,7 +178,7 @@ def atoms_of_rows(
     merge: bool = True,
     spent: bool = False,
 ) -> Atoms:
-    """Merge sorted rows into atoms, m <= n of them; those that are `spent` may be overwritten."""
+    """Merge sorted rows into atoms, m <= n of them; `spent` rows may be overwritten."""
     values = ordered.values
     sorted_mass = None if mass is None else mass[ordered.rows]
     sorted_counts = None if counts is None else counts[ordered.rows]
@@ -203,24 +192,23 @@ def atoms_of_rows(
             ordered.offsets,
         )
     if mass is None and counts is None and n_atoms > _KEPT:
-        offsets, few = _few_rows(begins, ordered.offsets)
+        offsets, few = _small_counts(begins, ordered.offsets)
         if few is not None:
-            kept = _moved_together(values, begins) if spent else values[begins]
+            kept = _compact(values, begins) if spent else values[begins]
             return Atoms(kept, few, few, offsets)  # type: ignore[arg-type]
     firsts = np.flatnonzero(begins)
     rows = np.diff(firsts, append=values.size)
-    return Atoms(
-        values[firsts],
-        rows.astype(np.float64)
-        if sorted_mass is None
-        else sums_by(np.cumsum(begins) - 1, sorted_mass, n_atoms),
-        rows if sorted_counts is None else np.add.reduceat(sorted_counts, firsts),
-        np.searchsorted(firsts, ordered.offsets),
-    )
+    if sorted_mass is None:
+        summed = rows.astype(np.float64)
+    else:
+        summed = sums_by(np.cumsum(begins) - 1, sorted_mass, n_atoms)
+    summed_counts = rows if sorted_counts is None else np.add.reduceat(sorted_counts, firsts)
+    offsets = np.searchsorted(firsts, ordered.offsets)
+    return Atoms(values[firsts], summed, summed_counts, offsets)
 
 
-def _moved_together(values: FloatArray, kept: npt.NDArray[np.bool_]) -> FloatArray:
-    """The values that are kept, in the room of all of them unless that is twice as much."""
+def _compact(values: FloatArray, kept: npt.NDArray[np.bool_]) -> FloatArray:
+    """Select the `kept` values in place, or as a copy if that halves the memory."""
     size = 0
     for first in range(0, values.size, _AT_ONCE):
         part = slice(first, first + _AT_ONCE)
@@ -230,15 +218,14 @@ def _moved_together(values: FloatArray, kept: npt.NDArray[np.bool_]) -> FloatArr
     return values[:size] if 2 * size > values.size else values[:size].copy()
 
 
-def _few_rows(
+def _small_counts(
     begins: npt.NDArray[np.bool_], offsets: IntArray
 ) -> tuple[IntArray, npt.NDArray[np.uint16] | None]:
-    """Where segments begin among atoms, and the rows of each if small numbers hold them."""
+    """Return where segments begin among atoms, and the counts of atoms if 16 bits suffice."""
     new_offsets = np.zeros(offsets.size, np.int64)
     rows = np.empty(int(np.count_nonzero(begins)), np.uint16)
     seen, previous = 0, 0
     for first in range(0, begins.size, _AT_ONCE):
-        # The rows of an atom are known where the next begins.
         here = np.flatnonzero(begins[first : first + _AT_ONCE]) + first
         inside = slice(*np.searchsorted(offsets, [first, first + _AT_ONCE]))
         new_offsets[inside] = seen + np.searchsorted(here, offsets[inside])
@@ -254,13 +241,13 @@ def _few_rows(
 
 
 def sums_by(part: IntArray, amounts: FloatArray, n_parts: int) -> FloatArray:
-    """Σ of the amounts of each part, added from the left, one after the other, as sweeps do."""
+    """Sum the amounts of each part, from left to right as sweeps do."""
     return np.bincount(part, amounts, n_parts).astype(np.float64, copy=False)
 
 
 @compiled
 def segment_sums(mass: FloatArray, values: FloatArray, offsets: IntArray) -> FloatArray:
-    """Σ mass * value of each segment; empty `values` mean one each."""
+    """Sum mass * value of each segment; empty `values` mean one each. A kernel."""
     sums = np.zeros(offsets.size - 1)
     for s in range(sums.size):
         for i in range(offsets[s], offsets[s + 1]):
@@ -269,7 +256,7 @@ def segment_sums(mass: FloatArray, values: FloatArray, offsets: IntArray) -> Flo
 
 
 def run_sums(amounts: npt.NDArray[Number], begins: IntArray) -> npt.NDArray[Number]:
-    """Sums of amounts from each place to the next, of small numbers without a copy of them."""
+    """Sum amounts from each place to the next, without a copy of small integers."""
     if amounts.dtype != np.uint16:
         return np.add.reduceat(amounts, begins)
     ends = [*begins[1:].tolist(), amounts.size]
@@ -278,7 +265,7 @@ def run_sums(amounts: npt.NDArray[Number], begins: IntArray) -> npt.NDArray[Numb
 
 
 def segment_counts(atoms: Atoms) -> IntArray:
-    """How many rows each of the S segments stands for; 0 for an empty one."""
+    """Count the rows of each of the S segments."""
     rows = np.zeros(atoms.offsets.size - 1, np.int64)
     filled = atoms.offsets[:-1] < atoms.offsets[1:]
     if filled.any():
@@ -287,7 +274,7 @@ def segment_counts(atoms: Atoms) -> IntArray:
 
 
 def segment_means(atoms: Atoms) -> FloatArray:
-    """Mean value of each of the S segments; NaN for an empty one."""
+    """Compute the mean value of each of the S segments; NaN for an empty one."""
     if atoms.mass_kept.strides == (0,):  # a mass of 1 changes no product
         sums = segment_sums(atoms.values, np.empty(0), atoms.offsets)
     else:
@@ -297,29 +284,23 @@ def segment_means(atoms: Atoms) -> FloatArray:
     return means
 
 
-# Costs of order p are held between 2 to the power of -400 and of 400, and so is the largest weight:
-# products of two of them, and sums of as many as there are rows, are then safe.
+# Costs of order p and the largest weight lie between 2^-400 and 2^400: products of two of them, and
+# sums over all rows, are then safe.
 _MODERATE = 400.0
-# Scores this many times their reach away from 0 are moved: ten binary digits are gone by then.
+# Scores this many times their reach away from 0, which loses ten binary digits, are moved.
 _FAR = 1024.0
 HIGHEST_ORDER = 32.0
-"""Of costs W_p^p: groups that are 1e-9 of the reach apart still have a cost that can be held."""
+"""Of costs W_p^p: groups that are 1e-9 of the reach apart still have a cost above underflow."""
 
 
 class Scale(NamedTuple):
-    """How scores were scaled: score = origin + size * scaled score.
-
-    Attributes
-    ----------
-    origin : what was taken off.
-    size : what the rest was divided by, a power of two.
-    """
+    """How scores were scaled: score = origin + size * scaled score, with size a power of two."""
 
     origin: float = 0.0
     size: float = 1.0
 
     def inward(self, scores: FloatArray) -> FloatArray:
-        """Scores on this scale; those that lie too far away for it become infinite."""
+        """Scale scores; those out of range become infinite."""
         if self == Scale():
             return scores
         with np.errstate(over="ignore"):
@@ -327,19 +308,19 @@ class Scale(NamedTuple):
         return scaled
 
     def outward(self, scaled: FloatArray) -> FloatArray:
-        """The scores that scaled scores stand for."""
+        """Convert scaled scores back."""
         if self == Scale():
             return scaled
         scores: FloatArray = self.origin + self.size * scaled
         return scores
 
     def powered(self, cost: float, order: float) -> float:
-        """cost * size^order, the cost of scores from that of scaled ones; it may round to inf."""
+        """Compute cost * size^order, the cost of scores from that of scaled ones; it may be inf."""
         return cost if self.size == 1.0 else float(powered(np.array(cost), self.size, order))
 
 
 def powered(costs: FloatArray, size: float, order: float) -> FloatArray:
-    """costs * size^order, in two steps because the power may not be held; 0 and inf stay."""
+    """Compute costs * size^order in two steps, because the power may overflow; 0 and inf stay."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         half = np.float64(size) ** (order / 2.0)
         same = (costs == 0.0) | np.isinf(costs)
@@ -348,12 +329,12 @@ def powered(costs: FloatArray, size: float, order: float) -> FloatArray:
 
 
 def is_moderate(reach: float, order: float) -> bool:
-    """Whether costs of this order can be computed of scores of this reach as they are."""
+    """Return whether costs of this order do not overflow for scores of this reach."""
     return reach == 0.0 or abs(math.log2(reach)) * order <= _MODERATE
 
 
 def scale_of(lowest: float, highest: float, order: float) -> Scale:
-    """The scale for scores between these ends; `Scale()` if they may stay as they are."""
+    """Choose the scale of scores between these ends; `Scale()` if they need none."""
     reach = highest - lowest
     if math.isinf(reach):
         raise InputError(
@@ -362,29 +343,29 @@ def scale_of(lowest: float, highest: float, order: float) -> Scale:
         )
     apart = min(abs(lowest), abs(highest)) if (lowest > 0.0) == (highest > 0.0) else 0.0
     if apart / _FAR > reach:
-        return Scale(lowest, size_of(reach))
+        return Scale(lowest, _floor_to_power_of_two(reach))
     if is_moderate(reach, order):
         return Scale()
-    return Scale(0.0, size_of(max(abs(lowest), abs(highest))))
+    return Scale(0.0, _floor_to_power_of_two(max(abs(lowest), abs(highest))))
 
 
-def size_of(extent: float) -> float:
-    """The power of two next to a positive number, from below; ½ for 0."""
+def _floor_to_power_of_two(extent: float) -> float:
+    """Return the largest power of two up to a positive number; ½ for 0."""
     return math.ldexp(1.0, math.frexp(extent)[1] - 1)
 
 
 def weight_factor(largest: float) -> float:
-    """The power of two that brings weights, or their sums, to a moderate size; 1 if they are."""
+    """Return the power of two that brings weights, or sums of them, to a moderate size."""
     limit = 2.0**_MODERATE
     if largest == 0.0 or 1.0 / limit <= largest <= limit:
         return 1.0
-    # A sum may have been too large to be held although its parts could.
+    # The largest is infinite where a sum overflowed.
     exponent = 1024 if math.isinf(largest) else math.frexp(largest)[1]
     return math.ldexp(1.0, min(int(_MODERATE) - exponent, 1023))
 
 
 def moderate(weights: FloatArray) -> FloatArray:
-    """Weights of a moderate size in the same proportions: multiplied by a power of two, or not."""
+    """Scale weights to a moderate size by a power of two, where they are not."""
     factor = weight_factor(float(weights.max(initial=0.0)))
     if factor == 1.0:
         return weights
@@ -399,13 +380,13 @@ def moderate(weights: FloatArray) -> FloatArray:
 
 
 def unit_weights(weights: FloatArray) -> FloatArray:
-    """Weights divided by the power of two next to the largest: between 0 and 2 in any precision."""
-    scaled: FloatArray = weights / size_of(float(weights.max()))
+    """Divide weights by the power of two next to the largest, which makes them 0 to 2."""
+    scaled: FloatArray = weights / _floor_to_power_of_two(float(weights.max()))
     return scaled
 
 
 def means_and_spreads(values: FloatArray, share: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Weighted means and standard deviations of columns of any size; shares sum to one.
+    """Compute weighted means and standard deviations of columns of any size; shares sum to one.
 
     A column that is constant up to rounding has the spread 0.
     """
@@ -419,15 +400,14 @@ def means_and_spreads(values: FloatArray, share: FloatArray) -> tuple[FloatArray
 
 @compiled
 def balanced(total_u: float, total_v: float) -> tuple[float, float]:
-    """Totals of two sides, both multiplied so that either times a mass of the other can be held.
+    """Scale the totals of two sides so that no product with a mass of the other side overflows.
 
-    A kernel. Sides of moderate size stay as they are; else the product of what comes out with a
-    mass of the other side is at most 4.
+    A kernel. Sides of moderate size stay as they are; else such products are at most 4.
     """
     whole = total_u * total_v
     if 1e-200 < whole < 1e200:
         return total_u, total_v
-    # Two to the power of more than a thousand cannot be held, and so little mass does not matter.
+    # 2^1024 overflows, and so little mass does not matter.
     exponent_u = min(max(math.frexp(total_u)[1], -1000), 1000)
     exponent_v = min(max(math.frexp(total_v)[1], -1000), 1000)
     # First the side's own exponent, then that of the other: their sum may be out of range.

@@ -1,17 +1,17 @@
-"""Entropic transport: blurred plans, their cost, and how it changes.
+"""Entropic transport: regularized plans, their cost, and its gradient.
 
     γ = argmin ⟨γ, M⟩ + reg Σ γ log γ,   V = ⟨γ, M⟩,
 
 over plans γ with given marginals. V is what POT's `sinkhorn2` returns: the transport cost of the
-blurred plan, without the entropy and not debiased. It is larger than the exact cost, also between
-equal distributions, and falls to it with `reg`.
+regularized plan, without the entropy and not debiased. It is larger than the exact cost, also
+between equal distributions, and falls to it with `reg`.
 
 The plan has the form γ_ij = exp((f_i + g_j - M_ij) / reg). Sinkhorn sweeps scale rows and columns
 to their marginals in turn; Newton steps on both at once end what sweeps would take hundreds of
 passes for (Brauer et al., 2017). The search starts at the potentials of the *exact* problem, which
 sorting gives on the line and the prices of the flow between levels: f_i + g_j <= M_ij, with
-equality along the exact plan. So every row and column of the first kernel has an entry of 1, and no
-`reg` is too small for it.
+equality along the exact plan. So every row and column of the first kernel has an entry of 1, and
+every `reg` works.
 
 V has no envelope gradient, since the plan does not minimize it. Differentiating the marginal
 constraints gives what automatic differentiation through the sweeps converges to:
@@ -33,7 +33,7 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.transport._atoms import Atoms, Packed
-from likeforlike.transport._flow import priced_flow
+from likeforlike.transport._flow import solve_flow
 from likeforlike.transport._jit import compiled
 from likeforlike.transport._sweeps import pair_sizes, power, slope
 from likeforlike.transport._threads import in_parts
@@ -42,7 +42,7 @@ from likeforlike.transport._threads import in_parts
 _TOLERANCE = 1e-12
 # ... and above which it has not been found after all rounds.
 _FAILED = 1e-7
-# A plan is made anew of its potentials when they have gone so far, in units of reg.
+# A plan is recomputed from its potentials when they have changed by this much, in units of reg.
 _FAR = 30.0
 # Rounds of sweeps or of a Newton step, and sweeps in a round of sweeps.
 _ROUNDS, _SWEEPS = 1000, 8
@@ -50,7 +50,7 @@ _ROUNDS, _SWEEPS = 1000, 8
 
 @compiled
 def _dot(left: FloatArray, right: FloatArray) -> float:
-    """Inner product in four running sums, which processors add side by side."""
+    """Compute an inner product in four running sums, which processors add in parallel."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     whole = left.size - left.size % 4
     for i in range(0, whole, 4):
@@ -65,7 +65,7 @@ def _dot(left: FloatArray, right: FloatArray) -> float:
 
 @compiled
 def _largest(values: FloatArray) -> float:
-    """max |value|."""
+    """Find max |value|."""
     largest = 0.0
     for value in values:
         largest = max(largest, abs(value))
@@ -80,7 +80,7 @@ def _apply(
     direction: FloatArray,
     image: FloatArray,
 ) -> None:
-    """image = (diag(columns) - γ' diag(1/rows) γ) direction."""
+    """Fill in image = (diag(columns) - γ' diag(1/rows) γ) direction."""
     for j in range(columns.size):
         image[j] = columns[j] * direction[j]
     for i in range(rows.size):
@@ -97,7 +97,7 @@ def _eliminate_rows(
     wanted_columns: FloatArray,
     residual: FloatArray,
 ) -> None:
-    """residual = wanted columns - γ' (wanted rows / rows)."""
+    """Fill in residual = wanted columns - γ' (wanted rows / rows)."""
     for j in range(residual.size):
         residual[j] = wanted_columns[j]
     for i in range(rows.size):
@@ -154,10 +154,7 @@ def _solve_marginals(
 def _rescale(
     plan: FloatArray, x: FloatArray, y: FloatArray, f: FloatArray, g: FloatArray, reg: float
 ) -> float:
-    """Multiply rows of the plan by x and columns by y, and let the potentials follow.
-
-    Says how far they went, in units of `reg`.
-    """
+    """Scale rows of the plan by x and columns by y; return the largest change of potentials."""
     farthest = 0.0
     for j in range(y.size):
         step = np.log(y[j])
@@ -199,7 +196,7 @@ def _sweep(
 
 
 @compiled
-def _step(
+def _newton_step(
     plan: FloatArray,
     rows: FloatArray,
     source: FloatArray,
@@ -209,7 +206,7 @@ def _step(
     reg: float,
     accuracy: float,
 ) -> float:
-    """Newton's step of the potentials, shortened to `reg` where it is longer."""
+    """Take Newton's step of the potentials, shortened to `reg` where it is longer."""
     lacking, none = np.empty(f.size), np.zeros(g.size)
     by_row, by_column = np.empty(f.size), np.empty(g.size)
     for i in range(f.size):
@@ -225,7 +222,7 @@ def _step(
 
 @compiled
 def _row_sums(plan: FloatArray, source: FloatArray, rows: FloatArray) -> float:
-    """Fill in the row sums; their distance from the source is returned."""
+    """Fill in the row sums; return their distance from the source."""
     error = 0.0
     for i in range(source.size):
         rows[i] = 0.0
@@ -236,7 +233,7 @@ def _row_sums(plan: FloatArray, source: FloatArray, rows: FloatArray) -> float:
 
 
 @compiled
-def _blur(
+def _regularize(
     cost: FloatArray,
     source: FloatArray,
     target: FloatArray,
@@ -244,15 +241,14 @@ def _blur(
     g: FloatArray,
     reg: float,
 ) -> FloatArray:
-    """The entropic plan between two distributions, from potentials to begin with.
+    """Find the entropic plan between two distributions from initial potentials; nan if not found.
 
-    f_i + g_j must not exceed the cost, and must equal it somewhere in every row and column. A plan
-    that was not found is filled with nan.
+    f_i + g_j must not exceed the cost, and must equal it somewhere in every row and column.
     """
     plan, rows = np.empty(cost.shape), np.empty(source.size)
     last, newton, traveled = np.inf, False, np.inf
     for _ in range(_ROUNDS):
-        if traveled > _FAR:  # what was too small to be held may not be so any more
+        if traveled > _FAR:  # entries that underflowed may not do so any more
             for i in range(source.size):
                 for j in range(target.size):
                     plan[i, j] = np.exp((f[i] + g[j] - cost[i, j]) / reg)
@@ -266,7 +262,7 @@ def _blur(
         last = error
         if newton:
             accuracy = 1e-3 if error > 1e-5 else 1e-8
-            traveled += _step(plan, rows, source, target, f, g, reg, accuracy)
+            traveled += _newton_step(plan, rows, source, target, f, g, reg, accuracy)
     if not last <= _FAILED:
         for i in range(source.size):
             for j in range(target.size):
@@ -275,8 +271,8 @@ def _blur(
 
 
 @compiled
-def _weigh(cost: FloatArray, plan: FloatArray, reg: float) -> float:
-    """V = ⟨γ, M⟩; the plan is overwritten by ∂V / ∂M."""
+def _differentiate(cost: FloatArray, plan: FloatArray, reg: float) -> float:
+    """Return V = ⟨γ, M⟩, and overwrite the plan by ∂V / ∂M."""
     n, m = cost.shape
     rows, columns = np.zeros(n), np.zeros(m)
     paid_by_row, paid_by_column = np.zeros(n), np.zeros(m)
@@ -297,17 +293,8 @@ def _weigh(cost: FloatArray, plan: FloatArray, reg: float) -> float:
 
 
 @compiled
-def _paid(cost: FloatArray, plan: FloatArray) -> float:
-    """V = ⟨γ, M⟩."""
-    value = 0.0
-    for i in range(len(cost)):
-        value += _dot(plan[i], cost[i])
-    return value
-
-
-@compiled
 def _atoms_with_mass(packed: Packed, segment: int) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Which atoms of a segment have mass, their values, and their shares of its mass."""
+    """Return the atoms of a segment that have mass, their values, and their shares of its mass."""
     begin, end = packed.offsets[segment], packed.offsets[segment + 1]
     atoms, found = np.empty(end - begin, np.int64), 0
     for atom in range(begin, end):
@@ -325,7 +312,7 @@ def _atoms_with_mass(packed: Packed, segment: int) -> tuple[IntArray, FloatArray
 def _start_on_the_line(
     cost: FloatArray, source: FloatArray, target: FloatArray, f: FloatArray, g: FloatArray
 ) -> None:
-    """Potentials of the exact problem between sorted atoms: M_ij = f_i + g_j along its plan."""
+    """Fill in the potentials of the exact problem: M_ij = f_i + g_j along its plan."""
     i, j, last_i, last_j = 0, 0, f.size - 1, g.size - 1
     reached_i, reached_j = source[0], target[0]
     f[0], g[0] = 0.0, cost[0, 0]
@@ -351,10 +338,9 @@ def entropic_pair(
     slopes_left: FloatArray,
     slopes_right: FloatArray,
 ) -> float:
-    """V between two segments of sorted atoms. A kernel.
+    """Return V of two segments of sorted atoms; add weight * ∂V to slopes, unless empty. A kernel.
 
-    Adds weight * ∂V to the slopes of the atoms of either segment, unless slopes are empty; the two
-    may be the same array. Atoms without mass do not change V.
+    Slopes of the left and of the right atoms may be the same array.
     """
     atoms_left, u, source = _atoms_with_mass(packed, left)
     atoms_right, v, target = _atoms_with_mass(packed, right)
@@ -364,10 +350,13 @@ def entropic_pair(
             cost[i, j] = power(abs(u[i] - v[j]), order)
     f, g = np.empty(u.size), np.empty(v.size)
     _start_on_the_line(cost, source, target, f, g)
-    plan = _blur(cost, source, target, f, g, reg)
+    plan = _regularize(cost, source, target, f, g, reg)
     if not slopes_left.size:
-        return _paid(cost, plan)
-    value = _weigh(cost, plan, reg)
+        paid = 0.0
+        for i in range(u.size):
+            paid += _dot(plan[i], cost[i])
+        return paid
+    value = _differentiate(cost, plan, reg)
     for i in range(u.size):
         for j in range(v.size):
             change = weight * plan[i, j] * slope(u[i] - v[j], order)
@@ -380,20 +369,20 @@ def entropic_pair(
 def entropic_flow(
     supply: FloatArray, demand: FloatArray, cost: FloatArray, reg: float, slopes: FloatArray
 ) -> FloatArray:
-    """Entropic plan (K, M) between positive amounts that sum to one on either side. A kernel.
+    """Find the entropic plan (K, M) between positive amounts that sum to one. A kernel.
 
     `slopes` (K, M) are filled in with ∂V / ∂cost, unless they are empty.
     """
-    prices = priced_flow(supply, demand, cost)[1]
+    prices = solve_flow(supply, demand, cost)[1]
     f, g = prices[: supply.size], prices[supply.size :]
     for i in range(supply.size):
         f[i] = -f[i]
-    plan = _blur(cost, supply, demand, f, g, reg)
+    plan = _regularize(cost, supply, demand, f, g, reg)
     if slopes.size:
         for i in range(supply.size):
             for j in range(demand.size):
                 slopes[i, j] = plan[i, j]
-        _weigh(cost, slopes, reg)
+        _differentiate(cost, slopes, reg)
     return plan
 
 
@@ -416,7 +405,7 @@ def _entropic_costs(
 def entropic_costs(
     atoms: Atoms, left: IntArray, right: IntArray, order: float, reg: float
 ) -> FloatArray:
-    """V between segment `left[k]` and segment `right[k]`, for every k."""
+    """Compute V between segment `left[k]` and segment `right[k]`, for every k."""
     costs = np.empty(left.size)
     left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
     work = partial(_entropic_costs, atoms.packed, left, right, float(order), float(reg), costs)

@@ -2,10 +2,11 @@
 
 One solver for all sizes, a primal network simplex on the transportation problem, compiled: audits
 solve one problem, training thousands, one for every model of a stack at every step. The basis is a
-spanning tree of the S + T points and an artificial root, which one arc each ties to the tree at
-first; since every source reaches every target, an artificial arc may cost as much as the dearest
-real one. Arcs are priced in blocks of √(S T), the cheapest of a block enters, and the last arc that
-blocks the cycle leaves, so that the tree stays strongly feasible and no pivot repeats.
+spanning tree of the S + T points and an artificial root, to which each point is tied by an
+artificial arc at first; since every source reaches every target, an artificial arc may cost as much
+as the dearest real one. Arcs are priced in blocks of √(S T), the cheapest of a block enters, and
+the last arc that blocks the cycle leaves, so that the tree stays strongly feasible and no pivot
+repeats.
 
 Reference: Ahuja, Magnanti and Orlin (1993), *Network Flows*, sections 11.5 to 11.7.
 """
@@ -30,7 +31,7 @@ _ROUNDING = 1e-12
 def _entering_arc(
     cost: FloatArray, price: FloatArray, start: int, least: float
 ) -> tuple[int, int, float]:
-    """Price arcs in blocks from `start` on: where the search ended, the arc or -1, its cost."""
+    """Price arcs in blocks from `start` on; return where the search ended, arc or -1, and cost."""
     n_sources, n_targets = cost.shape
     n_arcs, block = cost.size, max(10, int(math.sqrt(cost.size)))
     i, j = start // n_targets, start % n_targets
@@ -49,17 +50,9 @@ def _entering_arc(
 
 @compiled
 def _push(
-    source: int,
-    target: int,
-    above: IntArray,
-    upward: IntArray,
-    amount: FloatArray,
-    depth: IntArray,
+    source: int, target: int, above: IntArray, upward: IntArray, amount: FloatArray, depth: IntArray
 ) -> tuple[int, float]:
-    """Send what fits around the cycle of an entering arc; return the arc that leaves, and how much.
-
-    An arc of the tree is known by its lower end.
-    """
+    """Augment the cycle of an entering arc; return the leaving arc's lower end and the amount."""
     u, v = source, target
     while u != v:
         if depth[u] >= depth[v]:
@@ -87,8 +80,10 @@ def _push(
 
 
 @compiled
-def _hang(node: int, parent: int, above: IntArray, child: IntArray, siblings: IntArray) -> None:
-    """Take a node from its parent and give it to another; children are doubly linked lists."""
+def _move_node(
+    node: int, parent: int, above: IntArray, child: IntArray, siblings: IntArray
+) -> None:
+    """Move a node to another parent; children are doubly linked lists."""
     after, before = siblings[node, 0], siblings[node, 1]
     if before >= 0:
         siblings[before, 0] = after
@@ -104,7 +99,7 @@ def _hang(node: int, parent: int, above: IntArray, child: IntArray, siblings: In
 
 
 @compiled
-def _turn(
+def _reverse(
     node: int,
     parent: int,
     leaving: int,
@@ -116,10 +111,10 @@ def _turn(
     child: IntArray,
     siblings: IntArray,
 ) -> None:
-    """Turn the path from `node` to `leaving` around, so that `node` hangs on `parent`."""
+    """Reverse the path from `node` to `leaving`, so that `node` becomes a child of `parent`."""
     while True:
         next_node, next_up, next_moved = above[node], 1 - upward[node], amount[node]
-        _hang(node, parent, above, child, siblings)
+        _move_node(node, parent, above, child, siblings)
         upward[node], amount[node] = up, moved
         if node == leaving:
             return
@@ -127,7 +122,7 @@ def _turn(
 
 
 @compiled
-def _shift(
+def _update_prices(
     top: int,
     change: float,
     above: IntArray,
@@ -137,7 +132,7 @@ def _shift(
     siblings: IntArray,
     stack: IntArray,
 ) -> None:
-    """Add to the prices of a node and of all below it, whose depths are counted anew."""
+    """Add to the prices of a node and of all below it, and recompute their depths."""
     stack[0], size = top, 1
     while size > 0:
         size -= 1
@@ -152,10 +147,10 @@ def _shift(
 
 
 @compiled
-def priced_flow(
+def solve_flow(
     supply: FloatArray, demand: FloatArray, cost: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Optimal plan (S, T) between two distributions, and prices (S + T,). A kernel.
+    """Find the optimal plan (S, T) between two distributions, and prices (S + T,). A kernel.
 
     cost + price of the source >= price of the target, with equality wherever the plan moves mass.
     """
@@ -185,21 +180,10 @@ def priced_flow(
         leaving, moved = _push(source, target, above, upward, amount, depth)
         # The part of the tree below the leaving arc hangs on the entering one.
         top = source if upward[leaving] else target
-        _turn(
-            top,
-            source + target - top,
-            leaving,
-            moved,
-            top == source,
-            above,
-            upward,
-            amount,
-            child,
-            siblings,
-        )
-        _shift(
-            top, -reduced if top == source else reduced, above, price, depth, child, siblings, stack
-        )
+        parent, up = source + target - top, top == source
+        _reverse(top, parent, leaving, moved, up, above, upward, amount, child, siblings)
+        change = -reduced if up else reduced
+        _update_prices(top, change, above, price, depth, child, siblings, stack)
     flow = np.zeros((n_sources, n_targets))
     for node in range(root):
         if above[node] != root and upward[node]:
@@ -211,17 +195,17 @@ def priced_flow(
 
 @compiled
 def cheapest_flow(supply: FloatArray, demand: FloatArray, cost: FloatArray) -> FloatArray:
-    """Optimal plan between two distributions: min Σ flow * cost with the given marginals."""
-    return priced_flow(supply, demand, cost)[0]
+    """Find the plan that minimizes Σ flow * cost with the given marginals. A kernel."""
+    return solve_flow(supply, demand, cost)[0]
 
 
 def outer_plan(supply: FloatArray, demand: FloatArray, cost: FloatArray) -> FloatArray:
-    """Optimal plan between two discrete distributions, checked."""
-    # The solver would never end with numbers that are none.
+    """Find the optimal plan between two discrete distributions, and check it."""
+    # With NaN the solver would not terminate.
     whole_supply, whole_demand = float(supply.sum()), float(demand.sum())
     if not math.isfinite(whole_supply + whole_demand + float(cost.sum())):
         raise ArithmeticError("Masses and costs of a plan between levels must be finite.")
-    if min(cost.shape) == 1:  # everything comes from one point or goes to one
+    if min(cost.shape) == 1:
         return demand[None, :].copy() if supply.size == 1 else supply[:, None].copy()
     flow = cheapest_flow(supply, demand, np.ascontiguousarray(cost))
     if not math.isclose(flow.sum(), min(whole_supply, whole_demand), rel_tol=1e-6):
@@ -234,45 +218,19 @@ _MARGIN = 1.005
 
 
 def discrete_ground(n_levels: int) -> FloatArray:
-    """Ground cost 1{l ≠ l'}: every other level is equally far. Shape (K, K).
-
-    Parameters
-    ----------
-    n_levels : K.
-
-    Examples
-    --------
-    >>> from likeforlike.transport import discrete_ground
-    >>> discrete_ground(2)
-    array([[0., 1.],
-           [1., 0.]])
-    """
+    """Return the ground cost 1{l ≠ l'}, with which all other levels are equally far; (K, K)."""
     return 1.0 - np.eye(n_levels)
 
 
 def metric_ground(metric: FloatArray, order: float) -> FloatArray:
-    """Ground cost d(l, l')^p from a metric between levels. Shape (K, K).
-
-    Parameters
-    ----------
-    metric : (K, K) floats, d.
-    order : p >= 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from likeforlike.transport import metric_ground
-    >>> metric_ground(np.array([[0.0, 3.0], [3.0, 0.0]]), 2.0)
-    array([[0., 9.],
-           [9., 0.]])
-    """
+    """Return the ground cost d(l, l')^p of a metric between levels; (K, K)."""
     ground: FloatArray = metric**order
     return ground
 
 
 @compiled
 def _least_slack(ground: FloatArray) -> float:
-    """min over l and k, m ≠ l of G(k, l) + G(l, m) - G(k, m); stops once it is not positive."""
+    """Find min over l and k, m ≠ l of G(k, l) + G(l, m) - G(k, m), or 0 if it is not positive."""
     least = np.inf
     size = ground.shape[0]
     for middle in range(size):
@@ -282,8 +240,7 @@ def _least_slack(ground: FloatArray) -> float:
             for m in range(size):
                 if m == middle:
                     continue
-                slack = ground[k, middle] + ground[middle, m] - ground[k, m]
-                least = min(least, slack)
+                least = min(least, ground[k, middle] + ground[middle, m] - ground[k, m])
         if least <= 0.0:
             return 0.0
     return least
@@ -292,7 +249,7 @@ def _least_slack(ground: FloatArray) -> float:
 def safe_level_cost(
     ground: FloatArray, source: FloatArray, target: FloatArray, reach: float
 ) -> float:
-    """Bound above which the level cost C keeps like compared with like.
+    """Compute the bound above which the level cost C keeps like compared with like.
 
     The mass min(p_0(l), p_1(l)) stays in level l when no detour pays. Undoing a detour k → l → m
     (mass that leaves l while other mass enters it) saves C [G(k,l) + G(l,m) - G(k,m)] and changes
@@ -317,8 +274,7 @@ def safe_level_cost(
     Examples
     --------
     >>> import numpy as np
-    >>> from likeforlike.transport import safe_level_cost
-    >>> from likeforlike.transport import discrete_ground
+    >>> from likeforlike.transport import discrete_ground, safe_level_cost
     >>> shares = np.array([0.5, 0.3, 0.2])
     >>> safe_level_cost(discrete_ground(3), shares, shares[::-1].copy(), 1.0)
     2.0
@@ -333,7 +289,7 @@ def safe_level_cost(
 
 
 def is_discrete(ground: FloatArray) -> bool:
-    """Whether a ground cost is that of `discrete_ground`."""
+    """Return whether a ground cost is that of `discrete_ground`."""
     return bool(np.array_equal(ground, discrete_ground(ground.shape[0])))
 
 
@@ -347,23 +303,14 @@ def choose_level_cost(
 ) -> float:
     """Take the given level cost, or the smallest safe one; warn when the given one is too small.
 
-    Where no level cost is safe the bound of Proposition 4.2 is taken instead. A constant score has
-    no reach at all, and then any level cost does: 1.
+    Where no level cost is safe the bound of Proposition 4.2 is taken instead. For a constant score,
+    whose reach is 0, any level cost is safe, and 1 is taken.
 
     Parameters
     ----------
     given : C >= 0, or `None` to choose.
     ground, source, target, reach : as for `safe_level_cost`.
-    grown : turns a cost into the one that a warning tells, where scores were scaled.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from likeforlike.transport import discrete_ground
-    >>> from likeforlike.transport import choose_level_cost
-    >>> shares = np.array([0.5, 0.3, 0.2])
-    >>> round(choose_level_cost(None, discrete_ground(3), shares, shares[::-1].copy(), 1.0), 12)
-    2.01
+    grown : converts a cost to the one that a warning reports, where scores were scaled.
     """
     bound = safe_level_cost(ground, source, target, reach)
     if given is not None:
@@ -387,7 +334,7 @@ def choose_level_cost(
 
 
 def level_cost_factor(ground: FloatArray) -> tuple[float, bool]:
-    """The level cost to take for scores of reach 1, whatever the shares, and whether it is safe.
+    """Return the level cost for scores of reach 1, whatever the shares, and whether it is safe.
 
     Costs grow like R^p, so C = factor * R^p for scores of reach R. Where detours are free no level
     cost is safe, and the bound of Proposition 4.2 is taken.

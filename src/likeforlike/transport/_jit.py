@@ -1,9 +1,8 @@
 """Compile a kernel.
 
 A kernel is an ordinary function over arrays. It is compiled when it is first called, never at
-import, released from the interpreter lock, and kept in numba's cache on disk. numba itself is
-imported with the first call too: who asks for help, or only looks at a table, does not wait
-for it.
+import, released from the interpreter lock, and cached on disk by numba. numba itself is imported
+with the first call too, so that neither help nor a look at a table waits for it.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Dispatcher = Callable[..., Any]
 
-# Threads may call a kernel for the first time at once; it is made once.
-_MAKING = threading.RLock()
+# Threads may call a kernel for the first time at once; it is compiled once.
+_COMPILING = threading.RLock()
 
 
 class _Kernel(Generic[P, R]):
@@ -32,29 +31,29 @@ class _Kernel(Generic[P, R]):
         self._inlined: Dispatcher | None = None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        machine = self._called or self._made()
+        machine = self._called or self._compile()
         return cast(R, machine(*args, **kwargs))
 
-    def _made(self) -> Dispatcher:
-        """The kernel as Python calls it."""
-        with _MAKING:
+    def _compile(self) -> Dispatcher:
+        """Return the kernel as Python calls it."""
+        with _COMPILING:
             if self._called is None:
-                self._called = _maker().called(self.py_func)
+                self._called = _compiler().make_entry(self.py_func)
             return self._called
 
-    def inlined(self) -> Dispatcher:
-        """The kernel as other kernels call it."""
+    def inline(self) -> Dispatcher:
+        """Return the kernel as other kernels call it."""
         if self._inlined is None:
-            self._inlined = _maker().inlined(self.py_func)
+            self._inlined = _compiler().make_inner(self.py_func)
         return self._inlined
 
 
 @functools.cache
-def _maker() -> ModuleType:
-    """The module that makes machine code, once it knows of kernels."""
+def _compiler() -> ModuleType:
+    """Import the module that compiles, and register kernels with it."""
     from likeforlike.transport import _numba
 
-    _numba.teach(_Kernel, _Kernel.inlined)
+    _numba.register_kernels(_Kernel, _Kernel.inline)
     return _numba
 
 

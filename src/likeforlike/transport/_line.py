@@ -1,19 +1,12 @@
-"""Exact transport on the line: cost, plan and gradient between two weighted samples.
+"""Transport on the line: cost, gradient and plan of two samples, and maps to barycenters.
 
-On the line the cheapest plan keeps the order: the lowest goes to the lowest. `pairs` holds the
-sweep that this rests on, with its formulas; here two samples are sorted and handed to it.
+On the line the optimal plan keeps the order, for every order p >= 1: the lowest goes to the lowest.
+`_sweeps` has the formulas of cost and gradient; here two samples are sorted for it.
 
-Reference: Santambrogio (2015), *Optimal Transport for Applied Mathematicians*, chapter 2.
-
-Quantiles: distributions carried to their barycenter, each in its own order.
-
-The barycenter of distributions P_a with shares π_a (they sum to one) is the one whose quantile
-function is the mean of theirs,
-
-    Q(u) = Σ_a π_a Q_a(u),
-
-a step function with as many *pieces* as the P_a have different cumulative masses. A row of P_a
-holds an interval [low, high] of probability, and is carried to the mean of Q over it:
+The barycenter of distributions P_a with shares π_a (they sum to one) has the mean of their quantile
+functions, Q(u) = Σ_a π_a Q_a(u), a step function with as many *pieces* as the P_a have different
+cumulative masses. A row of P_a holds an interval [low, high] of probability, and is carried to the
+mean of Q over it:
 
     T = 1 / (high - low) ∫_low^high Q(u) du.
 
@@ -24,7 +17,8 @@ x between two neighboring atoms, of which the lower ends at probability c, takes
 mass of the smallest row of an atom: T rises without jumps from atom to atom where rows are not
 tied, and never falls anywhere. Values beyond the range are carried where its ends are.
 
-Reference: Agueh and Carlier (2011), *Barycenters in the Wasserstein space*, section 6.1.
+References: Santambrogio (2015), *Optimal Transport for Applied Mathematicians*, chapter 2; Agueh
+and Carlier (2011), *Barycenters in the Wasserstein space*, section 6.1.
 """
 
 from __future__ import annotations
@@ -54,9 +48,8 @@ class Plan(NamedTuple):
     --------
     >>> import numpy as np
     >>> from likeforlike.transport import plan
-    >>> moves = plan(np.array([0.0, 1.0]), np.array([2.0, 3.0]))
-    >>> moves.source, moves.target, moves.mass
-    (array([0, 1]), array([0, 1]), array([0.5, 0.5]))
+    >>> plan(np.array([0.0, 1.0]), np.array([2.0, 3.0])).mass
+    array([0.5, 0.5])
     """
 
     source: IntArray
@@ -65,7 +58,7 @@ class Plan(NamedTuple):
 
 
 def sorted_plan(a: FloatArray, b: FloatArray) -> Plan:
-    """Moves of the monotone plan between masses a and b, whose values rise."""
+    """Find the monotone plan between masses a and b, whose values rise."""
     below_a, below_b = np.cumsum(a), np.cumsum(b)
     # Scaled by the other side's total: equal shares meet exactly.
     ends_a, ends_b = below_a * below_b[-1], below_b * below_a[-1]
@@ -98,7 +91,7 @@ def cost(
     x_mass: FloatArray | None = None,
     y_mass: FloatArray | None = None,
 ) -> float:
-    """Transport cost W_p^p between two weighted samples on the line.
+    """Compute the transport cost W_p^p between two weighted samples on the line.
 
     Parameters
     ----------
@@ -126,10 +119,10 @@ def cost_and_gradient(
     x_mass: FloatArray | None = None,
     y_mass: FloatArray | None = None,
 ) -> tuple[float, FloatArray, FloatArray]:
-    """Transport cost W_p^p and its gradient with respect to x and to y.
+    """Compute the transport cost W_p^p and its gradient with respect to x and to y.
 
     At ties, and for p = 1 where values of the two samples coincide, W_p^p has a kink; what is
-    returned is the symmetric choice described at the head of `pairs`.
+    returned is the symmetric choice described at the head of `_sweeps`.
 
     Parameters
     ----------
@@ -151,7 +144,7 @@ def cost_and_gradient(
     ordered = sort_rows(values, segments, 2)
     atoms = atoms_of_rows(ordered, mass)
     value = float(pair_costs(atoms, _LEFT, _RIGHT, order)[0])
-    by_atom = pair_gradient(atoms, _LEFT, _RIGHT, np.ones(1), order)
+    by_atom = pair_gradient(atoms.packed, _LEFT, _RIGHT, np.ones(1), float(order))
     by_row = row_gradient(by_atom, atoms, ordered, mass)
     return value, by_row[: x.size], by_row[x.size :]
 
@@ -189,7 +182,7 @@ def plan(
 
 
 class Ranks(NamedTuple):
-    """Distribution functions, packed: segment s is `values[offsets[s]:offsets[s + 1]]`.
+    """Cumulative distribution functions, packed: segment s is `values[offsets[s]:offsets[s + 1]]`.
 
     Attributes
     ----------
@@ -227,7 +220,7 @@ class Curves(NamedTuple):
 
 @compiled
 def _shares_below(mass: FloatArray, offsets: IntArray, totals: FloatArray) -> FloatArray:
-    """Cumulative mass of each segment, scaled to end at one."""
+    """Compute the cumulative mass of each segment, scaled to end at one."""
     ends = np.empty(mass.size)
     for s in range(totals.size):
         reached = 0.0
@@ -238,7 +231,7 @@ def _shares_below(mass: FloatArray, offsets: IntArray, totals: FloatArray) -> Fl
 
 
 def ranks(atoms: Atoms) -> Ranks:
-    """Distribution functions of packed distributions; values that follow themselves are merged."""
+    """Compute the cdf of each packed distribution; neighbors of equal value are merged."""
     ordered = SortedRows(np.arange(atoms.values.size), atoms.values, atoms.offsets)
     merged = atoms_of_rows(ordered, atoms.mass, atoms.counts)
     firsts = np.flatnonzero(np.diff(atom_of_rows(ordered), prepend=-1))
@@ -250,7 +243,7 @@ def ranks(atoms: Atoms) -> Ranks:
 
 @compiled
 def _mean_curve(known: Ranks, members: IntArray, shares: FloatArray, curves: Curves, k: int) -> int:
-    """Fill in curve k, the mean quantile function of the segments in `members`; say its stop."""
+    """Fill in curve k, the mean quantile function of the segments `members`; return its stop."""
     place, last = known.offsets[members], known.offsets[members + 1] - 1
     here, until = known.values[place], known.ends[place]
     at, reached, highest = curves.begins[k], 0.0, -np.inf
@@ -270,7 +263,7 @@ def _mean_curve(known: Ranks, members: IntArray, shares: FloatArray, curves: Cur
 
 @compiled
 def _integrate(curves: Curves, k: int) -> None:
-    """Fill in the integrals of curve k: a running sum, with what rounding took away."""
+    """Fill in the integrals of curve k by compensated summation (Neumaier)."""
     total, rest, reached = 0.0, 0.0, 0.0
     for at in range(curves.begins[k], curves.stops[k]):
         curves.sums[at], curves.rests[at] = total, rest
@@ -294,7 +287,7 @@ def _mean_curves(known: Ranks, shares: FloatArray, curves: Curves, first: int, l
 
 
 def mean_curves(known: Ranks, shares: FloatArray) -> Curves:
-    """Mean quantile functions of k sets of G distributions, by one joint sweep each."""
+    """Compute the mean quantile functions of k sets of G distributions, by one joint sweep each."""
     sizes = np.diff(known.offsets).reshape(shares.shape).sum(axis=1, where=shares > 0.0)
     begins = np.cumsum(sizes) - sizes
     values, ends, sums, rests = (np.empty(int(sizes.sum())) for _ in range(4))
@@ -305,9 +298,9 @@ def mean_curves(known: Ranks, shares: FloatArray) -> Curves:
 
 @compiled
 def seek(numbers: FloatArray, at: int, stop: int, goal: float) -> int:
-    """First place from `at` on that holds `goal` or more: by strides that double, then halve.
+    """Find the first place from `at` on that holds `goal` or more, by exponential search. A kernel.
 
-    A kernel; `numbers` never fall between `at` and `stop`, which is the answer if all are less.
+    `numbers` never fall between `at` and `stop`, which is returned if all are less.
     """
     stride = 1
     while at + stride <= stop and numbers[at + stride - 1] < goal:
@@ -324,8 +317,10 @@ def seek(numbers: FloatArray, at: int, stop: int, goal: float) -> int:
 
 
 @compiled
-def _between(known: Ranks, first: int, stop: int, atom: int, value: float) -> tuple[float, float]:
-    """The interval of a value that is no atom; `atom` is the next one above it."""
+def _interpolate_interval(
+    known: Ranks, first: int, stop: int, atom: int, value: float
+) -> tuple[float, float]:
+    """Return the interval of a value that is no atom; `atom` is the next one above it."""
     if atom == first:
         return 0.0, known.steps[first]
     if atom == stop:
@@ -337,10 +332,10 @@ def _between(known: Ranks, first: int, stop: int, atom: int, value: float) -> tu
 
 
 @compiled
-def _share_out(
+def _split_interval(
     low: float, high: float, step: float, mass: FloatArray, lows: FloatArray, highs: FloatArray
 ) -> None:
-    """Share the interval of an atom among tied rows by their mass, evenly if they have none."""
+    """Split the interval of an atom among tied rows by their mass, evenly if they have none."""
     whole = mass.sum()
     even = whole <= 0.0
     if even:
@@ -364,7 +359,7 @@ def _intervals(
     lows: FloatArray,
     highs: FloatArray,
 ) -> None:
-    """The interval of probability that each of the sorted values takes in a segment."""
+    """Fill in the interval of probability that each of the sorted values takes in a segment."""
     first, stop = known.offsets[segment], known.offsets[segment + 1]
     atom, start = first, 0
     while start < values.size:
@@ -376,9 +371,9 @@ def _intervals(
             low = known.ends[atom - 1] if atom > first else 0.0
             high, step = known.ends[atom], known.steps[atom]
             tied = slice(start, behind)
-            _share_out(low, high, step, mass[tied], lows[tied], highs[tied])
+            _split_interval(low, high, step, mass[tied], lows[tied], highs[tied])
         else:
-            low, high = _between(known, first, stop, atom, values[start])
+            low, high = _interpolate_interval(known, first, stop, atom, values[start])
             lows[start:behind] = low
             highs[start:behind] = high
         start = behind
@@ -386,7 +381,7 @@ def _intervals(
 
 @compiled
 def _mean(curves: Curves, i: int, j: int, low: float, high: float) -> float:
-    """Mean of a curve over [low, high], which begins in piece i and ends in piece j."""
+    """Return the mean of a curve over [low, high], which begins in piece i and ends in piece j."""
     bottom = curves.values[i]
     if j <= i:
         return float(bottom)
@@ -394,22 +389,6 @@ def _mean(curves: Curves, i: int, j: int, low: float, high: float) -> float:
     between = (curves.sums[j] - curves.sums[i + 1]) + (curves.rests[j] - curves.rests[i + 1])
     above = between - bottom * (until - since) + (top - bottom) * (high - until)
     return float(min(max(bottom + above / (high - low), bottom), top))
-
-
-@compiled
-def _means(
-    curves: Curves, k: int, lows: FloatArray, highs: FloatArray, carried: FloatArray
-) -> None:
-    """Means of curve k over intervals that move up."""
-    i, stop, highest = curves.begins[k], curves.stops[k], -np.inf
-    for row in range(lows.size):
-        i = seek(curves.ends, i, stop, lows[row])
-        if curves.ends[i] == lows[row] and i + 1 < stop:
-            i += 1
-        j = seek(curves.ends, i, stop, min(highs[row], 1.0))
-        # Only rounding could break the order of means of a curve that never falls.
-        highest = max(highest, _mean(curves, i, j, lows[row], highs[row]))
-        carried[row] = highest
 
 
 @compiled
@@ -429,7 +408,15 @@ def _carry(
         values = ordered.values[rows]
         lows, highs = np.empty(values.size), np.empty(values.size)
         _intervals(values, mass[rows], known, segments[s], lows, highs)
-        _means(curves, chosen[s], lows, highs, carried[rows])
+        i, stop, highest = curves.begins[chosen[s]], curves.stops[chosen[s]], -np.inf
+        for row in range(lows.size):
+            i = seek(curves.ends, i, stop, lows[row])
+            if curves.ends[i] == lows[row] and i + 1 < stop:
+                i += 1
+            j = seek(curves.ends, i, stop, min(highs[row], 1.0))
+            # Only rounding could break the order of means of a curve that never falls.
+            highest = max(highest, _mean(curves, i, j, lows[row], highs[row]))
+            carried[ordered.offsets[s] + row] = highest
 
 
 def carry(
@@ -440,11 +427,11 @@ def carry(
     chosen: IntArray,
     mass: FloatArray | None = None,
 ) -> FloatArray:
-    """Carry rows from distributions to curves, in order of value: O(log n) a row at most."""
+    """Carry rows from distributions to curves, in order of value: O(log n) per row at most."""
     sorted_mass = np.zeros(ordered.values.size) if mass is None else mass[ordered.rows]
-    placed = np.empty(ordered.values.size)
-    work = partial(_carry, ordered, sorted_mass, known, curves, segments, chosen, placed)
+    in_order = np.empty(ordered.values.size)
+    work = partial(_carry, ordered, sorted_mass, known, curves, segments, chosen, in_order)
     in_parts(work, np.diff(ordered.offsets))
-    carried = np.empty(placed.size)
-    carried[ordered.rows] = placed
+    carried = np.empty(in_order.size)
+    carried[ordered.rows] = in_order
     return carried

@@ -1,11 +1,11 @@
-"""How numba makes machine code of kernels: the only import of numba, and not a cheap one.
+"""How numba compiles kernels: the only import of numba, and not a cheap one.
 
 Compiling is what a first audit waits for. Here it takes a third of what numba needs by itself. A
 kernel that other kernels call
 
-- gets no entry for Python there, and no version of its own for a whole number written into a call;
-- is neither optimized nor turned into machine code there: it is not called, and its callers are,
-  with all that is inside them.
+- gets no entry for Python there, and no version of its own for an integer literal in a call;
+- is neither optimized nor turned into machine code there, since its callers are, with all that is
+  inlined into them.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _OPTIONS = {
 
 
 class _KernelDispatcher(CPUDispatcher):  # type: ignore[misc]
-    """What numba calls a compiled function, which knows of kernels."""
+    """Compiles a kernel for each signature, without literals, and caches it on disk."""
 
     def get_call_template(self, args: Any, kws: Any) -> Any:  # noqa: ANN401
-        # While types are worked out a counter that starts at 0 looks like the constant 0, and
-        # numba would compile the callee for that constant too.
+        # During type inference a counter that starts at 0 looks like the literal 0, for which numba
+        # would compile the callee too.
         plain = {name: unliteral(kind) for name, kind in kws.items()}
         return super().get_call_template(tuple(map(unliteral, args)), plain)
 
@@ -53,41 +53,41 @@ class _KernelDispatcher(CPUDispatcher):  # type: ignore[misc]
             try:
                 return super().compile(signature)
             except Exception as error:
-                # A disk may be full, or hold what is no machine code. If it is the kernel that
-                # cannot be compiled, the second attempt says so.
-                kept: Any = self._cache
-                if kept.cache_path is None:
+                # A disk may be full, or the cache damaged. If the kernel itself does not compile,
+                # the second attempt raises.
+                cache: Any = self._cache
+                if cache.cache_path is None:
                     raise
-                _warn_of_kept_code(kept.cache_path, error)
+                _warn_about_cache(cache.cache_path, error)
                 self._cache: Any = NullCache()
                 return super().compile(signature)
 
-    def check_kept_code(self) -> None:
-        """Read machine code from the disk only if it is what was written there."""
-        kept: Any = self._cache
-        kept._cache_file = _CheckedFile(
-            kept.cache_path,
-            f"{kept._impl.filename_base}.checked",
-            kept._impl.locator.get_source_stamp(),
+    def check_cache(self) -> None:
+        """Read machine code from the disk only if its checksum is right."""
+        cache: Any = self._cache
+        cache._cache_file = _CheckedFile(
+            cache.cache_path,
+            f"{cache._impl.filename_base}.checked",
+            cache._impl.locator.get_source_stamp(),
         )
 
 
 class _CheckedFile(IndexDataCacheFile):  # type: ignore[misc]
-    """Files of machine code with a checksum: what is damaged is compiled and written again."""
+    """Files of machine code with a checksum: damaged code is compiled and written again."""
 
     def _load_index(self) -> Any:  # noqa: ANN401
         try:
             return super()._load_index()
         except Exception as error:  # noqa: BLE001
-            _warn_of_kept_code(self._cache_path, error)
+            _warn_about_cache(self._cache_path, error)
             return {}
 
     def _load_data(self, name: str) -> Any:  # noqa: ANN401
         with open(self._data_path(name), "rb") as file:
             mark, content = file.read(32), file.read()
         if mark != sha256(name.encode() + content).digest():
-            _warn_of_kept_code(self._cache_path, "its checksum is another")
-            raise FileNotFoundError(name)  # which numba takes for code that it has to make
+            _warn_about_cache(self._cache_path, "its checksum is another")
+            raise FileNotFoundError(name)  # so numba compiles it
         return pickle.loads(content)
 
     def _save_data(self, name: str, data: Any) -> None:  # noqa: ANN401
@@ -99,8 +99,8 @@ class _CheckedFile(IndexDataCacheFile):  # type: ignore[misc]
 _warned: list[str] = []
 
 
-def _warn_of_kept_code(folder: str, reason: object) -> None:
-    """Say once that code on the disk is of no use."""
+def _warn_about_cache(folder: str, reason: object) -> None:
+    """Warn once that code on the disk cannot be used."""
     if not _warned:
         _warned.append(folder)
         warnings.warn(
@@ -111,7 +111,7 @@ def _warn_of_kept_code(folder: str, reason: object) -> None:
 
 
 class _InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """The code of a kernel as its callers take it over: never optimized, never run."""
+    """The code of a kernel as its callers inline it: never optimized, never run."""
 
     @property
     def codegen(self) -> _WithoutEnvironments:
@@ -130,7 +130,7 @@ class _InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
 
 
 class _WithoutEnvironments:
-    """numba's code generator, but for what a function gets when it is about to be run."""
+    """numba's code generator, without the environment of functions that are run."""
 
     def __init__(self, generator: Any) -> None:  # noqa: ANN401
         self._generator = generator
@@ -139,7 +139,7 @@ class _WithoutEnvironments:
         return getattr(self._generator, name)
 
     def set_env(self, *_: object) -> None:
-        """Nothing: the code is in no place where it could get it."""
+        """Do nothing: the code is never run."""
 
 
 class _InnerCompiler(Compiler):  # type: ignore[misc]
@@ -149,35 +149,34 @@ class _InnerCompiler(Compiler):  # type: ignore[misc]
         super().__init__(typing, target, library or _InnerLibrary(target.codegen(), "inner"), *rest)
 
 
-def called(function: Callable[..., Any]) -> Any:  # noqa: ANN401
-    """A kernel as Python calls it, kept on disk."""
+def make_entry(function: Callable[..., Any]) -> Any:  # noqa: ANN401
+    """Make the form of a kernel that Python calls, cached on disk."""
     kernel = _KernelDispatcher(function, targetoptions=_OPTIONS)
-    # Without a folder to keep machine code in, as in a read-only container, it is compiled every
-    # time.
+    # Without a folder for the cache, as in a read-only container, it is compiled every time.
     with suppress(RuntimeError):
         kernel.enable_caching()
-        kernel.check_kept_code()
+        kernel.check_cache()
     return kernel
 
 
-def inlined(function: Callable[..., Any]) -> Any:  # noqa: ANN401
-    """A kernel as other kernels call it, kept with them."""
+def make_inner(function: Callable[..., Any]) -> Any:  # noqa: ANN401
+    """Make the form of a kernel that other kernels call, cached with them."""
     options = _OPTIONS | {"no_cpython_wrapper": True}
     return _KernelDispatcher(function, targetoptions=options, pipeline_class=_InnerCompiler)
 
 
-def teach(kernel_type: type, inlined_form: Callable[[Any], Any]) -> None:
-    """Let kernels call what is of this type, by the form that `inlined` made."""
+def register_kernels(kernel_type: type, inner_form: Callable[[Any], Any]) -> None:
+    """Let kernels call objects of this type by their inner form."""
 
     def type_of(kernel: object, _context: object) -> Any:  # noqa: ANN401
-        return Dispatcher(inlined_form(kernel))
+        return Dispatcher(inner_form(kernel))
 
     typeof_impl.register(kernel_type, type_of)
 
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """No search for garbage: compiling leaves hardly any, and looking for it takes a fifth."""
+    """Pause garbage collection, which takes a fifth of the time of compiling for nothing."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -191,8 +190,8 @@ def spare_linear_algebra() -> None:
     """Keep numba from importing `scipy.linalg`, in a process that runs nothing but our kernels.
 
     Before its first kernel numba looks for a BLAS, which takes longer than a small audit; no
-    kernel of ours multiplies matrices. Other people's might, so this is for the command line
-    alone, and does nothing where numba has looked already.
+    kernel of ours multiplies matrices. Kernels of other packages might, so this is for the command
+    line alone, and does nothing where numba has looked already.
     """
     blas = "scipy.linalg.cython_blas"
     if blas in sys.modules or "numba.np.arraymath" in sys.modules:

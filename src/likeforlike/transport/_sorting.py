@@ -2,6 +2,10 @@
 
 Everything exact in this library starts from one sort. Rows are assigned to their segments by a
 counting sort, then each segment is sorted by value.
+
+Arrays as long as the data are made by NumPy and passed to the kernels: NumPy asks the system for
+huge pages, which arrays made inside a kernel do not get, and fresh small pages cost more than the
+work on them.
 """
 
 from __future__ import annotations
@@ -18,8 +22,8 @@ from likeforlike.transport._threads import in_parts
 
 _KeyArray = npt.NDArray[np.uint64]
 
-# Below this size moving neighbors beats counting digits; above the other, NumPy's sort, which
-# compares several values at once but cannot carry rows along, beats both.
+# Insertion sort is fastest below the first size; above the second NumPy's sort, which cannot carry
+# rows along.
 _SMALL = 48
 _LARGE = 4096
 # Up to this many rows NumPy's sorts take a millisecond or two, and nothing has to be compiled.
@@ -74,11 +78,7 @@ def _copy_back(keys: _KeyArray, rows: IntArray, to_keys: _KeyArray, to_rows: Int
 
 @compiled
 def _radix_sort(
-    keys: _KeyArray,
-    rows: IntArray,
-    spare_keys: _KeyArray,
-    spare_rows: IntArray,
-    counts: IntArray,
+    keys: _KeyArray, rows: IntArray, spare_keys: _KeyArray, spare_rows: IntArray, counts: IntArray
 ) -> None:
     """Sort keys in place, rows (unless empty) along with them, lowest digit first. Stable."""
     size = keys.size
@@ -113,16 +113,11 @@ def _radix_sort(
         _copy_back(keys, rows, spare_keys, spare_rows)
 
 
-# Arrays as long as the data are made by numpy and handed to the kernels: numpy asks the system for
-# huge pages, which arrays made inside a kernel do not get, and fresh small pages cost more than
-# the work on them.
-
-
 @compiled
 def deal(
     values: FloatArray, segments: IntArray, offsets: IntArray, grouped: FloatArray, rows: IntArray
 ) -> None:
-    """Counting sort: fill in values and rows (unless empty) segment after segment. A kernel."""
+    """Fill in values and rows (unless empty) segment after segment: a counting sort. A kernel."""
     places = offsets[:-1].copy()
     for row in range(values.size):
         place = places[segments[row]]
@@ -136,10 +131,7 @@ def deal(
 def sort_small(
     keys: _KeyArray, rows: IntArray, offsets: IntArray, limit: int, first: int, last: int
 ) -> None:
-    """Sort those of the segments first, ..., last - 1 in place that are smaller than `limit`.
-
-    A kernel; `keys` are the bits of the floats.
-    """
+    """Sort segments first, ..., last - 1 smaller than `limit` in place, by bits. A kernel."""
     largest = 0
     for s in range(first, last):
         if offsets[s + 1] - offsets[s] < limit:
@@ -176,16 +168,6 @@ def _sort_segments(
         values[offsets[s] : offsets[s + 1]].sort()
 
 
-def _order(values: FloatArray, segments: IntArray, n_segments: int) -> IntArray:
-    """Positions of rows in order of (segment, value); ties keep theirs."""
-    if n_segments > np.iinfo(np.int16).max:
-        return np.lexsort((values, segments))
-    # The same in two stable sorts: NumPy sorts small integers by their digits, without comparing.
-    by_value = np.argsort(values, kind="stable")
-    order: IntArray = by_value[np.argsort(segments[by_value].astype(np.int16), kind="stable")]
-    return order
-
-
 def sort_rows(
     values: FloatArray, segments: IntArray, n_segments: int, *, with_rows: bool = True
 ) -> SortedRows:
@@ -193,7 +175,11 @@ def sort_rows(
     offsets = np.zeros(n_segments + 1, np.int64)
     np.cumsum(np.bincount(segments, minlength=n_segments), out=offsets[1:])
     if values.size <= _FEW_ROWS:
-        order = _order(values, segments, n_segments)
+        if n_segments > np.iinfo(np.int16).max:
+            order = np.lexsort((values, segments))
+        else:  # in two stable sorts: NumPy sorts small integers by their digits, without comparing
+            order = np.argsort(values, kind="stable")
+            order = order[np.argsort(segments[order].astype(np.int16), kind="stable")]
         return SortedRows(order if with_rows else order[:0], values[order] + 0.0, offsets)
     grouped = np.empty(values.size)
     rows = np.empty(values.size if with_rows else 0, np.int64)
@@ -214,7 +200,7 @@ def _copy_segments(
 
 
 def join_segments(values: FloatArray, offsets: IntArray, groups: IntArray) -> SortedRows:
-    """Throw segments together and sort what comes of it; which row is where gets lost."""
+    """Merge the segments of each row of `groups` and sort the values; rows are not tracked."""
     sizes = np.diff(offsets)[groups].sum(axis=1)
     joined = np.concatenate([[0], np.cumsum(sizes)])
     if values.size <= _FEW_ROWS:

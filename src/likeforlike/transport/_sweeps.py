@@ -13,12 +13,10 @@ theorem the gradient falls out of the same sweep:
 
 Rows that share an atom share its gradient by mass, and sgn(0) = 0.
 
+`_atoms` sorts one large table at a time from Python. Penalties evaluate a `Stack` of models,
+thousands of times per second, so `sort_atoms` does the same for one of them inside a kernel.
+
 Reference: Santambrogio (2015), *Optimal Transport for Applied Mathematicians*, chapter 2.
-
-Rows of one model, sorted into atoms inside a kernel: what stacked penalties start from.
-
-`atoms` sorts one large table at a time from Python. A stack of models needs the same for each of
-them, thousands of times a second, so here the steps are put together inside a kernel.
 """
 
 from __future__ import annotations
@@ -34,13 +32,13 @@ from likeforlike.transport._jit import compiled
 from likeforlike.transport._sorting import deal, sort_small
 from likeforlike.transport._threads import in_parts
 
-# Costs outside of this and its reciprocal may be the last digits of a number that cannot be held.
+# Costs outside of this and its reciprocal may have lost digits to underflow or overflow.
 _LEAST_COST = 1e-250
 
 
 @compiled
 def power(distance: float, order: float) -> float:
-    """distance^order, without `pow` for the usual orders. A kernel."""
+    """Compute distance^order, without `pow` for the usual orders. A kernel."""
     if order == 1.0:
         return distance
     if order == 2.0:
@@ -50,7 +48,7 @@ def power(distance: float, order: float) -> float:
 
 @compiled
 def slope(difference: float, order: float) -> float:
-    """d/dx |x|^order at x = difference, with 0 at 0. A kernel."""
+    """Compute d/dx |x|^order at x = difference, with 0 at 0. A kernel."""
     if difference == 0.0:
         return 0.0
     if order == 2.0:
@@ -60,12 +58,12 @@ def slope(difference: float, order: float) -> float:
 
 # A sweep compares cumulative masses scaled by the other side's total, c_i * total_v
 # against c_j * total_u: whole numbers stay whole numbers, so equal shares meet exactly and no
-# splinter of mass is invented by a division.
+# splinter of mass arises from a division.
 
 
 @compiled
-def mass_at(mass: FloatArray, at: int) -> float:
-    """Mass of an atom, 0 behind the last. A kernel."""
+def _mass_or_zero(mass: FloatArray, at: int) -> float:
+    """Return the mass of an atom, 0 behind the last."""
     return float(mass[at]) if at < mass.size else 0.0
 
 
@@ -73,9 +71,7 @@ def mass_at(mass: FloatArray, at: int) -> float:
 def add_pair(
     packed: Packed, left: int, right: int, order: float, weight: float, slopes: FloatArray
 ) -> float:
-    """W_p^p between two segments; adds weight * ∂W_p^p to the slopes of their atoms, unless those
-    are empty. A kernel.
-    """
+    """Return W_p^p of two segments; add weight * ∂W_p^p to `slopes`, unless empty. A kernel."""
     of_left = slice(packed.offsets[left], packed.offsets[left + 1])
     of_right = slice(packed.offsets[right], packed.offsets[right + 1])
     u, a, total_u = packed.values[of_left], packed.mass[of_left], packed.totals[left]
@@ -99,10 +95,10 @@ def add_pair(
         reached = end
         if end_u <= end_v:
             i += 1
-            sum_u += mass_at(a, i)
+            sum_u += _mass_or_zero(a, i)
         if end_v <= end_u:
             j += 1
-            sum_v += mass_at(b, j)
+            sum_v += _mass_or_zero(b, j)
     return float(cost * scale)
 
 
@@ -122,18 +118,8 @@ def _pair_costs(
 
 
 @compiled
-def _pair_gradient(
-    packed: Packed, left: IntArray, right: IntArray, order: float, weight: FloatArray
-) -> FloatArray:
-    gradient = np.zeros(packed.values.size)
-    for k in range(left.size):
-        add_pair(packed, left[k], right[k], order, weight[k], gradient)
-    return gradient
-
-
-@compiled
 def _relative_cost(packed: Packed, left: int, right: int, order: float, unit: float) -> float:
-    """W_p^p of differences divided by `unit`; if that is 0, the longest way of all, W_∞."""
+    """Compute W_p^p of differences divided by `unit`, or W_∞ if that is 0."""
     i, end_i = packed.offsets[left], packed.offsets[left + 1]
     j, end_j = packed.offsets[right], packed.offsets[right + 1]
     times_u, times_v = balanced(packed.totals[left], packed.totals[right])
@@ -150,15 +136,15 @@ def _relative_cost(packed: Packed, left: int, right: int, order: float, unit: fl
         reached = end
         if end_u <= end_v:
             i += 1
-            sum_u += mass_at(packed.mass, i)
+            sum_u += _mass_or_zero(packed.mass, i)
         if end_v <= end_u:
             j += 1
-            sum_v += mass_at(packed.mass, j)
+            sum_v += _mass_or_zero(packed.mass, j)
     return cost / (packed.totals[left] * times_v) if unit > 0.0 else farthest
 
 
 @compiled
-def _careful_distances(
+def _stable_distances(
     packed: Packed,
     left: IntArray,
     right: IntArray,
@@ -167,7 +153,7 @@ def _careful_distances(
     first: int,
     last: int,
 ) -> None:
-    """W_p = W_∞ times the same of differences divided by W_∞, which neither grow nor vanish."""
+    """Compute W_p as W_∞ times W_p of differences divided by W_∞, which avoids overflow."""
     for k in range(first, last):
         farthest = _relative_cost(packed, left[k], right[k], order, 0.0)
         distances[k] = farthest
@@ -177,27 +163,24 @@ def _careful_distances(
 
 
 def pair_distances(atoms: Atoms, left: IntArray, right: IntArray, order: float) -> FloatArray:
-    """W_p between segment `left[k]` and segment `right[k]`, for every k.
-
-    Where W_p^p is too small or too large to be held, W_p is computed without it.
-    """
+    """Compute W_p between segment `left[k]` and segment `right[k]`, also where W_p^p overflows."""
     costs = pair_costs(atoms, left, right, order)
     distances: FloatArray = costs ** (1.0 / order)
     odd = np.flatnonzero(~((costs > _LEAST_COST) & (costs < 1.0 / _LEAST_COST)))
-    if odd.size:  # a cost of 0 may be one that was too small, unless W_1 is 0 too
+    if odd.size:  # a cost of 0 may have underflowed, unless W_1 is 0 too
         odd = odd[pair_costs(atoms, left[odd], right[odd], 1.0) > 0.0]
     if odd.size:
-        careful, left, right = np.empty(odd.size), left[odd], right[odd]
-        sweeps = partial(_careful_distances, atoms.light, left, right, float(order), careful)
+        relative, left, right = np.empty(odd.size), left[odd], right[odd]
+        sweeps = partial(_stable_distances, atoms.light, left, right, float(order), relative)
         in_parts(sweeps, pair_sizes(atoms, left, right))
-        distances[odd] = careful
+        distances[odd] = relative
     return distances
 
 
 def pair_costs(atoms: Atoms, left: IntArray, right: IntArray, order: float) -> FloatArray:
-    """W_p^p between segment `left[k]` and segment `right[k]`, for every k.
+    """Compute W_p^p between segment `left[k]` and segment `right[k]`, for every k.
 
-    One sweep a pair: O(size of left + size of right). All K x K pairs of n rows cost O(K n).
+    One sweep per pair: O(size of left + size of right). All K x K pairs of n rows cost O(K n).
     """
     costs = np.empty(left.size)
     # Columns of a table have strides of their own, for which the kernel would be compiled again.
@@ -208,20 +191,24 @@ def pair_costs(atoms: Atoms, left: IntArray, right: IntArray, order: float) -> F
 
 
 def pair_sizes(atoms: Atoms, left: IntArray, right: IntArray) -> IntArray:
-    """How many atoms a sweep of each pair of segments passes, shape (k,)."""
+    """Count the atoms that a sweep of each pair of segments passes, shape (k,)."""
     sizes = atoms.offsets[1:] - atoms.offsets[:-1]
     return sizes[left] + sizes[right]
 
 
+@compiled
 def pair_gradient(
-    atoms: Atoms, left: IntArray, right: IntArray, weight: FloatArray, order: float
+    packed: Packed, left: IntArray, right: IntArray, weight: FloatArray, order: float
 ) -> FloatArray:
-    """Gradient of Σ_k weight[k] W_p^p(left[k], right[k]) with respect to every atom's value."""
-    return _pair_gradient(atoms.packed, left, right, float(order), weight)
+    """Compute the gradient of Σ_k weight[k] W_p^p(left[k], right[k]) for every atom. A kernel."""
+    gradient = np.zeros(packed.values.size)
+    for k in range(left.size):
+        add_pair(packed, left[k], right[k], order, weight[k], gradient)
+    return gradient
 
 
 @compiled
-def row_slopes(
+def split_slopes(
     slopes: FloatArray,
     atom_mass: FloatArray,
     atom_of: IntArray,
@@ -229,7 +216,7 @@ def row_slopes(
     mass: FloatArray,
     gradient: FloatArray,
 ) -> None:
-    """Hand the slope of each atom to its rows in proportion to their mass."""
+    """Split the slope of each atom among its rows in proportion to their mass. A kernel."""
     for i in range(rows.size):
         row, atom = rows[i], atom_of[i]
         weight = mass[row] if mass.size else 1.0
@@ -239,17 +226,17 @@ def row_slopes(
 def row_gradient(
     gradient: FloatArray, atoms: Atoms, ordered: SortedRows, mass: FloatArray | None = None
 ) -> FloatArray:
-    """Hand the gradient of each atom to its rows, in proportion to their mass."""
+    """Split the gradient of each atom among its rows in proportion to their mass."""
     weight = np.empty(0) if mass is None else mass
     by_row = np.empty(ordered.rows.size)
     each = atoms.values.size == by_row.size  # is an atom of its own
     atom_of = np.arange(by_row.size) if each else atom_of_rows(ordered)
-    row_slopes(gradient, plain(atoms.mass), atom_of, ordered.rows, weight, by_row)
+    split_slopes(gradient, plain(atoms.mass), atom_of, ordered.rows, weight, by_row)
     return by_row
 
 
 class Stack(NamedTuple):
-    """Rows of m models as kernels take them, and the places of what they find.
+    """Rows of m models as kernels take them, with room for their results.
 
     Attributes
     ----------
@@ -270,21 +257,21 @@ class Stack(NamedTuple):
 
 
 @compiled
-def of_model(constants: FloatArray, k: int) -> float:
-    """What model k has of constants (m,), or (1,) where all have the same. A kernel."""
+def model_constant(constants: FloatArray, k: int) -> float:
+    """Return the constant of model k, from (m,) or from (1,) for all. A kernel."""
     return float(constants[min(k, constants.size - 1)])
 
 
 @compiled
-def mass_of(stack: Stack, k: int) -> FloatArray:
-    """Mass of the rows of model k, empty if they all count one. A kernel."""
+def model_mass(stack: Stack, k: int) -> FloatArray:
+    """Return the mass of the rows of model k, empty if they all count one. A kernel."""
     return stack.mass[min(k, stack.mass.shape[0] - 1)] if stack.mass.size else np.empty(0)
 
 
 @compiled
-def sorted_atoms(stack: Stack, k: int) -> tuple[Packed, IntArray, IntArray]:
-    """Atoms of model k, its rows in their order, and the atom of each of these. A kernel."""
-    values, mass = stack.scores[k], mass_of(stack, k)
+def sort_atoms(stack: Stack, k: int) -> tuple[Packed, IntArray, IntArray]:
+    """Return atoms of model k, its rows in their order, and the atom of each row. A kernel."""
+    values, mass = stack.scores[k], model_mass(stack, k)
     segments = stack.segments[min(k, stack.segments.shape[0] - 1)]
     n_segments = stack.n_levels * stack.n_groups
     offsets = np.zeros(n_segments + 1, np.int64)

@@ -1,7 +1,7 @@
 """Run a kernel over many items in threads, when there is enough to do.
 
-Kernels release the interpreter lock, so plain threads use all cores. Each item is worked on by
-one thread and written to its own place: results do not depend on how many threads there are.
+Kernels release the interpreter lock, so plain threads use all cores. Each item is processed by one
+thread and written to its own place: results do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WORTH_IT = 1 << 17
 
 
 def n_threads() -> int:
-    """Threads to use: the environment variable `LIKEFORLIKE_THREADS`, or the cores we may use."""
+    """Return the threads to use: `LIKEFORLIKE_THREADS`, or the number of available cores."""
     given = os.environ.get("LIKEFORLIKE_THREADS")
     if given is not None and given.isdecimal() and int(given) > 0:
         return int(given)
@@ -47,8 +47,8 @@ def in_parts(work: Callable[[int, int], None], sizes: IntArray) -> None:
             part.result()
 
 
-def over_models(work: Callable[[int, int], None], models: int, each: int) -> None:
-    """The same for models with `each` atoms; one alone is no reason to count."""
+def run_models(work: Callable[[int, int], None], models: int, each: int) -> None:
+    """Call `work(first, last)` on ranges of models with `each` atoms."""
     if models < 2:
         work(0, models)
     else:
@@ -61,7 +61,7 @@ def over_blocks(
     block: int,
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[T]:
-    """Call `work(first, last)` on blocks of a fixed size; yields results in order, as they come.
+    """Call `work(first, last)` on blocks of a fixed size; yield results in order, as they come.
 
     Blocks do not depend on the number of threads, so neither does a sum over them. An interrupt is
     passed on at once; blocks that have not begun are dropped.
@@ -99,5 +99,5 @@ def in_blocks(
     block: int,
     progress: Callable[[int], None] | None = None,
 ) -> list[T]:
-    """All results of `over_blocks` at once."""
+    """List the results of `over_blocks`."""
     return list(over_blocks(work, n_items, block, progress))
