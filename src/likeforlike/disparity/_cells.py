@@ -470,7 +470,8 @@ class Cells:
         scale = scale_of(*self.ends, HIGHEST_ORDER)
         values, mass = scale.inward(self.atoms.values), moderate(self.atoms.mass)
         return ScaledCells(
-            replace(self, atoms=replace(self.atoms, values=values, mass=mass), sums=None), scale
+            replace(self, atoms=replace(self.atoms, values=values, mass_kept=mass), sums=None),
+            scale,
         )
 
     @cached_property
