@@ -103,7 +103,7 @@ def test_linear_between_the_rows_and_constant_beyond_them(
 def test_ties_that_rounding_breaks_are_ties(
     name: str, order: float, weighted: bool, precision: type[np.floating[Any]]
 ) -> None:
-    """Rows of equal score, as silent hidden units make them, told apart by their last digits."""
+    """Rows of equal score, as from hidden units that are 0, that differ by their last digits."""
     scores, layout = sample(11, weighted=weighted, ties=True)
     step = float(np.finfo(precision).eps)
     broken = scores + step * np.random.default_rng(12).integers(0, 4, scores.shape)
@@ -240,7 +240,7 @@ def test_fresh_rows_approximate_the_gradient_of_all_data(name: str) -> None:
 
 @pytest.mark.parametrize("name", PENALTIES)
 def test_at_parity_a_batch_pushes_where_the_field_does_not(name: str) -> None:
-    """Everybody has a twin in the other group, so the true gradient is 0 in every row."""
+    """Every row has a twin in the other group, so the true gradient is 0 in every row."""
     rng = np.random.default_rng(11)
     half, level = rng.beta(2.0, 2.0, 10_000), rng.integers(0, 10, 10_000)
     scores = np.concatenate([half, half])

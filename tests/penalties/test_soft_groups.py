@@ -39,7 +39,7 @@ class Case:
         self.levels = rng.integers(0, 12, rows)
         self.scores = np.round(rng.random(rows) + 0.02 * self.levels, 2)
         self.chances = rng.dirichlet(np.ones(groups), rows)
-        self.chances[0] = np.eye(groups)[0]  # somebody who is certain
+        self.chances[0] = np.eye(groups)[0]  # a row that is certain
         self.weight = rng.uniform(0.5, 2.0, rows) if weighted else None
         self.labels = tuple("abcd"[:groups])
         self.soft = SoftGroups(self.chances, self.labels)

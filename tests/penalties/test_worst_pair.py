@@ -1,4 +1,4 @@
-"""The worst pair of groups as a penalty, and groups dealt anew at parity."""
+"""The worst pair of groups as a penalty, and groups permuted under parity."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ def test_two_groups_and_numbers_stay_as_they_are() -> None:
     assert worst_pair_penalty(smooth, Layout.from_columns(GROUPS, numbers)) is smooth
 
 
-def test_groups_are_dealt_anew_inside_their_levels() -> None:
+def test_groups_are_permuted_anew_inside_their_levels() -> None:
     layout = Layout.from_columns(GROUPS, LEVELS)
-    dealt = layout.permute_groups(np.random.default_rng(3))
-    assert (dealt.segments // 3 == layout.segments // 3).all()
-    assert (np.bincount(dealt.segments[0]) == np.bincount(layout.segments[0])).all()
-    assert (dealt.segments != layout.segments).any()
-    # Whoever ignores levels deals across them; what is charged for levels is no matter of chance.
+    permuted = layout.permute_groups(np.random.default_rng(3))
+    assert (permuted.segments // 3 == layout.segments // 3).all()
+    assert (np.bincount(permuted.segments[0]) == np.bincount(layout.segments[0])).all()
+    assert (permuted.segments != layout.segments).any()
+    # A penalty that ignores levels permutes across them; charges for levels are not random.
     rng = np.random.default_rng(4)
     across = lfl.WassersteinPenalty().permute_under_parity(layout, rng)
     assert across is not None

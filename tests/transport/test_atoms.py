@@ -52,7 +52,7 @@ def test_sorting_equals_lexsort(kind: str, size: int, n_segments: int) -> None:
 
 @pytest.mark.parametrize("size", [6, 300, 30_000])
 def test_joined_segments_are_sorted_as_one(size: int) -> None:
-    """Segments 0 and 4, then 5 and 1; 2 and 3 are nobody's."""
+    """Segments 0 and 4, then 5 and 1; 2 and 3 are left out."""
     rng = np.random.default_rng(size)
     values, offsets = rng.random(size), np.sort(rng.integers(0, size + 1, 7))
     offsets[[0, -1]] = 0, size

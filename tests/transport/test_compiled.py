@@ -1,4 +1,4 @@
-"""Kernels are compiled once each, for plain numbers, and by whoever calls them first."""
+"""Kernels are compiled once each, for plain numbers, by the first call of any thread."""
 
 from __future__ import annotations
 

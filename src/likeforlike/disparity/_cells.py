@@ -428,7 +428,8 @@ class Cells:
         """The cells for costs of any order, and their scale."""
         scale = scale_of(*self.ends, HIGHEST_ORDER)
         values, mass = scale.inward(self.atoms.values), moderate(self.atoms.mass)
-        return replace(self, atoms=replace(self.atoms, values=values, mass=mass), sums=None), scale
+        atoms = replace(self.atoms, values=values, mass_kept=mass)
+        return replace(self, atoms=atoms, sums=None), scale
 
     @cached_property
     def fingerprint(self) -> str:

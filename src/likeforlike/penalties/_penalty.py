@@ -95,8 +95,8 @@ class AnchorSlopes(NamedTuple):
 class Penalty(ABC):
     """A differentiable disparity.
 
-    A new penalty is a frozen dataclass that says in `evaluate` how to evaluate itself on the scores
-    of many models at once; everything else follows.
+    A new penalty is a frozen dataclass with a method `evaluate` for the scores of many models at
+    once, and `transported_mass`; everything else follows.
 
     Examples
     --------

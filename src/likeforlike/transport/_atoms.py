@@ -72,24 +72,40 @@ class Atoms:
     ----------
     values : (m,) floats, increasing inside each segment; where every row keeps a weight of its
         own, equal values may follow each other.
-    mass : (m,) positive floats; a segment need not sum to one.
-    counts : (m,) integers, how many rows each atom stands for.
+    mass_kept : `mass` as stored: (m,) positive floats, or for very many atoms of a few rows each
+        16-bit integers; a segment need not sum to one.
+    counts_kept : `counts` as stored: (m,) integers, the number of rows of each atom.
     offsets : (S + 1,) integers, where each of the S segments begins.
 
     Where every atom is a row without a weight, mass and counts are a single 1 each, broadcast to
-    (m,) (stride 0) and read-only. Kernels take them `plain`. For very many atoms of a few rows
-    each they are stored as 16-bit integers, and converted when they are read.
+    (m,) (stride 0) and read-only. Kernels take them `plain`.
     """
 
     values: FloatArray
-    mass: FloatArray
-    counts: IntArray
+    mass_kept: FloatArray
+    counts_kept: IntArray
     offsets: IntArray
+
+    @property
+    def mass(self) -> FloatArray:
+        """Mass (m,) as floats."""
+        return self.mass_kept.astype(np.float64, copy=False)
+
+    @property
+    def counts(self) -> IntArray:
+        """Number of rows (m,) of each atom."""
+        return self.counts_kept.astype(np.int64, copy=False)
+
+    @property
+    def counts_alone(self) -> bool:
+        """Whether mass and counts are the same small integers."""
+        mass: object = self.mass_kept
+        return mass is self.counts_kept
 
     @property
     def packed(self) -> Packed:
         """Values (m,), mass (m,), offsets (S + 1,) and totals (S,): all that transport reads."""
-        mass = self._plain_mass if self.mass.size <= _KEPT else plain(self.mass)
+        mass = self._plain_mass if self.values.size <= _KEPT else plain(self.mass)
         return Packed(self.values, mass, self.offsets, self.totals)
 
     @property
@@ -101,24 +117,6 @@ class Atoms:
         if self.counts_alone:
             return Packed(self.values, self.mass_kept, self.offsets, self.totals)
         return self.packed
-
-    @property
-    def mass_kept(self) -> FloatArray:
-        """Mass (m,) as stored, maybe as small integers."""
-        kept: FloatArray = self.__dict__["mass"]
-        return kept
-
-    @property
-    def counts_kept(self) -> IntArray:
-        """Counts (m,) as stored, maybe as small integers."""
-        kept: IntArray = self.__dict__["counts"]
-        return kept
-
-    @property
-    def counts_alone(self) -> bool:
-        """Whether mass and counts are the same small integers."""
-        mass: object = self.mass_kept
-        return mass is self.counts_kept
 
     @cached_property
     def _plain_mass(self) -> FloatArray:
@@ -133,26 +131,6 @@ class Atoms:
         if self.counts_alone:  # sums of whole numbers are exact
             return segment_counts(self).astype(np.float64)
         return segment_sums(plain(self.mass), np.empty(0), self.offsets)
-
-
-class _WideArray:
-    """An array of atoms that may be stored as small integers, and is converted when read."""
-
-    def __init__(self, name: str, kind: type[np.generic]) -> None:
-        self.name, self.kind = name, kind
-
-    def __get__(self, atoms: Atoms | None, owner: type[Atoms]) -> npt.NDArray[np.generic]:
-        if atoms is None:
-            raise AttributeError(self.name)
-        kept: npt.NDArray[np.generic] = atoms.__dict__[self.name]
-        return kept.astype(self.kind, copy=False) if kept.dtype == np.uint16 else kept
-
-    def __set__(self, atoms: Atoms, array: npt.NDArray[np.generic]) -> None:
-        atoms.__dict__[self.name] = array
-
-
-for _wide in (_WideArray("mass", np.float64), _WideArray("counts", np.int64)):
-    setattr(Atoms, _wide.name, _wide)
 
 
 def _begins(values: FloatArray, offsets: IntArray) -> npt.NDArray[np.bool_]:
