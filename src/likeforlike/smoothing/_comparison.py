@@ -244,7 +244,7 @@ def _residual_factor(
     leverage = choice.fit(cells, cells.center)[1]
     used, units = np.add.reduceat(leverage, cells.offsets[:-1]), cells.units
     factor = np.maximum(units - 1.0, 1.0) / np.maximum(units - used, 1.0) / left
-    return np.sqrt(np.maximum(factor, 1.0))
+    return np.asarray(np.sqrt(np.maximum(factor, 1.0)))
 
 
 def _map_discrete(
@@ -386,8 +386,8 @@ class _GapTable:
             rows = group_sums(unit_code, np.ones(unit_code.size), size)
             squares = group_sums(unit_code, group_sums(unit, mass) ** 2, size)
         effective = total**2 / np.where(squares > 0.0, squares, 1.0)
-        table = (column.reshape(shape) for column in (total, rows, effective))
-        return cls(code, mass, *table, unit)
+        total, rows = total.reshape(shape), rows.reshape(shape)
+        return cls(code, mass, total, rows, effective.reshape(shape), unit)
 
     def average_in_units(self, values: FloatArray) -> FloatArray:
         """Replace values (n,) by the mean of their unit."""

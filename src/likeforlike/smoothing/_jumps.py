@@ -21,7 +21,7 @@ from typing import Self
 
 import numpy as np
 
-from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike.smoothing._grid import FineCells, group_sums
 from likeforlike.transport import compiled
 
@@ -61,7 +61,8 @@ def jumps(cells: FineCells, values: FloatArray, clear: float = _CLEAR) -> IntArr
     # With at most 200 cells per segment a table of neighbors is small.
     reach = int((last - first).max())
     near = np.minimum(first[:, None] + np.arange(reach), last[:, None] - 1)
-    return there[found & (shown >= shown[near].max(axis=1))]
+    largest: BoolArray = found & (shown >= shown[near].max(axis=1))
+    return there[largest]
 
 
 @compiled
