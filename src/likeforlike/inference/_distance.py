@@ -450,7 +450,7 @@ _ENOUGH_REPLICATED = 0.5
 # Each level may lie within its own one-sided interval of this confidence.
 _ALLOWED = 0.8
 # The degrees of freedom depend on the end, and the end on them.
-_ROUNDS, _SAME_FREEDOM = 4, 0.01
+_ROUNDS, _SAME_DF = 4, 0.01
 # Standard errors beyond which the direction of a level is known, and the largest skewness of a mean
 # that counts: that of three log-normal rows.
 _CLEAR, _MOST_SKEWED = 2.0, 4.0
@@ -632,9 +632,11 @@ def _estimate_moments(levels: LevelDistances) -> SquaredDistance:
 
 
 def _upper_limit(levels: LevelDistances, squared: SquaredDistance, confidence: float) -> float:
-    """Bound D from above, in scaled scores.
+    """Bound D from above, in scaled scores: solve for the end and its degrees of freedom in turn.
 
-    Rounded scores leave open whether the worst allocation decides; it may.
+    Where the worst allocation that the levels allow decides, its degrees of freedom count, and so
+    does its skewness: the mean of a few rows with a long tail mostly lies below the truth. Rounded
+    scores leave open whether it decides; it may.
     """
     # Scores have unit reach, so that no mean varies by more than 1, whatever weights make of it.
     variances = np.minimum(levels.level_variances, 1.0)
@@ -652,47 +654,33 @@ def _upper_limit(levels: LevelDistances, squared: SquaredDistance, confidence: f
         total = float(levels.measure @ (distances + sample.moved[:, 1]) ** 2)
         squared = replace(squared, total=total)
     squared = replace(squared, worst=fill_levels(*knapsack))
-    ends = [0.0, _iterate_upper_limit(levels, squared, knapsack, variances, confidence)]
+    candidates = [squared]
     # A slope below that of G, which is a line then, changes nothing.
     if sample.moved is not None and squared.slope > 0.99 * squared.steepest:
-        flat = replace(squared, slope=0.0)
-        ends.append(_iterate_upper_limit(levels, flat, knapsack, variances, confidence))
-    return max(ends)
-
-
-def _iterate_upper_limit(
-    levels: LevelDistances,
-    squared: SquaredDistance,
-    knapsack: tuple[FloatArray, FloatArray, FloatArray],
-    variances: FloatArray,
-    confidence: float,
-) -> float:
-    """Solve for the upper end and its degrees of freedom in turn.
-
-    Where the worst allocation that the levels allow decides, its degrees of freedom count, and so
-    does its skewness: the mean of a few rows with a long tail mostly lies below the truth.
-    """
-    measure, rounded = levels.inside, levels.sample.moved is not None
+        candidates.append(replace(squared, slope=0.0))
     usual = min(levels.satterthwaite_df(measure * each) for each in levels.allocations)
-    freedom, skewed = usual, 0.0
-    for _ in range(_ROUNDS):
-        quantile = float(t_quantile(0.5 + confidence / 2.0, freedom))
-        upper = largest_distance(squared, quantile + skewed)
-        square = np.array(upper * upper)
-        if squared.gain(square) <= squared.slope * square:
-            break
-        part = allocate(*knapsack, upper * upper) * measure * variances
-        against = float((part**2 / (levels.level_df + 2.0)).sum())
-        worst = float(part.sum()) ** 2 / against if against > 0.0 else math.inf
-        if rounded:
-            # Those of the rows cannot be fewer than those of the smallest level.
-            worst = min(worst, float(levels.level_df[measure > 0.0].min()) + 2.0)
-        before = freedom, skewed
-        freedom = min(usual, max(worst, 2.0))
-        skewed = max(skewed, _skewness_shift(levels, part, confidence))
-        if max(abs(freedom - before[0]), abs(skewed - before[1])) < _SAME_FREEDOM:
-            break
-    return upper
+    ends = [0.0]
+    for moments in candidates:
+        df, skewed = usual, 0.0
+        for _ in range(_ROUNDS):
+            quantile = float(t_quantile(0.5 + confidence / 2.0, df))
+            upper = largest_distance(moments, quantile + skewed)
+            square = np.array(upper * upper)
+            if moments.gain(square) <= moments.slope * square:
+                break
+            part = allocate(*knapsack, upper * upper) * measure * variances
+            against = float((part**2 / (levels.level_df + 2.0)).sum())
+            worst = float(part.sum()) ** 2 / against if against > 0.0 else math.inf
+            if sample.moved is not None:
+                # Those of the rows cannot be fewer than those of the smallest level.
+                worst = min(worst, float(levels.level_df[measure > 0.0].min()) + 2.0)
+            before = df, skewed
+            df = min(usual, max(worst, 2.0))
+            skewed = max(skewed, _skewness_shift(levels, part, confidence))
+            if max(abs(df - before[0]), abs(skewed - before[1])) < _SAME_DF:
+                break
+        ends.append(upper)
+    return max(ends)
 
 
 def _skewness_shift(levels: LevelDistances, part: FloatArray, confidence: float) -> float:

@@ -127,12 +127,8 @@ def t_tail(t: FloatArray | float, df: FloatArray | float) -> FloatArray:
     """Compute P(T > t) for Student's T with `df` degrees of freedom, in the broadcast shape."""
     places, freedom = _pair(t, df)
     parts = 1 + places.size // _PART
-    pieces = zip(
-        np.array_split(np.abs(places).ravel(), parts),
-        np.array_split(freedom.ravel(), parts),
-        strict=True,
-    )
-    above = np.exp(np.concatenate([_log_tail(*piece) for piece in pieces]))
+    pieces = np.array_split(np.abs(places).ravel(), parts), np.array_split(freedom.ravel(), parts)
+    above = np.exp(np.concatenate(list(map(_log_tail, *pieces))))
     above = above.reshape(places.shape)
     tail: FloatArray = np.where(places < 0.0, 1.0 - above, above)
     return tail
@@ -151,10 +147,8 @@ def t_quantile(probability: FloatArray | float, df: FloatArray | float) -> Float
             return t_quantile(probability, values)[where.reshape(np.shape(df))]
     chance, freedom = _pair(probability, df)
     parts = 1 + chance.size // _PART
-    pieces = zip(
-        np.array_split(chance.ravel(), parts), np.array_split(freedom.ravel(), parts), strict=True
-    )
-    return np.concatenate([_quantiles(*piece) for piece in pieces]).reshape(chance.shape)
+    pieces = np.array_split(chance.ravel(), parts), np.array_split(freedom.ravel(), parts)
+    return np.concatenate(list(map(_quantiles, *pieces))).reshape(chance.shape)
 
 
 def _quantiles(chance: FloatArray, freedom: FloatArray) -> FloatArray:
