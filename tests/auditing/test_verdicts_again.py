@@ -17,8 +17,8 @@ from likeforlike import Cells
 from likeforlike._text import p_text
 from likeforlike.disparity import contrasts
 from likeforlike.inference import estimate_distance, signed_gap, take_sample
-from likeforlike.inference._distance import fill_levels, filled
-from likeforlike.inference._headline import WEIGHTS, _weights
+from likeforlike.inference._distance import allocate, fill_levels
+from likeforlike.inference._headline import WEIGHTS, component_weights
 from likeforlike.inference._rank_scores import score_contrast
 from likeforlike.report import page
 
@@ -55,7 +55,7 @@ def test_the_worst_allocation_is_that_of_a_linear_program(seed: int) -> None:
             -value, A_eq=np.ones((1, k)), b_eq=[square], bounds=list(zip(low, high, strict=True))
         )
         assert np.interp(square, at, most) == pytest.approx(-best.fun, abs=1e-9)
-        x = filled(value, low, high, square)
+        x = allocate(value, low, high, square)
         assert value @ x == pytest.approx(-best.fun, abs=1e-9)
         assert x.sum() == pytest.approx(square)
 
@@ -289,11 +289,11 @@ def test_long_tails_are_read_from_what_permutations_do_not_change() -> None:
     for scores, gap in ((normal, 1.0), (np.exp(1.5 * normal), 0.1), (scales * normal, 0.1)):
         for _ in range(3):
             cells = Cells.from_rows(scores, rng.permutation(group), np.arange(400) // 40)
-            weights = _weights(score_contrast(contrasts(cells, "pairwise")[0]))
+            weights = component_weights(score_contrast(contrasts(cells, "pairwise")[0]))
             assert (weights["gap"], weights["ranks"]) == (gap, 1.0)
             assert (weights == WEIGHTS) == (gap == 1.0)
     decided = Cells.from_rows((normal > 2.0).astype(float), group)
-    assert _weights(score_contrast(contrasts(decided, "pairwise")[0])) == WEIGHTS
+    assert component_weights(score_contrast(contrasts(decided, "pairwise")[0])) == WEIGHTS
 
 
 # Words -------------------------------------------------------------------------------------------

@@ -6,8 +6,7 @@ from scipy import stats
 
 from likeforlike import Cells, cdd_lp
 from likeforlike.disparity import Contrast, contrasts
-from likeforlike.inference import adjust, certificate, level_gaps
-from likeforlike.inference._certificate import effective_rows
+from likeforlike.inference import adjust, certificate, level_gaps, take_sample
 
 
 def contrast_of(*columns: Any, **settings: Any) -> Contrast:
@@ -48,15 +47,15 @@ def test_certificate_holds_far_more_often_than_it_promises() -> None:
     assert held == 200
 
 
-def test_effective_rows_count_weights() -> None:
+def test_effective_sample_sizes_count_weights() -> None:
     weight = np.array([1.0, 1.0, 2.0, 4.0, 3.0])
     contrast = contrast_of([1, 2, 3, 4, 5], list("ffmmm"), sample_weight=weight)
-    np.testing.assert_allclose(effective_rows(contrast), [[2.0, 81 / 29]])
+    np.testing.assert_allclose(take_sample(contrast).units.effective, [2.0, 81 / 29])
 
 
-def test_effective_rows_count_clusters() -> None:
+def test_effective_sample_sizes_count_clusters() -> None:
     contrast = contrast_of([1, 2, 3, 4, 5], list("ffmmm"), cluster=[1, 1, 2, 2, 3])
-    np.testing.assert_allclose(effective_rows(contrast), [[1.0, 9 / 5]])
+    np.testing.assert_allclose(take_sample(contrast).units.effective, [1.0, 9 / 5])
 
 
 @pytest.mark.parametrize("weighted", [False, True])

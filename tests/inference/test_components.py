@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -21,15 +21,14 @@ from likeforlike.inference._permutation import (
     MEAN_GAP,
     RANKS,
     SPREAD,
-    Replicates,
-    permuted_components,
+    permutation_replicates,
 )
 from likeforlike.inference._rank_scores import (
-    ARRANGEMENTS,
+    LOG_PERMUTATIONS,
     MEAN,
     VARIANCE,
     Clusters,
-    ScoredLevels,
+    RankScores,
     score_clusters,
     score_contrast,
 )
@@ -98,9 +97,21 @@ def some_measure(n_levels: int) -> FloatArray:
     return measure
 
 
-def permuted(levels: ScoredLevels, permutations: int = 1, seed: int = 0) -> Replicates:
+class Replicates(NamedTuple):
+    """What `permutation_replicates` returns, with names."""
+
+    totals: FloatArray
+    level_statistic: FloatArray
+    exceedances: IntArray
+    stepdown_exceedances: IntArray
+    null_distance: FloatArray
+
+
+def permuted(levels: RankScores, permutations: int = 1, seed: int = 0) -> Replicates:
     measure = some_measure(levels.sizes.shape[0])
-    return permuted_components(levels, measure, permutations=permutations, seed=seed)
+    return Replicates(
+        *permutation_replicates(levels, measure, permutations=permutations, seed=seed)
+    )
 
 
 def rows_as_clusters(scores: FloatArray, groups: IntArray, levels: IntArray) -> Clusters:
@@ -211,12 +222,12 @@ def arrangements(groups: IntArray, levels: IntArray) -> list[IntArray]:
     for level in np.unique(levels):
         rows = np.flatnonzero(levels == level)
         by_level.append(list(combinations(rows.tolist(), int(groups[rows].sum()))))
-    dealt = []
+    assigned = []
     for chosen in product(*by_level):
         labels = np.zeros_like(groups)
         labels[[row for rows in chosen for row in rows]] = 1
-        dealt.append(labels)
-    return dealt
+        assigned.append(labels)
+    return assigned
 
 
 TINY = (
@@ -232,10 +243,10 @@ def test_replicates_are_uniform_over_all_arrangements(case: int, path: str) -> N
     scores, labels = TINY[case]
     groups = np.array(labels)
 
-    def make(dealt: IntArray) -> ScoredLevels:
+    def make(assigned: IntArray) -> RankScores:
         if path == "atoms":
-            return score_contrast(contrast_of(scores, dealt, TINY_LEVELS))
-        return score_clusters(rows_as_clusters(scores, dealt, TINY_LEVELS))
+            return score_contrast(contrast_of(scores, assigned, TINY_LEVELS))
+        return score_clusters(rows_as_clusters(scores, assigned, TINY_LEVELS))
 
     every = np.array([permuted(make(g)).totals[0] for g in arrangements(groups, TINY_LEVELS)])
     scored = make(groups)
@@ -244,7 +255,7 @@ def test_replicates_are_uniform_over_all_arrangements(case: int, path: str) -> N
     np.testing.assert_allclose(
         every[:, :3].var(axis=0), scored.facts[:, VARIANCE : VARIANCE + 3].sum(axis=0), atol=1e-12
     )
-    np.testing.assert_allclose(np.exp(scored.facts[:, ARRANGEMENTS].sum()), len(every))
+    np.testing.assert_allclose(np.exp(scored.facts[:, LOG_PERMUTATIONS].sum()), len(every))
     replicates = permuted(scored, 20_000, seed=1).totals[1:]
     for column in range(every.shape[1]):
         values, ways = np.unique(np.round(every[:, column], 9), return_counts=True)
@@ -259,10 +270,10 @@ def test_clusters_are_dealt_whole() -> None:
     person = np.array([0, 0, 1, 2, 2, 2, 3, 4, 4])
     groups = np.array([0, 1, 0, 1, 0])
 
-    def scored(labels: IntArray) -> ScoredLevels:
+    def scored(labels: IntArray) -> RankScores:
         return score_clusters(Clusters(values, np.array([0, 9]), person, labels))
 
-    def rows(labels: IntArray) -> ScoredLevels:
+    def rows(labels: IntArray) -> RankScores:
         return score_contrast(contrast_of(values, labels[person]))
 
     every = []
@@ -277,7 +288,7 @@ def test_clusters_are_dealt_whole() -> None:
     np.testing.assert_allclose(
         np.var(every, axis=0)[:3], levels.facts[0, VARIANCE : VARIANCE + 3], atol=1e-12
     )
-    np.testing.assert_allclose(np.exp(levels.facts[0, ARRANGEMENTS]), 10)
+    np.testing.assert_allclose(np.exp(levels.facts[0, LOG_PERMUTATIONS]), 10)
     replicates = permuted(levels, 5000).totals[1:, COST]
     expected, ways = np.unique(np.round([one[COST] for one in every], 9), return_counts=True)
     seen, times = np.unique(np.round(replicates, 9), return_counts=True)
@@ -316,7 +327,7 @@ def test_clusters_of_a_contrast_are_those_of_its_rows() -> None:
     cells = Cells.from_rows(values, group_of[person], level_of[person])
     by_value = dict(zip(values.tolist(), person.tolist(), strict=True))
     codes = np.array([100 + by_value[value] for value in cells.atoms.values.tolist()])
-    clusters = Clusters.of(Contrast(cells, (0, 2)), codes)
+    clusters = Clusters.from_contrast(Contrast(cells, (0, 2)), codes)
     kept = np.isin(group_of, (0, 2)) & (level_of < 2)
     assert clusters.offsets.tolist() == [0, *np.cumsum(np.bincount(level_of[person][kept[person]]))]
     for value, cluster in zip(clusters.values.tolist(), clusters.cluster.tolist(), strict=True):
@@ -329,11 +340,11 @@ def test_clusters_of_a_contrast_are_those_of_its_rows() -> None:
 def test_clusters_that_have_no_label() -> None:
     contrast = contrast_of([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1])
     with pytest.raises(InputError, match="cluster 7 has rows of several groups"):
-        Clusters.of(contrast, np.array([5, 7, 7, 6]))
+        Clusters.from_contrast(contrast, np.array([5, 7, 7, 6]))
     with pytest.raises(InputError, match="counts of several rows"):
-        Clusters.of(contrast_of([0.1, 0.1, 0.3, 0.4], [0, 0, 1, 1]), np.arange(3))
+        Clusters.from_contrast(contrast_of([0.1, 0.1, 0.3, 0.4], [0, 0, 1, 1]), np.arange(3))
     with pytest.raises(InputError, match="no level holds two of the groups"):
-        Clusters.of(contrast_of([0.1, 0.2], [0, 1], [0, 1]), np.arange(2))
+        Clusters.from_contrast(contrast_of([0.1, 0.2], [0, 1], [0, 1]), np.arange(2))
 
 
 def test_counts_are_the_same_to_the_last_bit_as_the_rows_they_stand_for() -> None:
@@ -404,7 +415,7 @@ def test_units_do_not_matter(factor: float) -> None:
     np.testing.assert_allclose(other.reach, plain.reach * factor)
     one, two = permuted(plain, 200), permuted(other, 200)
     np.testing.assert_allclose(one.totals, two.totals, rtol=1e-9, atol=1e-12)
-    np.testing.assert_array_equal(one.stepped, two.stepped)
+    np.testing.assert_array_equal(one.stepdown_exceedances, two.stepdown_exceedances)
 
 
 def test_moved_scores_are_the_same_scores() -> None:
@@ -442,7 +453,7 @@ def test_halves_of_any_size_have_no_spread() -> None:
         cells = Cells.from_counts(None, [0, 0, 1, 1], [0, 1, 0, 1], [count] * 4)
         levels = score_contrast(contrasts(cells, "pairwise")[0])
         assert levels.facts[0, VARIANCE + SPREAD] == 0.0
-        assert levels.two_valued
+        assert levels.binary
         np.testing.assert_allclose(levels.facts[0, MEAN], 0.5)
 
 

@@ -11,8 +11,12 @@ from likeforlike import Cells
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.disparity import Contrast, contrasts, level_weights
 from likeforlike.inference import headline_test
-from likeforlike.inference._headline import critical_evidence, exact_p_value, rank_changes
-from likeforlike.inference._permutation import COST, GAP, RANKS, SPREAD, permuted_components
+from likeforlike.inference._headline import (
+    critical_value,
+    mean_rank_changes,
+    permutation_p_value,
+)
+from likeforlike.inference._permutation import COST, GAP, RANKS, SPREAD, permutation_replicates
 from likeforlike.inference._rank_scores import score_contrast
 
 
@@ -32,19 +36,19 @@ def columns_at_parity(seed: int, n: int = 600) -> tuple[FloatArray, IntArray, In
 
 def test_the_critical_value_is_where_the_p_value_becomes_significant() -> None:
     evidence = np.random.default_rng(0).exponential(size=1000)
-    critical = critical_evidence(evidence)
+    critical = critical_value(evidence)
     assert critical is not None
     for above, significant in ((1e-6, True), (-1e-6, False)):
         evidence[0] = critical + above
-        assert (exact_p_value(evidence) <= 0.05) == significant
-    assert critical_evidence(evidence[:19]) is None
-    assert critical_evidence(evidence[:20]) == evidence[1:20].max()
+        assert (permutation_p_value(evidence) <= 0.05) == significant
+    assert critical_value(evidence[:19]) is None
+    assert critical_value(evidence[:20]) == evidence[1:20].max()
 
 
 @pytest.mark.parametrize("shift", [0.02, 0.1, 0.6])
 @pytest.mark.parametrize("unequal", [False, True])
 def test_ranks_change_by_what_is_overtaken(shift: float, unequal: bool) -> None:
-    """Labels dealt at random, the second group shifted: the mean change of both sums."""
+    """Labels permuted at random, the second group shifted: the mean change of both sums."""
     rng = np.random.default_rng(1)
     scores, levels = np.exp(rng.normal(size=80)), np.arange(80) % 2
     scores = (scores - scores.min()) / (scores.max() - scores.min())
@@ -52,32 +56,32 @@ def test_ranks_change_by_what_is_overtaken(shift: float, unequal: bool) -> None:
     changes = []
     for _ in range(300):
         order = np.lexsort((rng.random(80), levels))
-        dealt = np.empty(80, np.int64)
-        dealt[np.argsort(levels, kind="stable")] = groups[order]
+        permuted = np.empty(80, np.int64)
+        permuted[np.argsort(levels, kind="stable")] = groups[order]
         sums = [
-            permuted_components(
-                score_contrast(contrast_of(scores + by * dealt, dealt, levels)),
+            permutation_replicates(
+                score_contrast(contrast_of(scores + by * permuted, permuted, levels)),
                 np.full(2, 0.5),
                 permutations=1,
                 seed=0,
-            ).totals[0, [RANKS, SPREAD]]
+            )[0][0, [RANKS, SPREAD]]
             for by in (0.0, shift)
         ]
         changes.append(sums[1] - sums[0])
     scored = score_contrast(contrast_of(scores, groups, levels))
-    expected = rank_changes(scored.scores, scored.rows, scored.offsets, scored.sizes, shift)
+    expected = mean_rank_changes(scored.scores, scored.rows, scored.offsets, scored.sizes, shift)
     error = np.std(changes, axis=0) / np.sqrt(300)
     # Of the spread, what varies with who is overtaken is left out, which is of order 1 / n.
     assert (np.abs(np.mean(changes, axis=0) - expected) < 4 * error + [1e-12, 0.1]).all()
 
 
 def test_tied_scores_stay_tied() -> None:
-    """A shift by less than a step of the ratings overtakes nobody."""
+    """A shift by less than a step of the ratings overtakes no row."""
     rng = np.random.default_rng(2)
     scored = score_contrast(contrast_of(rng.integers(0, 5, 100), np.arange(100) % 2))
     parts = scored.scores, scored.rows, scored.offsets, scored.sizes
-    assert rank_changes(*parts, 0.2) == (0.0, 0.0)
-    assert rank_changes(*parts, 0.3)[0] > 0.0
+    assert mean_rank_changes(*parts, 0.2) == (0.0, 0.0)
+    assert mean_rank_changes(*parts, 0.3)[0] > 0.0
 
 
 def test_a_shift_changes_gap_and_cost_as_written() -> None:
@@ -89,7 +93,7 @@ def test_a_shift_changes_gap_and_cost_as_written() -> None:
 
     def totals(by: float) -> FloatArray:
         levels_of = score_contrast(contrast_of(scores + by * groups, groups, levels))
-        observed = permuted_components(levels_of, measure, permutations=1, seed=0).totals[0]
+        observed = permutation_replicates(levels_of, measure, permutations=1, seed=0)[0][0]
         reach = levels_of.reach
         return np.array([observed[GAP] * reach, observed[COST] * reach**2, observed[5] * reach])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -21,8 +22,8 @@ from likeforlike.inference import (
     take_sample,
     unbiased_distance,
 )
-from likeforlike.inference._bootstrap import draw_noise
-from likeforlike.inference._distance import distance_parts, lower_end
+from likeforlike.inference._bootstrap import multiplier_bootstrap
+from likeforlike.inference._distance import measure_levels
 from likeforlike.inference._gap import ALL_EQUAL, HEAVY_WEIGHTS
 from tests.inference.rows import contrast_of, marginal, some_rows
 
@@ -52,9 +53,10 @@ def test_the_square_is_the_plug_in_minus_the_noise() -> None:
         ** 2
         for k, q in enumerate(measure)
     )
-    parts = distance_parts(take_sample(contrast), measure, draws=100, seed=3)
-    noise = draw_noise(parts.merged, measure[None], draws=100, random_state=3)
-    expected = plug_in - float(noise.totals.mean()) * parts.sample.scale**2
+    sample = take_sample(contrast)
+    merged = measure_levels(sample, measure, draws=100, seed=3).merged
+    _, totals, _ = multiplier_bootstrap(merged, measure[None], draws=100, random_state=3)
+    expected = plug_in - float(totals.mean()) * sample.scale**2
     np.testing.assert_allclose(found.squared, expected, rtol=1e-10)
     assert (found.distance, found.replicated, found.reason) == ("W1", 1.0, None)
 
@@ -109,14 +111,15 @@ def test_gaps_of_opposite_sign_do_not_cancel() -> None:
 def test_ends_are_in_order_whatever_the_draws() -> None:
     for seed in range(40):
         scores, groups, levels = some_rows(seed, 60, digits=seed % 3)
-        parts = distance_parts(
-            take_sample(contrast_of(scores, groups, levels)), np.full(3, 1 / 3), draws=20, seed=seed
-        )
-        lows = [lower_end(parts, confidence) for confidence in (0.99, 0.9, 0.5)]
+        contrast, measure = contrast_of(scores, groups, levels), np.full(3, 1 / 3)
+        lows = [
+            estimate_distance(
+                contrast, measure, confidence=confidence, draws=20, random_state=seed
+            ).interval[0]
+            for confidence in (0.99, 0.9, 0.5)
+        ]
         assert all(one <= other for one, other in pairwise(lows))
-        found = estimate_distance(
-            contrast_of(scores, groups, levels), np.full(3, 1 / 3), random_state=seed
-        )
+        found = estimate_distance(contrast, measure, random_state=seed)
         assert found.value is not None
         assert 0.0 <= found.interval[0] <= found.value * (1 + 1e-9) + 1e-9
         assert found.value <= found.interval[1] * (1 + 1e-9)
@@ -155,9 +158,9 @@ def test_the_bias_of_bridges_is_at_least_the_formula_and_near_it(
 def test_the_upper_end_grows_with_what_was_seen_and_with_its_error() -> None:
     known = SquaredDistance(0.02, 0.01, 0.6, 0.4, 1e-4, 1e-5)
     base = largest_distance(known, 1.96)
-    assert largest_distance(known._replace(total=0.03), 1.96) > base
-    assert largest_distance(known._replace(slope=1e-3), 1.96) > base
-    assert largest_distance(known._replace(spread=1e-4), 1.96) > base
+    assert largest_distance(replace(known, total=0.03), 1.96) > base
+    assert largest_distance(replace(known, slope=1e-3), 1.96) > base
+    assert largest_distance(replace(known, spread=1e-4), 1.96) > base
     assert largest_distance(known, 2.58) > base > unbiased_distance(known)
     # What would be the truth has the total as its mean.
     value = unbiased_distance(known)
@@ -360,10 +363,10 @@ def test_largest_distance_is_found_by_halving(total: float, quantile: float) -> 
         total, 0.01, 0.3, 0.6, 1e-3, 2e-5, np.array([[0.01, 0.4], [1e-4, 2e-3]])
     )
     found = largest_distance(known, quantile)
-    least = float(known.least(np.zeros(()), 0.5 * quantile))
+    least = float(known.lower_quantile(np.zeros(()), 0.5 * quantile))
 
     def allowed(distance: float) -> bool:
-        return bool(known.least(np.array(distance), quantile) <= max(total, least))
+        return bool(known.lower_quantile(np.array(distance), quantile) <= max(total, least))
 
     if found > 0.0:
         low, high = 0.999 * found, 1.001 * found + 1e-9

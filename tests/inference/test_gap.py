@@ -14,7 +14,7 @@ from likeforlike._arrays import FloatArray
 from likeforlike.disparity import contrasts
 from likeforlike.errors import InputError
 from likeforlike.inference import level_gaps, signed_gap, simultaneous_confidence
-from likeforlike.inference._gap import ALL_EQUAL, HEAVY_WEIGHTS, sum_limits, wilson_limits
+from likeforlike.inference._gap import ALL_EQUAL, HEAVY_WEIGHTS, newcombe_limits, wilson_limits
 from tests.inference.rows import contrast_of, marginal, some_rows
 
 ONE = np.ones(1)
@@ -80,7 +80,7 @@ def test_limits_of_few_decisions_are_corrected_for_their_steps() -> None:
     rates, rows = np.array([[48 / 80, 56 / 70]]), np.array([[80.0, 70.0]])
     z = float(stats.norm.ppf(0.975))
     low, high = wilson_limits(rates, rows, z, continuity=True)
-    found = np.concatenate(sum_limits(rates, low, high, np.zeros(1)))
+    found = np.concatenate(newcombe_limits(rates, low, high, np.zeros(1)))
     np.testing.assert_allclose(found, [0.0428, 0.3422], atol=5e-5)
     # Two against two that disagree are no evidence, nor is one against three.
     for sizes in ((2, 2), (1, 3)):
@@ -100,7 +100,7 @@ def test_limits_of_a_rate_are_those_of_wilson(hits: int) -> None:
 def test_correlated_rates_are_closer() -> None:
     rates, low, high = (np.array([pair]) for pair in ((0.3, 0.5), (0.2, 0.4), (0.4, 0.6)))
     widths = [
-        float(np.ptp(sum_limits(rates, low, high, np.array([correlation]))))
+        float(np.ptp(newcombe_limits(rates, low, high, np.array([correlation]))))
         for correlation in (-0.5, 0.0, 0.5)
     ]
     np.testing.assert_allclose(np.square(widths), np.square(0.2) * np.array([3.0, 2.0, 1.0]))

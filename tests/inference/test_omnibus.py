@@ -15,17 +15,14 @@ from likeforlike.disparity import Contrast, contrasts
 from likeforlike.errors import InputError
 from likeforlike.inference import OmnibusTest, omnibus_test
 from likeforlike.inference._omnibus import (
-    clusters_to_deal,
-    pair_precision,
-    pair_statistics,
-    rows_to_deal,
+    GroupScores,
 )
 from likeforlike.inference._rank_scores import VARIANCE, Clusters, score_contrast
 
 PAIRS = np.array(list(combinations(range(3), 2)))
 
 
-def everybody(*columns: Any) -> Contrast:
+def all_groups(*columns: Any) -> Contrast:
     return contrasts(Cells.from_rows(*columns), "barycenter")[0]
 
 
@@ -60,19 +57,19 @@ def slow_gaps(scores: FloatArray, groups: IntArray, levels: IntArray) -> FloatAr
 @pytest.mark.parametrize("decimals", [12, 1, 0])
 def test_statistics_are_those_of_their_definitions(decimals: int) -> None:
     columns = three_groups(1, decimals)
-    observed = pair_statistics(rows_to_deal(everybody(*columns)), PAIRS, 0, 0, 1)[0]
+    observed = GroupScores.from_contrast(all_groups(*columns)).pair_statistics(PAIRS, 0, 0, 1)[0]
     np.testing.assert_allclose(observed, slow_gaps(*columns), atol=1e-12)
 
 
 def test_two_groups_have_the_sums_and_errors_of_the_headline_test() -> None:
     rng = np.random.default_rng(2)
     columns = rng.random(80).round(1), rng.integers(0, 2, 80), rng.integers(0, 3, 80)
-    to_deal, pair = rows_to_deal(everybody(*columns)), np.array([[0, 1]])
+    scored, pair = GroupScores.from_contrast(all_groups(*columns)), np.array([[0, 1]])
     levels = score_contrast(contrasts(Cells.from_rows(*columns), "pairwise")[0])
     variances = levels.facts[:, VARIANCE : VARIANCE + 3].sum(axis=0)
-    np.testing.assert_allclose(pair_precision(to_deal, pair)[0], 1 / np.sqrt(variances))
+    np.testing.assert_allclose(scored.pair_precision(pair)[0], 1 / np.sqrt(variances))
     sums = levels.scores @ levels.second
-    np.testing.assert_allclose(pair_statistics(to_deal, pair, 0, 0, 1)[0, 0], sums, atol=1e-12)
+    np.testing.assert_allclose(scored.pair_statistics(pair, 0, 0, 1)[0, 0], sums, atol=1e-12)
 
 
 def test_replicates_are_uniform_over_all_arrangements() -> None:
@@ -81,11 +78,14 @@ def test_replicates_are_uniform_over_all_arrangements() -> None:
     arrangements = sorted(set(permutations(groups.tolist())))
     every = np.array([slow_gaps(scores, np.array(g), np.zeros(6, np.int64)) for g in arrangements])
     rows = Clusters(scores, np.array([0, 6]), np.arange(6), groups)
-    for to_deal in (rows_to_deal(everybody(scores, groups)), clusters_to_deal(rows)):
-        precision = pair_precision(to_deal, PAIRS)
+    for scored in (
+        GroupScores.from_contrast(all_groups(scores, groups)),
+        GroupScores.from_clusters(rows),
+    ):
+        precision = scored.pair_precision(PAIRS)
         np.testing.assert_allclose(every.mean(axis=0), 0.0, atol=1e-12)
         np.testing.assert_allclose(every.std(axis=0), 1 / precision, atol=1e-12)
-        drawn = pair_statistics(to_deal, PAIRS, 3, 1, 20_001)
+        drawn = scored.pair_statistics(PAIRS, 3, 1, 20_001)
         for p in range(3):
             values, ways = np.unique(every[:, p, 0].round(9), return_counts=True)
             seen, times = np.unique(drawn[:, p, 0].round(9), return_counts=True)
@@ -97,10 +97,10 @@ def test_clusters_are_dealt_whole() -> None:
     values = np.array([0.0, 0.1, 0.4, 0.45, 0.5, 0.6, 0.8, 0.9, 1.0])
     person, groups = np.array([0, 0, 1, 2, 2, 2, 3, 4, 4]), np.array([0, 1, 2, 1, 0])
 
-    def to_deal(labels: IntArray) -> Any:
-        return clusters_to_deal(Clusters(values, np.array([0, 9]), person, labels))
+    def scored(labels: IntArray) -> Any:
+        return GroupScores.from_clusters(Clusters(values, np.array([0, 9]), person, labels))
 
-    observed = pair_statistics(to_deal(groups), PAIRS, 0, 0, 1)[0]
+    observed = scored(groups).pair_statistics(PAIRS, 0, 0, 1)[0]
     np.testing.assert_allclose(
         observed, slow_gaps(values, groups[person], np.zeros(9, np.int64)), atol=1e-12
     )
@@ -115,9 +115,9 @@ def test_clusters_are_dealt_whole() -> None:
             [(sizes[a] * sums[b] - sizes[b] * sums[a]) / (sizes[a] + sizes[b]) for a, b in PAIRS]
         )
     np.testing.assert_allclose(
-        np.std(every, axis=0), 1 / pair_precision(to_deal(groups), PAIRS)[:, 0], atol=1e-12
+        np.std(every, axis=0), 1 / scored(groups).pair_precision(PAIRS)[:, 0], atol=1e-12
     )
-    drawn = pair_statistics(to_deal(groups), PAIRS, 0, 1, 5001)[:, :, 0]
+    drawn = scored(groups).pair_statistics(PAIRS, 0, 1, 5001)[:, :, 0]
     np.testing.assert_allclose(drawn.std(axis=0), np.std(every, axis=0), rtol=0.05)
 
 
@@ -126,7 +126,9 @@ def test_counts_and_rows_have_the_same_law() -> None:
     # Tiny differences keep rows apart, so that each is dealt alone.
     apart = scores + 1e-9 * np.random.default_rng(0).random(90)
     drawn = [
-        pair_statistics(rows_to_deal(everybody(values, groups, levels)), PAIRS, seed, 1, 4001)
+        GroupScores.from_contrast(all_groups(values, groups, levels)).pair_statistics(
+            PAIRS, seed, 1, 4001
+        )
         for seed, values in enumerate((scores, apart))
     ]
     for p in range(3):
@@ -148,12 +150,12 @@ def test_it_says_who_differs_and_in_what() -> None:
     rng = np.random.default_rng(5)
     groups, levels = np.array(list("abcd"))[rng.integers(0, 4, 800)], rng.integers(0, 5, 800)
     scores = rng.normal(size=800)
-    test = omnibus_test(everybody(scores + 1.0 * (groups == "c"), groups, levels))
+    test = omnibus_test(all_groups(scores + 1.0 * (groups == "c"), groups, levels))
     assert test.p_value == 0.001
     assert test.leading_component == "gap"
     assert test.groups is not None
     assert "c" in test.groups
-    test = omnibus_test(everybody(scores * np.where(groups == "b", 2.0, 1.0), groups, levels))
+    test = omnibus_test(all_groups(scores * np.where(groups == "b", 2.0, 1.0), groups, levels))
     assert test.p_value == 0.001
     assert test.leading_component == "spread"
     assert test.groups is not None
@@ -162,11 +164,11 @@ def test_it_says_who_differs_and_in_what() -> None:
 
 def test_equal_scores_say_nothing() -> None:
     silent = OmnibusTest(1.0, None, None, 99)
-    assert omnibus_test(everybody(np.ones(30), np.arange(30) % 3), permutations=99) == silent
+    assert omnibus_test(all_groups(np.ones(30), np.arange(30) % 3), permutations=99) == silent
 
 
 def test_the_same_seed_gives_the_same_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = everybody(*three_groups(6, 12))
+    data = all_groups(*three_groups(6, 12))
     monkeypatch.setenv("LIKEFORLIKE_THREADS", "1")
     alone = omnibus_test(data, permutations=200, random_state=1)
     monkeypatch.setenv("LIKEFORLIKE_THREADS", "3")
@@ -178,9 +180,9 @@ def test_the_same_seed_gives_the_same_test(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_what_cannot_be_tested_is_refused() -> None:
     with pytest.raises(InputError, match="permutations must be at least 1"):
-        omnibus_test(everybody(*three_groups(0, 3)), permutations=0)
+        omnibus_test(all_groups(*three_groups(0, 3)), permutations=0)
     with pytest.raises(InputError, match="no level holds two of the groups"):
-        omnibus_test(everybody([0.1, 0.2, 0.3], [0, 1, 2], [0, 1, 2]))
+        omnibus_test(all_groups([0.1, 0.2, 0.3], [0, 1, 2], [0, 1, 2]))
     weighted = Cells.from_rows([0.1, 0.2, 0.3], [0, 1, 2], sample_weight=[1, 2, 1])
     with pytest.raises(InputError, match="weighted rows are not exchangeable"):
         omnibus_test(contrasts(weighted, "barycenter")[0])

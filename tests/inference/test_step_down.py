@@ -9,19 +9,19 @@ from likeforlike import Cells
 from likeforlike._arrays import FloatArray
 from likeforlike.disparity import contrasts
 from likeforlike.inference import headline_test
-from likeforlike.inference._headline import step_down
-from likeforlike.inference._permutation import permuted_components, replicate_statistics
-from likeforlike.inference._rank_scores import ScoredLevels, score_contrast
+from likeforlike.inference._headline import westfall_young
+from likeforlike.inference._permutation import permutation_replicates, replicate_statistics
+from likeforlike.inference._rank_scores import RankScores, score_contrast
 
 
-def scored(seed: int, shift: float = 0.0, decimals: int = 6) -> ScoredLevels:
+def scored(seed: int, shift: float = 0.0, decimals: int = 6) -> RankScores:
     rng = np.random.default_rng(seed)
     groups, levels = rng.integers(0, 2, 400), rng.integers(0, 8, 400)
     scores = (rng.normal(size=400) + shift * groups * (levels < 3)).round(decimals)
     return score_contrast(contrasts(Cells.from_rows(scores, groups, levels), "pairwise")[0])
 
 
-def every_statistic(levels: ScoredLevels, permutations: int) -> FloatArray:
+def every_statistic(levels: RankScores, permutations: int) -> FloatArray:
     """z of every replicate and level, one replicate after the other, shape (B + 1, k)."""
     measure, nothing = np.full(8, 0.125), np.zeros(8)
     observed = replicate_statistics(levels, measure, nothing, np.arange(8), 0, 0, 1)[1][:, 1]
@@ -33,7 +33,7 @@ def every_statistic(levels: ScoredLevels, permutations: int) -> FloatArray:
     return np.array([observed, *permuted])
 
 
-def westfall_young(z: FloatArray) -> FloatArray:
+def looped_westfall_young(z: FloatArray) -> FloatArray:
     """Algorithm 2.8, from the most remarkable level to the least."""
     order = np.argsort(-z[0])
     p_values, last = np.empty(z.shape[1]), 0.0
@@ -50,18 +50,20 @@ def westfall_young(z: FloatArray) -> FloatArray:
 def test_step_down_is_westfall_and_youngs(shift: float, decimals: int) -> None:
     levels = scored(3, shift, decimals)
     z = every_statistic(levels, 199)
-    replicates = permuted_components(levels, np.full(8, 0.125), permutations=199, seed=0)
-    adjusted = step_down(replicates.level_statistic, replicates.stepped, 200)
-    np.testing.assert_allclose(adjusted, westfall_young(z), atol=1e-12)
+    totals, statistic, exceedances, stepdown, _ = permutation_replicates(
+        levels, np.full(8, 0.125), permutations=199, seed=0
+    )
+    adjusted = westfall_young(statistic, stepdown, 200)
+    np.testing.assert_allclose(adjusted, looped_westfall_young(z), atol=1e-12)
     by_itself = (z >= z[0] - 1e-9).mean(axis=0)
-    np.testing.assert_allclose(replicates.reached / 200, by_itself, atol=1e-12)
+    np.testing.assert_allclose(exceedances / 200, by_itself, atol=1e-12)
     assert (adjusted >= by_itself - 1e-12).all()
-    np.testing.assert_allclose(replicates.totals[:, 4], z.max(axis=1), atol=1e-12)
+    np.testing.assert_allclose(totals[:, 4], z.max(axis=1), atol=1e-12)
 
 
 def test_p_values_grow_as_levels_become_less_remarkable() -> None:
     statistic, stepped = np.array([1.0, 4.0, 2.0, 3.0]), np.array([50, 1, 3, 5])
-    assert step_down(statistic, stepped, 100).tolist() == [0.5, 0.01, 0.05, 0.05]
+    assert westfall_young(statistic, stepped, 100).tolist() == [0.5, 0.01, 0.05, 0.05]
 
 
 @pytest.mark.simulation

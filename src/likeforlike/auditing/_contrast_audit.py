@@ -42,11 +42,11 @@ from likeforlike.inference import (
     Paradox,
     adjust,
     certificate,
+    compare_gaps,
     contrast_test,
     estimate_distance,
-    level_gaps_of_sample,
+    level_gaps,
     signed_gap,
-    simpson_of_sample,
     take_sample,
 )
 
@@ -224,14 +224,14 @@ def look_between(
     weights = conditional.by_level.weight
     confidence = 1.0 - (1.0 - settings.confidence) / family
     low, high = (str(group) for group in contrast.groups)
-    distance = None
+    sample, distance = take_sample(contrast), None
     if settings.permutations:
         seed = settings.random_state + 1
-        distance = estimate_distance(contrast, weights, confidence=confidence, random_state=seed)
+        distance = estimate_distance(sample, weights, confidence=confidence, random_state=seed)
     return Between(
         groups=(low, high),
         columns=chosen.columns,
-        gap=signed_gap(contrast, weights, confidence=confidence),
+        gap=signed_gap(sample, weights, confidence=confidence),
         estimate=distance,
         coverage=_coverage(conditional, table, chosen.columns),
     )
@@ -315,17 +315,18 @@ def examine(
             contrasts=family,
             progress=progress,
         )
+    sample = take_sample(contrast)
+    if settings.permutations:
         distance = estimate_distance(
-            contrast,
+            sample,
             weights,
             confidence=confidence,
             random_state=settings.random_state + 1,
             progress=progress,
         )
-    sample = take_sample(contrast)
-    gaps = simpson_of_sample(sample, weights, confidence)
+    gaps = compare_gaps(sample, weights, confidence=confidence)
     names = _level_names(table, contrast.cells, carried)
-    by_level = level_gaps_of_sample(sample, settings.confidence)
+    by_level = level_gaps(sample, confidence=settings.confidence)
     del sample  # of many rows it would stay next to those of all levels
     levels = _level_audits(contrast, conditional, test, by_level, names, settings)
     low, high = (str(group) for group in contrast.groups)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from likeforlike.transport import Atoms
 _SAME = 1e-12
 
 
-class CellFigures(NamedTuple):
+@dataclass(frozen=True)
+class CellFigures:
     """Figures of every cell, each of shape (K, G); NaN where a cell is empty.
 
     Attributes
@@ -31,8 +32,8 @@ class CellFigures(NamedTuple):
     deviation: FloatArray
     median: FloatArray
 
-    def at(self, levels: IntArray | BoolArray) -> CellFigures:
-        """The same of some of the levels."""
+    def select(self, levels: IntArray | BoolArray) -> CellFigures:
+        """Select some of the levels."""
         return CellFigures(
             self.rows[levels],
             self.mass[levels],
@@ -43,23 +44,23 @@ class CellFigures(NamedTuple):
 
     @property
     def positive(self) -> FloatArray:
-        """Of decisions, the mass of those that are 1; 0 in empty cells."""
+        """Mass of decisions that are 1; 0 in empty cells."""
         return np.where(self.rows > 0, self.mass * np.nan_to_num(self.mean), 0.0)
 
-    def both(self, first: int, second: int) -> tuple[FloatArray, FloatArray]:
-        """Mean and deviation of two groups together in every level, shape (K,) each."""
+    def pool_groups(self, first: int, second: int) -> tuple[FloatArray, FloatArray]:
+        """Compute mean and deviation of two groups together in each level, shape (K,) each."""
         pair = [first, second]
         share = self.mass[:, pair] / self.mass[:, pair].sum(axis=1, keepdims=True)
         mean = (share * self.mean[:, pair]).sum(axis=1)
         away, own = self.mean[:, pair] - mean[:, None], self.deviation[:, pair]
-        # In units of the largest, whose square may not be held.
+        # In units of the largest, whose square may overflow.
         unit = float(np.maximum(np.abs(away), own).max(initial=0.0)) or 1.0
         around = (own / unit) ** 2 + (away / unit) ** 2
         return mean, unit * np.sqrt((share * around).sum(axis=1))
 
 
 def cell_figures(cells: Cells) -> CellFigures:
-    """Figures of every cell."""
+    """Compute figures of each cell."""
     scaled, scale = cells.scaled()
     atoms, shape = scaled.atoms, cells.counts.shape
     segment = np.repeat(np.arange(atoms.totals.size), np.diff(atoms.offsets))
@@ -78,7 +79,7 @@ def cell_figures(cells: Cells) -> CellFigures:
 
 
 def _medians(atoms: Atoms) -> FloatArray:
-    """The median of every segment: the mean of the lower and the upper one."""
+    """Compute the median of each segment: the mean of the lower and the upper one."""
     reached = np.concatenate([[0.0], np.cumsum(atoms.mass)])
     half = 0.5 * atoms.totals
     medians = np.full(half.size, np.nan)
@@ -93,10 +94,10 @@ def _medians(atoms: Atoms) -> FloatArray:
 
 
 def is_decision(cells: Cells) -> bool:
-    """Whether all scores are 0 or 1."""
+    """Return whether all scores are 0 or 1."""
     return bool(np.isin(cells.atoms.values, (0.0, 1.0)).all())
 
 
 def is_plain(cells: Cells) -> bool:
-    """Whether every row is another person and counts the same, as textbook tests take it."""
+    """Return whether rows are independent and have equal weight, as textbook tests assume."""
     return not cells.weighted and cells.cluster is None

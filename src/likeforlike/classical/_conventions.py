@@ -1,7 +1,4 @@
-"""All conventional figures of one contrast, from its cells.
-
-What each convention says, and where it misleads: a line each.
-"""
+"""All conventional figures of one contrast, from its cells, and notes on where each misleads."""
 
 from __future__ import annotations
 
@@ -18,13 +15,13 @@ from likeforlike.classical._stratified import (
     BreslowDay,
     MantelHaenszel,
     VanElteren,
+    breslow_day_test,
     common_odds_ratio,
-    disparity_of,
-    equal_odds_test,
+    locate_groups,
     mean_score_test,
-    positions,
-    tables_of,
+    tabulate_decisions,
     van_elteren,
+    wachter_disparity,
 )
 from likeforlike.disparity import Cells
 from likeforlike.inference import normal_quantile
@@ -44,15 +41,6 @@ class LevelConventions:
     ratio_interval : from the variance of its logarithm (Katz for rates); `None` where there is
         none, and with weights or clusters.
     smd : the gap over the standard deviation of both groups together; `None` if that is 0.
-
-    Examples
-    --------
-    >>> from likeforlike import Cells
-    >>> from likeforlike.classical import conventions
-    >>> cells = Cells.from_rows([0, 0, 1, 0, 1, 1], ["f", "f", "f", "m", "m", "m"])
-    >>> overall = conventions(cells, "f", "m").overall
-    >>> round(overall.gap, 3), overall.ratio, overall.median
-    (-0.333, 0.5, (0.0, 1.0))
     """
 
     level: Hashable
@@ -67,7 +55,7 @@ class LevelConventions:
 
 @dataclass(frozen=True, slots=True)
 class Conventions:
-    """What people must hand in about two groups, next to the transport estimate.
+    """Conventional figures of two groups, next to the transport estimate.
 
     Attributes
     ----------
@@ -77,23 +65,10 @@ class Conventions:
     levels : figures of every level where both occur, in the order of the cells.
     overall : the same of all rows, whatever their level.
     mantel_haenszel, van_elteren : tests within levels; `None` with weights or clusters, which
-        they know nothing of.
-    breslow_day : whether one odds ratio will do; of decisions only.
+        they ignore.
+    breslow_day : test of one odds ratio for all levels; of decisions only.
     wachter : Wachter's CDD; of decisions only.
     confidence : of each interval by itself.
-
-    Examples
-    --------
-    >>> from likeforlike import Cells
-    >>> from likeforlike.classical import conventions
-    >>> from likeforlike.datasets import load_loans
-    >>> loans = load_loans(1000).frame
-    >>> cells = Cells.from_rows(loans["approved"], loans["sex"], loans["income"])
-    >>> found = conventions(cells, "male", "female")
-    >>> found.group, found.reference, round(found.overall.ratio, 3)
-    ('male', 'female', 1.0)
-    >>> round(found.mantel_haenszel.odds_ratio, 3), round(found.wachter, 3)
-    (2.442, -0.133)
     """
 
     group: Hashable
@@ -111,7 +86,7 @@ class Conventions:
 def conventions(
     cells: Cells, group: Hashable, reference: Hashable, *, confidence: float = 0.95
 ) -> Conventions:
-    """Figures by convention of two groups.
+    """Compute the conventional figures of two groups.
 
     Parameters
     ----------
@@ -123,15 +98,19 @@ def conventions(
     --------
     >>> from likeforlike import Cells
     >>> from likeforlike.classical import conventions
-    >>> cells = Cells.from_rows([20.0, 30.0, 25.0, 50.0], ["f", "f", "m", "m"])
-    >>> found = conventions(cells, "f", "m")
-    >>> round(found.overall.ratio, 3), found.decisions, found.wachter
-    (0.667, False, None)
+    >>> from likeforlike.datasets import load_loans
+    >>> loans = load_loans(1000).frame
+    >>> cells = Cells.from_rows(loans["approved"], loans["sex"], loans["income"])
+    >>> found = conventions(cells, "male", "female")
+    >>> found.group, found.reference, round(found.overall.ratio, 3)
+    ('male', 'female', 1.0)
+    >>> round(found.mantel_haenszel.odds_ratio, 3), round(found.wachter, 3)
+    (2.442, -0.133)
     """
-    asked, other = positions(cells, group, reference)
+    asked, other = locate_groups(cells, group, reference)
     figures, pooled = cell_figures(cells), cell_figures(cells.pool_levels())
     plain, decisions = is_plain(cells), is_decision(cells)
-    tables = tables_of(figures, asked, other) if decisions and plain else None
+    tables = tabulate_decisions(figures, asked, other) if decisions and plain else None
     ratio, interval = (None, None) if tables is None else common_odds_ratio(tables, confidence)
     met = np.flatnonzero((figures.rows[:, [asked, other]] > 0).all(axis=1))
     kinds = (asked, other, decisions, plain, confidence)
@@ -139,14 +118,14 @@ def conventions(
         group=group,
         reference=reference,
         decisions=decisions,
-        levels=_entries(figures.at(met), cells, met, *kinds),
+        levels=_entries(figures.select(met), cells, met, *kinds),
         overall=_entries(pooled, cells.pool_levels(), np.zeros(1, np.int64), *kinds)[0],
         mantel_haenszel=MantelHaenszel(ratio, interval, *mean_score_test(figures, asked, other))
         if plain
         else None,
-        breslow_day=None if tables is None else equal_odds_test(tables),
+        breslow_day=None if tables is None else breslow_day_test(tables),
         van_elteren=van_elteren(cells, group, reference) if plain else None,
-        wachter=disparity_of(figures, asked, other) if decisions else None,
+        wachter=wachter_disparity(figures, asked, other) if decisions else None,
         confidence=confidence,
     )
 
@@ -161,11 +140,11 @@ def _entries(
     plain: bool,
     confidence: float,
 ) -> tuple[LevelConventions, ...]:
-    """Figures of every level in which both groups occur."""
+    """Compute figures of each level in which both groups occur."""
     both = [asked, other]
     rows, mean, median = figures.rows[:, both], figures.mean[:, both], figures.median[:, both]
     gap = mean[:, 0] - mean[:, 1]
-    _, deviation = figures.both(asked, other)
+    _, deviation = figures.pool_groups(asked, other)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         smd = gap / deviation
         ratio = np.where(
@@ -194,7 +173,7 @@ def _entries(
 
 
 def _log_error(figures: CellFigures, both: list[int], decisions: bool) -> FloatArray:
-    """Standard error of the logarithm of the ratio of two means.
+    """Compute the standard error of the logarithm of the ratio of two means.
 
     Σ s² / (n x̄²) over both groups; s² with n - 1 for scores, with n for rates, which is Katz's
     (1 - p) / (n p).
@@ -207,6 +186,7 @@ def _log_error(figures: CellFigures, both: list[int], decisions: bool) -> FloatA
 
 
 def _finite(value: float) -> float | None:
+    """Return a finite value, else `None`."""
     return value if math.isfinite(value) else None
 
 
@@ -218,12 +198,6 @@ class Note(NamedTuple):
     title : what it is called.
     says : what it tells.
     misleads : where it misleads.
-
-    Examples
-    --------
-    >>> from likeforlike.classical import NOTES
-    >>> NOTES["gap"].misleads
-    'Gaps of opposite sign cancel, and means hide what happens in the tails.'
     """
 
     title: str

@@ -1,9 +1,9 @@
 """The figures of New York City's Local Law 144 on automated tools for hiring.
 
-For every category of sex, of race, and of both together: how many were assessed, the rate at which
-they were selected (or, for scores, scored above the median of all), and the impact ratio, which is
+For each category of sex, of race, and of both together: the rows assessed, the rate at which they
+were selected (or, for scores, scored above the median of all), and the impact ratio, which is
 that rate over the highest rate of a category. Categories of less than 2% of all may be left out of
-the ratios, and are named. Those whose category is unknown are counted. Nothing here is conditional.
+the ratios, and are named. Rows of unknown category are counted. Nothing here is conditional.
 """
 
 from __future__ import annotations
@@ -31,19 +31,11 @@ class Category:
     ----------
     columns : the sensitive columns it is a value of; several if they are crossed.
     category : its name; `None` for those whose category is unknown.
-    rows, share : how many were assessed, and their share of all.
+    rows, share : rows assessed, and their share of all.
     rate : selected, or scored above the median of all; `None` if unknown.
     ratio : the rate over the highest rate of a category that is not small; `None` for small and
         unknown ones.
     small : whether the share is below 2%.
-
-    Examples
-    --------
-    >>> from likeforlike import Cells
-    >>> from likeforlike.classical import local_law_144
-    >>> cells = Cells.from_rows([1, 0, 1, 1], ["f", "f", "m", "m"])
-    >>> [(each.category, each.rate, each.ratio) for each in local_law_144(cells, ["sex"])]
-    [('f', 0.5, 0.5), ('m', 1.0, 1.0)]
     """
 
     columns: tuple[str, ...]
@@ -56,7 +48,7 @@ class Category:
 
 
 def local_law_144(cells: Cells, columns: Sequence[str]) -> tuple[Category, ...]:
-    """The summary by every column alone and, if there are several, by all of them crossed.
+    """Summarize by each column alone and, if there are several, by all of them crossed.
 
     Parameters
     ----------
@@ -78,7 +70,7 @@ def local_law_144(cells: Cells, columns: Sequence[str]) -> tuple[Category, ...]:
     """
     pooled = cells.pool_levels()
     rows, mass = pooled.counts[0], cell_figures(pooled).mass[0]
-    chosen = _chosen(pooled)
+    selected = _select_mass(pooled)
     several = len(columns) > 1
     families: list[list[int]] = [[place] for place in range(len(columns))]
     if several:
@@ -87,43 +79,43 @@ def local_law_144(cells: Cells, columns: Sequence[str]) -> tuple[Category, ...]:
     for places in families:
         named = tuple(columns[place] for place in places)
         groups = [_category(group, places, named, several) for group in cells.groups]
-        found += _categories(groups, rows, mass, chosen, named)
+        found += _summarize_categories(groups, rows, mass, selected, named)
     return tuple(found)
 
 
 def _category(
     group: Hashable, places: Sequence[int], columns: Sequence[str], several: bool
 ) -> str | None:
+    """Name the category of a group; `None` if some value is unknown."""
     values = [group[place] for place in places] if several and isinstance(group, tuple) else [group]
     return None if None in values else crossed_name(values, columns)
 
 
-def _chosen(pooled: Cells) -> FloatArray:
-    """Weight of those selected, or scored above the median of all, of each group."""
+def _select_mass(pooled: Cells) -> FloatArray:
+    """Sum the weight selected, or scored above the median of all, of each group."""
     atoms = pooled.atoms
-    above = atoms.values > (0.5 if is_decision(pooled) else _median(pooled))
+    cut = 0.5
+    if not is_decision(pooled):
+        together = pooled.regroup(dict.fromkeys(pooled.groups, "all"))
+        cut = float(cell_figures(together).median[0, 0])
+    above = atoms.values > cut
     segment = np.repeat(np.arange(len(pooled.groups)), np.diff(atoms.offsets))
     return sums_by(segment[above], atoms.mass[above], len(pooled.groups))
 
 
-def _median(pooled: Cells) -> float:
-    together = pooled.regroup(dict.fromkeys(pooled.groups, "all"))
-    return float(cell_figures(together).median[0, 0])
-
-
-def _categories(
+def _summarize_categories(
     groups: Sequence[str | None],
     rows: IntArray,
     mass: FloatArray,
-    chosen: FloatArray,
+    selected: FloatArray,
     columns: tuple[str, ...],
 ) -> list[Category]:
-    """Lines of one column, or of columns crossed; the unknown come last."""
+    """Compute the lines of one column, or of columns crossed; the unknown come last."""
     names = sorted({group for group in groups if group is not None})
     held = {name: [g for g, group in enumerate(groups) if group == name] for name in names}
     whole = int(rows.sum())
     known = {name: int(rows[of].sum()) for name, of in held.items()}
-    rate = {name: float(chosen[of].sum() / mass[of].sum()) for name, of in held.items()}
+    rate = {name: float(selected[of].sum() / mass[of].sum()) for name, of in held.items()}
     large = [name for name in names if known[name] >= SMALL * whole]
     highest = max((rate[name] for name in large), default=0.0)
     found = [

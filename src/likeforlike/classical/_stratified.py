@@ -1,28 +1,25 @@
-"""Mantel and Haenszel: one odds ratio for all levels, its test, and whether one will do.
+"""Classical statistics stratified by level, for two groups.
 
-Level k is a table of decisions,
+Mantel and Haenszel: level k is a table of decisions,
 
     positive, negative of the group asked about:   a_k  b_k
-    positive, negative of its reference:         c_k  d_k,      n_k rows in all.
+    positive, negative of its reference:           c_k  d_k,      n_k rows in all.
 
-Van Elteren's test: Wilcoxon's rank sum in every level, added up.
-
-With W the sum of the mid-ranks of a group of m among the n rows of a level,
+Van Elteren adds up Wilcoxon's rank sums: with W the sum of the mid-ranks of a group of m among the
+n rows of a level,
 
     Σ (W - m (n + 1) / 2) / (n + 1)
 
 is compared with its permutation variance, ties included. The weights 1 / (n + 1) are the best ones
-where the groups are shifted by the same amount in every level.
+where the groups are shifted by the same amount in each level.
 
-Conditional demographic disparity as Wachter, Mittelstadt and Russell proposed it.
-
-In every level, the share of the group among those who were refused less its share among those who
-were accepted, averaged over the levels by their rows:
+Conditional demographic disparity of Wachter, Mittelstadt and Russell: the share of the group among
+refused rows less its share among accepted ones, averaged over the levels by their rows,
 
     CDD = Σ_l n_l / n (refused of the group / refused - accepted of the group / accepted).
 
-A level without anybody refused, or accepted, has 0 in the place of that share, as Amazon's
-SageMaker Clarify has it.
+A level without refused, or accepted, rows has 0 in the place of that share, as in Amazon's
+SageMaker Clarify.
 """
 
 from __future__ import annotations
@@ -30,11 +27,10 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from likeforlike._arrays import BoolArray, FloatArray
+from likeforlike._arrays import FloatArray
 from likeforlike.classical._cell_figures import CellFigures, cell_figures, is_decision
 from likeforlike.disparity import Cells, Contrast
 from likeforlike.errors import InputError
@@ -44,7 +40,7 @@ from likeforlike.transport import sort_rows
 
 @dataclass(frozen=True, slots=True)
 class MantelHaenszel:
-    """The common odds ratio of all levels and the test that there is none.
+    """The common odds ratio of all levels and the test that it is 1.
 
     Attributes
     ----------
@@ -54,16 +50,6 @@ class MantelHaenszel:
     statistic : χ² with one degree of freedom. For scores it is that of mean scores, which is the
         same for decisions.
     p_value : of an odds ratio of 1, or of equal means, in every level; `None` if nothing varies.
-
-    Examples
-    --------
-    >>> from likeforlike import Cells
-    >>> from likeforlike.classical import mantel_haenszel
-    >>> decisions = [1] * 30 + [0] * 70 + [1] * 60 + [0] * 40
-    >>> cells = Cells.from_rows(decisions, ["f"] * 100 + ["m"] * 100)
-    >>> found = mantel_haenszel(cells, "f", "m")
-    >>> round(found.odds_ratio, 3), round(found.statistic, 2)
-    (0.286, 18.09)
     """
 
     odds_ratio: float | None
@@ -80,16 +66,6 @@ class BreslowDay:
     ----------
     statistic, degrees : χ² and its degrees of freedom, the levels that can differ less one.
     p_value : of the same odds ratio in all of them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from likeforlike import Cells
-    >>> from likeforlike.classical import breslow_day
-    >>> level, sex = np.repeat([0, 1], 200), np.tile(np.repeat(["f", "m"], 100), 2)
-    >>> decisions = np.tile(np.arange(100), 4) < np.repeat([30, 60, 60, 30], 100)
-    >>> breslow_day(Cells.from_rows(decisions, sex, level), "f", "m").p_value < 1e-8
-    True
     """
 
     statistic: float
@@ -100,7 +76,7 @@ class BreslowDay:
 def mantel_haenszel(
     cells: Cells, group: Hashable, reference: Hashable, *, confidence: float = 0.95
 ) -> MantelHaenszel:
-    """The common odds ratio of two groups over all levels, and the test of Mantel and Haenszel.
+    """Estimate the common odds ratio of two groups over all levels, with the test that it is 1.
 
     Parameters
     ----------
@@ -119,15 +95,17 @@ def mantel_haenszel(
     --------
     >>> from likeforlike import Cells
     >>> from likeforlike.classical import mantel_haenszel
-    >>> cells = Cells.from_rows([1, 0, 1, 1, 1, 0], ["f", "f", "f", "m", "m", "m"])
-    >>> mantel_haenszel(cells, "f", "m").odds_ratio
-    1.0
+    >>> decisions = [1] * 30 + [0] * 70 + [1] * 60 + [0] * 40
+    >>> cells = Cells.from_rows(decisions, ["f"] * 100 + ["m"] * 100)
+    >>> found = mantel_haenszel(cells, "f", "m")
+    >>> round(found.odds_ratio, 3), round(found.statistic, 2)
+    (0.286, 18.09)
     """
-    asked, other = positions(cells, group, reference)
+    asked, other = locate_groups(cells, group, reference)
     figures = cell_figures(cells)
     ratio, interval = None, None
     if is_decision(cells):
-        ratio, interval = common_odds_ratio(tables_of(figures, asked, other), confidence)
+        ratio, interval = common_odds_ratio(tabulate_decisions(figures, asked, other), confidence)
     return MantelHaenszel(ratio, interval, *mean_score_test(figures, asked, other))
 
 
@@ -150,47 +128,46 @@ def breslow_day(cells: Cells, group: Hashable, reference: Hashable) -> BreslowDa
 
     Examples
     --------
+    >>> import numpy as np
     >>> from likeforlike import Cells
     >>> from likeforlike.classical import breslow_day
-    >>> cells = Cells.from_rows([1, 0, 1, 0] * 2, ["f", "f", "m", "m"] * 2, [1] * 4 + [2] * 4)
-    >>> breslow_day(cells, "f", "m").statistic
-    0.0
+    >>> level, sex = np.repeat([0, 1], 200), np.tile(np.repeat(["f", "m"], 100), 2)
+    >>> decisions = np.tile(np.arange(100), 4) < np.repeat([30, 60, 60, 30], 100)
+    >>> breslow_day(Cells.from_rows(decisions, sex, level), "f", "m").p_value < 1e-8
+    True
     """
     if not is_decision(cells):
         raise InputError("breslow_day needs decisions, scores of 0 and 1.")
-    return equal_odds_test(tables_of(cell_figures(cells), *positions(cells, group, reference)))
+    return breslow_day_test(
+        tabulate_decisions(cell_figures(cells), *locate_groups(cells, group, reference))
+    )
 
 
-def positions(cells: Cells, group: Hashable, other: Hashable) -> tuple[int, int]:
-    """Positions of two groups among those of the cells."""
+def locate_groups(cells: Cells, group: Hashable, other: Hashable) -> tuple[int, int]:
+    """Locate two groups among those of the cells."""
     for name in (group, other):
         if name not in cells.groups:
             raise InputError(f"groups has no {name!r}; there are {list(cells.groups)}.")
     return cells.groups.index(group), cells.groups.index(other)
 
 
-class Tables(NamedTuple):
-    """Decisions of two groups in every level where both occur, shape (k,) each."""
-
-    a: FloatArray
-    b: FloatArray
-    c: FloatArray
-    d: FloatArray
+Tables = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
+"""a, b, c and d of each level where both groups occur, shape (k,) each."""
 
 
-def tables_of(figures: CellFigures, asked: int, other: int) -> Tables:
-    """The tables of two groups, by position; levels that lack one of them say nothing."""
+def tabulate_decisions(figures: CellFigures, asked: int, other: int) -> Tables:
+    """Tabulate the decisions of two groups, by position, in the levels where both occur."""
     met = (figures.rows[:, [asked, other]] > 0).all(axis=1)
     positive = np.rint(figures.positive[met])
     rows = figures.rows[met].astype(np.float64)
     a, c = positive[:, asked], positive[:, other]
-    return Tables(a, rows[:, asked] - a, c, rows[:, other] - c)
+    return a, rows[:, asked] - a, c, rows[:, other] - c
 
 
 def common_odds_ratio(
     tables: Tables, confidence: float
 ) -> tuple[float | None, tuple[float, float] | None]:
-    """The odds ratio of Mantel and Haenszel and the interval of Robins, Breslow and Greenland."""
+    """Compute the odds ratio of Mantel and Haenszel with the interval of Robins et al."""
     a, b, c, d = tables
     n = a + b + c + d
     agree, differ = (a + d) / n, (b + c) / n
@@ -210,14 +187,14 @@ def common_odds_ratio(
 
 
 def mean_score_test(figures: CellFigures, asked: int, other: int) -> tuple[float, float | None]:
-    """χ² of equal means in every level, and its p-value, `None` if no level can tell.
+    """Compute χ² of equal means in each level, and its p-value, `None` if nothing varies.
 
     With m of the n rows of a level in the group, mean score x̄ and mean square σ² around it,
 
         (Σ (sum of the group - m x̄))² / Σ m (n - m) σ² / (n - 1).
     """
-    own = figures.at(np.flatnonzero((figures.rows[:, [asked, other]] > 0).all(axis=1)))
-    mean, deviation = own.both(asked, other)
+    own = figures.select(np.flatnonzero((figures.rows[:, [asked, other]] > 0).all(axis=1)))
+    mean, deviation = own.pool_groups(asked, other)
     unit = float(deviation.max(initial=0.0))
     if unit == 0.0:
         return 0.0, None
@@ -228,12 +205,15 @@ def mean_score_test(figures: CellFigures, asked: int, other: int) -> tuple[float
     return statistic, chi_square_tail(statistic, 1)
 
 
-def equal_odds_test(tables: Tables) -> BreslowDay | None:
-    """The test of Breslow and Day; `None` where fewer than two levels can differ."""
+def breslow_day_test(tables: Tables) -> BreslowDay | None:
+    """Test for one odds ratio; `None` where fewer than two levels can differ."""
     ratio, _ = common_odds_ratio(tables, 0.95)
     if not ratio:
         return None
-    a, b, c, d = (each[_free(tables)] for each in tables)
+    a, b, c, d = tables
+    # In levels with decisions of one kind only the totals leave nothing open.
+    free = (a + c > 0.0) & (b + d > 0.0)
+    a, b, c, d = (each[free] for each in tables)
     if a.size < 2:
         return None
     # What a would be with that odds ratio: the root of a quadratic, in the form that does not
@@ -251,13 +231,6 @@ def equal_odds_test(tables: Tables) -> BreslowDay | None:
     return BreslowDay(statistic, a.size - 1, chi_square_tail(statistic, a.size - 1))
 
 
-def _free(tables: Tables) -> BoolArray:
-    """Levels with decisions of both kinds: in the others the totals leave nothing open."""
-    a, b, c, d = tables
-    free: BoolArray = (a + c > 0.0) & (b + d > 0.0)
-    return free
-
-
 @dataclass(frozen=True, slots=True)
 class VanElteren:
     """A rank test within levels.
@@ -265,16 +238,7 @@ class VanElteren:
     Attributes
     ----------
     z : standard normal at parity; positive if the group asked about ranks higher.
-    p_value : two-sided; `None` if no level can tell.
-
-    Examples
-    --------
-    >>> from likeforlike import Cells
-    >>> from likeforlike.classical import van_elteren
-    >>> cells = Cells.from_rows([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], ["f", "f", "f", "m", "m", "m"])
-    >>> found = van_elteren(cells, "f", "m")
-    >>> round(found.z, 3), round(found.p_value, 4)
-    (-1.964, 0.0495)
+    p_value : two-sided; `None` if nothing varies.
     """
 
     z: float
@@ -297,11 +261,12 @@ def van_elteren(cells: Cells, group: Hashable, reference: Hashable) -> VanEltere
     --------
     >>> from likeforlike import Cells
     >>> from likeforlike.classical import van_elteren
-    >>> cells = Cells.from_rows([1.0, 2.0, 2.0, 1.0], ["f", "f", "m", "m"])
-    >>> van_elteren(cells, "f", "m").p_value
-    1.0
+    >>> cells = Cells.from_rows([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], ["f", "f", "f", "m", "m", "m"])
+    >>> found = van_elteren(cells, "f", "m")
+    >>> round(found.z, 3), round(found.p_value, 4)
+    (-1.964, 0.0495)
     """
-    contrast = Contrast(cells, positions(cells, group, reference))
+    contrast = Contrast(cells, locate_groups(cells, group, reference))
     if not contrast.support.any():
         return VanElteren(0.0, None)
     place, level, of = atoms_of_contrast(contrast)
@@ -329,7 +294,7 @@ def van_elteren(cells: Cells, group: Hashable, reference: Hashable) -> VanEltere
 
 
 def wachter_cdd(cells: Cells, group: Hashable, reference: Hashable) -> float | None:
-    """Wachter's CDD of a group, among its rows and those of its reference.
+    """Compute Wachter's CDD of a group, among its rows and those of its reference.
 
     Parameters
     ----------
@@ -356,11 +321,11 @@ def wachter_cdd(cells: Cells, group: Hashable, reference: Hashable) -> float | N
     """
     if not is_decision(cells):
         raise InputError("wachter_cdd needs decisions, scores of 0 and 1.")
-    return disparity_of(cell_figures(cells), *positions(cells, group, reference))
+    return wachter_disparity(cell_figures(cells), *locate_groups(cells, group, reference))
 
 
-def disparity_of(figures: CellFigures, asked: int, other: int) -> float | None:
-    """The same from figures of cells, of groups by position."""
+def wachter_disparity(figures: CellFigures, asked: int, other: int) -> float | None:
+    """Compute Wachter's CDD from figures of cells, of groups by position."""
     accepted, mass = figures.positive, np.where(figures.rows > 0, figures.mass, 0.0)
     refused = mass - accepted
     both = [asked, other]

@@ -35,8 +35,6 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._gap import LevelGaps as LevelGaps
     from ._gap import Paradox as Paradox
     from ._gap import check_confidence as check_confidence
-    from ._gap import level_gaps_of_sample as level_gaps_of_sample
-    from ._gap import simpson_of_sample as simpson_of_sample
     from ._gap import simultaneous_confidence as simultaneous_confidence
     from ._headline import HeadlineTest as HeadlineTest
     from ._omnibus import OmnibusTest as OmnibusTest

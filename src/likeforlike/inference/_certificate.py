@@ -1,4 +1,4 @@
-"""Bounds that hold in finite samples.
+"""Bounds on the disparity that hold in finite samples.
 
 For scores in a range R, with probability 1 - α (McDiarmid's inequality),
 
@@ -10,9 +10,8 @@ the effective number of rows (Σ w)² / Σ w². Of rows in clusters a whole clus
 n counts clusters by the weight they hold in a cell, and the sum in the root runs over clusters,
 Σ_c (Σ_l Q(l) h_cl)² with h the share of cluster c in its cells.
 
-Of scores that were rounded to bins the plug-in is not known, but the least and the largest that any
-rows behind the counts have are (`disparity._rounding`): the lower bound starts from the one, the
-upper from the other, so both hold as they do for the rows.
+Of scores that were rounded to bins the least and the largest plug-in that any rows behind the
+counts have are known (`disparity._float_noise`): each bound starts from one of them.
 
 Reference: McDiarmid (1989), *On the method of bounded differences*.
 """
@@ -28,7 +27,7 @@ from likeforlike._arrays import FloatArray
 from likeforlike.disparity import Contrast
 from likeforlike.errors import InputError
 from likeforlike.inference._sample import Units, take_sample
-from likeforlike.transport import pair_costs, sums_by
+from likeforlike.transport import pair_costs
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,35 +55,12 @@ class Certificate:
     confidence: float
 
 
-def effective_rows(contrast: Contrast) -> FloatArray:
-    """Rows of each supported level and group, (Σ w)² / Σ w² where they have weights. Shape (k, 2).
-
-    Clusters count in the place of their rows.
-
-    Parameters
-    ----------
-    contrast : two groups; k levels hold both.
-
-    Examples
-    --------
-    >>> from likeforlike import Cells
-    >>> from likeforlike.disparity import contrasts
-    >>> from likeforlike.inference._certificate import effective_rows
-    >>> cells = Cells.from_rows([0.1, 0.2, 0.3], ["f", "f", "m"], sample_weight=[1, 1, 5])
-    >>> effective_rows(contrasts(cells, "pairwise")[0])
-    array([[2., 1.]])
-    """
-    rows: FloatArray = take_sample(contrast).units.effective.reshape(-1, 2)
-    return rows
-
-
 def _deviation(units: Units, measure: FloatArray) -> float:
-    """√Σ_i c_i², with c_i how far one unit can move Σ_l Q(l) W_1(l), for scores of unit reach."""
+    """Return √Σ_i c_i², c_i the most one unit can move Σ_l Q(l) W_1(l), scores of unit reach."""
     if not units.crossing:
         return math.sqrt(float(np.repeat(measure, 2) ** 2 @ (1.0 / units.effective)))
-    assert units.cluster is not None
     held = np.repeat(measure, 2)[units.cell] * units.share
-    return float(np.linalg.norm(sums_by(units.cluster, held, int(units.cluster.max()) + 1)))
+    return float(np.linalg.norm(units.sum_by_cluster(held)))
 
 
 def certificate(
@@ -94,7 +70,7 @@ def certificate(
     score_range: tuple[float, float],
     confidence: float = 0.95,
 ) -> Certificate:
-    """Bounds on Σ_l Q(l) W_1(l) that hold for any sample size, with Q as given.
+    """Bound Σ_l Q(l) W_1(l) for any sample size, with Q as given.
 
     Parameters
     ----------
@@ -128,7 +104,7 @@ def certificate(
     extent = high - low
     plug_in = float(measure @ pair_costs(cells.atoms, pairs[:, 0], pairs[:, 1], 1.0))
     sample = take_sample(contrast)
-    below, above = (0.0, 0.0) if sample.moved is None else sample.unscaled(measure @ sample.moved)
+    below, above = (0.0, 0.0) if sample.moved is None else sample.to_units(measure @ sample.moved)
     units = sample.units
     moved = _deviation(units, measure)
     deviation = extent * math.sqrt(0.5 * math.log(1.0 / (1.0 - confidence))) * moved

@@ -1,37 +1,22 @@
-"""The test that fits the data: permuted labels where rows may be exchanged, else their design.
+"""The test that fits the data: permuted labels where units are exchangeable, else jackknife errors.
 
 Labels may be permuted within levels if every row counts the same and rows are independent, or if
 the rows of a person (a cluster) stay in one level and group; then clusters are permuted, as long as
 those of both groups have about as many rows: a mean over few people with many rows each varies by
-more than one over many with a row each, which permuted people would hide. Weights, clusters that
-lie in several levels or groups, and clusters of other sizes in each group need errors that know the
-design.
+more than one over many with one row each, which permuted people would hide. Weights, clusters that
+lie in several levels or groups, and clusters of other sizes in each group would look like a
+disparity to a permutation test. There figures that are sums of means are compared with their
+jackknife errors (`_sample`), by Student's t: the signed `gap`; that of the `ranks` inside levels;
+that of the distances from the median of the level (`spread`); and the `level` with the smallest
+p-value, times the number of levels. Each has a fixed share of the error allowed,
+p = min p_c / share_c; with heavy weights only the first two count.
 
-A test for rows with weights, or for clusters that lie in several levels.
-
-Labels of such rows cannot be permuted: weights that depend on the score, or people who turn up in
-many levels, look like a disparity to a permutation test. Here figures that are sums of means are
-compared with their jackknife errors (`units`), by Student's t:
-
-- `gap`: the signed gap of the scores;
-- `ranks`: that of the ranks inside levels, which no large score can sway;
-- `spread`: that of the distances from the median of the level;
-- `level`: the level whose gap is the clearest, times the number of levels.
-
-Each has a fixed share of the error allowed, so that p = min p_c / share_c. With heavy weights only
-the first two speak.
-
-Many contrasts: p-values of every two groups, adjusted for how many there are.
-
-Each contrast is tested by permuting the labels of its own two groups only. Permuting all groups
-together would be quicker, but then a difference between two groups, in spread say, would show up
-in the null distribution of a contrast between others, and reject where there is nothing. p-values
-are continued below 1 / (B + 1) along their tail: 66 contrasts could not be separated from chance
-with 999 permutations otherwise, however different the groups are.
+Each contrast is tested by permuting the labels of its own two groups only: permuting all groups
+together would let a difference between two groups, in spread say, change the null distribution of a
+contrast between others. p-values are continued below 1 / (B + 1) along their tail, since 66
+contrasts could not be significant with 999 permutations otherwise.
 
 Reference: Holm (1979), *A simple sequentially rejective multiple test procedure*.
-
-p-values of many tests at once.
 """
 
 from __future__ import annotations
@@ -46,13 +31,13 @@ import numpy as np
 from likeforlike._arrays import FloatArray
 from likeforlike.disparity import Contrast
 from likeforlike.errors import InputError
-from likeforlike.inference._bootstrap import order_levels
-from likeforlike.inference._gap import gap_moments, level_freedom, level_variances
+from likeforlike.inference._bootstrap import merge_levels
+from likeforlike.inference._gap import contrast_coefficients, contrast_variance
 from likeforlike.inference._headline import HeadlineTest, headline_test
 from likeforlike.inference._omnibus import OmnibusTest, omnibus_test
 from likeforlike.inference._random import Progress
 from likeforlike.inference._rank_scores import Clusters
-from likeforlike.inference._sample import Jackknife, Sample, single_levels, take_sample
+from likeforlike.inference._sample import Jackknife, Sample, singleton_variances, take_sample
 from likeforlike.inference._tails import t_tail
 
 
@@ -95,7 +80,7 @@ def adjust(p_values: FloatArray, adjustment: Literal["holm", "bh"]) -> FloatArra
 
 
 DesignComponent = Literal["gap", "ranks", "spread", "level"]
-"""What the test looks at."""
+"""A component of the test."""
 
 _SHARES: dict[DesignComponent, float] = {"gap": 0.70, "ranks": 0.15, "spread": 0.05, "level": 0.10}
 
@@ -108,22 +93,10 @@ class DesignTest:
     ----------
     p_value : the smallest p-value of a component over its share of the error allowed.
     leading_component : the component it comes from.
-    components : the p-value of every component that was looked at.
+    components : the p-value of each component that was computed.
     level_p_values, level_adjusted : (k,) floats, of the gap of each level, before and after Holm's
         adjustment; 1 where the error of a level is not known.
-    method : how the test works.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from likeforlike import Cells
-    >>> from likeforlike.disparity import contrasts
-    >>> from likeforlike.inference import jackknife_test
-    >>> scores, groups = np.arange(80) % 20 + 10.0 * (np.arange(80) % 2), np.arange(80) % 2
-    >>> cells = Cells.from_rows(scores, groups, sample_weight=1 + np.arange(80) % 3)
-    >>> test = jackknife_test(contrasts(cells, "pairwise")[0], np.ones(1))
-    >>> test.p_value < 0.001, test.leading_component, sorted(test.components)
-    (True, 'gap', ['gap', 'ranks', 'spread'])
+    method : always "design".
     """
 
     p_value: float
@@ -154,16 +127,16 @@ def jackknife_test(contrast: Contrast, measure: FloatArray) -> DesignTest:
     True
     """
     sample = take_sample(contrast)
-    components: dict[DesignComponent, float] = {"gap": _p_of_gap(sample, sample.scores, measure)}
+    components: dict[DesignComponent, float] = {"gap": _gap_p_value(sample.scores, measure)}
     if not sample.rates:
-        merged = order_levels(sample)
-        components["ranks"] = _p_of_gap(sample, sample.jackknife(merged.ranks), measure)
+        merged = merge_levels(sample)
+        components["ranks"] = _gap_p_value(sample.jackknife(merged.ranks), measure)
         if not sample.heavy:
-            folded = sample.jackknife(merged.from_median)
-            components["spread"] = _p_of_gap(sample, folded, measure)
-    levels = _p_of_levels(sample)
+            deviations = sample.jackknife(merged.deviations_from_median)
+            components["spread"] = _gap_p_value(deviations, measure)
+    levels = _level_p_values(sample)
     if sample.n_levels > 1 and not sample.heavy:
-        clear = levels[~(single_levels(sample.units) | sample.dominated)]
+        clear = levels[~(sample.units.single_levels | sample.dominant_row_levels)]
         components["level"] = min(1.0, clear.size * float(clear.min(initial=1.0)))
     allowed = sum(_SHARES[name] for name in components)
     scaled = {name: p * allowed / _SHARES[name] for name, p in components.items()}
@@ -177,33 +150,26 @@ def jackknife_test(contrast: Contrast, measure: FloatArray) -> DesignTest:
     )
 
 
-def _p_of_gap(sample: Sample, means: Jackknife, measure: FloatArray) -> float:
-    """Two-sided p-value of a gap, of the one nearer to 0 if weighted means may be biased."""
-    moments = gap_moments(sample, means, measure)
-    if not moments.known:
+def _gap_p_value(means: Jackknife, measure: FloatArray) -> float:
+    """Compute the p-value of a gap; if weighted means may be biased, of the value nearer to 0."""
+    singles, coefficients = singleton_variances(means, measure), contrast_coefficients(measure)
+    variance, df, *_ = contrast_variance(means, coefficients, singles)
+    if not (singles[2] and variance > 0.0):
         return 1.0
-    nearest = _nearer(np.array(moments.value), np.array(moments.shift))
-    ratio = nearest / math.sqrt(moments.spread.variance)
-    return min(1.0, 2.0 * float(t_tail(ratio, moments.spread.df)))
+    value = float(measure @ means.gaps)
+    moved = value + float(coefficients @ means.bias)
+    nearest = min(abs(value), abs(moved)) if value * moved > 0.0 else 0.0
+    return min(1.0, 2.0 * float(t_tail(nearest / math.sqrt(variance), df)))
 
 
-def _nearer(value: FloatArray, shift: FloatArray) -> FloatArray:
-    """Distance from 0 of the interval between a value and the value with its shift."""
-    moved = value + shift
-    nearer: FloatArray = np.where(
-        value * moved > 0.0, np.minimum(np.abs(value), np.abs(moved)), 0.0
-    )
-    return nearer
-
-
-def _p_of_levels(sample: Sample) -> FloatArray:
-    """Two-sided p-values of the gaps of the levels; 1 where the error is not known. Shape (k,)."""
+def _level_p_values(sample: Sample) -> FloatArray:
+    """Compute p-values of the gaps of the levels; 1 where the error is not known. Shape (k,)."""
     means = sample.scores
-    # A bias that is not small next to the error would make a p-value too small.
-    variances = level_variances(means) + (means.bias**2).reshape(-1, 2).sum(axis=1)
-    unknown = single_levels(sample.units) | (variances <= 0.0)
+    # A bias that is not small compared with the error would make a p-value too small.
+    variances = means.level_variances + (means.bias**2).reshape(-1, 2).sum(axis=1)
+    unknown = sample.units.single_levels | (variances <= 0.0)
     ratio = np.abs(means.gaps) / np.sqrt(np.where(unknown, 1.0, variances))
-    p_values: FloatArray = np.where(unknown, 1.0, 2.0 * t_tail(ratio, level_freedom(means)))
+    p_values: FloatArray = np.where(unknown, 1.0, 2.0 * t_tail(ratio, means.welch_df))
     return np.minimum(p_values, 1.0)
 
 
@@ -223,11 +189,11 @@ def contrast_test(
     progress: Progress | None = None,
 ) -> HeadlineTest | DesignTest:
     """Test two groups for conditional parity in the way that their rows allow."""
-    exchanged = exchangeable(contrast)
-    if exchanged is None:
+    units = exchangeable_units(contrast)
+    if units is None:
         return jackknife_test(contrast, measure)
     return headline_test(
-        exchanged,
+        units,
         measure,
         permutations=permutations,
         random_state=random_state,
@@ -239,29 +205,27 @@ def contrast_test(
 def groups_test(
     contrast: Contrast, *, permutations: int, random_state: int, progress: Progress | None = None
 ) -> OmnibusTest | None:
-    """One test over several groups; `None` if their labels may not be permuted."""
-    exchanged = exchangeable(contrast)
-    if exchanged is None:
+    """Test several groups at once; `None` if their labels may not be permuted."""
+    units = exchangeable_units(contrast)
+    if units is None:
         return None
     return omnibus_test(
-        exchanged, permutations=permutations, random_state=random_state, progress=progress
+        units, permutations=permutations, random_state=random_state, progress=progress
     )
 
 
-def exchangeable(contrast: Contrast) -> Contrast | Clusters | None:
-    """What may be permuted within levels: rows, clusters of rows, or nothing."""
+def exchangeable_units(contrast: Contrast) -> Contrast | Clusters | None:
+    """Return what may be permuted within levels: rows, clusters of rows, or nothing."""
     mass, counts = contrast.cells.atoms.mass, contrast.cells.atoms.counts
-    if contrast.cells.weighted and not _equal_weights(mass / counts):
-        return None
+    if contrast.cells.weighted:
+        weight = mass / counts
+        if np.ptp(weight) > _SAME_WEIGHT * weight.max():
+            return None
     return contrast if contrast.cells.cluster is None else _clusters(contrast)
 
 
-def _equal_weights(weight: FloatArray) -> bool:
-    return bool(np.ptp(weight) <= _SAME_WEIGHT * weight.max())
-
-
 def _clusters(contrast: Contrast) -> Clusters | None:
-    """The clusters of the supported levels, if they may be permuted; else `None`."""
+    """Return the clusters of the supported levels, if they may be permuted; else `None`."""
     cells = contrast.cells
     assert cells.cluster is not None
     n_groups = len(cells.groups)
@@ -290,7 +254,7 @@ def _clusters(contrast: Contrast) -> Clusters | None:
 
 
 def adjust_contrasts(tests: Sequence[HeadlineTest]) -> FloatArray:
-    """Holm-adjusted p-values of the headline tests of several contrasts, shape (m,).
+    """Adjust the p-values of the headline tests of several contrasts by Holm, shape (m,).
 
     A single test keeps its exact p-value.
 

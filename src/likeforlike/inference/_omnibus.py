@@ -1,7 +1,7 @@
 """The omnibus test: whether any two of several groups differ among equals.
 
 The labels of all groups are permuted within levels. For groups a and b with n_a and n_b rows in a
-level, and sums S of gap, ranks or spread over their rows (`_scored_levels`),
+level, and sums S of gap, ranks or spread over their rows (`_rank_scores`),
 
     Σ_l (n_a S_b - n_b S_a) / (n_a + n_b)
 
@@ -12,8 +12,8 @@ clusters) in a level, m_a and m_b of them in the two groups, its permutation var
     α = n_b / (n_a + n_b), β = n_a / (n_a + n_b), σ² the mean square of what is summed.
 
 The largest |z| over all contrasts is one component for each of the three, combined as in the
-headline test. Permuting all rows is right here, and only here: the question is whether no group
-differs from anybody.
+headline test. Permuting all rows is right here, and only here: the hypothesis is that no group
+differs from any other.
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.disparity import Contrast
 from likeforlike.errors import InputError
-from likeforlike.inference._headline import combine, exact_p_value
+from likeforlike.inference._headline import combine_evidence, permutation_p_value
 from likeforlike.inference._random import (
     Progress,
     State,
     block_size,
     hypergeometric,
-    start,
+    start_stream,
     uniform,
 )
 from likeforlike.inference._rank_scores import (
     VARIANCE,
     Clusters,
     atoms_of_contrast,
-    count_by,
-    order_clusters,
-    refuse_clusters,
-    refuse_weights,
+    check_equal_weights,
+    check_no_clusters,
+    count_cells,
     score_levels,
+    sort_clusters,
     unit_reach,
 )
-from likeforlike.inference._tails import two_sided_evidence
+from likeforlike.inference._tails import two_tail_evidence
 from likeforlike.transport import compiled, over_blocks, sort_rows
 
 OmnibusComponent = Literal["gap", "ranks", "spread"]
@@ -66,19 +66,7 @@ class OmnibusTest:
     leading_component : "gap", "ranks" or "spread", whichever had the strongest evidence, or the gap
         where it alone gives the same p-value; `None` if permutations change nothing.
     groups : the two groups in which it was strongest.
-    permutations : how many there were.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from likeforlike import Cells
-    >>> from likeforlike.disparity import contrasts
-    >>> from likeforlike.inference import omnibus_test
-    >>> scores = np.tile(np.arange(50.0), 3) + np.repeat([0.0, 0.0, 40.0], 50)
-    >>> cells = Cells.from_rows(scores, np.repeat(["a", "b", "c"], 50))
-    >>> test = omnibus_test(contrasts(cells, "barycenter")[0])
-    >>> test.p_value, test.leading_component, test.groups
-    (0.001, 'gap', ('a', 'c'))
+    permutations : B.
     """
 
     p_value: float
@@ -87,13 +75,14 @@ class OmnibusTest:
     permutations: int
 
 
-class ToDeal(NamedTuple):
-    """What is permuted among groups: atoms of rows, or clusters.
+@dataclass(frozen=True)
+class GroupScores:
+    """Scores of all groups in each level: of atoms of rows, or of clusters.
 
     Attributes
     ----------
     scores : (3, m) floats: gap, ranks and spread of one row, or sums over a cluster.
-    rows : (m,) integers, how many such rows there are; 1 for a cluster.
+    rows : (m,) integers, the number of such rows; 1 for a cluster.
     group : (m,) integers, the group as observed.
     offsets : (k + 1,) integers, where each level begins.
     sizes : (k, g) integers, rows of each group.
@@ -109,80 +98,92 @@ class ToDeal(NamedTuple):
     exchangeable: IntArray
     squares: FloatArray
 
+    @classmethod
+    def from_contrast(cls, contrast: Contrast) -> GroupScores:
+        """Score all groups of a contrast in the levels where at least two occur."""
+        atoms = contrast.cells.rounded
+        check_no_clusters(contrast)
+        place, level, group = atoms_of_contrast(contrast)
+        check_equal_weights(atoms.mass[place] / atoms.counts[place])
+        values, _ = unit_reach(atoms.values[place])
+        ordered = sort_rows(values, level, int(level[-1]) + 1)
+        rows, group = atoms.counts[place][ordered.rows], group[ordered.rows]
+        sizes = contrast.counts[contrast.support]
+        scores, facts = score_levels(ordered.values, rows, ordered.offsets, _single_out(sizes))
+        squares = facts[:, VARIANCE : VARIANCE + 3].copy()
+        return cls(scores, rows, group, ordered.offsets, sizes, sizes, squares)
 
-def _one_of(exchangeable: IntArray) -> IntArray:
-    """Sizes of groups of which the second is a single row: its variance is the mean square."""
+    @classmethod
+    def from_clusters(cls, clusters: Clusters) -> GroupScores:
+        """Score clusters by the sums over their rows."""
+        values, _, offsets, cluster, groups, levels = sort_clusters(clusters)
+        n_levels, n_groups = offsets.size - 1, int(groups.max()) + 1
+        exchangeable = count_cells(levels, groups, n_levels, n_groups)
+        met = (exchangeable > 0).sum(axis=1) >= 2
+        if not met.all():
+            raise InputError(
+                f"clusters: level {int(np.argmin(met))} holds a single group; leave it out."
+            )
+        ones = np.ones(cluster.size, np.int64)
+        scores, facts = score_levels(values, ones, offsets, _single_out(exchangeable), cluster)
+        return cls(
+            scores=np.stack([np.bincount(cluster, score) for score in scores]),
+            rows=np.ones(groups.size, np.int64),
+            group=groups,
+            offsets=np.searchsorted(levels, np.arange(n_levels + 1)),
+            sizes=count_cells(levels[cluster], groups[cluster], n_levels, n_groups),
+            exchangeable=exchangeable,
+            squares=facts[:, VARIANCE : VARIANCE + 3].copy(),
+        )
+
+    def pair_precision(self, pairs: IntArray) -> FloatArray:
+        """Compute 1 / standard error of the statistics of each pair, 0 if constant; (p, 3)."""
+        precision = np.zeros((len(pairs), 3))
+        sizes, exchangeable = self.sizes.astype(np.float64), self.exchangeable.astype(np.float64)
+        together = exchangeable.sum(axis=1)
+        for p, (a, b) in enumerate(pairs.tolist()):
+            met = np.flatnonzero((self.sizes[:, [a, b]] > 0).all(axis=1))
+            m, m_a, m_b = together[met], exchangeable[met, a], exchangeable[met, b]
+            beta = sizes[met, a] / (sizes[met, a] + sizes[met, b])
+            alpha = 1.0 - beta
+            spread = (
+                alpha**2 * m_a * (m - m_a)
+                + beta**2 * m_b * (m - m_b)
+                + 2 * alpha * beta * m_a * m_b
+            )
+            variance = (spread / (m - 1.0)) @ self.squares[met]
+            precision[p, variance > 0.0] = 1.0 / np.sqrt(variance[variance > 0.0])
+        return precision
+
+    def pair_statistics(self, pairs: IntArray, seed: int, first: int, last: int) -> FloatArray:
+        """Compute the three statistics of pairs in replicates first, ..., last - 1; (b, p, 3)."""
+        gaps = np.zeros((last - first, len(pairs), 3))
+        labels = np.empty(int(np.diff(self.offsets).max()), np.int64)
+        _fill_pair_statistics(
+            self.scores,
+            self.rows,
+            self.group,
+            self.offsets,
+            self.sizes,
+            self.exchangeable,
+            pairs,
+            seed,
+            first,
+            labels,
+            gaps,
+        )
+        return gaps
+
+
+def _single_out(exchangeable: IntArray) -> IntArray:
+    """Return sizes of groups of which the second is a single row: its variance is σ²."""
     both = exchangeable.sum(axis=1)
     return np.stack([both - 1, np.ones_like(both)], axis=1)
 
 
-def rows_to_deal(contrast: Contrast) -> ToDeal:
-    """All groups of a contrast in the levels where at least two occur."""
-    atoms = contrast.cells.rounded
-    refuse_clusters(contrast)
-    place, level, group = atoms_of_contrast(contrast)
-    refuse_weights(atoms.mass[place] / atoms.counts[place])
-    values, _ = unit_reach(atoms.values[place])
-    ordered = sort_rows(values, level, int(level[-1]) + 1)
-    rows, group = atoms.counts[place][ordered.rows], group[ordered.rows]
-    sizes = contrast.counts[contrast.support]
-    scores, facts = score_levels(ordered.values, rows, ordered.offsets, _one_of(sizes))
-    squares = facts[:, VARIANCE : VARIANCE + 3].copy()
-    return ToDeal(scores, rows, group, ordered.offsets, sizes, sizes, squares)
-
-
-def clusters_to_deal(clusters: Clusters) -> ToDeal:
-    """Clusters as they are permuted: each has the sums over its rows."""
-    ordered = order_clusters(clusters)
-    n_levels, n_groups = ordered.offsets.size - 1, int(ordered.groups.max()) + 1
-    sizes = count_by(
-        ordered.levels[ordered.cluster], ordered.groups[ordered.cluster], n_levels, n_groups
-    )
-    exchangeable = count_by(ordered.levels, ordered.groups, n_levels, n_groups)
-    met = (exchangeable > 0).sum(axis=1) >= 2
-    if not met.all():
-        raise InputError(
-            f"clusters: level {int(np.argmin(met))} holds a single group; leave it out."
-        )
-    scores, facts = score_levels(
-        ordered.values,
-        np.ones(ordered.cluster.size, np.int64),
-        ordered.offsets,
-        _one_of(exchangeable),
-        ordered.cluster,
-    )
-    return ToDeal(
-        scores=np.stack([np.bincount(ordered.cluster, score) for score in scores]),
-        rows=np.ones(ordered.groups.size, np.int64),
-        group=ordered.groups,
-        offsets=np.searchsorted(ordered.levels, np.arange(n_levels + 1)),
-        sizes=sizes,
-        exchangeable=exchangeable,
-        squares=facts[:, VARIANCE : VARIANCE + 3].copy(),
-    )
-
-
-def pair_precision(to_deal: ToDeal, pairs: IntArray) -> FloatArray:
-    """1 / standard error of the three statistics of every pair, 0 if they do not vary; (p, 3)."""
-    precision = np.zeros((len(pairs), 3))
-    sizes, exchangeable = to_deal.sizes.astype(np.float64), to_deal.exchangeable.astype(np.float64)
-    together = exchangeable.sum(axis=1)
-    for p, (a, b) in enumerate(pairs.tolist()):
-        met = np.flatnonzero((to_deal.sizes[:, [a, b]] > 0).all(axis=1))
-        m, m_a, m_b = together[met], exchangeable[met, a], exchangeable[met, b]
-        beta = sizes[met, a] / (sizes[met, a] + sizes[met, b])
-        alpha = 1.0 - beta
-        spread = (
-            alpha**2 * m_a * (m - m_a) + beta**2 * m_b * (m - m_b) + 2 * alpha * beta * m_a * m_b
-        )
-        variance = (spread / (m - 1.0)) @ to_deal.squares[met]
-        precision[p, variance > 0.0] = 1.0 / np.sqrt(variance[variance > 0.0])
-    return precision
-
-
 @compiled
 def _shuffle(state: State, counts: IntArray, labels: IntArray) -> None:
-    """Labels of groups with `counts` rows each, in random order."""
+    """Fill in labels of groups with `counts` rows each, in random order."""
     size = 0
     for g in range(counts.size):
         for _ in range(counts[g]):
@@ -195,12 +196,13 @@ def _shuffle(state: State, counts: IntArray, labels: IntArray) -> None:
 
 @compiled
 def _add(sums: FloatArray, g: int, scores: FloatArray, i: int, rows: float) -> None:
+    """Add the scores of some rows of an atom to the sums of a group."""
     for c in range(3):
         sums[g, c] += rows * scores[c, i]
 
 
 @compiled
-def _deal_atom(
+def _draw_multivariate_hypergeometric(
     state: State, rows: int, left: IntArray, scores: FloatArray, i: int, sums: FloatArray
 ) -> None:
     """Assign the rows of one atom to groups that still take rows."""
@@ -217,7 +219,7 @@ def _deal_atom(
 
 
 @compiled
-def _group_sums(
+def _sum_groups(
     state: State,
     observed: bool,
     scores: FloatArray,
@@ -229,7 +231,7 @@ def _group_sums(
     labels: IntArray,
     sums: FloatArray,
 ) -> None:
-    """Sums of every group in a level, of labels as observed or permuted."""
+    """Sum the scores of each group in a level, of labels as observed or permuted."""
     size = 0
     for g in range(counts.size):
         size += counts[g]
@@ -245,11 +247,11 @@ def _group_sums(
     else:
         left = counts.copy()
         for i in range(begin, end):
-            _deal_atom(state, rows[i], left, scores, i, sums)
+            _draw_multivariate_hypergeometric(state, rows[i], left, scores, i, sums)
 
 
 @compiled
-def _gaps(
+def _fill_pair_statistics(
     scores: FloatArray,
     rows: IntArray,
     group: IntArray,
@@ -262,12 +264,12 @@ def _gaps(
     labels: IntArray,
     gaps: FloatArray,
 ) -> None:
-    """Statistics (b, p, 3) of pairs of groups in replicates from `first` on; 0 is the observed."""
+    """Add statistics (b, p, 3) of pairs in replicates from `first` on; 0 is the observed."""
     sums = np.empty((sizes.shape[1], 3))
     for replicate in range(gaps.shape[0]):
-        state = start(seed, first + replicate)
+        state = start_stream(seed, first + replicate)
         for k in range(offsets.size - 1):
-            _group_sums(
+            _sum_groups(
                 state,
                 first + replicate == 0,
                 scores,
@@ -286,16 +288,6 @@ def _gaps(
                     for c in range(3):
                         gap = (n_a * sums[b, c] - n_b * sums[a, c]) / (n_a + n_b)
                         gaps[replicate, p, c] += gap
-
-
-def pair_statistics(
-    to_deal: ToDeal, pairs: IntArray, seed: int, first: int, last: int
-) -> FloatArray:
-    """Gap, ranks and spread of every pair in replicates first, ..., last - 1; shape (b, p, 3)."""
-    gaps = np.zeros((last - first, len(pairs), 3))
-    labels = np.empty(int(np.diff(to_deal.offsets).max()), np.int64)
-    _gaps(*to_deal[:-1], pairs, seed, first, labels, gaps)
-    return gaps
 
 
 def omnibus_test(
@@ -332,32 +324,29 @@ def omnibus_test(
     if permutations < 1:
         raise InputError(f"permutations must be at least 1, not {permutations}.")
     if isinstance(compared, Contrast):
-        to_deal, names = rows_to_deal(compared), compared.groups
+        scored, names = GroupScores.from_contrast(compared), compared.groups
     else:
-        to_deal = clusters_to_deal(compared)
-        names = tuple(range(to_deal.sizes.shape[1]))
+        scored = GroupScores.from_clusters(compared)
+        names = tuple(range(scored.sizes.shape[1]))
     pairs = np.array(list(combinations(range(len(names)), 2)))
-    precision = pair_precision(to_deal, pairs)
+    precision = scored.pair_precision(pairs)
 
-    def work(first: int, last: int) -> FloatArray:
-        return np.abs(pair_statistics(to_deal, pairs, random_state, first, last)) * precision
+    def standardize(first: int, last: int) -> FloatArray:
+        return np.abs(scored.pair_statistics(pairs, random_state, first, last)) * precision
 
-    observed = work(0, 1)
+    observed = standardize(0, 1)
     blocks = over_blocks(
-        lambda first, last: work(first + 1, last + 1).max(axis=1),
+        lambda first, last: standardize(first + 1, last + 1).max(axis=1),
         permutations,
-        block_size(to_deal.rows.size),
+        block_size(scored.rows.size),
         progress,
     )
-    largest = [observed.max(axis=1), *blocks]
-    gap, ranks, spread = (two_sided_evidence(z) for z in np.concatenate(largest).T)
-    evidence: dict[OmnibusComponent, FloatArray] = {"gap": gap, "ranks": ranks, "spread": spread}
-    combined = combine(evidence, _WEIGHTS)
+    largest = np.concatenate([observed.max(axis=1), *blocks]).T
+    evidence = {name: two_tail_evidence(z) for name, z in zip(_WEIGHTS, largest, strict=True)}
+    combined, _, leading_component, _ = combine_evidence(evidence, _WEIGHTS)
     groups = None
-    if combined.leading_component is not None:
-        component = list(_WEIGHTS).index(combined.leading_component)
+    if leading_component is not None:
+        component = list(_WEIGHTS).index(leading_component)
         a, b = pairs[int(np.argmax(observed[0, :, component]))].tolist()
         groups = (names[a], names[b])
-    return OmnibusTest(
-        exact_p_value(combined.evidence), combined.leading_component, groups, permutations
-    )
+    return OmnibusTest(permutation_p_value(combined), leading_component, groups, permutations)

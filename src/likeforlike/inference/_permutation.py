@@ -1,34 +1,30 @@
-"""What one permutation of the labels says: five statistics of all levels, and one of each.
+"""Permutation replicates: five statistics of all levels, and one of each level.
 
-Gap, ranks and spread are sums over the rows of the second group (`_scored_levels`); the cost is
+Gap, ranks and spread are sums over the rows of the second group (`_rank_scores`); the cost is
 Σ_l Q(l) W_2²(l); the last is the largest statistic of a level,
 
     z_l = max(|gap_l|, |ranks_l|, |spread_l|), each in units of its permutation standard error,
 
-but no larger than a level with so few arrangements can prove: a normal variable exceeds the bound
-as often as chance picks one of them.
+but at most what a level with so few permutations can prove: a normal variable exceeds the bound as
+often as chance picks one of them.
 
 A replicate is one pass over the pooled atoms, O(atoms). Labels are drawn from the first atom to
-the last, each with the chance that is left: a row takes one uniform number, an atom of many rows a
-hypergeometric one, so ten billion binned rows cost what their bins cost. Levels whose atoms are
-single rows take a path in whole numbers without branches, which is several times as fast: there
-random numbers are made many at a time, as *marks*, and a row is of the second group if its mark is
-below the number of rows that this group still lacks.
+the last, each with the probability that is left: a row takes one uniform number, an atom of many
+rows a hypergeometric one, so ten billion binned rows cost what their bins cost. Levels whose atoms
+are single rows take a path in whole numbers without branches, several times as fast: a row is of
+the second group if its threshold is below the number of rows that this group still lacks.
 
-Levels are visited from the least to the most remarkable one. The largest statistic so far is then
-what step-down adjustment compares with (`_step_down`), and nothing has to be kept for every
-replicate and level: memory is O(atoms + levels + replicates).
+Levels are visited in ascending order of their observed statistic. The largest statistic so far is
+then what step-down adjustment compares with (`_headline`), and memory is O(atoms + levels +
+replicates).
 
-How many pairs of people would be as far apart if groups were permuted inside a level.
-
-The monotone plan sets people of two groups against each other. Under permuted labels it does so
-too, and some pairs are far apart by chance alone. A permutation is a hypergeometric draw over the
-atoms of the level, as in the test, and the plan is a sweep over them.
+`pairs_by_chance` permutes as well: under permuted labels the monotone plan between two groups of a
+level has some pairs far apart by chance alone.
 """
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -37,17 +33,17 @@ from likeforlike.inference._random import (
     ROUNDING,
     Progress,
     State,
+    advance,
     hypergeometric,
-    skip,
-    start,
+    peek_uniform,
+    start_stream,
     uniform,
-    uniform_at,
 )
-from likeforlike.inference._rank_scores import BOUND, PRECISION, ScoredLevels
+from likeforlike.inference._rank_scores import MAX_Z, PRECISION, RankScores
 from likeforlike.transport import compiled, over_blocks
 
 Component = Literal["gap", "ranks", "spread", "distance", "level"]
-"""What the headline test looks at."""
+"""A component of the headline test."""
 
 # Columns of the totals: three sums, Σ Q W_2², the largest level statistic, Σ Q (gap of the means).
 GAP, RANKS, SPREAD, COST, LARGEST, MEAN_GAP = range(6)
@@ -60,36 +56,15 @@ _ATOMS_A_BLOCK = 20_000_000
 _LARGEST_BLOCK = 64
 
 
-class Replicates(NamedTuple):
-    """Statistics of permuted labels, after those of the labels as observed.
-
-    Attributes
-    ----------
-    totals : (B + 1, 6) floats; the first row is the observed one. Sums of gap, ranks and spread,
-        Σ Q W_2², the largest level statistic, and Σ Q times the gap of the means.
-    level_statistic : (k,) floats, z_l as observed.
-    reached : (k,) integers, how many rows of `totals` have a z_l of at least the observed one.
-    stepped : (k,) integers, how many have one in this level or a less remarkable one.
-    null_distance : (k,) floats, mean over permutations of W_1 in each level, scores scaled to
-        unit reach.
-    """
-
-    totals: FloatArray
-    level_statistic: FloatArray
-    reached: IntArray
-    stepped: IntArray
-    null_distance: FloatArray
-
-
 @compiled
 def _reaches(statistic: float, observed: float) -> bool:
-    """Whether a statistic is at least the observed one; equal up to rounding counts as equal."""
+    """Return whether a statistic is at least the observed one, up to rounding."""
     return statistic >= observed - ROUNDING * (1.0 + abs(observed))
 
 
 @compiled
 def _draw_atoms(state: State, rows: IntArray, left: int, wanted: int, taken: IntArray) -> int:
-    """Draw `wanted` of the `left` rows without replacement: how many of each atom, and in all."""
+    """Draw `wanted` of the `left` rows without replacement; fill in and return the numbers."""
     drawn = 0
     for i in range(rows.size):
         here = 0
@@ -107,7 +82,7 @@ def _draw_atoms(state: State, rows: IntArray, left: int, wanted: int, taken: Int
 
 @compiled
 def _draw_rows(state: State, left: int, wanted: int, taken: IntArray) -> int:
-    """The same where every atom is one row."""
+    """Draw `wanted` of the `left` rows where every atom is one row."""
     drawn = 0
     for i in range(taken.size):
         here = int(int(uniform(state) * (left - i)) < wanted - drawn)
@@ -126,7 +101,7 @@ def _draw_clusters(
     labels: IntArray,
     taken: IntArray,
 ) -> int:
-    """The same where the rows of a cluster are drawn together."""
+    """Draw `wanted` of the `left` clusters, with all their rows."""
     _draw_rows(state, left, wanted, labels[:left])
     drawn = 0
     for i in range(taken.size):
@@ -136,27 +111,24 @@ def _draw_clusters(
 
 
 @compiled
-def _draw_marks(state: State, marks: IntArray) -> None:
-    """Marks of all rows of a level: of m rows that are left each mark from 0 to m - 1 is as likely.
-
-    The same draws as those of `_draw_rows`.
-    """
+def _draw_thresholds(state: State, thresholds: IntArray) -> None:
+    """Draw the threshold of each row: of m rows left, uniform on 0, ..., m - 1, as `_draw_rows`."""
     begin = state[0]
-    for i in range(marks.size):
-        marks[i] = int(uniform_at(begin, i) * (marks.size - i))
-    skip(state, marks.size)
+    for i in range(thresholds.size):
+        thresholds[i] = int(peek_uniform(begin, i) * (thresholds.size - i))
+    advance(state, thresholds.size)
 
 
 @compiled
-def _to_marks(taken: IntArray) -> None:
-    """Labels as marks that give the same labels, whatever is left."""
+def _labels_to_thresholds(taken: IntArray) -> None:
+    """Replace labels by thresholds that give the same labels, whatever is left."""
     for i in range(taken.size):
         taken[i] = -1 if taken[i] else taken.size
 
 
 @compiled
 def _copy(second: IntArray, taken: IntArray) -> int:
-    """The labels as observed."""
+    """Copy the labels as observed; return the rows of the second group."""
     drawn = 0
     for i in range(taken.size):
         taken[i] = second[i]
@@ -166,10 +138,10 @@ def _copy(second: IntArray, taken: IntArray) -> int:
 
 @compiled
 def _row_sums(
-    scores: FloatArray, marks: IntArray, n_second: int, samples: FloatArray, sums: FloatArray
+    scores: FloatArray, thresholds: IntArray, n_second: int, samples: FloatArray, sums: FloatArray
 ) -> None:
-    """Statistics of a level whose atoms are single rows: three sums, W_2² and W_1."""
-    size = marks.size
+    """Compute statistics of a level of single rows: three sums, W_2² and W_1."""
+    size = thresholds.size
     n_first = size - n_second
     u, v = samples[0], samples[1]
     gap, ranks, spread, distance = 0.0, 0.0, 0.0, 0.0
@@ -177,7 +149,7 @@ def _row_sums(
     j = 0
     for i in range(size):
         score = scores[0, i]
-        here = int(marks[i] < n_second - j)
+        here = int(thresholds[i] < n_second - j)
         # Before row i the second group has had j of its rows, the first i - j.
         distance += float(abs(j * size - i * n_second)) * (score - last)
         last = score
@@ -190,13 +162,13 @@ def _row_sums(
         j += here
     scale = 1.0 / (float(n_first) * float(n_second))
     sums[0], sums[1], sums[2] = gap, ranks, spread
-    sums[3] = scale * _row_sweep(u, n_first, v, n_second)
+    sums[3] = scale * _w2_cost_rows(u, n_first, v, n_second)
     sums[4] = scale * distance
 
 
 @compiled
-def _row_sweep(u: FloatArray, n_first: int, v: FloatArray, n_second: int) -> float:
-    """n_0 n_1 W_2² between sorted rows; the sweep of `transport._pairs` in whole numbers."""
+def _w2_cost_rows(u: FloatArray, n_first: int, v: FloatArray, n_second: int) -> float:
+    """Compute n_0 n_1 W_2² between sorted rows in whole numbers."""
     i, j = 0, 0
     reached, cost = 0, 0.0
     end_u, end_v = n_second, n_first
@@ -223,7 +195,7 @@ def _atom_sums(
     samples: FloatArray,
     sums: FloatArray,
 ) -> None:
-    """The same for atoms of any number of rows; products of counts may need floats."""
+    """Compute the same for atoms of any number of rows; products of counts may need floats."""
     first, second = float(size - n_second), float(n_second)
     u, v, end_u, end_v = samples[0], samples[1], samples[2], samples[3]
     gap, ranks, spread, distance = 0.0, 0.0, 0.0, 0.0
@@ -246,13 +218,13 @@ def _atom_sums(
         j += int(taken[k] > 0)
     scale = 1.0 / (first * second)
     sums[0], sums[1], sums[2] = gap, ranks, spread
-    sums[3] = scale * _atom_sweep(u[:i], end_u, v[:j], end_v)
+    sums[3] = scale * _w2_cost_atoms(u[:i], end_u, v[:j], end_v)
     sums[4] = scale * distance
 
 
 @compiled
-def _atom_sweep(u: FloatArray, end_u: FloatArray, v: FloatArray, end_v: FloatArray) -> float:
-    """n_0 n_1 W_2² between sorted atoms, given where the mass of each ends."""
+def _w2_cost_atoms(u: FloatArray, end_u: FloatArray, v: FloatArray, end_v: FloatArray) -> float:
+    """Compute n_0 n_1 W_2² between sorted atoms, given where the mass of each ends."""
     i, j = 0, 0
     reached, cost = 0.0, 0.0
     while i < u.size and j < v.size:
@@ -296,7 +268,7 @@ def _replicates(
     sums = np.empty(5)
     states = np.empty(totals.shape[0], np.uint64)
     for b in range(states.size):
-        states[b] = start(seed, first + b)[0]
+        states[b] = start_stream(seed, first + b)[0]
     for place in range(order.size):
         k = order[place]
         begin, end = offsets[k], offsets[k + 1]
@@ -308,21 +280,21 @@ def _replicates(
         for b in range(states.size):
             state = states[b : b + 1]
             single = size == taken.size
-            marked = single and first + b > 0 and not cluster.size
+            has_thresholds = single and first + b > 0 and not cluster.size
             if first + b == 0:
                 n_second = _copy(all_second[begin:end], taken)
             elif cluster.size:
                 n_second = _draw_clusters(
                     state, cluster[begin:end], left, wanted, cluster_offsets[k], labels, taken
                 )
-            elif marked:
+            elif has_thresholds:
                 n_second = wanted
-                _draw_marks(state, taken)
+                _draw_thresholds(state, taken)
             else:
                 n_second = _draw_atoms(state, rows, left, wanted, taken)
             if single:
-                if not marked:
-                    _to_marks(taken)
+                if not has_thresholds:
+                    _labels_to_thresholds(taken)
                 _row_sums(scores, taken, n_second, samples, sums)
             else:
                 _atom_sums(scores, rows, taken, size, n_second, samples, sums)
@@ -330,7 +302,7 @@ def _replicates(
             for c in range(3):
                 totals[b, c] += sums[c]
                 statistic = max(statistic, abs(sums[c]) * facts[k, PRECISION + c])
-            statistic = min(statistic, facts[k, BOUND])
+            statistic = min(statistic, facts[k, MAX_Z])
             totals[b, COST] += measure[k] * sums[3]
             totals[b, LARGEST] = max(totals[b, LARGEST], statistic)
             totals[b, MEAN_GAP] += measure[k] * sums[0] * (1.0 / (size - n_second) + 1.0 / n_second)
@@ -341,7 +313,7 @@ def _replicates(
 
 
 def replicate_statistics(
-    levels: ScoredLevels,
+    levels: RankScores,
     measure: FloatArray,
     observed: FloatArray,
     order: IntArray,
@@ -349,13 +321,21 @@ def replicate_statistics(
     first: int,
     last: int,
 ) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Replicates first, ..., last - 1, levels in the given order; see `_replicates`."""
+    """Compute replicates first, ..., last - 1, levels in the given order; see `_replicates`."""
     n_levels, largest = measure.size, int(np.diff(levels.offsets).max())
     totals, by_level = np.zeros((last - first, _COLUMNS)), np.zeros((n_levels, 2))
     reached = np.zeros((n_levels, 2), np.int64)
     buffers, samples = np.empty((2, largest), np.int64), np.empty((4, largest + 1))
     _replicates(
-        *levels[:-2],
+        levels.scores,
+        levels.rows,
+        levels.second,
+        levels.offsets,
+        levels.sizes,
+        levels.exchangeable,
+        levels.cluster,
+        levels.cluster_offsets,
+        levels.facts,
         measure,
         observed,
         order,
@@ -370,15 +350,26 @@ def replicate_statistics(
     return totals, by_level, reached
 
 
-def permuted_components(
-    levels: ScoredLevels,
+def permutation_replicates(
+    levels: RankScores,
     measure: FloatArray,
     *,
     permutations: int,
     seed: int,
     progress: Progress | None = None,
-) -> Replicates:
-    """Statistics of the labels as observed and of permuted ones."""
+) -> tuple[FloatArray, FloatArray, IntArray, IntArray, FloatArray]:
+    """Compute the statistics of the labels as observed and of permuted ones.
+
+    Returns
+    -------
+    totals : (B + 1, 6) floats; the first row is the observed one. Sums of gap, ranks and spread,
+        Σ Q W_2², the largest level statistic, and Σ Q times the gap of the means.
+    statistic : (k,) floats, z_l as observed.
+    exceedances : (k,) integers, rows of `totals` with a z_l of at least the observed one.
+    stepdown_exceedances : (k,) integers, those with one in this level or one of smaller statistic.
+    null_distances : (k,) floats, mean over permutations of W_1 in each level, scores scaled to
+        unit reach.
+    """
     nothing, natural = np.zeros(measure.size), np.arange(measure.size)
     totals, by_level, reached = replicate_statistics(levels, measure, nothing, natural, seed, 0, 1)
     observed = by_level[:, 1].copy()
@@ -396,13 +387,8 @@ def permuted_components(
         every.append(part)
         distance += part_levels[:, 0]
         reached += part_reached
-    return Replicates(
-        totals=np.concatenate(every),
-        level_statistic=observed,
-        reached=reached[:, 0],
-        stepped=reached[:, 1],
-        null_distance=distance / permutations,
-    )
+    null_distances = distance / permutations
+    return np.concatenate(every), observed, reached[:, 0], reached[:, 1], null_distances
 
 
 def pairs_by_chance(
@@ -414,7 +400,7 @@ def pairs_by_chance(
     permutations: int,
     seed: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """Expected shares of the plan with at least these differences, under permuted labels.
+    """Compute expected shares of the plan with at least these differences, labels permuted.
 
     Parameters
     ----------
@@ -442,7 +428,7 @@ def _draw(
     permutations: int,
     seed: int,
 ) -> FloatArray:
-    """Σ over permutations of the mass between each difference and the next, for both signs."""
+    """Sum the mass between each difference and the next over permutations, for both signs."""
     total = 0
     for i in range(counts.size):
         total += counts[i]
@@ -450,7 +436,7 @@ def _draw(
     sums = np.zeros((2, differences.size))
     mine = np.empty(counts.size, np.int64)
     for replicate in range(permutations):
-        state = start(seed, replicate)
+        state = start_stream(seed, replicate)
         wanted, left = first, total
         for i in range(counts.size):
             mine[i] = hypergeometric(state, wanted, left - wanted, counts[i])

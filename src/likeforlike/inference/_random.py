@@ -1,14 +1,11 @@
-"""Random draws for kernels: one stream of numbers for each replicate, whatever the threads.
+"""Random draws for kernels: one stream of numbers per replicate, on any number of threads.
 
 numba's own generator belongs to the thread, so its draws depend on how work is split. Here a
 replicate starts its own SplitMix64 stream from (seed, replicate), and draws from large counts in
-constant time by the ratio of uniforms, so a histogram of ten billion rows costs what its bins
-cost.
+constant time by the ratio of uniforms, so a histogram of ten billion rows costs what its bins cost.
 
 References: Steele, Lea and Flood (2014), *Fast splittable pseudorandom number generators*;
 Stadlober (1990), *The ratio of uniforms approach for generating discrete random variates*.
-
-What all resampling shares: how it is cut into blocks, and what counts as equal.
 """
 
 from __future__ import annotations
@@ -33,7 +30,8 @@ _SMALL_MEAN = 10.0
 
 
 @compiled
-def _mixed(number: np.uint64) -> np.uint64:
+def _mix(number: np.uint64) -> np.uint64:
+    """Apply the finalizer of SplitMix64."""
     number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     number = (number ^ (number >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return number ^ (number >> np.uint64(31))
@@ -43,48 +41,48 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 @compiled
-def start(seed: int, replicate: int) -> State:
+def start_stream(seed: int, replicate: int) -> State:
     """Begin the stream of a replicate."""
     state = np.empty(1, np.uint64)
-    state[0] = _mixed(_mixed(np.uint64(seed)) ^ _mixed(~np.uint64(replicate)))
+    state[0] = _mix(_mix(np.uint64(seed)) ^ _mix(~np.uint64(replicate)))
     return state
 
 
 @compiled
-def word(state: State) -> np.uint64:
+def next_bits(state: State) -> np.uint64:
     """Draw 64 bits."""
     state[0] += _STEP
-    return _mixed(state[0])
+    return _mix(state[0])
 
 
 @compiled
-def word_at(begin: np.uint64, place: int) -> np.uint64:
-    """The word that a stream which is at `begin` draws after `place` others."""
-    return _mixed(begin + np.uint64(place + 1) * _STEP)
+def peek_bits(begin: np.uint64, place: int) -> np.uint64:
+    """Return the bits that a stream at `begin` draws after `place` others."""
+    return _mix(begin + np.uint64(place + 1) * _STEP)
 
 
 @compiled
-def uniform_at(begin: np.uint64, place: int) -> float:
-    """What `uniform` draws there. No draw waits for another, so several are made at a time."""
+def peek_uniform(begin: np.uint64, place: int) -> float:
+    """Return what `uniform` draws there; no draw waits for another, so they run in parallel."""
     # As a signed number, which processors turn into floats faster.
-    return float(np.int64(word_at(begin, place) >> np.uint64(11))) * (1.0 / 9007199254740992.0)
+    return float(np.int64(peek_bits(begin, place) >> np.uint64(11))) * (1.0 / 9007199254740992.0)
 
 
 @compiled
-def skip(state: State, draws: int) -> None:
-    """Leave out some draws of a word or a uniform number."""
+def advance(state: State, draws: int) -> None:
+    """Skip some draws of bits or of uniform numbers."""
     state[0] += np.uint64(draws) * _STEP
 
 
 @compiled
 def uniform(state: State) -> float:
     """Draw from [0, 1)."""
-    return float(word(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+    return float(next_bits(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
 @compiled
 def _log_hypergeometric(x: float, good: float, bad: float, taken: float) -> float:
-    """Logarithm of the probability of x, up to a constant."""
+    """Compute the logarithm of the probability of x, up to a constant."""
     return -(
         math.lgamma(x + 1.0)
         + math.lgamma(good - x + 1.0)
@@ -94,16 +92,8 @@ def _log_hypergeometric(x: float, good: float, bad: float, taken: float) -> floa
 
 
 @compiled
-def _log_binomial(x: float, trials: float, chance: float) -> float:
-    """Logarithm of the probability of x, up to a constant."""
-    return (
-        x * math.log(chance / (1.0 - chance)) - math.lgamma(x + 1.0) - math.lgamma(trials - x + 1.0)
-    )
-
-
-@compiled
 def hypergeometric(state: State, good: int, bad: int, taken: int) -> int:
-    """How many good ones are among `taken` drawn without replacement from good + bad."""
+    """Draw the number of good ones among `taken` without replacement from good + bad."""
     if taken == 1:
         return int(uniform(state) * (good + bad) < good)
     low, high = max(0, taken - bad), min(taken, good)
@@ -112,7 +102,7 @@ def hypergeometric(state: State, good: int, bad: int, taken: int) -> int:
     total = float(good + bad)
     mean = taken * (good / total)
     if mean - low <= _SMALL_MEAN:
-        return _hypergeometric_by_steps(state, good, bad, taken, low, high)
+        return _invert_hypergeometric(state, good, bad, taken, low, high)
     variance = mean * (bad / total) * ((total - taken) / (total - 1.0))
     width = _WIDTH * math.sqrt(variance + 0.5) + _EXTRA
     mode = math.floor((taken + 1.0) * ((good + 1.0) / (total + 2.0)))
@@ -127,10 +117,10 @@ def hypergeometric(state: State, good: int, bad: int, taken: int) -> int:
 
 
 @compiled
-def _hypergeometric_by_steps(
+def _invert_hypergeometric(
     state: State, good: int, bad: int, taken: int, low: int, high: int
 ) -> int:
-    """Inversion, upwards from the lowest value."""
+    """Draw by inversion, upwards from the lowest value."""
     total = float(good + bad)
     log_first = (
         math.lgamma(good + 1.0)
@@ -150,52 +140,8 @@ def _hypergeometric_by_steps(
     return x
 
 
-@compiled
-def binomial(state: State, trials: int, chance: float) -> int:
-    """How many of `trials` succeed, each with probability `chance`."""
-    if trials == 0 or chance <= 0.0:
-        return 0
-    if chance >= 1.0:
-        return trials
-    if chance > 0.5:
-        return trials - _binomial_below(state, trials, 1.0 - chance)
-    return _binomial_below(state, trials, chance)
-
-
-@compiled
-def _binomial_below(state: State, trials: int, chance: float) -> int:
-    """The same for a chance of at most a half."""
-    mean = trials * chance
-    if mean <= _SMALL_MEAN:
-        return _binomial_by_steps(state, trials, chance)
-    width = _WIDTH * math.sqrt(mean * (1.0 - chance) + 0.5) + _EXTRA
-    mode = math.floor((trials + 1.0) * chance)
-    peak = _log_binomial(mode, trials, chance)
-    while True:
-        height = uniform(state)
-        x = math.floor(mean + 0.5 + width * (uniform(state) - 0.5) / height) if height else -1.0
-        if x < 0 or x > trials:
-            continue
-        if 2.0 * math.log(height) <= _log_binomial(x, trials, chance) - peak:
-            return int(x)
-
-
-@compiled
-def _binomial_by_steps(state: State, trials: int, chance: float) -> int:
-    """Inversion, upwards from zero."""
-    odds = chance / (1.0 - chance)
-    here = math.exp(trials * math.log1p(-chance))
-    left = uniform(state)
-    x = 0
-    while left >= here and x < trials:
-        left -= here
-        here *= odds * (trials - x) / (x + 1.0)
-        x += 1
-    return x
-
-
 Progress = Callable[[int], None]
-"""Called with the number of replicates done since the last call."""
+"""A function that is called with the number of replicates done since the last call."""
 
 ROUNDING = 1e-9
 """Statistics that differ by less than this, relatively, are equal: with ties many of them are."""
@@ -206,5 +152,5 @@ _LARGEST_BLOCK = 32
 
 
 def block_size(n_atoms: int) -> int:
-    """How many replicates make a block; depends on the data only, never on the machine."""
+    """Return the replicates per block, which depend on the data only, never on the machine."""
     return max(1, min(_LARGEST_BLOCK, _ATOMS_A_BLOCK // n_atoms))

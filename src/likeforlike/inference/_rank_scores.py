@@ -1,32 +1,31 @@
-"""Levels ready for permuted labels: every row as three numbers that add up.
+"""Scores of each row in its level: three numbers whose sums over a group are tested.
 
-Three of the test's statistics are sums over the rows of the second group. With the n rows of a
-level together, a row of score x and centered mid-rank r (ties share their mean rank) has
+With the n rows of a level together, a row of score x and centered mid-rank r (ties share their mean
+rank) has
 
     gap     x - mean                                              its sum is n_0 n_1 / n times the
                                                                   gap of the means,
     ranks   r / (n + 1)                                           van Elteren's statistic,
     spread  (mean of r² over the tie - (n² - 1) / 12) / (n + 1)²  Mood's, level by level.
 
-Each sums to 0 over a level, so its permutation mean is 0, and its permutation variance is known:
+Each sums to 0 over a level, so its permutation mean is 0, and its permutation variance is
 
     n_0 n_1 / (n (n - 1)) Σ number²,
 
 with clusters in the place of rows, and their sums in the place of numbers, where the rows of a
-cluster take their group together. Scores are scaled to unit reach first: no unit of measurement
-makes a square vanish or overflow.
+cluster take their group together. Scores are scaled to unit reach first, so that squares neither
+vanish nor overflow.
 
 References: van Elteren (1960), *On the combination of independent two-sample tests of Wilcoxon*;
 Mood (1954), *On the asymptotic efficiency of certain nonparametric two-sample tests*; Mielke
 (1967), *Note on some squared rank tests with existing ties*.
-
-Pools: the scores of both groups of every level together, ready for new labels.
 """
 
 from __future__ import annotations
 
 import math
 import sys
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -34,27 +33,8 @@ import numpy as np
 from likeforlike._arrays import FloatArray, IntArray, plain
 from likeforlike.disparity import Contrast
 from likeforlike.errors import InputError
-from likeforlike.inference._tails import two_sided_bound
-from likeforlike.transport import Atoms, compiled, sort_rows
-
-
-class Pool(NamedTuple):
-    """Scores of both groups of each level together, sorted.
-
-    Attributes
-    ----------
-    scores : (3, m) floats; the first line is not decreasing inside a level, the others are free.
-    rows : (m,) integers, rows at this score.
-    second : (m,) integers, how many of them are of the second group.
-    weights : (2,) floats, the least and the largest weight of a row.
-    offsets : (k + 1,) integers, where each level begins.
-    """
-
-    scores: FloatArray
-    rows: IntArray
-    second: IntArray
-    weights: FloatArray
-    offsets: IntArray
+from likeforlike.inference._tails import invert_two_tail_evidence
+from likeforlike.transport import compiled, sort_rows
 
 
 @compiled
@@ -92,40 +72,19 @@ def _pool_levels(
         begins[k + 1] = last + 1
 
 
-def pool_levels(atoms: Atoms, pairs: IntArray) -> Pool:
-    """Scores of two groups of every level together; `pairs` are the segments of both, (k, 2)."""
-    size = int(np.diff(atoms.offsets)[pairs].sum())
-    scores, rows, second = np.empty((3, size)), np.zeros(size, np.int64), np.zeros(size, np.int64)
-    weights, begins = np.array([np.inf, -np.inf]), np.zeros(len(pairs) + 1, np.int64)
-    _pool_levels(
-        atoms.values,
-        plain(atoms.counts),
-        plain(atoms.mass),
-        atoms.offsets,
-        pairs,
-        scores[0],
-        rows,
-        second,
-        weights,
-        begins,
-    )
-    kept = int(begins[-1])
-    if kept < size:
-        pooled, scores = scores[0, :kept], np.empty((3, kept))
-        scores[0] = pooled
-    return Pool(scores, rows[:kept], second[:kept], weights, begins)
-
-
 # Columns of the facts about a level: permutation variances of the three sums, 1 / their standard
-# errors (0 if they do not vary), the largest |z| that counts, the logarithm of how many ways there
-# are to deal the labels, and the mean score.
-VARIANCE, PRECISION, BOUND, ARRANGEMENTS, MEAN = 0, 3, 6, 7, 8
+# errors (0 if they do not vary), the largest |z| that counts, the logarithm of the number of
+# permutations of the labels, and the mean score.
+VARIANCE, PRECISION, MAX_Z, LOG_PERMUTATIONS, MEAN = 0, 3, 6, 7, 8
 _FACTS = 9
 # Weights of rows that differ by less than this, relatively, are equal.
 _SAME_WEIGHT = 1e-9
 # Spread scores below this are rounding: (n/2)² - n²/4 with n² beyond the whole numbers of a float.
 _ROUNDING = 1e-13
 _NONE = np.empty(0, np.int64)
+# Rows per block when sums over all rows are taken, and kurtosis beyond that of normal scores.
+_BLOCK_ROWS = 1 << 16
+_EXCESS_KURTOSIS = 2.0
 _APART = "no level holds two of the groups {}; use coarser legitimate_features (--legitimate)."
 
 
@@ -139,21 +98,6 @@ class Clusters(NamedTuple):
     cluster : (n,) integers, the cluster of each row; all its rows are in one level.
     groups : (c,) integers from 0, the group of each cluster. For the headline test there are two,
         0 and 1, and every level holds both.
-
-    Examples
-    --------
-    Two people of each group, with two rows each:
-
-    >>> import numpy as np
-    >>> from likeforlike.inference._rank_scores import Clusters
-    >>> people = Clusters(
-    ...     values=np.array([0.1, 0.2, 0.5, 0.7, 0.3, 0.3, 0.4, 0.9]),
-    ...     offsets=np.array([0, 8]),
-    ...     cluster=np.repeat(np.arange(4), 2),
-    ...     groups=np.array([0, 1, 0, 1]),
-    ... )
-    >>> people.groups[people.cluster]
-    array([0, 0, 1, 1, 0, 0, 1, 1])
     """
 
     values: FloatArray
@@ -162,27 +106,17 @@ class Clusters(NamedTuple):
     groups: IntArray
 
     @classmethod
-    def of(cls, contrast: Contrast, cluster: IntArray) -> Clusters:
-        """The groups of a contrast in the levels where they meet.
+    def from_contrast(cls, contrast: Contrast, cluster: IntArray) -> Clusters:
+        """Take the groups of a contrast in the levels where they meet.
 
         Parameters
         ----------
         contrast : groups in cells whose atoms are single rows without weights.
-        cluster : (m,) integers, the cluster of every atom of the cells.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from likeforlike import Cells
-        >>> from likeforlike.disparity import contrasts
-        >>> from likeforlike.inference._rank_scores import Clusters
-        >>> cells = Cells.from_rows([0.1, 0.2, 0.5, 0.7, 0.9], list("ffmmm"))
-        >>> Clusters.of(contrasts(cells, "pairwise")[0], np.array([3, 3, 8, 8, 5])).groups
-        array([0, 1, 1])
+        cluster : (m,) integers, the cluster of each atom of the cells.
         """
         atoms = contrast.cells.atoms
         place, level, group = atoms_of_contrast(contrast)
-        refuse_weights(atoms.mass[place] / atoms.counts[place])
+        check_equal_weights(atoms.mass[place] / atoms.counts[place])
         if (atoms.counts[place] > 1).any():
             raise InputError("clusters need rows, but some scores are counts of several rows.")
         names, number = np.unique(cluster[place], return_inverse=True)
@@ -199,7 +133,7 @@ class Clusters(NamedTuple):
 
 
 def atoms_of_contrast(contrast: Contrast) -> tuple[IntArray, IntArray, IntArray]:
-    """Atoms of the groups compared, level after level: which they are, their level and group.
+    """List the atoms of the groups compared, level after level: place, level and group of each.
 
     Levels are those where at least two of the groups occur.
     """
@@ -215,22 +149,23 @@ def atoms_of_contrast(contrast: Contrast) -> tuple[IntArray, IntArray, IntArray]
     return place, level, np.repeat(np.tile(np.arange(n_groups), n_levels), lengths)
 
 
-class ScoredLevels(NamedTuple):
-    """Both groups of every level together, in order of score, with what is summed over a group.
+@dataclass(frozen=True)
+class RankScores:
+    """Both groups of each level together, in order of score, with what is summed over a group.
 
     Attributes
     ----------
     scores : (3, m) floats: gap, ranks and spread of one row of each atom.
     rows : (m,) integers, rows of an atom.
-    second : (m,) integers, how many of them are of the second group, as observed.
+    second : (m,) integers, those of the second group, as observed.
     offsets : (k + 1,) integers, where the atoms of each level begin.
     sizes : (k, 2) integers, rows of either group.
-    exchangeable : (k, 2) integers, rows or clusters of either group: what is permuted.
+    exchangeable : (k, 2) integers, rows or clusters of either group: the units that are permuted.
     cluster : (m,) integers, the cluster of each atom; empty where every row is by itself.
     cluster_offsets : (k + 1,) integers, where the clusters of each level begin.
     facts : (k, 9) floats; for the columns see the head of this file.
     reach : the largest difference of two scores, before scaling.
-    two_valued : whether there are only two different scores, like decisions.
+    binary : whether there are only two different scores, like decisions.
     """
 
     scores: FloatArray
@@ -243,11 +178,41 @@ class ScoredLevels(NamedTuple):
     cluster_offsets: IntArray
     facts: FloatArray
     reach: float
-    two_valued: bool
+    binary: bool
+
+    @property
+    def variances(self) -> FloatArray:
+        """Permutation variances of the three sums over all levels. Shape (3,)."""
+        variances: FloatArray = self.facts[:, VARIANCE : VARIANCE + 3].sum(axis=0)
+        return variances
+
+    @property
+    def log_permutations(self) -> float:
+        """Logarithm of the number of permutations of the labels."""
+        return float(self.facts[:, LOG_PERMUTATIONS].sum())
+
+    def mean_power(self, power: int, unit: float = 1.0) -> float:
+        """Average (gap² / unit)^(power / 2) over all rows, for powers of 2 and 4.
+
+        Sums by block and not products: threads of BLAS would compete for them.
+        """
+        total = 0.0
+        for begin in range(0, self.rows.size, _BLOCK_ROWS):
+            part = slice(begin, begin + _BLOCK_ROWS)
+            square = self.scores[0, part] ** 2
+            figure = square if power == 2 else (square / unit) ** 2
+            total += float((self.rows[part] * figure).sum())
+        return total / float(self.rows.sum())
+
+    @property
+    def has_long_tails(self) -> bool:
+        """Whether scores around the means of levels have far more kurtosis than normal ones."""
+        second = 0.0 if self.binary else self.mean_power(2)
+        return second > 0.0 and self.mean_power(4, second) > 3.0 + _EXCESS_KURTOSIS
 
 
 def unit_reach(values: FloatArray, out: FloatArray | None = None) -> tuple[FloatArray, float]:
-    """Scores moved and scaled to [0, 1], and their reach; all 0 if they are equal.
+    """Move and scale scores to [0, 1], 0 if equal; return them and their reach.
 
     They are written to `out`, which may be the values themselves.
     """
@@ -264,17 +229,14 @@ def unit_reach(values: FloatArray, out: FloatArray | None = None) -> tuple[Float
     return scaled, high - low if half == 1.0 else sys.float_info.max
 
 
-def _two_valued(values: FloatArray) -> bool:
-    """Whether scores of unit reach are 0 and 1 only."""
+def _is_binary(values: FloatArray) -> bool:
+    """Return whether scores of unit reach are 0 and 1 only."""
     return bool(((values == 0.0) | (values == 1.0)).all())
 
 
 @compiled
 def _score_level(rows: IntArray, begin: int, end: int, scores: FloatArray) -> float:
-    """Gap, ranks and spread of the atoms begin, ..., end - 1, one level in order; its mean.
-
-    The gap takes the place of the values.
-    """
+    """Turn values of one level into gap, ranks and spread; return its mean."""
     values = scores[0]
     low = values[begin]
     size, moment = 0.0, 0.0
@@ -308,7 +270,7 @@ def _score_level(rows: IntArray, begin: int, end: int, scores: FloatArray) -> fl
 def _sum_of_squares(
     score: FloatArray, rows: IntArray, cluster: IntArray, begin: int, end: int, sums: FloatArray
 ) -> float:
-    """Σ score² over rows, or over clusters of their sums; `sums` are 0 before and after."""
+    """Sum score² over rows, or over clusters of their sums; `sums` are 0 before and after."""
     total = 0.0
     if cluster.size == 0:
         for i in range(begin, end):
@@ -332,6 +294,7 @@ def _score_levels(
     scores: FloatArray,
     facts: FloatArray,
 ) -> None:
+    """Turn values of all levels into scores, and fill in the facts."""
     for k in range(offsets.size - 1):
         begin, end = offsets[k], offsets[k + 1]
         facts[k, MEAN] = _score_level(rows, begin, end, scores)
@@ -343,8 +306,8 @@ def _score_levels(
             facts[k, VARIANCE + c] = variance
             facts[k, PRECISION + c] = 1.0 / math.sqrt(variance) if variance > 0.0 else 0.0
         ways = math.lgamma(both + 1.0) - math.lgamma(first + 1.0) - math.lgamma(second + 1.0)
-        facts[k, BOUND] = two_sided_bound(ways)
-        facts[k, ARRANGEMENTS] = ways
+        facts[k, MAX_Z] = invert_two_tail_evidence(ways)
+        facts[k, LOG_PERMUTATIONS] = ways
 
 
 def score_levels(
@@ -353,28 +316,23 @@ def score_levels(
     offsets: IntArray,
     exchangeable: IntArray,
     cluster: IntArray = _NONE,
+    *,
+    scores: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Scores (3, m) and facts (k, 9) of levels whose atoms are in order of value."""
-    scores = np.empty((3, values.size))
-    scores[0] = values
-    return scores, _fill_scores(scores, rows, offsets, exchangeable, cluster)
+    """Compute scores (3, m) and facts (k, 9) of levels whose atoms are in order of value.
 
-
-def _fill_scores(
-    scores: FloatArray,
-    rows: IntArray,
-    offsets: IntArray,
-    exchangeable: IntArray,
-    cluster: IntArray = _NONE,
-) -> FloatArray:
-    """Turn values, the first line of (3, m), into scores; the facts (k, 9)."""
+    `scores` may be given with the values in its first line, which are replaced.
+    """
+    if scores is None:
+        scores = np.empty((3, values.size))
+        scores[0] = values
     facts = np.empty((offsets.size - 1, _FACTS))
     sums = np.zeros(int(cluster.max()) + 1 if cluster.size else 0)
     _score_levels(rows, offsets, exchangeable, cluster, sums, scores, facts)
-    return facts
+    return scores, facts
 
 
-def refuse_weights(weight: FloatArray) -> None:
+def check_equal_weights(weight: FloatArray) -> None:
     """Raise unless all rows weigh the same."""
     if np.ptp(weight) > _SAME_WEIGHT * weight.max():
         raise InputError(
@@ -383,7 +341,7 @@ def refuse_weights(weight: FloatArray) -> None:
         )
 
 
-def refuse_clusters(contrast: Contrast) -> None:
+def check_no_clusters(contrast: Contrast) -> None:
     """Raise unless every row is by itself."""
     if contrast.cells.cluster is not None:
         raise InputError(
@@ -392,116 +350,110 @@ def refuse_clusters(contrast: Contrast) -> None:
         )
 
 
-def score_contrast(contrast: Contrast) -> ScoredLevels:
-    """The two groups of a contrast in the levels where both occur; every row is by itself."""
+def score_contrast(contrast: Contrast) -> RankScores:
+    """Score two groups in the levels where both occur; every row is a unit."""
     if len(contrast.positions) != 2:
         raise InputError(f"contrast compares {len(contrast.positions)} groups; the test needs two.")
     if not contrast.support.any():
         raise InputError(_APART.format(list(contrast.groups)))
-    refuse_clusters(contrast)
-    pool = pool_levels(contrast.cells.rounded, contrast.segments())
-    refuse_weights(pool.weights)
-    values, reach = unit_reach(pool.scores[0], out=pool.scores[0])
-    two_valued = _two_valued(values)
-    both, second = (np.add.reduceat(rows, pool.offsets[:-1]) for rows in (pool.rows, pool.second))
-    sizes = np.stack([both - second, second], axis=1)
-    facts = _fill_scores(pool.scores, pool.rows, pool.offsets, sizes)
-    return ScoredLevels(
-        scores=pool.scores,
-        rows=pool.rows,
-        second=pool.second,
-        offsets=pool.offsets,
+    check_no_clusters(contrast)
+    atoms, pairs = contrast.cells.rounded, contrast.segments()
+    size = int(np.diff(atoms.offsets)[pairs].sum())
+    scores, rows, second = np.empty((3, size)), np.zeros(size, np.int64), np.zeros(size, np.int64)
+    weights, offsets = np.array([np.inf, -np.inf]), np.zeros(len(pairs) + 1, np.int64)
+    counts, mass = plain(atoms.counts), plain(atoms.mass)
+    _pool_levels(
+        atoms.values, counts, mass, atoms.offsets, pairs, scores[0], rows, second, weights, offsets
+    )
+    kept = int(offsets[-1])
+    if kept < size:
+        values, scores = scores[0, :kept], np.empty((3, kept))
+        scores[0] = values
+    check_equal_weights(weights)
+    rows, second = rows[:kept], second[:kept]
+    values, reach = unit_reach(scores[0], out=scores[0])
+    binary = _is_binary(values)
+    both, seconds = (np.add.reduceat(each, offsets[:-1]) for each in (rows, second))
+    sizes = np.stack([both - seconds, seconds], axis=1)
+    scores, facts = score_levels(values, rows, offsets, sizes, scores=scores)
+    return RankScores(
+        scores=scores,
+        rows=rows,
+        second=second,
+        offsets=offsets,
         sizes=sizes,
         exchangeable=sizes,
         cluster=_NONE,
-        cluster_offsets=np.zeros(pool.offsets.size, np.int64),
+        cluster_offsets=np.zeros(offsets.size, np.int64),
         facts=facts,
         reach=reach,
-        two_valued=two_valued,
+        binary=binary,
     )
 
 
-class ClusteredRows(NamedTuple):
-    """Rows in order of (level, score), and their clusters in order of the level.
+def sort_clusters(
+    clusters: Clusters,
+) -> tuple[FloatArray, float, IntArray, IntArray, IntArray, IntArray]:
+    """Sort rows by (level, score), and number clusters level after level.
 
-    Attributes
-    ----------
-    values : (n,) floats, scores of unit reach.
-    reach : their reach before.
+    Returns
+    -------
+    values, reach : (n,) floats, scores of unit reach, and their reach before.
     offsets : (k + 1,) integers, where the rows of each level begin.
     cluster : (n,) integers, the cluster of each row.
     groups, levels : (c,) integers, group and level of each cluster.
     """
-
-    values: FloatArray
-    reach: float
-    offsets: IntArray
-    cluster: IntArray
-    groups: IntArray
-    levels: IntArray
-
-
-def order_clusters(clusters: Clusters) -> ClusteredRows:
-    """Sort the rows of every level, and number clusters level after level."""
     n_levels = clusters.offsets.size - 1
     level = np.repeat(np.arange(n_levels), np.diff(clusters.offsets))
-    level_of = np.full(clusters.groups.size, -1)
-    level_of[clusters.cluster] = level
-    if (level_of < 0).any():
-        raise InputError(f"clusters: cluster {int(np.argmin(level_of))} has no rows.")
-    astray = level_of[clusters.cluster] != level
+    cluster_level = np.full(clusters.groups.size, -1)
+    cluster_level[clusters.cluster] = level
+    if (cluster_level < 0).any():
+        raise InputError(f"clusters: cluster {int(np.argmin(cluster_level))} has no rows.")
+    astray = cluster_level[clusters.cluster] != level
     if astray.any():
         raise InputError(
             f"clusters: cluster {int(clusters.cluster[np.argmax(astray)])} has rows in several "
             "levels, so its label cannot be permuted inside one; use a test that is made for "
             "clusters across levels."
         )
-    order = np.argsort(level_of, kind="stable")
+    order = np.argsort(cluster_level, kind="stable")
     number = np.empty(order.size, np.int64)
     number[order] = np.arange(order.size)
     values, reach = unit_reach(clusters.values)
     ordered = sort_rows(values, level, n_levels)
-    return ClusteredRows(
-        values=ordered.values,
-        reach=reach,
-        offsets=ordered.offsets,
-        cluster=number[clusters.cluster[ordered.rows]],
-        groups=clusters.groups[order].astype(np.int64),
-        levels=level_of[order],
-    )
+    cluster = number[clusters.cluster[ordered.rows]]
+    groups = clusters.groups[order].astype(np.int64)
+    return ordered.values, reach, ordered.offsets, cluster, groups, cluster_level[order]
 
 
-def count_by(levels: IntArray, groups: IntArray, n_levels: int, n_groups: int) -> IntArray:
-    """How many things there are of each level and group, shape (k, g)."""
+def count_cells(levels: IntArray, groups: IntArray, n_levels: int, n_groups: int) -> IntArray:
+    """Count the units of each level and group, shape (k, g)."""
     cells = np.bincount(n_groups * levels + groups, minlength=n_levels * n_groups)
     return cells.astype(np.int64).reshape(n_levels, n_groups)
 
 
-def score_clusters(clusters: Clusters) -> ScoredLevels:
-    """Rows that take their group in clusters; every row stays an atom of its own."""
+def score_clusters(clusters: Clusters) -> RankScores:
+    """Score rows that take their group in clusters; every row stays an atom of its own."""
     if not np.isin(clusters.groups, (0, 1)).all():
         raise InputError("clusters: groups must be 0 or 1.")
-    ordered = order_clusters(clusters)
-    n_levels = ordered.offsets.size - 1
-    second = ordered.groups[ordered.cluster]
-    exchangeable = count_by(ordered.levels, ordered.groups, n_levels, 2)
+    values, reach, offsets, cluster, groups, levels = sort_clusters(clusters)
+    n_levels, second = offsets.size - 1, groups[cluster]
+    exchangeable = count_cells(levels, groups, n_levels, 2)
     if not exchangeable.all():
         lacking = int(np.argmin(exchangeable.all(axis=1)))
         raise InputError(f"clusters: level {lacking} lacks a group; leave it out.")
     rows = np.ones(second.size, np.int64)
-    scores, facts = score_levels(
-        ordered.values, rows, ordered.offsets, exchangeable, ordered.cluster
-    )
-    return ScoredLevels(
+    scores, facts = score_levels(values, rows, offsets, exchangeable, cluster)
+    return RankScores(
         scores=scores,
         rows=rows,
         second=second,
-        offsets=ordered.offsets,
-        sizes=count_by(ordered.levels[ordered.cluster], second, n_levels, 2),
+        offsets=offsets,
+        sizes=count_cells(levels[cluster], second, n_levels, 2),
         exchangeable=exchangeable,
-        cluster=ordered.cluster,
-        cluster_offsets=np.searchsorted(ordered.levels, np.arange(n_levels + 1)),
+        cluster=cluster,
+        cluster_offsets=np.searchsorted(levels, np.arange(n_levels + 1)),
         facts=facts,
-        reach=ordered.reach,
-        two_valued=_two_valued(ordered.values),
+        reach=reach,
+        binary=_is_binary(values),
     )

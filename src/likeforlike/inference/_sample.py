@@ -1,51 +1,35 @@
-"""Units: what an estimate counts as one, and what each of them adds to the error of a mean.
+"""Two groups in the levels where they meet: means of cells and their jackknife errors.
 
-A unit is a row, or all rows of a cluster that lie in one cell. If a unit that holds the share h of
-the weight of its cell is deleted, a weighted mean m of the cell moves by
+A *unit* is what an estimate counts as one: a row, or all rows of a cluster that lie in one cell. If
+a unit with share h of the weight of its cell is deleted, the weighted mean m of the cell moves by
 
-    m - m_(-i) = h_i (x_i - m) / (1 - h_i),
+    m - m_(-i) = h_i (x_i - m) / (1 - h_i).
 
-and the sum of the squares of √((n - 1) / n) times this is the jackknife variance of m: exactly s² /
-n where rows have no weights. Whatever is estimated as a sum of means, or behaves like one, gets its
-variance from these *residuals*, added up by cluster where a cluster lies in several cells.
+With r that, times √((n - 1) / n), the moments of a cell are
 
-Scores are scaled to unit reach and weights to a largest one of 1 when a sample is taken, so that no
-square over- or underflows.
+    variance Σ r²,    bias √((n - 1) / n) Σ r,    third moment Σ r³ / (Σ r²)^{3/2}.
 
-Reference: Efron and Stein (1981), *The jackknife estimate of variance*.
+Rows of equal weight have variance s² / n. Estimates that are sums of means get their variance from
+these *residuals*, summed by cluster where clusters lie in several cells.
 
-Means and jackknife moments of cells whose rows are their own units, in a few passes.
-
-Deleting a row that holds the share h of the weight of its cell moves the mean m of n rows by
-h (x - m) / (1 - h). With r that, times √((n - 1) / n), the moments of a cell are
-
-    variance Σ r²,    bias √((n - 1) / n) Σ r,    cubes Σ r³ / (Σ r²)^{3/2}.
-
-Rows of equal weight all hold 1 / n, and the variance is s² / n. Nothing is kept for every row: a
-million of them take some milliseconds.
-
-Levels where a group has a single unit: what can still be known of their spread.
-
-One row does not show how much people differ. With enough such levels the spread between levels
-does: for figures y_l with shares b_l of the measure (they sum to 1),
+The spread of a level in which a group has a single unit is read between levels if there are enough
+of them: for figures y_l with shares b_l of the measure (they sum to 1),
 
     V = Σ_l b_l² / ((1 - 2 b_l) (1 + Σ_j b_j² / (1 - 2 b_j))) (y_l - ȳ)²
 
-has an expectation of at least the variance of ȳ = Σ b_l y_l, and exactly that if the levels have
-one mean. With fewer, the variance of other cells stands in, that of the other group of the level or
-the pooled one of all cells, whichever is larger; with none, nothing is known.
+has an expectation of at least the variance of ȳ = Σ b_l y_l. With fewer levels the variance of
+other cells stands in, of the same group or pooled, whichever is larger.
 
-Reference: Pashley and Miratrix (2021), *Insights on variance estimation for blocked and matched
-pairs designs*.
+References: Efron and Stein (1981), *The jackknife estimate of variance*; Pashley and Miratrix
+(2021), *Insights on variance estimation for blocked and matched pairs designs*.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import NamedTuple, TypeVar
+from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -59,112 +43,96 @@ ALONE = 1e-9
 """A share closer to 1 than this is that of a cell with a single unit, for all that can be known."""
 
 
-class Runs(NamedTuple):
-    """Atoms (m,) that follow each other, run by run; a cell is made of one run or of several.
-
-    Attributes
-    ----------
-    values : (m,) floats.
-    mass : (m,) floats, or none where every atom weighs 1.
-    counts : (m,) integers, rows of each atom, or none where every atom is a row.
-    offsets : (r + 1,) integers, where each run begins.
-    cell : (r,) integers, the cell of each run.
-    totals, rows : (c,) floats, mass and rows of each cell.
-    """
-
-    values: FloatArray
-    mass: FloatArray
-    counts: IntArray
-    offsets: IntArray
-    cell: IntArray
-    totals: FloatArray
-    rows: FloatArray
-
-
 @compiled
-def cell_means(runs: Runs) -> FloatArray:
-    """Mean of every cell, shape (c,).
-
-    From the distances to its first value: where all are equal the mean is theirs exactly, and what
-    does not vary does not seem to by rounding.
-    """
-    means, first = np.zeros(runs.totals.size), np.full(runs.totals.size, np.nan)
-    for run in range(runs.cell.size):
-        c = runs.cell[run]
+def cell_means(
+    values: FloatArray,
+    mass: FloatArray,
+    offsets: IntArray,
+    run_cell: IntArray,
+    totals: FloatArray,
+) -> FloatArray:
+    """Return the mean of each cell, shape (c,), exact where all its values are equal."""
+    means, first = np.zeros(totals.size), np.full(totals.size, np.nan)
+    for run in range(run_cell.size):
+        c = run_cell[run]
         if math.isnan(first[c]):
-            first[c] = runs.values[runs.offsets[run]]
+            first[c] = values[offsets[run]]
         start, total = first[c], 0.0
-        for i in range(runs.offsets[run], runs.offsets[run + 1]):
-            weight = runs.mass[i] if runs.mass.size else 1.0
-            total += weight * (runs.values[i] - start)
+        for i in range(offsets[run], offsets[run + 1]):
+            weight = mass[i] if mass.size else 1.0
+            total += weight * (values[i] - start)
         means[c] += total
     for c in range(means.size):
-        means[c] = first[c] + means[c] / runs.totals[c]
+        means[c] = first[c] + means[c] / totals[c]
     return means
 
 
 @compiled
-def _of_equal_rows(runs: Runs, means: FloatArray, variances: FloatArray) -> None:
-    """Σ (x - m)² / (n (n - 1)) of every cell; 0 for a single row."""
-    for run in range(runs.cell.size):
-        mean, total = means[runs.cell[run]], 0.0
-        for i in range(runs.offsets[run], runs.offsets[run + 1]):
-            apart = runs.values[i] - mean
-            count = runs.counts[i] if runs.counts.size else 1
+def _add_row_variances(
+    values: FloatArray,
+    counts: IntArray,
+    offsets: IntArray,
+    run_cell: IntArray,
+    rows: FloatArray,
+    means: FloatArray,
+    variances: FloatArray,
+) -> None:
+    """Add Σ (x - m)² / (n (n - 1)) of each cell; 0 for a single row."""
+    for run in range(run_cell.size):
+        mean, total = means[run_cell[run]], 0.0
+        for i in range(offsets[run], offsets[run + 1]):
+            apart = values[i] - mean
+            count = counts[i] if counts.size else 1
             total += count * apart * apart
-        variances[runs.cell[run]] += total
+        variances[run_cell[run]] += total
     for c in range(means.size):
-        variances[c] /= runs.rows[c] * max(runs.rows[c] - 1.0, 1.0)
+        variances[c] /= rows[c] * max(rows[c] - 1.0, 1.0)
 
 
 @compiled
-def _of_unequal_rows(
-    runs: Runs, means: FloatArray, variances: FloatArray, bias: FloatArray
+def _add_jackknife_variances(
+    values: FloatArray,
+    mass: FloatArray,
+    counts: IntArray,
+    offsets: IntArray,
+    run_cell: IntArray,
+    totals: FloatArray,
+    rows: FloatArray,
+    means: FloatArray,
+    variances: FloatArray,
+    bias: FloatArray,
 ) -> None:
-    """Jackknife variance and bias of the mean of every cell."""
-    for run in range(runs.cell.size):
-        c = runs.cell[run]
-        root = math.sqrt(max(runs.rows[c] - 1.0, 0.0) / runs.rows[c])
-        for i in range(runs.offsets[run], runs.offsets[run + 1]):
-            count = runs.counts[i] if runs.counts.size else 1
-            share = runs.mass[i] / runs.totals[c] / count
-            moved = (runs.values[i] - means[c]) * share * root / max(1.0 - share, ALONE)
+    """Add jackknife variance and bias of the mean of each cell."""
+    for run in range(run_cell.size):
+        c = run_cell[run]
+        root = math.sqrt(max(rows[c] - 1.0, 0.0) / rows[c])
+        for i in range(offsets[run], offsets[run + 1]):
+            count = counts[i] if counts.size else 1
+            share = mass[i] / totals[c] / count
+            moved = (values[i] - means[c]) * share * root / max(1.0 - share, ALONE)
             variances[c] += count * moved * moved
             bias[c] += count * moved * root
 
 
 @compiled
-def _cubes(runs: Runs, means: FloatArray, scale: FloatArray) -> FloatArray:
-    """Σ (scale (x - m))³ over the rows of every cell."""
+def _sum_cubes(
+    values: FloatArray,
+    counts: IntArray,
+    offsets: IntArray,
+    run_cell: IntArray,
+    means: FloatArray,
+    scale: FloatArray,
+) -> FloatArray:
+    """Return Σ (scale (x - m))³ over the rows of each cell."""
     sums = np.zeros(means.size)
-    for run in range(runs.cell.size):
-        mean, unit, total = means[runs.cell[run]], scale[runs.cell[run]], 0.0
-        for i in range(runs.offsets[run], runs.offsets[run + 1]):
-            moved = (runs.values[i] - mean) * unit
-            count = runs.counts[i] if runs.counts.size else 1
+    for run in range(run_cell.size):
+        mean, unit, total = means[run_cell[run]], scale[run_cell[run]], 0.0
+        for i in range(offsets[run], offsets[run + 1]):
+            moved = (values[i] - mean) * unit
+            count = counts[i] if counts.size else 1
             total += count * moved * moved * moved
-        sums[runs.cell[run]] += total
+        sums[run_cell[run]] += total
     return sums
-
-
-def cell_moments(runs: Runs, *, unequal: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Means, jackknife variances and jackknife bias of c cells, shape (c,) each."""
-    means = cell_means(runs)
-    variances, bias = np.zeros(means.size), np.zeros(means.size)
-    if unequal:
-        _of_unequal_rows(runs, means, variances, bias)
-    else:
-        _of_equal_rows(runs, means, variances)
-    return means, variances, bias
-
-
-def standardized_cubes(runs: Runs, means: FloatArray, variances: FloatArray) -> FloatArray:
-    """Σ r³ / (Σ r²)^{3/2} of cells of rows of equal weight, shape (c,); 0 where nothing varies."""
-    # r = (x - m) / √(n (n - 1)), and the squares of r add up to the variance.
-    scale = np.zeros(means.size)
-    seen = variances > 0.0
-    scale[seen] = 1.0 / np.sqrt(runs.rows * (runs.rows - 1.0))[seen] / np.sqrt(variances[seen])
-    return _cubes(runs, means, scale)
 
 
 Number = TypeVar("Number", float, FloatArray)
@@ -173,57 +141,54 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 # No group is taken to have less than this share of the variance of both.
 _NARROWEST = 0.01
 # Rows from which on a cell shows its skewness.
-_TELLING = 8.0
-# A value outside {0, 1} that was seen less often may be the first of many others.
-_SEEN = 5
+_SKEWNESS_ROWS = 8.0
+# A value outside {0, 1} that occurs less often may be the first of many others.
+_BINARY_ROWS = 5
 
 
 @dataclass(frozen=True)
 class Units:
-    """The u units of a sample. Alike ones (rows of one atom) are listed once.
+    """The u units of a sample. Equal ones (rows of one atom) are listed once.
 
     Attributes
     ----------
-    find_cell : gives the cell of every unit; asked when it is needed.
-    counts : (u,) integers, how many units are alike.
+    run_cell, run_sizes : (r,) integers, the cell of each run of units and its length.
+    counts : (u,) integers, how many units are equal.
     mass : (u,) floats, their weight together.
     totals : (2k,) floats, weight of each cell.
     cluster : (u,) integers, or `None` if units are independent of each other.
-    of_atom : (m,) integers, the unit of every atom; `None` if each is its own.
+    atom_unit : (m,) integers, the unit of each atom; `None` if each is its own.
     unequal : whether units may differ in weight.
     numbers : (2k,) floats, units in each cell.
     """
 
-    find_cell: Callable[[], IntArray]
+    run_cell: IntArray
+    run_sizes: IntArray
     counts: IntArray
     mass: FloatArray
     totals: FloatArray
     cluster: IntArray | None
-    of_atom: IntArray | None
+    atom_unit: IntArray | None
     unequal: bool
     numbers: FloatArray
 
     @cached_property
     def cell(self) -> IntArray:
-        """The cell of every unit, 2 * level + side. Shape (u,)."""
-        return self.find_cell()
-
-    @cached_property
-    def times(self) -> FloatArray:
-        """How many units are alike, shape (u,)."""
-        return self.counts.astype(np.float64)
+        """The cell of each unit, 2 * level + side. Shape (u,)."""
+        cell: IntArray = np.repeat(self.run_cell, self.run_sizes)
+        return cell
 
     @cached_property
     def share(self) -> FloatArray:
-        """The share of the weight of its cell that each of the alike units holds. Shape (u,)."""
+        """The share of the weight of its cell that each of the equal units holds. Shape (u,)."""
         share: FloatArray = self.mass / self.totals[self.cell] / self.counts
         return share
 
     @cached_property
-    def lever(self) -> FloatArray:
+    def jackknife_factor(self) -> FloatArray:
         """√((n - 1) / n) / (1 - share), shape (u,); 0 for the only unit of a cell."""
-        lever: FloatArray = self.root[self.cell] / np.maximum(1.0 - self.share, ALONE)
-        return lever
+        factor: FloatArray = self.root[self.cell] / np.maximum(1.0 - self.share, ALONE)
+        return factor
 
     @cached_property
     def root(self) -> FloatArray:
@@ -233,28 +198,39 @@ class Units:
 
     @cached_property
     def effective(self) -> FloatArray:
-        """1 / Σ share², as many equal units as those of each cell are worth. Shape (2k,)."""
+        """Kish's effective size of each cell, 1 / Σ share². Shape (2k,)."""
         if not self.unequal:
             return self.numbers
-        squares = sums_by(self.cell, self.times * self.share**2, self.totals.size)
-        worth: FloatArray = 1.0 / squares
-        return worth
+        squares = sums_by(self.cell, self.counts * self.share**2, self.totals.size)
+        effective: FloatArray = 1.0 / squares
+        return effective
 
     @cached_property
     def single(self) -> BoolArray:
         """Whether a cell has one unit only, so that its spread cannot be seen. Shape (2k,)."""
-        alone: BoolArray = self.numbers < 2
-        return alone
+        single: BoolArray = self.numbers < 2
+        return single
+
+    @property
+    def single_levels(self) -> BoolArray:
+        """Levels where at least one of the groups has a single unit. Shape (k,)."""
+        levels: BoolArray = np.any(self.single.reshape(-1, 2), axis=1)
+        return levels
 
     @cached_property
     def crossing(self) -> bool:
         """Whether some cluster lies in several cells."""
         return self.cluster is not None and np.unique(self.cluster).size < self.cluster.size
 
+    def sum_by_cluster(self, amounts: FloatArray) -> FloatArray:
+        """Sum amounts of units (u,) over each cluster; zero for a cluster without units."""
+        assert self.cluster is not None
+        return sums_by(self.cluster, amounts, int(self.cluster.max()) + 1)
+
 
 @dataclass(frozen=True)
 class Jackknife:
-    """Means of the cells of a function of the score, and what the jackknife says of them.
+    """Means of the cells of a function of the score, with their jackknife errors.
 
     Attributes
     ----------
@@ -262,7 +238,7 @@ class Jackknife:
     values : (m,) floats, the function at every atom.
     means : (2k,) floats.
     variances : (2k,) floats, of the means; 0 where a cell has one unit.
-    bias : (2k,) floats, what the jackknife would add to a mean to remove the bias of a ratio.
+    bias : (2k,) floats, the jackknife's correction of each mean for the bias of a ratio.
     """
 
     sample: Sample
@@ -273,7 +249,7 @@ class Jackknife:
 
     @property
     def units(self) -> Units:
-        """What is deleted, one at a time."""
+        """The units that are deleted, one at a time."""
         return self.sample.units
 
     @cached_property
@@ -288,42 +264,52 @@ class Jackknife:
         return gaps
 
     def variance(self, coefficients: FloatArray) -> float:
-        """Variance of Σ_c coefficients_c mean_c; the coefficients have shape (2k,)."""
+        """Return the variance of Σ_c coefficients_c mean_c; the coefficients have shape (2k,)."""
         if not self.units.crossing:
             return float(coefficients**2 @ self.variances)
-        return float((self.by_cluster(coefficients) ** 2).sum())
-
-    @property
-    def skewness(self) -> float:
-        """Third moment of the scores around the means of cells, over the cube of their spread.
-
-        All cells together: a few rows cannot tell, and scores mostly have one shape in both groups.
-        0 for weighted rows and clusters, where the shape of the weights would be mistaken for it.
-        """
-        return self._skewness[0]
-
-    @property
-    def skewness_doubt(self) -> float:
-        """How far the skewness may be off for what is not known inside bins."""
-        return self._skewness[1]
+        added = coefficients[self.units.cell] * self.residuals
+        return float((self.units.sum_by_cluster(added) ** 2).sum())
 
     @cached_property
-    def skewness_inside(self) -> tuple[float, float]:
-        """Skewness inside cells on average, each by its own spread, and how far bins hide it.
+    def level_shares(self) -> FloatArray:
+        """The share of each group in the variance of each level. Shape (k, 2)."""
+        parts = self.variances.reshape(-1, 2)
+        whole = parts.sum(axis=1, keepdims=True)
+        shares: FloatArray = parts / np.where(whole > 0.0, whole, 1.0)
+        return shares
 
-        A few wide cells do not decide it. Cells of fewer rows than `_TELLING` are left out, which
-        cannot show a long tail. 0 where `skewness` is.
-        """
-        n = self.units.numbers
-        telling = (n >= _TELLING) & (self.variances > 0.0)
-        if self.units.unequal or not telling.any():
-            return 0.0, 0.0
-        cubes, doubt = self._cubes()
-        weight = n[telling] ** 1.5 / n[telling].sum()
-        return float(weight @ cubes[telling]), float(weight @ doubt[telling])
+    @property
+    def welch_df(self) -> FloatArray:
+        """Welch's degrees of freedom of each level, at least 1. Shape (k,)."""
+        known = np.maximum(self.units.effective - 1.0, 0.5).reshape(-1, 2)
+        against = (self.level_shares**2 / known).sum(axis=1)
+        freedom: FloatArray = 1.0 / np.where(against > 0.0, against, 1.0)
+        return np.maximum(freedom, 1.0)
+
+    @property
+    def level_variances(self) -> FloatArray:
+        """Variance of the gap of each level, with the covariance by clusters. Shape (k,)."""
+        separate: FloatArray = self.variances.reshape(-1, 2).sum(axis=1)
+        if not self.units.crossing:
+            return separate
+        assert self.units.cluster is not None
+        level, side = np.divmod(self.units.cell, 2)
+        key = level * (int(self.units.cluster.max()) + 1) + self.units.cluster
+        _, shared = np.unique(key, return_inverse=True)
+        signed = np.where(side == 1, 1.0, -1.0) * self.residuals
+        added = sums_by(shared, signed, int(shared.max()) + 1)
+        shared_level = np.zeros(added.size, np.int64)
+        shared_level[shared] = level
+        return sums_by(shared_level, added**2, separate.size)
 
     @cached_property
-    def _skewness(self) -> tuple[float, float]:
+    def skewness(self) -> tuple[float, float]:
+        """Skewness around the means of cells, and how far bins leave it unknown.
+
+        All cells together: a few rows do not show it, and scores mostly have one shape in both
+        groups. 0 for weighted rows and clusters, where the shape of the weights would be mistaken
+        for it.
+        """
         units, n = self.units, self.units.numbers
         known = n > 2.0
         if units.unequal or not known.any():
@@ -332,19 +318,37 @@ class Jackknife:
         second = float(parts @ self.variances)
         if not second > 0.0:
             return 0.0, 0.0
-        cubes, doubt = self._cubes()
+        cubes, doubt = self._third_moments()
         # Cells of one or two rows are left out; theirs may be beyond all proportion to the others.
         spread = np.sqrt(np.where(known, self.variances, 0.0) / second) ** 3
         unbiased = np.sqrt(n[known] * (n[known] - 1.0)) / (n[known] - 2.0)
         weight = (parts * n * spread)[known] * unbiased
         return float(weight @ cubes[known]), float(weight @ doubt[known])
 
-    def _cubes(self) -> tuple[FloatArray, FloatArray]:
-        """Standardized cubes of every cell, and how far bins leave them unknown."""
-        sample = self.sample
-        cubes = standardized_cubes(
-            sample.runs._replace(values=self.values), self.means, self.variances
-        )
+    @cached_property
+    def skewness_inside(self) -> tuple[float, float]:
+        """Average skewness inside cells, each by its own spread, and how far bins hide it.
+
+        A few wide cells do not decide it. Cells of fewer rows than `_SKEWNESS_ROWS` are left out,
+        which cannot show a long tail. 0 where `skewness` is.
+        """
+        n = self.units.numbers
+        enough = (n >= _SKEWNESS_ROWS) & (self.variances > 0.0)
+        if self.units.unequal or not enough.any():
+            return 0.0, 0.0
+        cubes, doubt = self._third_moments()
+        weight = n[enough] ** 1.5 / n[enough].sum()
+        return float(weight @ cubes[enough]), float(weight @ doubt[enough])
+
+    def _third_moments(self) -> tuple[FloatArray, FloatArray]:
+        """Compute Σ r³ / (Σ r²)^{3/2} of each cell, and how far bins leave it unknown."""
+        sample, scale = self.sample, np.zeros(self.means.size)
+        # r = (x - m) / √(n (n - 1)), and the squares of r add up to the variance.
+        seen = self.variances > 0.0
+        scale[seen] = 1.0 / np.sqrt(sample.rows * (sample.rows - 1.0))[seen]
+        scale[seen] /= np.sqrt(self.variances[seen])
+        counts = _drop_ones(sample.counts)
+        cubes = _sum_cubes(self.values, counts, sample.offsets, sample.run_cell, self.means, scale)
         if sample.inside is None:
             return cubes, np.zeros(cubes.size)
         variance, third, doubt = sample.inside
@@ -356,18 +360,14 @@ class Jackknife:
 
     @cached_property
     def shrunk(self) -> FloatArray:
-        """Variances of the means, drawn to what other cells have as far as chance explains. (2k,).
+        """Variances of the means by empirical Bayes shrinkage. Shape (2k,).
 
-        A few rows may differ little by chance, and a single one does not show how much people
-        differ; the other group of the level and the other levels know better. The variance u of a
-        unit is drawn to that of both groups of its level, times how much wider its group is in
-        all levels, and that of a level is drawn to that of all levels.
-        What one of f degrees of freedom varies by is 2/f of its square, and levels that are not
-        alike have τ more:
+        A few rows may differ little by chance. The variance u of a unit is shrunk towards that of
+        both groups of its level, times how much wider its group is in all levels, and that of a
+        level towards that of all levels. Its relative variance is 2/f for f degrees of freedom, and
+        τ more between levels that differ:
 
             u' = m + τ / (τ + 2/f) (u - m),    τ = (Σ w (u/m - 1)² - Σ w 2/f)_+,    w: rows.
-
-        A level that is the only one has no others to learn from.
 
         Reference: Morris (1983), *Parametric empirical Bayes inference*.
         """
@@ -380,23 +380,16 @@ class Jackknife:
         weight = np.where(of_level > 0.0, rows.reshape(-1, 2).sum(axis=1), 0.0)
         if not weight.sum() > 0.0:
             return self.variances
-        wider = np.tile(_wider_group(unit, freedom), of_level.size)
+        wider = np.tile(_group_widths(unit, freedom), of_level.size)
         alike = (freedom * unit / wider).reshape(-1, 2).sum(axis=1) / np.maximum(of_level, 1e-300)
         usual = np.full(alike.size, float(weight @ alike) / float(weight.sum()))
-        both = np.repeat(_drawn_to(usual, alike, of_level, weight), 2) * wider
-        drawn = _drawn_to(both, unit, freedom, np.where(freedom > 0.0, rows, 0.0))
+        both = np.repeat(_shrink(usual, alike, of_level, weight), 2) * wider
+        drawn = _shrink(both, unit, freedom, np.where(freedom > 0.0, rows, 0.0))
         return drawn / units.effective
 
-    def by_cluster(self, coefficients: FloatArray) -> FloatArray:
-        """What each cluster adds to Σ_c coefficients_c mean_c, shape (number of clusters,)."""
-        cluster = self.units.cluster
-        assert cluster is not None
-        added = coefficients[self.units.cell] * self.residuals
-        return sums_by(cluster, added, int(cluster.max()) + 1)
 
-
-def _wider_group(unit: FloatArray, freedom: FloatArray) -> FloatArray:
-    """How wide each group is compared with both, inside levels, (2,): 1 and 1 if they are alike."""
+def _group_widths(unit: FloatArray, freedom: FloatArray) -> FloatArray:
+    """Compare the spread of each group inside levels with that of both; (1, 1) if equal."""
     own, known = unit.reshape(-1, 2), freedom.reshape(-1, 2)
     there = np.maximum(known.sum(axis=1), 1e-300)
     scale = (known * own).sum(axis=1) / there
@@ -409,10 +402,10 @@ def _wider_group(unit: FloatArray, freedom: FloatArray) -> FloatArray:
     return np.array([2.0 - wide, wide])
 
 
-def _drawn_to(
+def _shrink(
     mean: FloatArray, unit: FloatArray, freedom: FloatArray, weight: FloatArray
 ) -> FloatArray:
-    """Variances of units (j,) drawn to a mean (j,), as far as chance explains their differences."""
+    """Shrink variances of units (j,) to a mean (j,), as far as chance explains the difference."""
     known = (weight > 0.0) & (mean > 0.0)
     if not known.any():
         return unit
@@ -435,7 +428,7 @@ class Sample:
     counts : (m,) integers, rows of each atom.
     offsets : (r + 1,) integers, where each run of atoms begins.
     run_cell : (r,) integers, the cell of each run, 2 * level + side; runs are the cells unless
-        levels were thrown together.
+        levels were pooled.
     totals, rows : (2k,) floats, weight and rows of each cell.
     cluster : (m,) integers or `None`.
     scale : the reach of the scores, half of it if that is too large for a number.
@@ -472,40 +465,27 @@ class Sample:
         cell: IntArray = np.repeat(self.run_cell, np.diff(self.offsets))
         return cell
 
-    @cached_property
-    def runs(self) -> Runs:
-        """The atoms as kernels read them."""
-        return Runs(
-            self.values,
-            _or_none(self.mass),
-            _or_none(self.counts),
-            self.offsets,
-            self.run_cell,
-            self.totals,
-            self.rows,
-        )
-
     @property
     def n_levels(self) -> int:
-        """How many levels there are."""
+        """Number of levels."""
         return self.totals.size // 2
 
-    def unscaled(self, difference: Number) -> Number:
-        """A difference of scaled scores in units of the score."""
+    def to_units(self, difference: Number) -> Number:
+        """Convert a difference of scaled scores to units of the score."""
         return difference * self.scale * self.stretch
 
-    def scaled(self, difference: Number) -> Number:
-        """A difference of scores in scaled scores."""
+    def scale_down(self, difference: Number) -> Number:
+        """Convert a difference of scores to scaled scores."""
         return difference / self.scale / self.stretch
 
-    def by_unit(self, amounts: FloatArray) -> FloatArray:
-        """Amounts of atoms as amounts of single units, shape (u,); the amounts have shape (m,)."""
-        if self.units.of_atom is None:
+    def sum_by_unit(self, amounts: FloatArray) -> FloatArray:
+        """Sum amounts of atoms (m,) over each unit, shape (u,); equal units share them."""
+        if self.units.atom_unit is None:
             return amounts / self.counts
-        return sums_by(self.units.of_atom, amounts, self.units.cell.size)
+        return sums_by(self.units.atom_unit, amounts, self.units.cell.size)
 
-    def pooled(self) -> Sample:
-        """The same rows with all levels thrown together; they stay where they are."""
+    def pool_levels(self) -> Sample:
+        """Pool all levels into one; the rows stay where they are."""
         return replace(
             self,
             run_cell=self.run_cell & 1,
@@ -521,22 +501,21 @@ class Sample:
 
     @property
     def blur(self) -> float:
-        """How far a difference of means may be off: a bin, unless it is known what is inside."""
+        """The largest error of a difference of means: a bin, unless sums inside are known."""
         return self.width if self.inside is None else 0.0
 
     @property
     def unsteady(self) -> float:
-        """What the upper end of a distance is moved by for figures of chance read off bins.
+        """Allowance in the upper end of a distance for noise that is read off bins.
 
-        Noise and potentials are those of moved scores, and no bound is known for what that does to
-        the end. In 600 tables of 2 to 2,000 rows it was off by .1 of a bin at most, where chance
-        was not drawn too seldom to tell; an eighth is added.
+        No bound is known. In 600 tables of 2 to 2,000 rows the end was off by .1 of a bin at most,
+        apart from Monte Carlo error; an eighth is added.
         """
         return 0.125 * self.width
 
     @cached_property
     def variances_inside(self) -> FloatArray:
-        """What rows around the means of their bins add to the variance of a mean. Shape (2k,)."""
+        """Addition of rows around the means of their bins to the variance of a mean. (2k,)."""
         if self.inside is None:
             return np.zeros(self.totals.size)
         squares = sums_by(self.cell, self.counts * self.inside[0], self.totals.size)
@@ -548,25 +527,28 @@ class Sample:
         """The units, and the share of its cell that each holds."""
         if self.cluster is None:
             return Units(
-                partial(np.repeat, self.run_cell, np.diff(self.offsets)),
-                self.counts,
-                self.mass,
-                self.totals,
-                None,
-                None,
+                run_cell=self.run_cell,
+                run_sizes=np.diff(self.offsets),
+                counts=self.counts,
+                mass=self.mass,
+                totals=self.totals,
+                cluster=None,
+                atom_unit=None,
                 unequal=self.weighted,
                 numbers=self.rows,
             )
         key = self.cell * (int(self.cluster.max()) + 1) + self.cluster
-        keys, of_atom = np.unique(key, return_inverse=True)
+        keys, atom_unit = np.unique(key, return_inverse=True)
         cell, cluster = np.divmod(keys, int(self.cluster.max()) + 1)
+        ones = np.ones(keys.size, np.int64)
         return Units(
-            lambda: cell,
-            np.ones(keys.size, np.int64),
-            sums_by(of_atom, self.mass, keys.size),
-            self.totals,
-            cluster,
-            of_atom,
+            run_cell=cell,
+            run_sizes=ones,
+            counts=ones,
+            mass=sums_by(atom_unit, self.mass, keys.size),
+            totals=self.totals,
+            cluster=cluster,
+            atom_unit=atom_unit,
             unequal=True,
             numbers=np.bincount(cell, minlength=self.totals.size).astype(np.float64),
         )
@@ -574,39 +556,40 @@ class Sample:
     @cached_property
     def scores(self) -> Jackknife:
         """Mean scores of the cells, with their jackknife."""
-        # Of a copy: a sample that holds what holds the sample stays in memory, with all its rows,
-        # until garbage is looked for.
+        # Of a copy: a cycle would keep all rows in memory until the garbage collector runs.
         same = replace(self)
         same.__dict__["units"] = self.units
         return same.jackknife(self.values)
 
     def jackknife(self, values: FloatArray) -> Jackknife:
-        """Means and their errors of a function of the score, given for each atom, shape (m,)."""
-        runs = self.runs._replace(values=values)
-        if self.cluster is None:
-            means, variances, bias = cell_moments(runs, unequal=self.weighted)
-            if self.inside is not None:
-                # The slope of every function that is asked about is 1 or -1 inside bins.
-                variances = variances + self.variances_inside
+        """Compute means and errors of a function of the score, given for each atom, shape (m,)."""
+        runs, units, n_cells = (self.offsets, self.run_cell), self.units, self.totals.size
+        mass, counts = _drop_ones(self.mass), _drop_ones(self.counts)
+        means = cell_means(values, mass, *runs, self.totals)
+        if self.cluster is not None:
+            residuals = self.residuals(values, means)
+            variances = sums_by(units.cell, residuals**2, n_cells)
+            bias = sums_by(units.cell, residuals, n_cells) * units.root
             return Jackknife(self, values, means, variances, bias)
-        units, n_cells = self.units, self.totals.size
-        means = cell_means(runs)
-        residuals = self.residuals(values, means)
-        return Jackknife(
-            self,
-            values,
-            means,
-            variances=sums_by(units.cell, residuals**2, n_cells),
-            bias=sums_by(units.cell, residuals, n_cells) * units.root,
-        )
+        variances, bias = np.zeros(n_cells), np.zeros(n_cells)
+        if self.weighted:
+            _add_jackknife_variances(
+                values, mass, counts, *runs, self.totals, self.rows, means, variances, bias
+            )
+        else:
+            _add_row_variances(values, counts, *runs, self.rows, means, variances)
+        if self.inside is not None:
+            # The slope of every function that is asked about is 1 or -1 inside bins.
+            variances = variances + self.variances_inside
+        return Jackknife(self, values, means, variances, bias)
 
     def residuals(self, values: FloatArray, means: FloatArray) -> FloatArray:
-        """How far deleting a unit moves the mean of its cell, times √((n - 1) / n). Shape (u,)."""
+        """Compute the jackknife residual of each unit: how far it moves a mean. Shape (u,)."""
         moved = self.mass * (values - means[self.cell]) / self.totals[self.cell]
-        return self.by_unit(moved) * self.units.lever
+        return self.sum_by_unit(moved) * self.units.jackknife_factor
 
     @cached_property
-    def dominated(self) -> BoolArray:
+    def dominant_row_levels(self) -> BoolArray:
         """Levels where a single row outweighs the others of its cell by far. Shape (k,)."""
         units = self.units
         top = np.zeros(self.totals.size)
@@ -624,15 +607,15 @@ class Sample:
             return False
         worth = self.units.effective.reshape(-1, 2).sum(axis=0)
         there = self.units.numbers.reshape(-1, 2).sum(axis=0)
-        return bool((worth / there).min() < 0.6 or self.dominated.mean() > 0.1)
+        return bool((worth / there).min() < 0.6 or self.dominant_row_levels.mean() > 0.1)
 
 
-def _or_none(ones: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
-    """Nothing for a single 1 that is seen many times."""
+def _drop_ones(ones: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+    """Replace a broadcast 1 by an empty array."""
     return ones[:0].copy() if ones.strides == (0,) else ones
 
 
-def _refuse_weighted_counts(contrast: Contrast) -> None:
+def _check_row_weights(contrast: Contrast) -> None:
     """Raise for histograms with weights, which do not say which row has which weight."""
     atoms = contrast.cells.atoms
     if contrast.cells.weighted or atoms.counts_alone or atoms.mass_kept.strides == (0,):
@@ -644,9 +627,11 @@ def _refuse_weighted_counts(contrast: Contrast) -> None:
         )
 
 
-def take_sample(contrast: Contrast) -> Sample:
-    """The rows of two groups in the levels where both occur, scaled."""
-    _refuse_weighted_counts(contrast)
+def take_sample(contrast: Contrast | Sample) -> Sample:
+    """Select and scale the rows of two groups in the levels where both occur, unless done."""
+    if isinstance(contrast, Sample):
+        return contrast
+    _check_row_weights(contrast)
     if len(contrast.positions) != 2 or not contrast.support.any():
         raise InputError("contrast must be two groups that meet in at least one level.")
     cells, segments = contrast.cells, contrast.segments().ravel()
@@ -656,8 +641,8 @@ def take_sample(contrast: Contrast) -> Sample:
     if offsets[-1] < cells.atoms.values.size or (begins != offsets[:-1]).any():
         atoms = np.repeat(begins - offsets[:-1], sizes) + np.arange(int(offsets[-1]))
     counts = cells.atoms.counts_kept[atoms]
-    mass, weighted = _scaled_mass(cells, atoms, counts)
-    values, scale, stretch, rates = _scaled_values(cells.atoms.values[atoms], counts)
+    mass, weighted = _scale_mass(cells, atoms, counts)
+    values, scale, stretch, rates = _scale_values(cells.atoms.values[atoms], counts)
     inside, moved = None, None
     if cells.resolution > 0.0:
         sums = None if cells.sums is None else cells.sums[atoms]
@@ -676,7 +661,9 @@ def take_sample(contrast: Contrast) -> Sample:
         run_cell=np.arange(segments.size),
         totals=run_sums(mass, offsets[:-1]).astype(np.float64, copy=False),
         rows=run_sums(counts, offsets[:-1]).astype(np.float64),
-        cluster=None if cells.cluster is None else _renumbered(cells.cluster[atoms]),
+        cluster=None
+        if cells.cluster is None
+        else np.unique(cells.cluster[atoms], return_inverse=True)[1],
         scale=scale,
         stretch=stretch,
         weighted=weighted,
@@ -695,10 +682,7 @@ def _rounding(
     sums: IntArray | None,
     resolution: float,
 ) -> tuple[FloatArray | None, FloatArray | None]:
-    """`Sample.inside` of scores that were rounded, in widths of a bin, and `moved`, in their unit.
-
-    Neither, if all rows of every bin have one score: nothing was moved.
-    """
+    """Compute `Sample.inside` in widths of a bin and `moved` in their unit, or `None` if exact."""
     pairs = np.arange(offsets.size - 1).reshape(-1, 2)
     if sums is None:
         # Every score moved by at most half a bin, and so did every mean.
@@ -712,27 +696,19 @@ def _rounding(
     return np.stack([variance, third, doubt]), moved
 
 
-def _renumbered(cluster: IntArray) -> IntArray:
-    """Clusters numbered from 0 without gaps."""
-    numbered: IntArray = np.unique(cluster, return_inverse=True)[1]
-    return numbered
-
-
-def _scaled_mass(
-    cells: Cells, atoms: IntArray | slice, counts: IntArray
-) -> tuple[FloatArray, bool]:
-    """Weights with a largest one of 1 for a row, and whether they differ."""
+def _scale_mass(cells: Cells, atoms: IntArray | slice, counts: IntArray) -> tuple[FloatArray, bool]:
+    """Scale weights to a largest one of 1 per row; return them and whether they differ."""
     if not cells.weighted:
         return cells.atoms.mass_kept[atoms], False
-    of_row = cells.atoms.mass[atoms] / counts
-    scaled = of_row / of_row.max()
+    weight = cells.atoms.mass[atoms] / counts
+    scaled = weight / weight.max()
     # A weight that would vanish keeps the least that can be squared and added up.
     scaled = np.maximum(scaled, 1e-120)
     return scaled * counts, bool(scaled.min() < 1.0)
 
 
-def _scaled_values(values: FloatArray, counts: IntArray) -> tuple[FloatArray, float, float, bool]:
-    """Scores of unit reach, what they were scaled by, and whether they are decisions."""
+def _scale_values(values: FloatArray, counts: IntArray) -> tuple[FloatArray, float, float, bool]:
+    """Scale scores to unit reach; return them, scale, stretch, and whether they are decisions."""
     low, high = float(values.min()), float(values.max())
     if low == high:
         if low in (0.0, 1.0):
@@ -747,12 +723,12 @@ def _scaled_values(values: FloatArray, counts: IntArray) -> tuple[FloatArray, fl
     top = scaled == 1.0
     rates = bool((top | (scaled == 0.0)).all())
     if rates and (low, high) != (0.0, 1.0):
-        rates = bool(min(counts[top].sum(), counts[~top].sum()) >= _SEEN)
+        rates = bool(min(counts[top].sum(), counts[~top].sum()) >= _BINARY_ROWS)
     return scaled, scale, stretch, rates
 
 
 # Fewer levels say too little of the spread between them, and so do those with one large level.
-_LEVELS = 10
+_MANY_LEVELS = 10
 _LARGEST_SHARE = 0.25
 # This many say something if others say less.
 _FEW_LEVELS, _LARGEST_OF_FEW = 3, 0.45
@@ -760,87 +736,68 @@ _FEW_LEVELS, _LARGEST_OF_FEW = 3, 0.45
 _FREEDOM = 4.0
 
 
-class SingleRows(NamedTuple):
-    """Where the variance of levels with a single unit of a group comes from.
+Singletons = tuple[BoolArray, FloatArray, bool, float]
+"""Variance of levels with a single unit of a group: see `singleton_variances`."""
 
-    Attributes
-    ----------
+
+def singleton_variances(jackknife: Jackknife, measure: FloatArray) -> Singletons:
+    """Decide where the variance of levels with a single unit of a group comes from.
+
+    Returns
+    -------
     between : (k,) whether the variance of a level is read between levels.
     pooled : (2k,) floats, the variance of a single unit from other cells; 0 elsewhere.
-    known : whether the variance of every level comes from somewhere.
-    together : degrees of freedom that the pooled variances have together, if levels of single rows
-        differ more than other cells say; infinite if each has its own.
+    known : whether the variance of each level comes from somewhere.
+    df : degrees of freedom that the pooled variances have together, if levels of single rows
+        differ more than other cells suggest; infinite if each has its own.
     """
-
-    between: BoolArray
-    pooled: FloatArray
-    known: bool
-    together: float = math.inf
-
-
-def single_levels(units: Units) -> BoolArray:
-    """Levels where at least one of the groups has a single unit. Shape (k,)."""
-    alone: BoolArray = np.any(units.single.reshape(-1, 2), axis=1)
-    return alone
-
-
-def read_single_rows(jackknife: Jackknife, measure: FloatArray) -> SingleRows:
-    """Decide where the variance of levels with a single unit of a group comes from."""
-    units = jackknife.units
-    alone = single_levels(units)
-    none, nothing = np.zeros(alone.size, np.bool_), np.zeros(units.numbers.size)
-    shares = measure[alone]
+    units, single = jackknife.units, jackknife.units.single_levels
+    none, zeros = np.zeros(single.size, np.bool_), np.zeros(units.numbers.size)
+    shares = measure[single]
     if not shares.any():
-        return SingleRows(none, nothing, known=True)
-    if (shares > 0.0).sum() >= _LEVELS and shares.max() <= _LARGEST_SHARE * shares.sum():
-        return SingleRows(alone, nothing, known=True)
-    pooled = _pooled(jackknife)
+        return none, zeros, True, math.inf
+    if (shares > 0.0).sum() >= _MANY_LEVELS and shares.max() <= _LARGEST_SHARE * shares.sum():
+        return single, zeros, True, math.inf
+    pooled = _pool_variances(jackknife)
     if pooled is None:
-        return SingleRows(none, nothing, known=False)
+        return none, zeros, False, math.inf
     variances = np.maximum(pooled, jackknife.shrunk * units.effective)
     variances = np.where(units.single, variances, 0.0)
-    wider = _wider(jackknife, measure, variances)
-    together = float(np.count_nonzero(shares)) - 2.0 if wider > 1.0 else math.inf
-    return SingleRows(none, variances * wider, known=True, together=together)
+    factor = _singleton_factor(jackknife, measure, variances)
+    df = float(np.count_nonzero(shares)) - 2.0 if factor > 1.0 else math.inf
+    return none, variances * factor, True, df
 
 
-def _wider(jackknife: Jackknife, measure: FloatArray, variances: FloatArray) -> float:
-    """How much more the levels of single rows differ than other cells say, at least 1.
-
-    Pairs of people who are paid in millions do not spread as their clerks do; a few of them show
-    that.
-    """
-    alone = single_levels(jackknife.units) & (measure > 0.0)
-    shares = measure[alone]
+def _singleton_factor(jackknife: Jackknife, measure: FloatArray, variances: FloatArray) -> float:
+    """Compare the variance between singleton levels with that of other cells; at least 1."""
+    single = jackknife.units.single_levels & (measure > 0.0)
+    shares = measure[single]
     if shares.size < _FEW_LEVELS or shares.max() >= _LARGEST_OF_FEW * shares.sum():
         return 1.0
-    said = (jackknife.variances + variances).reshape(-1, 2).sum(axis=1)[alone]
-    whole = float(shares**2 @ said)
-    seen = float((between_levels(shares, jackknife.gaps[alone]) ** 2).sum())
+    expected = (jackknife.variances + variances).reshape(-1, 2).sum(axis=1)[single]
+    whole = float(shares**2 @ expected)
+    seen = float((between_level_residuals(shares, jackknife.gaps[single]) ** 2).sum())
     return max(1.0, seen / whole) if whole > 0.0 else 1.0
 
 
-def _pooled(jackknife: Jackknife) -> FloatArray | None:
-    """Variance of one unit of each cell's group, from cells with several; shape (2k,).
-
-    The larger one of its group and of both groups together.
-    """
+def _pool_variances(jackknife: Jackknife) -> FloatArray | None:
+    """Pool the variance of a unit over cells with several, shape (2k,): its group's or both's."""
     units = jackknife.units
     freedom = np.where(units.single, 0.0, np.maximum(units.effective - 1.0, 0.0))
-    of_unit = jackknife.variances * units.effective * freedom
+    weighted = jackknife.variances * units.effective * freedom
     if freedom.sum() < _FREEDOM:
         return None
     pooled = np.empty(freedom.size)
-    both = of_unit.sum() / freedom.sum()
+    both = weighted.sum() / freedom.sum()
     for side in range(2):
         there = freedom[side::2].sum()
-        alike = of_unit[side::2].sum() / there if there >= _FREEDOM else both
-        pooled[side::2] = max(alike, both)
+        own = weighted[side::2].sum() / there if there >= _FREEDOM else both
+        pooled[side::2] = max(own, both)
     return pooled
 
 
-def between_levels(measure: FloatArray, figures: FloatArray) -> FloatArray:
-    """What each level adds to the error of Σ_l Q(l) y_l: V is the sum of squares. Shape (j,)."""
+def between_level_residuals(measure: FloatArray, figures: FloatArray) -> FloatArray:
+    """Return the part of each level in the error of Σ_l Q(l) y_l; V sums their squares. (j,)."""
     whole = float(measure.sum())
     share = measure / whole
     part = share**2 / (1.0 - 2.0 * share)
@@ -849,15 +806,12 @@ def between_levels(measure: FloatArray, figures: FloatArray) -> FloatArray:
     return added
 
 
-def shared_by_clusters(units: Units, added: FloatArray) -> float:
-    """What clusters that lie in several levels add to a variance read between levels, at least 0.
+def two_way_cluster_term(units: Units, added: FloatArray) -> float:
+    """Return the variance that clusters across levels add to one read between levels, at least 0.
 
-    What a level adds is laid on its units, by the roots of their shares: two levels whose cells
-    hold the same clusters then count as a pair once for each group. The sum of squares by cluster
-    minus that by unit is what two-way clustering (Cameron, Gelbach and Miller 2011) adds to that by
-    level.
+    The part of a level is laid on its units by the roots of their shares. The sum of squares by
+    cluster minus that by unit is what two-way clustering (Cameron, Gelbach and Miller 2011) adds to
+    that by level.
     """
-    assert units.cluster is not None
     laid = added[units.cell // 2] * np.sqrt(units.share)
-    by_cluster = sums_by(units.cluster, laid, int(units.cluster.max()) + 1)
-    return max(float((by_cluster**2).sum() - (laid**2).sum()), 0.0)
+    return max(float((units.sum_by_cluster(laid) ** 2).sum() - (laid**2).sum()), 0.0)

@@ -1,28 +1,21 @@
-"""Evidence: minus the logarithm of a p-value, for p-values of any smallness.
+"""Tails and quantiles of the normal, Student's t and χ² distributions, without SciPy's import.
 
-With evidence e = -log P(Z > z) of a standard normal Z nothing underflows: a gap of a hundred
-standard errors has evidence 5,006, where its p-value is 0 to a computer.
+Evidence is minus the logarithm of a p-value: with e = -log P(Z > z) of a standard normal Z nothing
+underflows; a gap of a hundred standard errors has evidence 5,006.
 
-Student's t distribution: tails and quantiles for any degrees of freedom, many at once.
-
-With x = √ν sinh u the density of t becomes cosh(u)^{-ν}, so that
+With x = √ν sinh u the density of Student's t becomes cosh(u)^{-ν}, so that
 
     P(T > t) = ½ I(asinh(t / √ν)) / I(0),    I(u) = ∫_0^∞ cosh(u + s)^{-ν} ds,
 
-one smooth integral for every ν, the normal one included (ν = ∞). It is summed by the double
-exponential rule, to about 1e-14. SciPy has all this, but importing `scipy.special` takes longer
-than a small audit.
-
-Reference: Takahasi and Mori (1974), *Double exponential formulas for numerical integration*.
-
-The χ² distribution, for whole degrees of freedom: closed forms, without SciPy's import.
-
-With y = x / 2 and ν degrees of freedom
+one smooth integral for each ν, the normal one included (ν = ∞), summed by the double exponential
+rule to about 1e-14. With y = x / 2 and ν degrees of freedom
 
     P(χ² > x) = e^{-y} Σ_{k < ν/2} y^k / k!                           for even ν,
     P(χ² > x) = erfc(√y) + e^{-y} Σ_{k ≤ (ν-1)/2} y^{k-½} / Γ(k + ½)  for odd ν, k = 1, 2, ...
 
 All terms are positive, so nothing cancels.
+
+Reference: Takahasi and Mori (1974), *Double exponential formulas for numerical integration*.
 """
 
 from __future__ import annotations
@@ -44,7 +37,7 @@ _STEPS = 50
 
 @compiled
 def log_tail(z: float) -> float:
-    """log P(Z > z)."""
+    """Return log P(Z > z)."""
     if z < _FAR:
         return math.log(0.5 * math.erfc(z * _ROOT_HALF))
     s = 1.0 / (z * z)
@@ -53,8 +46,8 @@ def log_tail(z: float) -> float:
 
 
 @compiled
-def two_sided_bound(evidence: float) -> float:
-    """The z with -log P(|Z| > z) = evidence, for an evidence of 0 or more."""
+def invert_two_tail_evidence(evidence: float) -> float:
+    """Solve -log P(|Z| > z) = evidence for z, for an evidence of 0 or more."""
     z = math.sqrt(2.0 * evidence)
     # The function is convex and the start lies above the root: Newton's steps all go down to it.
     for _ in range(_STEPS):
@@ -69,19 +62,20 @@ def two_sided_bound(evidence: float) -> float:
 
 @compiled
 def _fill_evidence(z: FloatArray, sides: float, evidence: FloatArray) -> None:
+    """Fill in -log(sides P(Z > z)) of each z."""
     for i in range(z.size):
         evidence[i] = -math.log(sides) - log_tail(z[i])
 
 
-def two_sided_evidence(z: FloatArray) -> FloatArray:
-    """-log P(|Z| > |z|) of every z, shape (n,)."""
+def two_tail_evidence(z: FloatArray) -> FloatArray:
+    """Compute -log P(|Z| > |z|) of each z, shape (n,)."""
     evidence = np.empty(z.size)
     _fill_evidence(np.abs(z), 2.0, evidence)
     return evidence
 
 
-def one_sided_evidence(z: FloatArray) -> FloatArray:
-    """-log P(Z > z) of every z, shape (n,)."""
+def one_tail_evidence(z: FloatArray) -> FloatArray:
+    """Compute -log P(Z > z) of each z, shape (n,)."""
     evidence = np.empty(z.size)
     _fill_evidence(z, 1.0, evidence)
     return evidence
@@ -100,14 +94,14 @@ _PART = 4096
 
 
 def _log_cosh(u: FloatArray) -> FloatArray:
-    """Logarithm of cosh, without cancellation near 0 and without overflow."""
+    """Compute log cosh without cancellation near 0 and without overflow."""
     capped = np.minimum(u, 20.0)
     near: FloatArray = 0.5 * np.log1p(np.sinh(capped) ** 2)
     return near + (u - capped)
 
 
 def _log_integral(u: FloatArray, df: FloatArray) -> FloatArray:
-    """Logarithm of I(u) = ∫_0^∞ cosh(u + s)^{-df} ds, elementwise."""
+    """Compute log I(u), I(u) = ∫_0^∞ cosh(u + s)^{-df} ds, elementwise."""
     peak = _log_cosh(u)
     rate = np.sqrt(df) + df * np.tanh(u)
     further = u[..., None] + _NODES / rate[..., None]
@@ -118,34 +112,30 @@ def _log_integral(u: FloatArray, df: FloatArray) -> FloatArray:
 
 
 def _log_tail(t: FloatArray, df: FloatArray) -> FloatArray:
-    """Logarithm of P(T > t) for t >= 0."""
+    """Compute log P(T > t) for t >= 0."""
     u = np.arcsinh(t / np.sqrt(df))
     return math.log(0.5) + _log_integral(u, df) - _log_integral(np.zeros_like(u), df)
 
 
 def _pair(first: FloatArray | float, df: FloatArray | float) -> tuple[FloatArray, FloatArray]:
-    """Both as arrays of one shape, infinite degrees of freedom as very many."""
+    """Broadcast both to one shape, infinite degrees of freedom as very many."""
     left, right = np.broadcast_arrays(np.asarray(first, np.float64), np.asarray(df, np.float64))
     return left, np.minimum(right, _NORMAL)
 
 
 def t_tail(t: FloatArray | float, df: FloatArray | float) -> FloatArray:
-    """P(T > t) for Student's T with `df` degrees of freedom, in the shape of both together."""
+    """Compute P(T > t) for Student's T with `df` degrees of freedom, in the broadcast shape."""
     places, freedom = _pair(t, df)
     parts = 1 + places.size // _PART
-    pieces = zip(
-        np.array_split(np.abs(places).ravel(), parts),
-        np.array_split(freedom.ravel(), parts),
-        strict=True,
-    )
-    above = np.exp(np.concatenate([_log_tail(*piece) for piece in pieces]))
+    pieces = np.array_split(np.abs(places).ravel(), parts), np.array_split(freedom.ravel(), parts)
+    above = np.exp(np.concatenate(list(map(_log_tail, *pieces))))
     above = above.reshape(places.shape)
     tail: FloatArray = np.where(places < 0.0, 1.0 - above, above)
     return tail
 
 
 def t_quantile(probability: FloatArray | float, df: FloatArray | float) -> FloatArray:
-    """The value that Student's T exceeds with a probability of 1 - `probability`.
+    """Compute the value that Student's T exceeds with a probability of 1 - `probability`.
 
     Newton's steps on log I(u), which is concave: after the first step they come from one side and
     cannot overshoot.
@@ -157,14 +147,12 @@ def t_quantile(probability: FloatArray | float, df: FloatArray | float) -> Float
             return t_quantile(probability, values)[where.reshape(np.shape(df))]
     chance, freedom = _pair(probability, df)
     parts = 1 + chance.size // _PART
-    pieces = zip(
-        np.array_split(chance.ravel(), parts), np.array_split(freedom.ravel(), parts), strict=True
-    )
-    return np.concatenate([_quantiles(*piece) for piece in pieces]).reshape(chance.shape)
+    pieces = np.array_split(chance.ravel(), parts), np.array_split(freedom.ravel(), parts)
+    return np.concatenate(list(map(_quantiles, *pieces))).reshape(chance.shape)
 
 
 def _quantiles(chance: FloatArray, freedom: FloatArray) -> FloatArray:
-    """Quantiles by Newton's steps, shape (n,)."""
+    """Compute quantiles by Newton's steps, shape (n,)."""
     below = chance < 0.5
     wanted = np.log(np.where(below, chance, 1.0 - chance)) - math.log(0.5)
     whole = _log_integral(np.zeros(chance.shape), freedom)
@@ -180,7 +168,7 @@ def _quantiles(chance: FloatArray, freedom: FloatArray) -> FloatArray:
 
 
 def _near_quantile(wanted: FloatArray, freedom: FloatArray) -> FloatArray:
-    """Somewhere near the quantile, in u: Fisher's expansion around a rough normal quantile."""
+    """Approximate the quantile, in u, by Fisher's expansion around a rough normal quantile."""
     # P(Z > z) ≤ ½ exp(-z² / 2), and not much less.
     z = np.sqrt(np.maximum(-2.0 * wanted, 0.0))
     z = z * (1.0 - 0.2 / (1.0 + 0.5 * z))
@@ -190,12 +178,12 @@ def _near_quantile(wanted: FloatArray, freedom: FloatArray) -> FloatArray:
 
 
 def normal_quantile(probability: float) -> float:
-    """The value that a standard normal variable exceeds with a probability of 1 - `probability`."""
+    """Return the value that a standard normal exceeds with a probability of 1 - `probability`."""
     return NormalDist().inv_cdf(probability)
 
 
 def chi_square_tail(x: float, degrees: int) -> float:
-    """P(χ² > x) with a whole number of degrees of freedom, at least 1."""
+    """Compute P(χ² > x) with a whole number of degrees of freedom, at least 1."""
     if x <= 0.0:
         return 1.0
     y, odd = 0.5 * x, degrees % 2
@@ -205,10 +193,10 @@ def chi_square_tail(x: float, degrees: int) -> float:
 
 
 def homogeneity(counts: FloatArray) -> tuple[float, int, float]:
-    """Pearson's χ² of a table of counts, its degrees of freedom and p-value.
+    """Compute Pearson's χ² of a table of counts, its degrees of freedom and p-value.
 
-    Rows and columns without anybody are left out; a table with one of either has nothing to
-    compare, and a p-value of 1.
+    Empty rows and columns are left out; a table with one of either has nothing to compare, and a
+    p-value of 1.
     """
     there = counts[counts.sum(axis=1) > 0.0][:, counts.sum(axis=0) > 0.0]
     degrees = (there.shape[0] - 1) * (there.shape[1] - 1)
