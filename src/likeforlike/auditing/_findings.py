@@ -31,6 +31,18 @@ _FEW_ROWS = 1000
 # A difference that both tests, or neither, call one.
 _ENOUGH = 0.05
 _SHOWN_JUMPS = 3
+# Levels with fewer rows of a group than this may show what single people score.
+_FEW_PEOPLE = 10
+# A column of numbers with more different values than this is probably meant to be cut into bins.
+_MANY_VALUES = 50
+
+_COMPONENTS = {
+    "gap": "the means",
+    "ranks": "the ranks of the scores",
+    "spread": "how widely the scores are spread",
+    "distance": "the distances inside the levels",
+    "level": "single levels",
+}
 
 
 def join_names(names: Sequence[str]) -> str:
@@ -190,27 +202,28 @@ def smooth_cautions(document: AuditDocument, contrast: ContrastAudit) -> list[st
     return cautions
 
 
-# Levels with fewer rows of a group than this may show what single people score.
-_FEW_PEOPLE = 10
-# A column of numbers with more different values than this is probably meant to be cut into bins.
-_MANY_VALUES = 50
-
-_COMPONENTS = {
-    "gap": "the means",
-    "ranks": "the ranks of the scores",
-    "spread": "how widely the scores are spread",
-    "distance": "the distances inside the levels",
-    "level": "single levels",
-}
-
-
 def finding(document: AuditDocument) -> Finding:
     """Write headline, sentences and cautions about an audit: one finding over all its contrasts."""
     contrast = document.contrasts[0]
-    reasons = (contrast.gap.reason, contrast.estimate and contrast.estimate.reason)
+    test, distance = contrast.test, contrast.estimate
+    sentences = [_gap_sentence(document, contrast, contrast.gap)]
+    if distance is not None:
+        sentences.append(_distance_sentence(document, distance))
+    if test is not None:
+        sentences.append(_evidence_sentence(document, contrast, test))
+    if test is not None and test.detectable is not None:
+        sentences.append(
+            f"A shift of {amount(document, test.detectable, 2)} in every level would have been "
+            "detected in 80% of samples like this one."
+        )
+    if contrast.smooth is not None:
+        sentences += smooth_sentences(document, contrast, contrast.smooth)
+    if document.roles.legitimate:
+        sentences.append(_overall(document, contrast))
+    reasons = (contrast.gap.reason, distance and distance.reason)
     return Finding(
         headline=_headline(document),
-        sentences=tuple(_sentences(document, contrast)),
+        sentences=tuple(sentences),
         cautions=(
             *_coverage_cautions(document, contrast),
             *dict.fromkeys(reason for reason in reasons if reason is not None),
@@ -289,30 +302,14 @@ def _count_noun(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
-def _sentences(document: AuditDocument, contrast: ContrastAudit) -> list[str]:
-    test, distance = contrast.test, contrast.estimate
-    sentences = [_gap_sentence(document, contrast, contrast.gap)]
-    if distance is not None:
-        sentences.append(_distance_sentence(document, distance))
-    if test is not None:
-        sentences.append(_evidence_sentence(document, contrast, test))
-    if test is not None and test.detectable is not None:
-        sentences.append(
-            f"A shift of {amount(document, test.detectable, 2)} in every level would have been "
-            "detected in 80% of samples like this one."
-        )
-    if contrast.smooth is not None:
-        sentences += smooth_sentences(document, contrast, contrast.smooth)
-    if document.roles.legitimate:
-        sentences.append(_overall(document, contrast))
-    return sentences
-
-
 def _gap_sentence(document: AuditDocument, contrast: ContrastAudit, gap: GapResult) -> str:
+    """Write by how much groups differ on average, how sure that is, and how many were compared."""
     (first, second), rows = contrast.groups, contrast.rows
-    sample = (
-        f"from {rows[0]:,} rows of {first} and {rows[1]:,} of {second} in {_level_count(contrast)}"
-    )
+    alone = sum(level.name != OTHER_LEVELS for level in contrast.levels)
+    others = " and others" if alone < len(contrast.levels) else ""
+    levels = f"{_count_noun(alone, 'level')}{others}"
+    levels = levels if alone else "levels that are not shown one by one"
+    sample = f"from {rows[0]:,} rows of {first} and {rows[1]:,} of {second} in {levels}"
     if figure(abs(gap.value)) == "0":
         said = f"The {mean_name(document)} of {first} and {second} is the same"
     else:
@@ -324,15 +321,6 @@ def _gap_sentence(document: AuditDocument, contrast: ContrastAudit, gap: GapResu
         low, high = -high, -low
     ends = f"{amount(document, low, bare=True)} to {amount(document, high)}"
     return f"{said} ({100 * gap.confidence:.4g}% interval {ends}), {sample}."
-
-
-def _level_count(contrast: ContrastAudit) -> str:
-    names = [level.name for level in contrast.levels]
-    alone = [name for name in names if name != OTHER_LEVELS]
-    if not alone:
-        return "levels that are not shown one by one"
-    others = " and others" if len(alone) < len(names) else ""
-    return f"{_count_noun(len(alone), 'level')}{others}"
 
 
 def _distance_sentence(document: AuditDocument, distance: EstimateResult) -> str:
@@ -504,23 +492,14 @@ def _disclosure_cautions(document: AuditDocument) -> list[str]:
             "error."
         )
         return [done]
-    small = any(
-        rows < _FEW_PEOPLE
-        for contrast in document.contrasts
-        for counted in (*(level.rows for level in contrast.levels), *_alone(contrast))
-        for rows in counted.values()
-    )
+    levels = [level.rows for contrast in document.contrasts for level in contrast.levels]
+    alone = [rows for contrast in document.contrasts for rows in contrast.excluded.values()]
+    # In levels that hold one group only, no rows are not few.
+    counts = [n for rows in levels for n in rows.values()]
+    counts += [n for rows in alone for n in rows.values() if n]
     advice = (
         f"Some figures are about fewer than {_FEW_PEOPLE} people, and may tell what one of them "
         f"scores. Before others read this, hide them: suppress_below={_FEW_PEOPLE} "
         f"(--suppress-below {_FEW_PEOPLE})."
     )
-    return [advice] if small else []
-
-
-def _alone(contrast: ContrastAudit) -> list[dict[str, int]]:
-    """Rows in levels that hold one group only; no rows are not few."""
-    return [
-        {group: rows for group, rows in counted.items() if rows}
-        for counted in contrast.excluded.values()
-    ]
+    return [advice] if any(n < _FEW_PEOPLE for n in counts) else []

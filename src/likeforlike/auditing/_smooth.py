@@ -302,7 +302,9 @@ def propensity_scores(
     return chance, scores - explained + mean, (targets, predicted, fold)
 
 
-def _r_squared(targets: FloatArray, predicted: FloatArray, mass: FloatArray) -> tuple[float, float]:
+def _variation_shares(
+    targets: FloatArray, predicted: FloatArray, mass: FloatArray
+) -> tuple[float, float]:
     """Compute 1 - Σ (y - ŷ)² / Σ (y - ȳ)² of group and score."""
     mean = mass @ targets / mass.sum()
     whole = mass @ (targets - mean) ** 2
@@ -341,7 +343,7 @@ def _compare_trees(
     error = np.sqrt((summed**2).sum(axis=0))
     better = summed.sum(axis=0) > _BEYOND_CHANCE * np.where(error > 0.0, error, np.inf)
     misfit = tuple(name for name, is_better in zip(_TARGETS, better, strict=True) if is_better)
-    return _r_squared(targets, predicted, mass), some.size, misfit
+    return _variation_shares(targets, predicted, mass), some.size, misfit
 
 
 def _predict_by_trees(
@@ -611,7 +613,7 @@ def describe(
         ),
         explained=None
         if predictions is None
-        else _r_squared(predictions[0], predictions[1], lines.mass),
+        else _variation_shares(predictions[0], predictions[1], lines.mass),
         boosted=boosted,
         boosted_rows=boosted_rows,
         misfit=misfit,
