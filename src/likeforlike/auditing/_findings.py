@@ -220,7 +220,7 @@ def finding(document: AuditDocument) -> Finding:
         sentences += smooth_sentences(document, contrast, contrast.smooth)
     if document.roles.legitimate:
         sentences.append(_overall(document, contrast))
-    reasons = (contrast.gap.reason, distance and distance.reason)
+    reasons = (contrast.gap.reason, None if distance is None else distance.reason)
     return Finding(
         headline=_headline(document),
         sentences=tuple(sentences),
