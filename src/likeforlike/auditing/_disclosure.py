@@ -200,7 +200,7 @@ def _bars(cells: Cells, segment: int, edges: FloatArray) -> tuple[IntArray, Floa
     place = np.searchsorted(edges, cells.atoms.values[part], side="right") - 1
     # The last bin holds its upper edge.
     place = np.clip(place, 0, edges.size - 2)
-    mass = sums_by(place, cells.scaled().cells.atoms.mass[part], edges.size - 1)
+    mass = sums_by(place, cells.scaled()[0].atoms.mass[part], edges.size - 1)
     if cells.cluster is None:
         people = sums_by(place, cells.atoms.counts[part].astype(np.float64), edges.size - 1)
     else:
@@ -308,7 +308,7 @@ class Crowd:
     @classmethod
     def from_cells(cls, cells: Cells) -> Crowd:
         """Compute who holds how much of each cell."""
-        atoms = cells.scaled().cells.atoms
+        atoms = cells.scaled()[0].atoms
         segment = np.repeat(np.arange(atoms.offsets.size - 1), np.diff(atoms.offsets))
         if cells.cluster is None:
             largest, there = np.zeros(atoms.offsets.size - 1), np.diff(atoms.offsets) > 0

@@ -388,14 +388,8 @@ class ReadColumns:
     Attributes
     ----------
     frame : those rows; a table in memory, or one that is not read yet.
-    rows, used : rows of the table, and rows in `frame`.
-    missing : how many values each column lacks.
-    engine : who holds the data.
-    nulls : {column: {word: how often}} for words that were taken for a missing value.
-    text : whether the table had no types, as a CSV file.
-    lost : rows left out, by group, if they were asked for.
+    rows, used, missing, engine, nulls, text, lost, notes : as of `TableCells`.
     dates : columns of dates that became numbers, days since 1970.
-    notes : how columns were read where that is not plain, one sentence each.
     units : {column: unit} for columns whose numbers were written with one.
     in_memory : whether the rows are.
     """
