@@ -30,7 +30,7 @@ from benchmarks import overlap
 from benchmarks.report import source_digest
 from benchmarks.smooth_settings import DISPARITY, PARITY, SETTINGS, Effect, Setting, draw
 from likeforlike._arrays import FloatArray
-from likeforlike.auditing._smooth import Along, along_numbers, companion, jump_numbers
+from likeforlike.auditing._smooth import SmoothContrast, map_lines
 from likeforlike.disparity import Contrast, level_weights
 from likeforlike.files import write_whole
 from likeforlike.inference import HeadlineTest, estimate_distance, headline_test, signed_gap
@@ -125,9 +125,9 @@ def _tested(contrast: Contrast, permutations: int, seed: int) -> HeadlineTest:
     return headline_test(contrast, weights, permutations=permutations, random_state=seed)
 
 
-def _carried(setting: Setting, rows: int, effect: Effect, seed: int) -> Along:
+def _carried(setting: Setting, rows: int, effect: Effect, seed: int) -> SmoothContrast:
     stream = [seed, rows, len(effect), len(setting.name)]
-    return along_numbers(draw(setting, rows, effect, np.random.default_rng(stream)), seed)
+    return map_lines(draw(setting, rows, effect, np.random.default_rng(stream)), seed)
 
 
 def one_size(
@@ -144,7 +144,7 @@ def one_size(
     tested, looked_at = np.zeros(2), np.zeros(4)
     for seed in range(repetitions):
         along = _carried(setting, rows, effect, seed)
-        test = _tested(along.contrast_of(along.carried), permutations, seed)
+        test = _tested(along.for_test, permutations, seed)
         tested += np.array([test.p_value, test.components["gap"]]) <= _SIGNIFICANCE
         if seed < beside:
             looked_at += _beside(along, permutations, seed)
@@ -153,11 +153,11 @@ def one_size(
     return {**found, "beside": min(beside, repetitions)}
 
 
-def _beside(along: Along, permutations: int, seed: int) -> FloatArray:
+def _beside(along: SmoothContrast, permutations: int, seed: int) -> FloatArray:
     """Whether the companion, ten bins and their gap reject, and whether a jump is seen."""
-    binned = _tested(along.binned(), permutations, seed)
-    p_values = np.array([companion(along, seed), binned.p_value, binned.components["gap"]])
-    return np.append(p_values <= _SIGNIFICANCE, bool(jump_numbers(along))).astype(np.float64)
+    binned = _tested(along.in_bins(), permutations, seed)
+    p_values = np.array([along.gcm_p_value(seed), binned.p_value, binned.components["gap"]])
+    return np.append(p_values <= _SIGNIFICANCE, bool(along.jump_locations())).astype(np.float64)
 
 
 def one_estimate(setting: Setting, effect: Effect, repetitions: int) -> dict[str, float]:
@@ -171,7 +171,7 @@ def one_estimate(setting: Setting, effect: Effect, repetitions: int) -> dict[str
     truth = DISPARITY if effect == "shift" else 0.0
     covered, squares, gaps = np.zeros(2), [], []
     for seed in range(repetitions):
-        contrast = _carried(setting, _ROWS, effect, seed).refined()
+        contrast = _carried(setting, _ROWS, effect, seed).for_estimates
         weights = level_weights(contrast, "marginal")
         distance = estimate_distance(contrast, weights, confidence=_CONFIDENCE, random_state=seed)
         gap = signed_gap(contrast, weights, confidence=_CONFIDENCE)

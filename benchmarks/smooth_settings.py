@@ -14,7 +14,7 @@ import numpy as np
 from scipy import stats
 
 from likeforlike._arrays import FloatArray
-from likeforlike.auditing._smooth import Lines
+from likeforlike.auditing._smooth import SmoothData
 from likeforlike.disparity import Codes
 
 __all__ = ["DISPARITY", "JUMP", "PARITY", "SETTINGS", "Effect", "Setting", "draw"]
@@ -59,7 +59,7 @@ class Setting:
     categories: int = 1
 
 
-def draw(setting: Setting, rows: int, effect: Effect, rng: Random) -> Lines:
+def draw(setting: Setting, rows: int, effect: Effect, rng: Random) -> SmoothData:
     """Draw so many people of a setting."""
     numbers = setting.numbers(rng, rows)
     category = rng.integers(0, setting.categories, rows)
@@ -73,7 +73,7 @@ def draw(setting: Setting, rows: int, effect: Effect, rng: Random) -> Lines:
     reached = rng.random(rows) * setting.room(mean, sign) < DISPARITY / setting.step
     # Ratings that are equal must be equal to the last digit.
     shown: FloatArray = np.where(inside & reached & (group == 1), wanted, scores).round(12)
-    return Lines(
+    return SmoothData(
         columns=tuple(f"number {k}" for k in range(numbers.shape[1])),
         numbers=numbers,
         category=category,

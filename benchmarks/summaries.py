@@ -25,7 +25,7 @@ from benchmarks.sections import with_section
 from likeforlike import Cells
 from likeforlike._settings import Engine
 from likeforlike.auditing import Summary, TableCells, summarize
-from likeforlike.auditing._summary import Part, retold
+from likeforlike.auditing._summary import Part, refresh_metadata
 from likeforlike.document import Roles
 from likeforlike.files import write_whole
 
@@ -123,7 +123,7 @@ def _write_days(folder: Path, rows: int) -> list[Path]:
         table = TableCells(cells, (), there, there, missing, {}, "polars")
         part = Part(f"day {day}", cells.fingerprint)
         paths.append(folder / f"{day}.cells")
-        Summary(_ROLES, retold(table, _ROLES), "drawn", (part,)).write(paths[-1])
+        Summary(_ROLES, refresh_metadata(table, _ROLES), "drawn", (part,)).write(paths[-1])
     return paths
 
 

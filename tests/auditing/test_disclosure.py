@@ -17,16 +17,15 @@ import pytest
 
 import likeforlike as lfl
 from likeforlike.auditing import audit_document
-from likeforlike.auditing._contrast_audit import (
-    Grid,
-    coarse_count,
-    coarse_p,
-    coarse_share,
-    noise_grid,
+from likeforlike.auditing._disclosure import (
+    Crowd,
+    RoundingGrid,
+    round_count,
+    round_p_value_up,
+    round_share,
     round_step,
     significant,
 )
-from likeforlike.auditing._disclosure import Crowd, people_of
 from likeforlike.report import number, page
 from tests.auditing import disclosing
 from tests.auditing.disclosing import LIMIT, some_people
@@ -359,7 +358,7 @@ def test_parts_of_people_are_those_of_a_plain_sum() -> None:
             for i in np.flatnonzero(own):
                 weight = columns["sample_weight"][i] / columns["sample_weight"][own].sum()
                 parts[int(columns["cluster"][i])] += measure[k] * weight
-        largest = people_of(cells).largest(measure, g)
+        largest = Crowd.from_cells(cells).largest_part(measure, g)
         assert math.isclose(largest, max(parts.values()), rel_tol=1e-12)
 
 
@@ -372,8 +371,8 @@ def test_what_is_merged_hides_everybody_and_is_never_one_level() -> None:
         group = np.concatenate([np.repeat([0, 1], each) for each in counts])
         cells = lfl.Cells.from_rows(rng.random(level.size), group, level)
         measure = rng.dirichlet(np.ones(n_levels))
-        crowd = Crowd(people_of(cells), (0, 1), LIMIT)
-        merged = crowd.merged(measure, np.ones(n_levels, np.bool_))
+        crowd = Crowd.from_cells(cells)
+        merged = crowd.levels_to_merge(measure, np.ones(n_levels, np.bool_), (0, 1), LIMIT)
         assert merged[counts.min(axis=1) < LIMIT].all()
         assert merged.sum() != 1 or n_levels == 1
         part = (measure[:, None] / counts * merged[:, None]).max() / (measure @ merged or 1.0)
@@ -381,9 +380,9 @@ def test_what_is_merged_hides_everybody_and_is_never_one_level() -> None:
 
 
 def test_figures_are_rounded_as_they_say() -> None:
-    assert [coarse_count(n, 10) for n in (0, 4, 5, 14, 15, 1234)] == [0, 0, 10, 10, 20, 1230]
-    assert [coarse_share(x, 1000, 10) for x in (0.004, 0.996, 0.1249)] == [0.0, 1.0, 0.12]
-    assert [coarse_p(p) for p in (0.001, 0.0501, 0.05, 0.123, 0.999, 1.0, 0.0)] == [
+    assert [round_count(n, 10) for n in (0, 4, 5, 14, 15, 1234)] == [0, 0, 10, 10, 20, 1230]
+    assert [round_share(x, 1000, 10) for x in (0.004, 0.996, 0.1249)] == [0.0, 1.0, 0.12]
+    assert [round_p_value_up(p) for p in (0.001, 0.0501, 0.05, 0.123, 0.999, 1.0, 0.0)] == [
         0.001, 0.051, 0.05, 0.13, 1.0, 1.0, 0.0,
     ]  # fmt: skip
     assert [round_step(x) for x in (0.034, 1.0, 7.0, 49.0, 0.0, math.inf)] == [
@@ -392,12 +391,12 @@ def test_figures_are_rounded_as_they_say() -> None:
     assert [round_step(x) for x in (7e-300, 1e-310, 7e-320, 5e-323)] == [
         5e-300, 1e-310, 5e-320, 2e-323,
     ]  # fmt: skip
-    grid = Grid(0.1)
+    grid = RoundingGrid(0.1)
     assert (grid.nearest(0.34), grid.below(0.37), grid.above(0.31)) == (0.3, 0.3, 0.4)
     assert (grid.below(0.3), grid.above(0.3), grid.nearest(-0.34)) == (0.3, 0.3, -0.3)
-    assert noise_grid(0.05, [9.0]).step == 0.02
-    assert noise_grid(0.0, [0.0312, 0.2]).step == 0.02
-    assert Grid(0.0).nearest(0.123456) == 0.12
+    assert RoundingGrid.from_noise(0.05, [9.0]).step == 0.02
+    assert RoundingGrid.from_noise(0.0, [0.0312, 0.2]).step == 0.02
+    assert RoundingGrid(0.0).nearest(0.123456) == 0.12
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e-9, 1e9, 1e200])

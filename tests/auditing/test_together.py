@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import likeforlike as lfl
-from likeforlike.auditing._comparisons import family_of
+from likeforlike.auditing._comparisons import rename_groups
 from tests.auditing import disclosing
 from tests.auditing.disclosing import EXACT, LIMIT, numbers
 
@@ -174,7 +174,7 @@ def settled_cells(document: Any, audit: lfl.Audit) -> list[float]:
     rows, told = [], []
     for part in document["contrasts"]:
         columns, groups = tuple(part["columns"]), tuple(part["groups"])
-        family = family_of(cells, columns, sensitive)
+        _, members = rename_groups(cells.groups, columns, sensitive)
         places = [sensitive.index(column) for column in columns]
         inside = [
             np.array(
@@ -184,7 +184,7 @@ def settled_cells(document: Any, audit: lfl.Audit) -> list[float]:
                 ]
             )
             for name in groups
-            for values in [family.values[next(g for g in family.values if str(g) == name)]]
+            for values in [members[next(g for g in members if str(g) == name)]]
         ]
 
         def equation(weights: dict[int, float], inside: list[Any] = inside) -> Any:

@@ -1,12 +1,8 @@
-"""The audit: one call from a table to a finding with its evidence.
+"""The result of an audit: a finding with its evidence, verdicts, tables and pictures.
 
 The signed gap and the distance among equals with their intervals, a test, the levels that matter,
 what a comparison without levels would show, who could be compared at all, and where every figure
-came from.
-
-Figures of an audit as tables, in the library that the data came in.
-
-An audit drawn on matplotlib's axes, from its document.
+came from. Tables are in the library that the data came in; pictures are drawn on matplotlib's axes.
 """
 
 from __future__ import annotations
@@ -22,8 +18,6 @@ import narwhals as nw
 
 from likeforlike._plots import LevelFigures, axes_or_new, draw_distances, draw_gaps, draw_histograms
 from likeforlike._text import crossed_name
-from likeforlike.auditing._comparisons import family_names
-from likeforlike.auditing._contrast_audit import Examination
 from likeforlike.auditing._evidence import Adverse, Evidence, Pair, level_pairs
 from likeforlike.auditing._smooth import Placebo, placebo
 from likeforlike.auditing._tables import TableCells
@@ -67,32 +61,24 @@ Columns = dict[str, list[Any]]
 Frame = Any
 """A table of whatever library the data came in."""
 
+_LIBRARIES = ("pandas", "pyarrow", "modin", "cudf", "polars")
 # Engines that hold their tables elsewhere give what their extras bring along.
-_LIBRARIES: dict[str, Literal["pandas", "pyarrow", "modin", "cudf", "polars"]] = {
-    "pandas": "pandas",
-    "pyarrow": "pyarrow",
-    "modin": "modin",
-    "cudf": "cudf",
-    "polars": "polars",
-}
 _IN_MEMORY = {"duckdb": "pyarrow", "pyspark": "pandas", "spark": "pandas", "sqlframe": "pandas"}
 
 
 def native_frame(columns: Mapping[str, Sequence[Any]], engine: str) -> Frame:
-    """A table with these columns in the library of an engine, or the one nearest to it."""
-    library = _LIBRARIES[
-        name if (name := _IN_MEMORY.get(engine, engine)) in _LIBRARIES else "polars"
-    ]
-    native: Frame = nw.from_dict(dict(columns), backend=library).to_native()
-    return native
+    """Make a table of columns in the library of an engine, or the one nearest to it."""
+    name = _IN_MEMORY.get(engine, engine)
+    library: Any = name if name in _LIBRARIES else "polars"
+    return nw.from_dict(dict(columns), backend=library).to_native()
 
 
 def level_columns(contrasts: Sequence[ContrastAudit]) -> Columns:
-    """One row for each contrast and level."""
+    """List one row for each contrast and level."""
     lines = [(contrast, level) for contrast in contrasts for level in contrast.levels]
     ends = [level.gap_interval or (None, None) for _, level in lines]
     return {
-        "columns": [_crossed(contrast) for contrast, _ in lines],
+        "columns": [" × ".join(contrast.columns) for contrast, _ in lines],
         "first": [contrast.groups[0] for contrast, _ in lines],
         "second": [contrast.groups[1] for contrast, _ in lines],
         "level": [level.name for _, level in lines],
@@ -112,12 +98,12 @@ def level_columns(contrasts: Sequence[ContrastAudit]) -> Columns:
 
 
 def contrast_columns(contrasts: Sequence[ContrastAudit]) -> Columns:
-    """One row for each contrast."""
+    """List one row for each contrast."""
     gaps = [contrast.gap.interval or (None, None) for contrast in contrasts]
     distances = [contrast.estimate for contrast in contrasts]
     ends = [(None, None) if each is None else each.interval for each in distances]
     return {
-        "columns": [_crossed(contrast) for contrast in contrasts],
+        "columns": [" × ".join(contrast.columns) for contrast in contrasts],
         "first": [contrast.groups[0] for contrast in contrasts],
         "second": [contrast.groups[1] for contrast in contrasts],
         "rows_first": [contrast.rows[0] for contrast in contrasts],
@@ -137,31 +123,26 @@ def contrast_columns(contrasts: Sequence[ContrastAudit]) -> Columns:
 
 
 def cell_columns(table: TableCells, roles: Roles) -> Columns:
-    """One row for each level and group that anybody is in."""
+    """List one row for each level and group that occur together."""
     figures = cell_figures(table.cells)
+    names = []
+    for group in table.cells.groups:
+        values = [group]
+        if isinstance(group, tuple) and roles.also_sensitive:
+            values = ["unknown" if value is None else value for value in group]
+        names.append(crossed_name(values, roles.all_sensitive[: len(values)]))
     places = [(k, g) for k, g in zip(*figures.rows.nonzero(), strict=True)]
     return {
         "level": [table.level_names[k] for k, _ in places],
-        "group": [_group(table.cells.groups[g], roles) for _, g in places],
+        "group": [names[g] for _, g in places],
         "rows": [int(figures.rows[place]) for place in places],
         "mean": [float(figures.mean[place]) for place in places],
         "median": [float(figures.median[place]) for place in places],
     }
 
 
-def _group(group: Hashable, roles: Roles) -> str:
-    if not isinstance(group, tuple) or not roles.also_sensitive:
-        return str(group)
-    values = ["unknown" if value is None else value for value in group]
-    return crossed_name(values, roles.all_sensitive)
-
-
-def _crossed(contrast: ContrastAudit) -> str:
-    return " × ".join(contrast.columns)
-
-
 def _floats(values: Iterable[float | None]) -> list[float | None]:
-    """Numbers, with `None` where there is none."""
+    """Convert numbers, with `None` where there is none."""
     return [None if each is None or not math.isfinite(each) else float(each) for each in values]
 
 
@@ -178,35 +159,29 @@ def draw_contrast(ax: Axes, document: AuditDocument, kind: PlotKind, level: str 
     ax.set_title(document.finding.headline, loc="left", wrap=True)
     if kind == "gaps":
         label = f"{mean_name(document)}, {second} minus {first}"
-        draw_gaps(ax, [_gap(part) for part in contrast.levels], label=label)
+        figures = [
+            LevelFigures(each.name, each.gap, each.gap_interval, thin=each.thin)
+            for each in contrast.levels
+        ]
+        draw_gaps(ax, figures, label=label)
     elif kind == "levels":
         label = f"distance between the {score} of {first} and {second}"
-        draw_distances(ax, [_distance(part) for part in contrast.levels], label=label)
+        figures = [
+            LevelFigures(each.name, each.distance, chance=each.null_distance, thin=each.thin)
+            for each in contrast.levels
+        ]
+        draw_distances(ax, figures, label=label)
     else:
-        _draw_scores(ax, contrast, level, score)
-
-
-def _gap(part: LevelAudit) -> LevelFigures:
-    ends = part.gap_interval
-    interval = None if ends is None else (ends[0], ends[1])
-    return LevelFigures(part.name, part.gap, interval, thin=part.thin)
-
-
-def _distance(part: LevelAudit) -> LevelFigures:
-    return LevelFigures(part.name, part.distance, chance=part.null_distance, thin=part.thin)
-
-
-def _draw_scores(ax: Axes, contrast: ContrastAudit, level: str | None, score: str) -> None:
-    known = {part.level: part for part in contrast.distributions}
-    if not known:
-        raise InputError(
-            'kind="distributions" has no level to draw: with suppress_below, every bar would '
-            "stand for too few people."
-        )
-    name = next(iter(known)) if level is None else level
-    if name not in known:
-        raise InputError(f"level must be one of {list(known)}, not {level!r}.")
-    draw_histograms(ax, known[name].edges, known[name].heights, label=f"{score}, {name}")
+        known = {each.level: each for each in contrast.distributions}
+        if not known:
+            raise InputError(
+                'kind="distributions" has no level to draw: with suppress_below, every bar would '
+                "stand for too few people."
+            )
+        name = next(iter(known)) if level is None else level
+        if name not in known:
+            raise InputError(f"level must be one of {list(known)}, not {level!r}.")
+        draw_histograms(ax, known[name].edges, known[name].heights, label=f"{score}, {name}")
 
 
 # Permutations that say how many pairs chance alone gives.
@@ -388,7 +363,7 @@ class Audit:
 
     @property
     def levels(self) -> tuple[LevelAudit, ...]:
-        """One entry a level, ranked by contribution."""
+        """One entry per level, ranked by contribution."""
         return self.contrasts[0].levels
 
     @property
@@ -423,7 +398,7 @@ class Audit:
         return self.verdict(threshold, of=of).verdict
 
     def verdict(self, threshold: float | str, *, of: ThresholdOf = "distance") -> Verdict:
-        """What `gate` says at a threshold, and why; `of` is "distance" or "gap".
+        """Give the verdict at a threshold, with reasons; `of` is "distance" or "gap".
 
         A percentage, as "5%", is 5 points of decisions and rates, and of other scores 5% of the
         mean of the reference group, or of the larger group without one; the reasons say how much.
@@ -441,7 +416,7 @@ class Audit:
         return self._evidence("a verdict").judge(thresholds, policy)
 
     def with_threshold(self, threshold: float | str, *, of: ThresholdOf = "distance") -> Self:
-        """The same audit with what `verdict` says on its page and in its JSON.
+        """Return the same audit with what `verdict` says on its page and in its JSON.
 
         Parameters
         ----------
@@ -451,7 +426,7 @@ class Audit:
         return self.with_verdict(self.verdict(threshold, of=of))
 
     def with_verdict(self, verdict: Verdict) -> Self:
-        """The same audit with a verdict on its page and in its JSON, once."""
+        """Return the same audit with a verdict on its page and in its JSON, once."""
         if verdict in self.verdicts:
             return self
         return replace(self, figures=replace(self.figures, verdicts=(*self.verdicts, verdict)))
@@ -462,11 +437,11 @@ class Audit:
         return self.evidence
 
     def placebo(self, repetitions: int = 100, *, permutations: int = 199) -> Placebo:
-        """How often the test rejects with labels that cannot matter, on these very rows.
+        """Count how often the test rejects with labels that cannot matter, on these very rows.
 
         Labels of the first contrast are drawn from the estimated chance of belonging to a group
         given the numbers, and nothing else; the share of rejections should be about 5%. More says
-        that the carry leaves something of the numbers in the scores.
+        that the mapping leaves something of the numbers in the scores.
 
         Parameters
         ----------
@@ -477,11 +452,15 @@ class Audit:
         first, lines = evidence.contrasts[0], evidence.table.lines
         if lines is None:
             raise InputError("a placebo needs smooth; audit with smooth=[...] first.")
-        if self.roles.also_sensitive:
-            every = self.roles.all_sensitive
-            lines = lines.regrouped(family_names(lines.group.labels, first.columns, every)[0])
-        groups = tuple(group for group in lines.group.labels if str(group) in first.groups)
-        return placebo(lines, groups, self.settings, repetitions, permutations)
+        return placebo(
+            lines,
+            self.roles,
+            first.columns,
+            first.groups,
+            self.settings,
+            repetitions=repetitions,
+            permutations=permutations,
+        )
 
     def pairs(
         self,
@@ -491,12 +470,12 @@ class Audit:
         contrast: int = 0,
         adverse: Adverse = "low",
     ) -> tuple[Pair, ...]:
-        """People with adverse scores in a level, and their comparators by the exact plan.
+        """List people with adverse scores in a level, and their comparators by the exact plan.
 
         The plan is that of W_1: the lowest of one group with the lowest of the other. Costs of
         all pairs of a level sum to its W_1. Each pair says how many people are at least as far
         from their comparator, and how many would be if groups were permuted inside the level.
-        Along a number levels are windows, and scores those carried to their centers. Pairs are
+        Along a number levels are windows, and scores those mapped to their centers. Pairs are
         single people, for the auditor: no document has them, whatever `suppress_below` is.
 
         Parameters
@@ -507,8 +486,17 @@ class Audit:
         adverse : which scores are adverse, "low" or "high".
         """
         evidence = self._evidence("a list of pairs")
-        found = _find_level(evidence.contrasts, level, contrast)
-        cells, _ = evidence.compared_cells[contrast]
+        if not 0 <= contrast < len(evidence.contrasts):
+            last = len(evidence.contrasts) - 1
+            raise InputError(f"contrast must be 0 to {last}, not {contrast!r}.")
+        levels = evidence.contrasts[contrast].levels
+        found = next((e for e in levels if level is None or level in (e.name, e.level)), None)
+        if found is None:
+            raise InputError(
+                f"no level {level!r} holds both groups; the first levels are "
+                f"{[each.name for each in levels[:5]]}."
+            )
+        cells, _ = evidence.contrast_cells[contrast]
         names = {str(group): group for group in cells.groups}
         low, high = (names[group] for group in evidence.contrasts[contrast].groups)
         return level_pairs(
@@ -523,12 +511,12 @@ class Audit:
         )
 
     def to_dict(self) -> PlainValues:
-        """Everything as plain values; the JSON is made of this."""
+        """Return everything as plain values; the JSON is made of this."""
         document: PlainValues = plain(self.document)
         return document
 
     def classical(self) -> tuple[ClassicalFigures, ...]:
-        """Figures by convention of every contrast, in the same order.
+        """Compute figures by convention of every contrast, in the same order.
 
         Rows, means or rates and medians by cell; gap, impact ratio and standardized mean difference
         by level and overall; Mantel-Haenszel, Breslow-Day, van Elteren and Wachter's CDD. What each
@@ -539,7 +527,7 @@ class Audit:
         return self.document.classical
 
     def local_law_144(self) -> tuple[Category, ...]:
-        """The summary that New York City's Local Law 144 asks for: rates and impact ratios.
+        """Summarize rates and impact ratios as New York City's Local Law 144 asks.
 
         By every sensitive column and by all of them crossed, with those whose category is unknown,
         and those below 2%. It ignores levels.
@@ -549,7 +537,7 @@ class Audit:
         return self.evidence.local_law_144
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """The document as JSON; also written to `path`, whole or not at all."""
+        """Write the document as JSON; also to `path`, whole or not at all."""
         text = json_text(self.to_dict())
         if path is not None:
             write_whole(path, text)
@@ -565,7 +553,7 @@ class Audit:
         self.to_json(path)
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """One self-contained page; also written to `path`, whole or not at all."""
+        """Make one self-contained page; also write it to `path`, whole or not at all."""
         from likeforlike.report import page
 
         text = page(self.document)
@@ -596,18 +584,18 @@ class Audit:
         return axes
 
     def __repr__(self) -> str:
-        """One line: what was audited, on how many rows, and what was found."""
+        """Say in one line what was audited, on how many rows, and what was found."""
         by = " and ".join(self.roles.all_sensitive)
         return f"<Audit of {self.roles.score} by {by}, {self.data.used:,} rows: {self.headline}>"
 
     def __str__(self) -> str:
-        """What the terminal shows of an audit."""
+        """Return what the terminal shows of an audit."""
         from likeforlike.report import text
 
         return text(self.document)
 
     def to_frame(self) -> Frame:
-        """The levels of every contrast as a table, in the library of the data.
+        """Tabulate the levels of every contrast, in the library of the data.
 
         One row for each contrast and level: rows, gap and its interval, distance, p-values. Of a
         file it is a polars table, of DuckDB an Arrow and of Spark a pandas one.
@@ -615,7 +603,7 @@ class Audit:
         return native_frame(level_columns(self.contrasts), self.data.engine)
 
     def cells_frame(self) -> Frame:
-        """Rows, mean (or rate) and median of every cell, compared or not, as a table."""
+        """Tabulate rows, mean (or rate) and median of every cell, compared or not."""
         evidence = self._evidence("a table of cells")
         if self.settings.suppress_below is not None:
             raise InputError(
@@ -624,26 +612,10 @@ class Audit:
         return native_frame(cell_columns(evidence.table, self.roles), self.data.engine)
 
     def contrasts_frame(self) -> Frame:
-        """Every two groups compared, in the order of `contrasts`, as a table."""
+        """Tabulate every two groups compared, in the order of `contrasts`."""
         return native_frame(contrast_columns(self.contrasts), self.data.engine)
 
     def _repr_html_(self) -> str:
         from likeforlike.report import summary
 
         return summary(self.figures)
-
-
-def _find_level(
-    contrasts: Sequence[Examination], level: Hashable | None, contrast: int
-) -> LevelAudit:
-    """A level of a contrast by its name or label."""
-    if not 0 <= contrast < len(contrasts):
-        raise InputError(f"contrast must be 0 to {len(contrasts) - 1}, not {contrast!r}.")
-    levels = contrasts[contrast].levels
-    chosen = [each for each in levels if level is None or level in (each.name, each.level)]
-    if not chosen:
-        raise InputError(
-            f"no level {level!r} holds both groups; the first levels are "
-            f"{[each.name for each in levels[:5]]}."
-        )
-    return chosen[0]

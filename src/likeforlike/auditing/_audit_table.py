@@ -1,12 +1,9 @@
 """One call from a table to an audit: every contrast examined, those that differ most first.
 
-Names of columns as callers give them: one, several, or none.
-
-From what an audit computed to its document: large tables cut down to what readers need.
-
-Provenance: which data, which versions, when.
-
-The salt of fingerprints in a file that stays with the auditor.
+`audit` collects what was asked and reads the cells; `audit_cells` selects contrasts, examines each
+of them, adjusts p-values and sorts; `audit_document` declares what readers get to see. Fingerprints
+of data are hashed with a salt where others must not try out which data have them; `kept_salt` keeps
+it in a file that only its owner can read.
 """
 
 from __future__ import annotations
@@ -19,41 +16,32 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from likeforlike._arrays import IntArray
 from likeforlike._settings import Adjustment, Engine, Measure
 from likeforlike._text import values_hidden
 from likeforlike.auditing._audit import Audit
 from likeforlike.auditing._comparisons import (
-    Chosen,
     Reference,
-    chosen_contrasts,
-    loss_tests,
-    refuse_unfit,
+    check_scores,
+    missingness_tests,
+    select_contrasts,
 )
-from likeforlike.auditing._contrast_audit import Examination, examine
+from likeforlike.auditing._contrast_audit import Examination, audit_contrast
 from likeforlike.auditing._evidence import Evidence, group_rows
 from likeforlike.auditing._findings import finding
 from likeforlike.auditing._reading import Bins
-from likeforlike.auditing._smooth import all_carried, carried_along, refuse_apart, unexamined_along
+from likeforlike.auditing._smooth import find_separation, map_all_groups, map_contrast
 from likeforlike.auditing._tables import TableCells, read_cells
 from likeforlike.classical import is_decision
-from likeforlike.disparity import (
-    Cells,
-    Contrast,
-    Disparity,
-    NestedDisparity,
-    check_measure,
-    contrasts,
-)
+from likeforlike.disparity import Cells, Contrast, check_measure, contrasts
 from likeforlike.document import (
     SCHEMA_VERSION,
     AuditDocument,
@@ -78,245 +66,9 @@ from likeforlike.document import (
 )
 from likeforlike.errors import InputError
 from likeforlike.files import csv_options, is_currency
-from likeforlike.inference import (
-    DesignTest,
-    DistanceEstimate,
-    Gap,
-    HeadlineTest,
-    OmnibusTest,
-    adjust,
-    groups_test,
-)
+from likeforlike.inference import HeadlineTest, OmnibusTest, adjust, groups_test
 
-if TYPE_CHECKING:
-    from likeforlike.auditing._contrast_audit import Examination
-
-
-def column_names(columns: str | Sequence[str] | None, argument: str) -> tuple[str, ...]:
-    """One column or several, as a tuple."""
-    try:
-        named = texts(() if columns is None else columns)
-        hash(named)  # what cannot be the name of a column often cannot be hashed, either
-        return named
-    except TypeError as error:
-        raise InputError(
-            f"{argument} must be a column or a list of columns, not {columns!r}."
-        ) from error
-
-
-def sensitive_columns(columns: str | Sequence[str]) -> tuple[str, ...]:
-    """The sensitive columns, of which there is one at least."""
-    named = column_names(columns, "sensitive")
-    if not named:
-        raise InputError(f"sensitive must be a column or a list of columns, not {columns!r}.")
-    return named
-
-
-def texts(given: str | Sequence[str]) -> tuple[str, ...]:
-    """One text or several, as a tuple."""
-    return (given,) if isinstance(given, str) else tuple(given)
-
-
-_NOTHING_SAID = Finding("", (), ())
-
-
-def audit_document(evidence: Evidence) -> AuditDocument:
-    """The document of an audit with its finding, and without figures by convention."""
-    omnibus, table = evidence.omnibus, evidence.table
-    document = AuditDocument(
-        schema="likeforlike.audit",
-        schema_version=SCHEMA_VERSION,
-        roles=evidence.roles,
-        settings=evidence.settings,
-        data=_data(evidence),
-        contrasts=tuple(contrast_figures(each) for each in evidence.contrasts),
-        omnibus=None
-        if omnibus is None
-        else OmnibusResult(omnibus.p_value, len(table.cells.groups)),
-        unexamined=tuple(evidence.unexamined),
-        verdicts=(),
-        classical=(),
-        local_law_144=(),
-        provenance=evidence.provenance,
-        finding=_NOTHING_SAID,
-    )
-    if evidence.disclosure is not None:
-        document = evidence.disclosure.figures(document)
-    return replace(document, finding=finding(spoken_groups(named_groups(document))))
-
-
-def contrast_figures(contrast: Examination) -> ContrastAudit:
-    """What readers see of a contrast."""
-    overall, among_equals = contrast.unconditional, contrast.conditional
-    test, distance, nested = contrast.test, contrast.estimate, contrast.nested
-    return ContrastAudit(
-        groups=contrast.groups,
-        columns=contrast.columns,
-        reference=contrast.reference,
-        rows=_rows(among_equals.by_level.counts),
-        unconditional=_overall(overall),
-        conditional=ObservedDisparity(among_equals.value, among_equals.gap),
-        gap=_gap(contrast.gap),
-        estimate=None if distance is None else _estimate(distance),
-        p_value=contrast.p_value,
-        p_extrapolated=_is_extrapolated(contrast),
-        test=None if test is None else _test(test, among_equals.value),
-        certificate=contrast.certificate,
-        paradox=contrast.paradox,
-        compared_gap=contrast.compared_gap,
-        nested=None if nested is None else _nested(nested),
-        coverage=contrast.coverage,
-        thin_share=contrast.thin_share,
-        excluded=contrast.excluded,
-        levels=contrast.levels,
-        distributions=contrast.distributions,
-        smooth=contrast.smooth,
-    )
-
-
-def _data(evidence: Evidence) -> DataSummary:
-    table = evidence.table
-    return DataSummary(
-        kind=score_kind(table.cells, evidence.settings.unit),
-        rows=table.rows,
-        used=table.used,
-        missing=table.missing,
-        lost=table.lost,
-        loss_tests=loss_tests(table.lost),
-        groups=tuple(evidence.groups),
-        nulls=table.nulls,
-        values=table.values,
-        edges=table.edges,
-        calendar=table.calendar,
-        engine=table.engine,
-        resolution=float(table.cells.resolution),
-        snapped=table.snapped,
-        snapped_within=table.snapped_within,
-        notes=tuple(table.notes),
-    )
-
-
-def score_kind(cells: Cells, unit: str | None) -> ScoreKind:
-    """What the scores are, read off the scores and their unit."""
-    if unit is not None:
-        return "money" if is_currency(unit) else "number"
-    if is_decision(cells):
-        return "decision"
-    low, high = cells.ends
-    return "probability" if low >= 0.0 and high <= 1.0 else "number"
-
-
-def _rows(counts: IntArray) -> tuple[int, int]:
-    """Rows of each group in all levels together."""
-    first, second = counts.sum(axis=0).tolist()
-    return first, second
-
-
-def _overall(overall: Disparity) -> OverallDisparity:
-    return OverallDisparity(overall.value, overall.gap, _rows(overall.by_level.counts))
-
-
-def _is_extrapolated(contrast: Examination) -> bool:
-    """Whether a p-value was continued below what its permutations could have counted."""
-    test = contrast.test
-    if not isinstance(test, HeadlineTest) or contrast.p_value is None:
-        return False
-    return contrast.p_value * (test.permutations + 1) < 1.0 - 1e-9
-
-
-def _gap(gap: Gap) -> GapResult:
-    known = gap.method != "none"
-    return GapResult(
-        value=gap.value,
-        interval=gap.interval if known else None,
-        confidence=gap.confidence,
-        error=gap.error if known else None,
-        method=gap.method,
-        reason=gap.reason,
-    )
-
-
-def _estimate(distance: DistanceEstimate) -> EstimateResult:
-    low, high = distance.interval
-    return EstimateResult(
-        value=distance.value,
-        interval=(low, high if math.isfinite(high) else None),
-        confidence=distance.confidence,
-        squared=distance.squared if math.isfinite(distance.squared) else None,
-        distance="W1",
-        replicated=min(distance.replicated, 1.0),
-        reason=distance.reason,
-        rounding=distance.rounding,
-    )
-
-
-def _test(test: HeadlineTest | DesignTest, observed: float) -> ParityTest:
-    permuted = test if isinstance(test, HeadlineTest) else None
-    return ParityTest(
-        p_value=test.p_value,
-        method=test.method,
-        leading_component=test.leading_component,
-        components={str(name): p for name, p in test.components.items()},
-        null_distance=None if permuted is None else permuted.null_distance,
-        excess=None if permuted is None else observed - permuted.null_distance,
-        detectable=None if permuted is None else permuted.detectable,
-        permutations=0 if permuted is None else permuted.permutations,
-    )
-
-
-def _nested(nested: NestedDisparity) -> NestedResult:
-    return NestedResult(
-        value=nested.value,
-        root=nested.root,
-        diagonal=nested.diagonal,
-        off_diagonal=nested.off_diagonal,
-        level_transport=nested.level_transport,
-        excess=nested.excess,
-        diagonal_mass=nested.diagonal_mass,
-        overlap=nested.overlap,
-        order=nested.order,
-        level_cost=nested.level_cost,
-    )
-
-
-_SHORTEST_SALT = 16
-
-
-def salted(fingerprint: str, salt: str | None) -> str:
-    """HMAC of a fingerprint, with a salt as its key: others cannot try out which data have it."""
-    if salt is None:
-        return fingerprint
-    return hmac.new(salt.encode(), fingerprint.encode(), "sha256").hexdigest()
-
-
-def new_salt() -> str:
-    """A salt that cannot be guessed: 256 bits, as 64 hexadecimal digits."""
-    return secrets.token_hex(32)
-
-
-def check_salt(salt: object, *, needed: bool) -> str | None:
-    """The salt that was given; a new one where one is needed and none was given."""
-    if salt is None:
-        return new_salt() if needed else None
-    if not isinstance(salt, str) or len(salt.strip()) < _SHORTEST_SALT:
-        raise InputError(
-            f"salt must be a text of {_SHORTEST_SALT} letters or more, or it could be guessed; "
-            "leave it out to have one made."
-        )
-    return salt.strip()
-
-
-def provenance(data: str, salt: str | None = None) -> Provenance:
-    """Provenance of figures computed now from data with this fingerprint."""
-    created = datetime.now(UTC).isoformat(timespec="seconds")
-    return Provenance(data, dict(_versions()), created, salt)
-
-
-@cache
-def _versions() -> dict[str, str]:
-    """Of what computes. Reading them takes as long as a quarter of a small audit."""
-    versions = {name: version(name) for name in ("likeforlike", "numpy", "numba")}
-    return {**versions, "python": platform.python_version()}
+_SHORTEST_SALT, _LONGEST_FILE = 16, 4096
 
 
 def audit(
@@ -425,7 +177,7 @@ def audit(
     >>> audit.gap_interval[0] < 0.1 < audit.gap_interval[1], audit.p_value
     (True, 0.001)
     """
-    first, *others = sensitive_columns(sensitive)
+    first, *others = column_names(sensitive, "sensitive")
     along = column_names(smooth, "smooth")
     levels = column_names(legitimate, "legitimate")
     levels = (*levels, *(column for column in along if column not in levels))
@@ -467,6 +219,20 @@ def audit(
         )
 
 
+def column_names(columns: str | Sequence[str] | None, argument: str) -> tuple[str, ...]:
+    """Return one column or several as a tuple; sensitive columns are one at least."""
+    complaint = f"{argument} must be a column or a list of columns, not {columns!r}."
+    try:
+        columns = () if columns is None else columns
+        names = (columns,) if isinstance(columns, str) else tuple(columns)
+        hash(names)  # what cannot be the name of a column often cannot be hashed, either
+    except TypeError as error:
+        raise InputError(complaint) from error
+    if argument == "sensitive" and not names:
+        raise InputError(complaint)
+    return names
+
+
 def audit_cells(
     roles: Roles,
     settings: Settings,
@@ -478,73 +244,65 @@ def audit_cells(
     salt = check_salt(salt, needed=settings.suppress_below is not None)
     if settings.unit is None and table.unit is not None:
         settings = replace(settings, unit=table.unit)
-    _refuse_together(settings)
-    refuse_unfit(table.cells)
+    if settings.suppress_below is not None and settings.preset is not None:
+        raise InputError(
+            f"suppress_below and preset={settings.preset!r} do not go together: Local Law 144 asks "
+            "for the counts of every category. Leave one of them out."
+        )
+    check_scores(table.cells)
     table = table.without_float_noise()
-    chosen, unexamined = chosen_contrasts(table.cells, roles, settings.reference, settings.min_cell)
-    check_measure(table.cells, settings.measure)
+    cells, lines, seed = table.cells, table.lines, settings.random_state
+    chosen, unexamined = select_contrasts(cells, roles, settings.reference, settings.min_cell)
+    check_measure(cells, settings.measure)
+    examined: list[Examination] = []
+    apart: list[Unexamined] = []
     with ThreadPoolExecutor(1) as pool:
         # Hashing takes a while and leaves the interpreter alone.
-        mark = pool.submit(lambda: table.cells.fingerprint)
-        looked_at = [
-            _examined(each, table, roles, settings, len(chosen), progress) for each in chosen
-        ]
-    examined = [each for each in looked_at if isinstance(each, Examination)]
-    apart = [each for each in looked_at if isinstance(each, Unexamined)]
+        fingerprint = pool.submit(lambda: cells.fingerprint)
+        for each in chosen:
+            pair, columns, _ = each
+            mapping = None
+            if lines is not None:
+                mapping = map_contrast(lines, roles, columns, pair.groups, seed)
+                if (separation := find_separation(mapping, columns)) is not None:
+                    apart.append(separation)
+                    continue
+            examined.append(
+                audit_contrast(
+                    each, table, settings, mapping=mapping, family=len(chosen), progress=progress
+                )
+            )
     if not examined:
-        refuse_apart(apart[0])
-    omnibus = None if roles.also_sensitive else _omnibus(table, settings, progress)
+        raise InputError(
+            f"{' and '.join(apart[0].groups)} cannot be compared: {apart[0].reason} Name the place "
+            "or person that rows belong to with cluster, cut the numbers into bins, or, if a file "
+            "was counted by an engine, audit its rows."
+        )
+    omnibus = None if roles.also_sensitive else _test_all_groups(table, settings, progress)
     evidence = Evidence(
-        contrasts=_ranked(examined, settings.confidence, omnibus, len(table.cells.groups)),
+        contrasts=_sort_by_evidence(examined, settings.confidence, omnibus, len(cells.groups)),
         omnibus=omnibus,
         unexamined=(*unexamined, *apart),
         roles=roles,
         settings=settings,
         table=table,
-        provenance=provenance(salted(mark.result(), salt), salt),
+        provenance=provenance(hash_with_salt(fingerprint.result(), salt), salt),
         groups=group_rows(table, roles, chosen, examined),
     )
     if evidence.disclosure is not None:
-        evidence.disclosure.refuse_nothing()
+        evidence.disclosure.check_something_visible()
     return Audit(audit_document(evidence), evidence)
 
 
-def _refuse_together(settings: Settings) -> None:
-    """Refuse figures that would give small groups away."""
-    if settings.suppress_below is not None and settings.preset is not None:
-        raise InputError(
-            f"suppress_below and preset={settings.preset!r} do not go together: the law asks for "
-            "the counts of every category. Leave one of them out."
-        )
-
-
-def _examined(
-    chosen: Chosen,
-    table: TableCells,
-    roles: Roles,
-    settings: Settings,
-    family: int,
-    progress: Callable[[int], None] | None,
-) -> Examination | Unexamined:
-    """Two groups as they are in the cells, or carried along a number unless they lie apart."""
-    if table.lines is None:
-        return examine(chosen, table, settings, family=family, progress=progress)
-    groups, seed = chosen.contrast.groups, settings.random_state
-    carried = carried_along(table.lines, roles, chosen.columns, groups, seed)
-    if (apart := unexamined_along(carried, chosen.columns)) is not None:
-        return apart
-    return examine(chosen, table, settings, carried=carried, family=family, progress=progress)
-
-
-def _omnibus(
+def _test_all_groups(
     table: TableCells, settings: Settings, progress: Callable[[int], None] | None
 ) -> OmnibusTest | None:
-    """One test over all groups, where there are more than two."""
+    """Test all groups at once, where there are more than two."""
     if len(table.cells.groups) < 3 or not settings.permutations:
         return None
     together: Contrast | None = contrasts(table.cells, "barycenter")[0]
     if table.lines is not None:
-        together = all_carried(table.lines, settings.random_state)
+        together = map_all_groups(table.lines, settings.random_state)
     if together is None:
         return None
     return groups_test(
@@ -555,8 +313,43 @@ def _omnibus(
     )
 
 
+def _sort_by_evidence(
+    examined: list[Examination], confidence: float, omnibus: OmnibusTest | None, groups: int
+) -> tuple[Examination, ...]:
+    """Adjust p-values for several contrasts, and put those that differ most first.
+
+    No two groups are said to differ unless all groups together do, if there is one test of them:
+    then nothing is said of equal groups in more than 5% of audits, however many ways there are to
+    say it. Of three groups two that are equal leave one difference to be found, so that no further
+    adjustment is needed (Shaffer 1986); of more, Holm's is.
+    """
+    tests = [contrast.test for contrast in examined if contrast.test is not None]
+    if not tests or len(tests) < len(examined):
+        return tuple(order_contrasts(examined, [False] * len(examined)))
+    # Permutations alone could not tell many contrasts from chance, however clear they are.
+    tails = np.array(
+        [test.tail_p_value if isinstance(test, HeadlineTest) else test.p_value for test in tests]
+    )
+    if omnibus is None or len(tests) < 2:
+        p_values = adjust(tails, "holm")
+    else:
+        # Where no permutation reaches it, the test of all groups is as clear as it can be.
+        least = omnibus.p_value if omnibus.p_value * (omnibus.permutations + 1) > 1.5 else 0.0
+        p_values = np.maximum(tails if groups == 3 else adjust(tails, "holm"), least)
+    found = [p <= 1.0 - confidence for p in p_values.tolist()]
+    if len(examined) > 1:
+        examined = [
+            replace(each, p_value=p) for each, p in zip(examined, p_values.tolist(), strict=True)
+        ]
+    examined = [
+        each if differs else without_lower_end(each)
+        for each, differs in zip(examined, found, strict=True)
+    ]
+    return tuple(order_contrasts(examined, found))
+
+
 def without_lower_end(contrast: Examination) -> Examination:
-    """A distance may be 0 where the test does not reject parity.
+    """Let a distance be 0 where the test does not reject parity.
 
     The test is exact, and the lower end is not: of many small groups of skewed scores it says too
     often that they differ. The interval only becomes longer.
@@ -581,87 +374,176 @@ def order_contrasts(examined: Sequence[Examination], found: Sequence[bool]) -> l
     return [examined[number] for number in sorted(range(len(examined)), key=place)]
 
 
-def _ranked(
-    examined: list[Examination], confidence: float, omnibus: OmnibusTest | None, groups: int
-) -> tuple[Examination, ...]:
-    """Adjust p-values for several contrasts, and put those that differ most first."""
-    tests = [contrast.test for contrast in examined if contrast.test is not None]
-    found = [False] * len(examined)
-    if tests and len(tests) == len(examined):
-        adjusted = _adjusted(tests, omnibus, groups)
-        if len(examined) > 1:
-            examined = [
-                replace(each, p_value=p) for each, p in zip(examined, adjusted, strict=True)
-            ]
-        found = [p <= 1.0 - confidence for p in adjusted]
-        examined = [
-            each if clear else without_lower_end(each)
-            for each, clear in zip(examined, found, strict=True)
-        ]
-    return tuple(order_contrasts(examined, found))
-
-
-def _adjusted(
-    tests: Sequence[HeadlineTest | DesignTest], omnibus: OmnibusTest | None, groups: int
-) -> list[float]:
-    """p-values of the contrasts that hold together, after one test of all groups if there is one.
-
-    No two groups are said to differ unless all groups together do: then nothing is said of equal
-    groups in more than 5% of audits, however many ways there are to say it. Of three groups two
-    that are equal leave one difference to be found, so that no further adjustment is needed
-    (Shaffer 1986); of more, Holm's is.
-    """
-    # Permutations alone could not tell many contrasts from chance, however clear they are.
-    tails = np.array(
-        [test.tail_p_value if isinstance(test, HeadlineTest) else test.p_value for test in tests]
+def audit_document(evidence: Evidence) -> AuditDocument:
+    """Make the document of an audit with its finding, and without figures by convention."""
+    omnibus, table = evidence.omnibus, evidence.table
+    document = AuditDocument(
+        schema="likeforlike.audit",
+        schema_version=SCHEMA_VERSION,
+        roles=evidence.roles,
+        settings=evidence.settings,
+        data=DataSummary(
+            kind=score_kind(table.cells, evidence.settings.unit),
+            rows=table.rows,
+            used=table.used,
+            missing=table.missing,
+            lost=table.lost,
+            loss_tests=missingness_tests(table.lost),
+            groups=tuple(evidence.groups),
+            nulls=table.nulls,
+            values=table.values,
+            edges=table.edges,
+            calendar=table.calendar,
+            engine=table.engine,
+            resolution=float(table.cells.resolution),
+            snapped=table.snapped,
+            snapped_within=table.snapped_within,
+            notes=tuple(table.notes),
+        ),
+        contrasts=tuple(contrast_figures(each) for each in evidence.contrasts),
+        omnibus=None
+        if omnibus is None
+        else OmnibusResult(omnibus.p_value, len(table.cells.groups)),
+        unexamined=tuple(evidence.unexamined),
+        verdicts=(),
+        classical=(),
+        local_law_144=(),
+        provenance=evidence.provenance,
+        finding=Finding("", (), ()),
     )
-    if omnibus is None or len(tests) < 2:
-        return [float(p) for p in adjust(tails, "holm")]
-    alone = tails if groups == 3 else adjust(tails, "holm")
-    # Where no permutation reaches it, the test of all groups is as clear as it can be.
-    least = omnibus.p_value if omnibus.p_value * (omnibus.permutations + 1) > 1.5 else 0.0
-    return [max(float(p), least) for p in alone]
+    if evidence.disclosure is not None:
+        document = evidence.disclosure.suppress(document)
+    return replace(document, finding=finding(spoken_groups(named_groups(document))))
 
 
-_LONGEST = 4096
+def score_kind(cells: Cells, unit: str | None) -> ScoreKind:
+    """Read off the scores and their unit what kind of score they are."""
+    if unit is not None:
+        return "money" if is_currency(unit) else "number"
+    if is_decision(cells):
+        return "decision"
+    low, high = cells.ends
+    return "probability" if low >= 0.0 and high <= 1.0 else "number"
+
+
+def contrast_figures(contrast: Examination) -> ContrastAudit:
+    """Declare what readers see of a contrast."""
+    overall, among_equals, nested = contrast.unconditional, contrast.conditional, contrast.nested
+    first, second = among_equals.by_level.counts.sum(axis=0).tolist()
+    all_first, all_second = overall.by_level.counts.sum(axis=0).tolist()
+    test, gap, distance = contrast.test, contrast.gap, contrast.estimate
+    known = gap.method != "none"
+    permuted = test if isinstance(test, HeadlineTest) else None
+    p_value, null = contrast.p_value, None if permuted is None else permuted.null_distance
+    return ContrastAudit(
+        groups=contrast.groups,
+        columns=contrast.columns,
+        reference=contrast.reference,
+        rows=(first, second),
+        unconditional=OverallDisparity(overall.value, overall.gap, (all_first, all_second)),
+        conditional=ObservedDisparity(among_equals.value, among_equals.gap),
+        gap=GapResult(
+            value=gap.value,
+            interval=gap.interval if known else None,
+            confidence=gap.confidence,
+            error=gap.error if known else None,
+            method=gap.method,
+            reason=gap.reason,
+        ),
+        estimate=None
+        if distance is None
+        else EstimateResult(
+            value=distance.value,
+            interval=(distance.interval[0], _finite(distance.interval[1])),
+            confidence=distance.confidence,
+            squared=_finite(distance.squared),
+            distance="W1",
+            replicated=min(distance.replicated, 1.0),
+            reason=distance.reason,
+            rounding=distance.rounding,
+        ),
+        p_value=p_value,
+        # Whether it was continued below what its permutations could have counted.
+        p_extrapolated=permuted is not None
+        and p_value is not None
+        and p_value * (permuted.permutations + 1) < 1.0 - 1e-9,
+        test=None
+        if test is None
+        else ParityTest(
+            p_value=test.p_value,
+            method=test.method,
+            leading_component=test.leading_component,
+            components={str(name): p for name, p in test.components.items()},
+            null_distance=null,
+            excess=None if null is None else among_equals.value - null,
+            detectable=None if permuted is None else permuted.detectable,
+            permutations=0 if permuted is None else permuted.permutations,
+        ),
+        certificate=contrast.certificate,
+        paradox=contrast.paradox,
+        compared_gap=contrast.compared_gap,
+        nested=None
+        if nested is None
+        else NestedResult(**{f.name: getattr(nested, f.name) for f in fields(NestedResult)}),
+        coverage=contrast.coverage,
+        thin_share=contrast.thin_share,
+        excluded=contrast.excluded,
+        levels=contrast.levels,
+        distributions=contrast.distributions,
+        smooth=contrast.smooth,
+    )
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def provenance(data: str, salt: str | None = None) -> Provenance:
+    """Describe where figures come from that are computed now from data with this fingerprint."""
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    return Provenance(data, dict(_versions()), created, salt)
+
+
+@cache
+def _versions() -> dict[str, str]:
+    """Look up versions of what computes, which takes as long as a quarter of a small audit."""
+    versions = {name: version(name) for name in ("likeforlike", "numpy", "numba")}
+    return {**versions, "python": platform.python_version()}
+
+
+def hash_with_salt(fingerprint: str, salt: str | None) -> str:
+    """Hash a fingerprint with a salt as key (HMAC): others cannot try out which data have it."""
+    if salt is None:
+        return fingerprint
+    return hmac.new(salt.encode(), fingerprint.encode(), "sha256").hexdigest()
+
+
+def new_salt() -> str:
+    """Make a salt that cannot be guessed: 256 bits, as 64 hexadecimal digits."""
+    return secrets.token_hex(32)
+
+
+def check_salt(salt: object, *, needed: bool) -> str | None:
+    """Return the salt that was given, or a new one where one is needed and none was given."""
+    if salt is None:
+        return new_salt() if needed else None
+    if not isinstance(salt, str) or len(salt.strip()) < _SHORTEST_SALT:
+        raise InputError(
+            f"salt must be a text of {_SHORTEST_SALT} letters or more, or it could be guessed; "
+            "leave it out to have one made."
+        )
+    return salt.strip()
 
 
 @contextmanager
 def kept_salt(path: Path) -> Iterator[str]:
-    """Give the salt in a file; without one, make a file that only its owner can read.
+    """Read the salt in a file; without one, make a file that only its owner can read.
 
     A file that was made is removed if what the salt is for is refused.
     """
     if path.exists():
-        yield _known(path)
+        yield _read_salt(path)
         return
-    salt = _made(path)
-    try:
-        yield salt
-    except InputError:
-        path.unlink(missing_ok=True)
-        raise
-
-
-def _known(path: Path) -> str:
-    try:
-        salt = _read(path)
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read as a salt: {error}.") from error
-    if not salt:
-        raise InputError(f"{path} is empty; name a file that is not there to have a salt made.")
-    return salt
-
-
-def _read(path: Path) -> str:
-    with path.open("rb") as file:
-        content = file.read(_LONGEST + 1)
-    if len(content) > _LONGEST:
-        raise InputError(f"{path} is too large for a salt; was another file meant?")
-    return content.decode("utf-8").strip()
-
-
-def _made(path: Path) -> str:
     salt = new_salt()
     try:
         # Only its owner may read it, and a file that has come meanwhile is not overwritten.
@@ -670,4 +552,23 @@ def _made(path: Path) -> str:
         raise InputError(f"the salt cannot be kept in {path}: {error}.") from error
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(f"{salt}\n")
+    try:
+        yield salt
+    except InputError:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _read_salt(path: Path) -> str:
+    """Read a salt from a file."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(_LONGEST_FILE + 1)
+        if len(content) > _LONGEST_FILE:
+            raise InputError(f"{path} is too large for a salt; was another file meant?")
+        salt = content.decode("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read as a salt: {error}.") from error
+    if not salt:
+        raise InputError(f"{path} is empty; name a file that is not there to have a salt made.")
     return salt

@@ -1,16 +1,10 @@
 """Everything an audit computed, and what verdicts and single pairs of people need of it.
 
-The gate: intervals against thresholds, and why they say what they say.
-
-Figures by convention of every contrast of an audit.
-
-Similarly situated: people with adverse scores, and their comparators by the exact plan.
-
-Inside a level all people are equal in what is legitimate. The plan that W_1 rests on pairs every
-person of one group with one of the other, the lowest with the lowest; where their scores
-differ, one of the two has the adverse one.
-
-Where the rows of every group are: compared, not compared, or missing. No row is dropped.
+- `evaluate_thresholds`, the gate: intervals against thresholds, and why a verdict is what it is.
+- `level_pairs`, similarly situated people. Inside a level all are equal in what is legitimate. The
+  plan that W_1 rests on pairs the lowest of one group with the lowest of the other; where their
+  scores differ, one of the two has the adverse one.
+- `group_rows`: where the rows of every group are, compared, not compared, or missing.
 """
 
 from __future__ import annotations
@@ -18,47 +12,34 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
-from likeforlike._arrays import FloatArray
+from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._settings import is_one_of
-from likeforlike._text import crossed_name, figure, group_name
+from likeforlike._text import figure, group_name
 from likeforlike.auditing._comparisons import (
     Chosen,
-    chosen_contrasts,
     families,
-    family_of,
+    group_cells,
+    name_group,
     other_pairs,
 )
-from likeforlike.auditing._contrast_audit import (
-    Between,
-    Examination,
-    PercentBase,
-    look_between,
-    percent_base,
-)
-from likeforlike.auditing._disclosure import Disclosure
-from likeforlike.auditing._smooth import carried_along, unexamined_along
+from likeforlike.auditing._contrast_audit import Between, Examination, estimate_between
+from likeforlike.auditing._disclosure import Disclosure, RoundingGrid
+from likeforlike.auditing._smooth import find_separation, map_contrast
 from likeforlike.auditing._tables import TableCells
-from likeforlike.classical import (
-    Category,
-    Conventions,
-    LevelConventions,
-    conventions,
-    local_law_144,
-)
-from likeforlike.disparity import Cells
+from likeforlike.classical import Category, LevelConventions, conventions, local_law_144
+from likeforlike.disparity import Cells, Contrast
 from likeforlike.document import (
     ClassicalFigures,
     ClassicalLevel,
     GroupRows,
     Judgment,
-    LevelAudit,
     Outcome,
     Provenance,
     Roles,
@@ -72,132 +53,36 @@ from likeforlike.errors import InputError
 from likeforlike.inference import OmnibusTest, pairs_by_chance
 from likeforlike.transport import sorted_plan
 
-if TYPE_CHECKING:
-    from likeforlike.auditing._contrast_audit import Between, Examination, PercentBase
+PercentBase = tuple[float, str | None]
+"""The size of 100% in units of the score, and the group whose mean that is; none of rates."""
 
 
-def rule(
-    contrasts: Sequence[Examination],
+def evaluate_thresholds(
+    contrasts: Sequence[Examination | Between],
     unexamined: Sequence[Unexamined],
     thresholds: Sequence[Threshold],
     sensitive: str,
-    policy: str | None = None,
-    *,
-    between: Sequence[Between] = (),
-    min_coverage: float = 0.0,
-    base: Callable[[Examination | Between], PercentBase] | None = None,
+    policy: str | None,
+    min_coverage: float,
+    base: Callable[[Examination | Between], PercentBase],
 ) -> Verdict:
     """Compare the interval of every two groups with the threshold that is for them.
 
     "fail" if one lies above it. "pass" if all lie at or below it, no row was left out of every
     comparison, and at least `min_coverage` of each group was compared. Otherwise the evidence does
-    not settle it: "investigate". Groups that were each compared with a third one only are judged by
-    what is known `between` them: two that are close to a third may be twice as far apart. Of what a
-    percentage is one is said by `base`.
+    not settle it: "investigate". `base` is what a percentage is one of.
     """
-    compared: list[Examination | Between] = [*contrasts, *between]
-    judgments = (
-        *(_judge(each, _chosen(thresholds, each), min_coverage, base) for each in compared),
-        *(
-            Judgment(
-                each.groups, "investigate", f"{_names(each.groups, each.columns)}: {each.reason}"
-            )
-            for each in unexamined
-        ),
-        *_unmet(compared, unexamined, thresholds, sensitive),
-    )
-    verdict = worst(judged.verdict for judged in judgments)
-    reasons = tuple(judged.reason for judged in judgments if judged.verdict == verdict)
-    return Verdict(verdict, reasons, judgments, tuple(thresholds), policy)
-
-
-def worst(verdicts: Iterable[Outcome]) -> Outcome:
-    """One verdict for many: a failure settles it, and what is unsettled keeps it from passing."""
-    given = set(verdicts)
-    return "fail" if "fail" in given else "investigate" if "investigate" in given else "pass"
-
-
-def _chosen(thresholds: Sequence[Threshold], contrast: Examination | Between) -> Threshold | None:
-    """The threshold for two groups: their own, or that of all."""
-    own = [each for each in thresholds if each.groups and set(each.groups) == set(contrast.groups)]
-    common = [each for each in thresholds if each.groups is None]
-    return next(iter([*own, *common]), None)
-
-
-def _judge(
-    contrast: Examination | Between,
-    threshold: Threshold | None,
-    min_coverage: float,
-    base: Callable[[Examination | Between], PercentBase] | None,
-) -> Judgment:
-    names = _names(contrast.groups, contrast.columns)
-    if threshold is None:
-        return Judgment(contrast.groups, "investigate", f"{names}: no threshold is for them.")
-    threshold, basis = _in_units(threshold, contrast, base)
-    low, high = _interval(contrast, threshold.of)
-    verdict: Outcome
-    if low > threshold.value:
-        verdict, reason = "fail", f"at least {figure(low, 4)}"
-    elif high <= threshold.value:
-        verdict, reason = "pass", f"at most {figure(high, 4)}"
-        if (few := _few_compared(contrast, min_coverage)) is not None:
-            verdict, reason = "investigate", f"{reason} {few}"
-    else:
-        verdict = "investigate"
-        reason = f"up to {figure(high, 4)}" if math.isfinite(high) else "no upper end"
-    ends = (low, high if math.isfinite(high) else None)
-    said = f"{names}: {reason}{basis}."
-    return Judgment(contrast.groups, verdict, said, threshold.value, ends)
-
-
-def _in_units(
-    threshold: Threshold,
-    contrast: Examination | Between,
-    base: Callable[[Examination | Between], PercentBase] | None,
-) -> tuple[Threshold, str]:
-    """A threshold in units of the score, and how it came about if it was a percentage."""
-    if not threshold.percent:
-        return threshold, ""
-    if base is None:
-        raise InputError("threshold must be in units of the score here, not a percentage.")
-    whole, group = base(contrast)
-    value = threshold.value / 100.0 * whole
-    said = f"{threshold.value:g}%"
-    if group is None:
-        basis = f" ({said} is {threshold.value:g} points: {figure(value, 4)})"
-    else:
-        named = group_name(group, contrast.columns[0]) if len(contrast.columns) == 1 else group
-        basis = f" ({said} of the mean of {named}, {figure(whole, 4)}: {figure(value, 4)})"
-    return replace(threshold, value=value, percent=False), basis
-
-
-def _few_compared(contrast: Examination | Between, least: float) -> str | None:
-    """Who was compared, if these are too few for a verdict about all; else `None`."""
-    if min(contrast.coverage.values()) >= least:
-        return None
-    return f"among those who could be compared, {covered_words(contrast.coverage)}"
-
-
-def covered_words(coverage: Mapping[str, float]) -> str:
-    """How much of each group was compared, as a sentence has it."""
-    shares = [f"{share:.3g}%" for share in (100.0 * share for share in coverage.values())]
-    if len(set(shares)) == 1:
-        return f"{shares[0]} of each group"
-    return " and ".join(
-        f"{share} of {group}" for share, group in zip(shares, coverage, strict=True)
-    )
-
-
-def _unmet(
-    contrasts: Sequence[Examination | Between],
-    unexamined: Sequence[Unexamined],
-    thresholds: Sequence[Threshold],
-    sensitive: str,
-) -> list[Judgment]:
-    """Thresholds for two groups that were never set against each other."""
-    known = [set(each.groups) for each in contrasts]
-    known += [set(each.groups) for each in unexamined]
-    return [
+    judgments: list[Judgment] = []
+    for contrast in contrasts:
+        own = [each for each in thresholds if set(each.groups or ()) == set(contrast.groups)]
+        common = [each for each in thresholds if each.groups is None]
+        judgments.append(_judge(contrast, next(iter([*own, *common]), None), min_coverage, base))
+    judgments += [
+        Judgment(each.groups, "investigate", f"{_names(each.groups, each.columns)}: {each.reason}")
+        for each in unexamined
+    ]
+    known = [set(each.groups) for each in (*contrasts, *unexamined)]
+    judgments += [
         Judgment(
             each.groups,
             "investigate",
@@ -207,10 +92,60 @@ def _unmet(
         for each in thresholds
         if each.groups is not None and set(each.groups) not in known
     ]
+    # A failure settles it, and what is unsettled keeps it from passing.
+    given = {judgment.verdict for judgment in judgments}
+    verdict: Outcome = "fail" if "fail" in given else "pass"
+    if verdict == "pass" and "investigate" in given:
+        verdict = "investigate"
+    reasons = tuple(judgment.reason for judgment in judgments if judgment.verdict == verdict)
+    return Verdict(verdict, reasons, tuple(judgments), tuple(thresholds), policy)
+
+
+def _judge(
+    contrast: Examination | Between,
+    threshold: Threshold | None,
+    min_coverage: float,
+    base: Callable[[Examination | Between], PercentBase],
+) -> Judgment:
+    """Compare the interval of two groups with their threshold, and say why it is met or not."""
+    names = _names(contrast.groups, contrast.columns)
+    if threshold is None:
+        return Judgment(contrast.groups, "investigate", f"{names}: no threshold is for them.")
+    limit, basis = threshold.value, ""
+    if threshold.percent:
+        whole, group = base(contrast)
+        limit, percent = threshold.value / 100.0 * whole, f"{threshold.value:g}%"
+        if group is None:
+            basis = f" ({percent} is {threshold.value:g} points: {figure(limit, 4)})"
+        else:
+            mean = f"the mean of {_names([group], contrast.columns)}, {figure(whole, 4)}"
+            basis = f" ({percent} of {mean}: {figure(limit, 4)})"
+    low, high = _interval(contrast, threshold.of)
+    verdict: Outcome = "investigate"
+    if low > limit:
+        verdict, reason = "fail", f"at least {figure(low, 4)}"
+    elif high <= limit:
+        reason = f"at most {figure(high, 4)}"
+        if min(contrast.coverage.values()) >= min_coverage:
+            verdict = "pass"
+        else:
+            reason += f" among those who could be compared, {_coverage_words(contrast)}"
+    else:
+        reason = f"up to {figure(high, 4)}" if math.isfinite(high) else "no upper end"
+    ends = (low, high if math.isfinite(high) else None)
+    return Judgment(contrast.groups, verdict, f"{names}: {reason}{basis}.", limit, ends)
+
+
+def _coverage_words(contrast: Examination | Between) -> str:
+    """Write how much of each group was compared."""
+    shares = {group: f"{100.0 * share:.3g}%" for group, share in contrast.coverage.items()}
+    if len(set(shares.values())) == 1:
+        return f"{next(iter(shares.values()))} of each group"
+    return " and ".join(f"{share} of {group}" for group, share in shares.items())
 
 
 def _interval(contrast: Examination | Between, of: ThresholdOf) -> tuple[float, float]:
-    """Lower and upper end of the distance, or of the size of the gap whatever its sign."""
+    """Return the interval of the distance, or of the size of the gap whatever its sign."""
     if of == "gap":
         low, high = contrast.gap.interval
         return max(0.0, low, -high), max(abs(low), abs(high))
@@ -220,71 +155,46 @@ def _interval(contrast: Examination | Between, of: ThresholdOf) -> tuple[float, 
 
 
 def _names(groups: Sequence[str], columns: Sequence[str]) -> str:
-    """Groups as sentences call them; crossed ones have a name that says it all."""
+    """Name groups as sentences do; crossed ones have a name that says it all."""
     if len(columns) != 1:
         return " and ".join(groups)
     return " and ".join(group_name(group, columns[0]) for group in groups)
 
 
-def classical_figures(
-    contrasts: Sequence[Examination], roles: Roles, settings: Settings, table: TableCells
-) -> tuple[ClassicalFigures, ...]:
-    """Figures by convention of every contrast, in the same order.
+def percent_base(cells: Cells, contrast: Examination | Between, settings: Settings) -> PercentBase:
+    """Find what a percentage is taken of: points of rates, else the mean of one group.
 
-    The reference of a contrast, or else its first group, is what the other is compared with.
+    The group is the reference, or the larger one, and its rows are those in levels where both
+    groups occur. Where others read the audit, its mean is rounded as all averages are.
     """
-    chosen, _ = chosen_contrasts(table.cells, roles, settings.reference, settings.min_cell)
-    known = {(each.columns, tuple(map(str, each.contrast.groups))): each for each in chosen}
-    names = dict(zip(table.cells.levels, table.level_names, strict=True))
-    return tuple(
-        _figures(
-            _found(known[each.columns, each.groups], settings), each.columns, each.levels, names
+    if settings.unit == "%":
+        return 100.0, None
+    low, high = settings.score_range or cells.ends
+    if low >= 0.0 and high <= 1.0:
+        return 1.0, None
+    places = [[str(group) for group in cells.groups].index(name) for name in contrast.groups]
+    both = (cells.counts[:, places] > 0).all(axis=1)
+    rows = cells.counts[both][:, places].sum(axis=0)
+    reference = contrast.reference if isinstance(contrast, Examination) else None
+    name = reference if reference in contrast.groups else contrast.groups[int(rows.argmax())]
+    side = contrast.groups.index(name)
+    taken = np.zeros(cells.counts.shape, np.bool_)
+    taken[both, places[side]] = True
+    kept = np.repeat(taken.ravel(), np.diff(cells.atoms.offsets))
+    values, mass = cells.atoms.values[kept], cells.atoms.mass[kept]
+    mean = float(np.average(values, weights=mass))
+    spread = math.sqrt(float(np.average((values - mean) ** 2, weights=mass)))
+    error = spread / math.sqrt(float(rows[side]))
+    negative = float(mass[values < 0.0].sum() / mass.sum())
+    if mean <= 2.0 * error or negative > 0.05:
+        raise InputError(
+            f"threshold cannot be a percentage: the mean score of {name} is not clearly positive "
+            "or scores below 0 are many, so that a share of it says nothing; give the threshold in "
+            "units of the score."
         )
-        for each in contrasts
-    )
-
-
-def _found(chosen: Chosen, settings: Settings) -> Conventions:
-    contrast = chosen.contrast.narrow()
-    first, second = contrast.groups
-    if str(second) == chosen.reference:
-        first, second = second, first
-    return conventions(contrast.cells, second, first, confidence=settings.confidence)
-
-
-def _figures(
-    found: Conventions,
-    columns: tuple[str, ...],
-    levels: Sequence[LevelAudit],
-    names: Mapping[Hashable, str],
-) -> ClassicalFigures:
-    groups = str(found.group), str(found.reference)
-    by_level = {entry.level: entry for entry in found.levels}
-    return ClassicalFigures(
-        groups=groups,
-        columns=columns,
-        decisions=found.decisions,
-        confidence=found.confidence,
-        overall=_entry(found.overall, "everybody", groups),
-        levels=tuple(_entry(by_level[each.level], names[each.level], groups) for each in levels),
-        mantel_haenszel=found.mantel_haenszel,
-        breslow_day=found.breslow_day,
-        van_elteren=found.van_elteren,
-        wachter=found.wachter,
-    )
-
-
-def _entry(entry: LevelConventions, name: str, groups: tuple[str, str]) -> ClassicalLevel:
-    return ClassicalLevel(
-        name=name,
-        rows=dict(zip(groups, entry.rows, strict=True)),
-        mean=dict(zip(groups, entry.mean, strict=True)),
-        median=dict(zip(groups, entry.median, strict=True)),
-        gap=entry.gap,
-        ratio=entry.ratio,
-        ratio_interval=entry.ratio_interval,
-        smd=entry.smd,
-    )
+    if settings.suppress_below is not None:
+        mean = RoundingGrid.from_noise(error, (mean,)).nearest(mean)
+    return mean, name
 
 
 @dataclass(frozen=True)
@@ -320,34 +230,78 @@ class Evidence:
         if limit is None:
             return None
         return Disclosure(
-            self.contrasts, self.unexamined, self.table, self.roles, limit, self.compared_cells
+            self.contrasts, self.unexamined, self.table, self.roles, limit, self.contrast_cells
         )
 
     @cached_property
-    def compared_cells(self) -> tuple[tuple[Cells, Cells], ...]:
+    def contrast_cells(self) -> list[tuple[Cells, Cells]]:
         """The cells of each contrast: with scores as compared, and as they are."""
-        found = []
-        for contrast in self.contrasts:
-            cells = self.table.cells
-            if self.table.lines is not None:
-                seed = self.settings.random_state
-                carried = carried_along(
-                    self.table.lines, self.roles, contrast.columns, contrast.groups, seed
-                )
-                found.append((carried.refined.cells, carried.together.cells))
-                continue
-            if self.roles.also_sensitive:
-                cells = family_of(cells, contrast.columns, self.roles.all_sensitive).cells
-            found.append((cells, cells))
-        return tuple(found)
+        if self.table.lines is None:
+            return [(self._group_cells(each.columns),) * 2 for each in self.contrasts]
+        mappings = (
+            map_contrast(
+                self.table.lines, self.roles, each.columns, each.groups, self.settings.random_state
+            )
+            for each in self.contrasts
+        )
+        return [(each.for_estimates.cells, each.together.cells) for each in mappings]
+
+    def _group_cells(self, columns: tuple[str, ...]) -> Cells:
+        return group_cells(self.table.cells, columns, self.roles.all_sensitive)
 
     @cached_property
     def classical(self) -> tuple[ClassicalFigures, ...]:
-        """Figures by convention; none along a number, and none where small cells are hidden."""
+        """Figures by convention; none along a number, and none where small cells are hidden.
+
+        The reference of a contrast, or else its first group, is what the other is compared with.
+        """
         hidden = self.settings.suppress_below is not None
         if hidden or self.table.lines is not None or not self.conventional:
             return ()
-        return classical_figures(self.contrasts, self.roles, self.settings, self.table)
+        columns = dict.fromkeys(each.columns for each in self.contrasts)
+        cells = {each: self._group_cells(each) for each in columns}
+        return tuple(self._classical_figures(cells[each.columns], each) for each in self.contrasts)
+
+    def _classical_figures(self, cells: Cells, contrast: Examination) -> ClassicalFigures:
+        """Compute the figures by convention of one contrast."""
+        names = list(map(str, cells.groups))
+        low, high = (names.index(group) for group in contrast.groups)
+        pair = Contrast(cells, (low, high)).narrow()
+        first, second = pair.groups
+        if str(second) == contrast.reference:
+            first, second = second, first
+        confidence = self.settings.confidence
+        found = conventions(pair.cells, second, first, confidence=confidence)
+        groups = str(found.group), str(found.reference)
+        by_level = {entry.level: entry for entry in found.levels}
+        level_names = dict(zip(self.table.cells.levels, self.table.level_names, strict=True))
+
+        def entry(figures: LevelConventions, name: str) -> ClassicalLevel:
+            return ClassicalLevel(
+                name=name,
+                rows=dict(zip(groups, figures.rows, strict=True)),
+                mean=dict(zip(groups, figures.mean, strict=True)),
+                median=dict(zip(groups, figures.median, strict=True)),
+                gap=figures.gap,
+                ratio=figures.ratio,
+                ratio_interval=figures.ratio_interval,
+                smd=figures.smd,
+            )
+
+        return ClassicalFigures(
+            groups=groups,
+            columns=contrast.columns,
+            decisions=found.decisions,
+            confidence=found.confidence,
+            overall=entry(found.overall, "everybody"),
+            levels=tuple(
+                entry(by_level[each.level], level_names[each.level]) for each in contrast.levels
+            ),
+            mantel_haenszel=found.mantel_haenszel,
+            breslow_day=found.breslow_day,
+            van_elteren=found.van_elteren,
+            wachter=found.wachter,
+        )
 
     @cached_property
     def local_law_144(self) -> tuple[Category, ...]:
@@ -355,80 +309,67 @@ class Evidence:
         return local_law_144(self.table.cells, self.roles.all_sensitive)
 
     def judge(self, thresholds: Sequence[Threshold], policy: str | None) -> Verdict:
-        """Compare every two groups with the threshold that is for them."""
-        hidden, contrasts, apart = self.disclosure, self.contrasts, self.unexamined
+        """Compare every two groups with the threshold that is for them.
+
+        Groups that were each compared with a third one only are judged by what is known between
+        them: two that are close to a third may be twice as far apart.
+        """
+        contrasts, apart = self.contrasts, self.unexamined
         between, never = self._between
-        if hidden is not None:
+        if self.disclosure is not None:
             # A verdict and its reasons are shown to others, so they rest on what is shown.
-            contrasts, apart = hidden.ruled, hidden.not_shown
-            between, never = hidden.between(*self._between)
-        return rule(
-            contrasts,
+            contrasts, apart = self.disclosure.basis, self.disclosure.not_visible
+            between, never = self.disclosure.between(between, never)
+        return evaluate_thresholds(
+            [*contrasts, *between],
             [*apart, *never],
             thresholds,
             self.roles.sensitive,
             policy,
-            between=between,
-            min_coverage=self.settings.min_coverage,
-            base=self._percent_base,
+            self.settings.min_coverage,
+            lambda each: percent_base(self._group_cells(each.columns), each, self.settings),
         )
-
-    def _percent_base(self, contrast: Examination | Between) -> PercentBase:
-        """What a percentage of the scores of two groups is taken of."""
-        cells = self.table.cells
-        if self.roles.also_sensitive:
-            cells = family_of(cells, contrast.columns, self.roles.all_sensitive).cells
-        return percent_base(cells, contrast, self.settings)
 
     @cached_property
     def _between(self) -> tuple[tuple[Between, ...], tuple[Unexamined, ...]]:
-        """Every two groups that were compared only with a third: what a verdict says of them."""
+        """Every two groups that were compared only with a third: what a verdict says of them.
+
+        A distance may be 0 unless one of the two was found to differ from the third: if the two
+        differ, so does one of them from any third; nothing else was tested.
+        """
         settings, table = self.settings, self.table
         pairs, apart = other_pairs(table.cells, self.roles, settings.reference, settings.min_cell)
         family = len(self.contrasts) + len(pairs)
+        significant = {
+            (contrast.columns, group)
+            for contrast in self.contrasts
+            if contrast.p_value is not None and contrast.p_value <= 1.0 - settings.confidence
+            for group in contrast.groups
+        }
         found: list[Between] = []
         for each in pairs:
-            carried, groups = None, each.contrast.groups
+            pair, columns, _ = each
+            mapping = None
             if table.lines is not None:
                 seed = settings.random_state
-                carried = carried_along(table.lines, self.roles, each.columns, groups, seed)
-                if (never := unexamined_along(carried, each.columns)) is not None:
+                mapping = map_contrast(table.lines, self.roles, columns, pair.groups, seed)
+                if (never := find_separation(mapping, columns)) is not None:
                     apart = (*apart, never)
                     continue
-            between = look_between(each, table, settings, carried=carried, family=family)
-            found.append(between if self._is_found(between) else between.without_lower_end())
+            known = estimate_between(each, table, settings, mapping=mapping, family=family)
+            distance = known.estimate
+            if distance is not None and not significant & {(columns, g) for g in known.groups}:
+                interval = (0.0, distance.interval[1])
+                known = known._replace(estimate=replace(distance, interval=interval))
+            found.append(known)
         return tuple(found), apart
-
-    def _is_found(self, between: Between) -> bool:
-        """Whether one of two groups was found to differ from the one both were compared with.
-
-        If the two differ, so does one of them from any third; nothing else was tested.
-        """
-        return any(
-            contrast.p_value is not None
-            and contrast.p_value <= 1.0 - self.settings.confidence
-            and contrast.columns == between.columns
-            and set(contrast.groups) & set(between.groups)
-            for contrast in self.contrasts
-        )
 
 
 # Differences of this size, relative to the scores, are rounding.
 _HAIR = 1e-12
 
 Adverse = Literal["low", "high"]
-"""Which scores are adverse: low ones, as of a credit score, or high ones, as of a risk.
-
-Examples
---------
->>> import likeforlike as lfl
->>> from likeforlike.datasets import make_loans
->>> roles = {"score": "score", "sensitive": "sex", "legitimate": "income"}
->>> audit = lfl.audit(make_loans(500).frame, **roles, permutations=0)
->>> high = audit.pairs(n=1, adverse="high")[0]
->>> high.score > high.comparator_score
-True
-"""
+"""Which scores are adverse: low ones, as of a credit score, or high ones, as of a risk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -486,7 +427,7 @@ def level_pairs(
     permutations: int,
     seed: int,
 ) -> tuple[Pair, ...]:
-    """The pairs of one level whose scores are furthest apart."""
+    """List the pairs of one level whose scores are furthest apart."""
     if not is_one_of(adverse, get_args(Adverse)):
         raise InputError(f"adverse must be one of {get_args(Adverse)}, not {adverse!r}.")
     if n is not None and n < 1:
@@ -511,12 +452,14 @@ def level_pairs(
     reached = np.zeros(signed.size)
     for side in (0, 1):
         mine = order[whose[order] == side]
-        reached[mine] = _at_least(distance[mine], bar[mine], people[mine])
+        # People whose difference reaches each bar.
+        last = np.searchsorted(-distance[mine], -bar[mine], side="right") - 1
+        reached[mine] = np.cumsum(people[mine])[last]
     chosen = order[:n]
     chance = (
         None
         if cells.weighted or cells.cluster is not None
-        else _by_chance(cells, spans, bar[chosen], whose[chosen], adverse, permutations, seed)
+        else _expect_at_least(cells, spans, bar[chosen], whose[chosen], adverse, permutations, seed)
     )
     names = [str(group) for group in groups]
     return tuple(
@@ -536,24 +479,16 @@ def level_pairs(
     )
 
 
-def _at_least(falling: FloatArray, bar: FloatArray, people: FloatArray) -> FloatArray:
-    """People whose difference reaches each bar."""
-    total = np.cumsum(people)
-    last = np.searchsorted(-falling, -bar, side="right") - 1
-    reached: FloatArray = total[last]
-    return reached
-
-
-def _by_chance(
+def _expect_at_least(
     cells: Cells,
     spans: Sequence[slice],
     bar: FloatArray,
-    whose: np.typing.NDArray[np.int64],
+    whose: IntArray,
     adverse: Adverse,
     permutations: int,
     seed: int,
 ) -> FloatArray:
-    """People at least as far from their comparator if groups were permuted."""
+    """Count people at least as far from their comparator if groups were permuted, on average."""
     atoms = cells.rounded
     values, place = np.unique(
         np.concatenate([atoms.values[span] for span in spans]), return_inverse=True
@@ -572,107 +507,60 @@ def _by_chance(
 
 
 def pairs_csv(pairs: Iterable[Pair]) -> str:
-    """Pairs as a CSV file."""
+    """Write pairs as a CSV file; text that a spreadsheet would take for a formula is quoted."""
     out = io.StringIO()
     names = [field.name for field in fields(Pair)]
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*names, "cost"])
     for pair in pairs:
-        writer.writerow([*(_cell(getattr(pair, name)) for name in names), pair.cost])
+        cells = [getattr(pair, name) for name in names]
+        formula = [isinstance(c, str) and c[:1] in ("=", "+", "-", "@", "\t", "\r") for c in cells]
+        quoted = [f"'{c}" if is_one else c for c, is_one in zip(cells, formula, strict=True)]
+        writer.writerow([*quoted, pair.cost])
     return out.getvalue()
-
-
-def _cell(value: str | float | None) -> str | float | None:
-    """A value for a table; text that a spreadsheet would take for a formula is quoted."""
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        return f"'{value}"
-    return value
 
 
 def group_rows(
     table: TableCells,
     roles: Roles,
     chosen: Sequence[Chosen],
-    examined: Sequence[Examination] = (),
+    contrasts: Sequence[Examination] = (),
 ) -> tuple[GroupRows, ...]:
-    """The rows of every group, column after column, those of crossed columns last.
+    """Count the rows of every group, column after column, those of crossed columns last.
 
-    Along numbers every two groups have windows of their own, so that only those `examined` know
-    which rows were compared.
+    Along numbers every two groups have windows of their own, so that only the `contrasts` know
+    which rows were compared: those of the comparison that most of them are in.
     """
-
-    def along(columns: tuple[str, ...]) -> dict[str, int] | None:
-        return None if table.lines is None else _compared_along(examined, columns)
-
-    return tuple(
-        each
-        for columns in families(roles.all_sensitive)
-        for each in _rows_in(columns, table, roles, chosen, along(columns))
-    )
-
-
-def _compared_along(examined: Sequence[Examination], columns: tuple[str, ...]) -> dict[str, int]:
-    """Rows of every group in the comparison that most of them are in."""
-    compared: dict[str, int] = {}
-    for contrast in examined:
-        for group in contrast.groups if contrast.columns == columns else ():
-            rows = sum(level.rows[group] for level in contrast.levels)
-            compared[group] = max(rows, compared.get(group, 0))
-    return compared
-
-
-def _rows_in(
-    columns: tuple[str, ...],
-    table: TableCells,
-    roles: Roles,
-    chosen: Sequence[Chosen],
-    along: dict[str, int] | None,
-) -> list[GroupRows]:
-    compared = along
-    if compared is None:
-        compared = _compared([each for each in chosen if each.columns == columns])
-    own = [each for each in table.lost if each.columns == columns]
-    lost = {each.group: each.lost for each in own if each.group is not None}
-    used = _used(columns, table, roles)
-    found = []
-    for name in sorted(used | lost):
-        gone = lost.get(name, 0)
-        rows = gone + used.get(name, 0)
-        found.append(_count_rows(columns, name, rows, compared.get(name, 0), gone))
-    unknown = sum(each.rows for each in own if each.group is None)
-    return [*found, _count_rows(columns, None, unknown, 0, unknown)] if unknown else found
+    found: list[GroupRows] = []
+    for columns in families(roles.all_sensitive):
+        compared: dict[str, int] = {}
+        if table.lines is None:
+            pairs = [pair for pair, own, _ in chosen if own == columns]
+            compared = _rows_with_common_support(pairs)
+        for contrast in () if table.lines is None else contrasts:
+            for group in contrast.groups if contrast.columns == columns else ():
+                rows = sum(level.rows[group] for level in contrast.levels)
+                compared[group] = max(rows, compared.get(group, 0))
+        used: dict[str, int] = {}
+        for label, rows in table.group_rows.items():
+            if (name := name_group(label, columns, roles.all_sensitive)) is not None:
+                used[name] = used.get(name, 0) + rows
+        own = [each for each in table.lost if each.columns == columns]
+        lost = {each.group: each.lost for each in own if each.group is not None}
+        for name in sorted(used | lost):
+            gone, there, met = lost.get(name, 0), used.get(name, 0), compared.get(name, 0)
+            found.append(GroupRows(columns, name, gone + there, met, there - met, gone))
+        unknown = sum(each.rows for each in own if each.group is None)
+        found += [GroupRows(columns, None, unknown, 0, 0, unknown)] if unknown else []
+    return tuple(found)
 
 
-def _count_rows(
-    columns: tuple[str, ...], group: str | None, rows: int, compared: int, missing: int
-) -> GroupRows:
-    return GroupRows(columns, group, rows, compared, rows - compared - missing, missing)
-
-
-def _used(columns: tuple[str, ...], table: TableCells, roles: Roles) -> dict[str, int]:
-    """Rows of every group that lack nothing."""
-    places = [roles.all_sensitive.index(column) for column in columns]
-    used: dict[str, int] = {}
-    for group, rows in table.group_rows.items():
-        values: list[Hashable] = [group]
-        if roles.also_sensitive:
-            assert isinstance(group, tuple)
-            values = [group[place] for place in places]
-        if None not in values:
-            name = crossed_name(values, columns)
-            used[name] = used.get(name, 0) + rows
-    return used
-
-
-def _compared(chosen: Sequence[Chosen]) -> dict[str, int]:
-    """Rows of every group in levels where it meets one that it is compared with."""
-    if not chosen:
-        return {}
-    cells = chosen[0].contrast.cells
-    held = {}
-    for position, group in enumerate(cells.groups):
-        met = [each.contrast.support for each in chosen if position in each.contrast.positions]
+def _rows_with_common_support(pairs: Sequence[Contrast]) -> dict[str, int]:
+    """Count the rows of every group in levels where it meets one that it is compared with."""
+    rows: dict[str, int] = {}
+    for position, group in enumerate(pairs[0].cells.groups if pairs else ()):
+        met = [pair.support for pair in pairs if position in pair.positions]
         if met:
-            somewhere = sum(met) > 0
-            held[str(group)] = int(cells.counts[somewhere, position].sum())
-    return held
+            counts = pairs[0].cells.counts
+            rows[str(group)] = int(counts[np.any(met, axis=0), position].sum())
+    return rows

@@ -1,9 +1,7 @@
 """The finding in plain language, from the figures of an audit and nothing else.
 
-It says what was measured, on how many people, with what certainty, and what could not be
-compared. It never says "fair".
-
-What a finding says of groups that were compared along numbers, and what it warns of.
+It says what was measured, on how many people, with what certainty, what could not be compared, and
+how groups were compared along numbers. It never says "fair".
 """
 
 from __future__ import annotations
@@ -20,7 +18,6 @@ from likeforlike.document import (
     Finding,
     GapResult,
     LossTest,
-    LostRows,
     ParityTest,
     Roles,
     Smooth,
@@ -34,15 +31,27 @@ _FEW_ROWS = 1000
 # A difference that both tests, or neither, call one.
 _ENOUGH = 0.05
 _SHOWN_JUMPS = 3
+# Levels with fewer rows of a group than this may show what single people score.
+_FEW_PEOPLE = 10
+# A column of numbers with more different values than this is probably meant to be cut into bins.
+_MANY_VALUES = 50
+
+_COMPONENTS = {
+    "gap": "the means",
+    "ranks": "the ranks of the scores",
+    "spread": "how widely the scores are spread",
+    "distance": "the distances inside the levels",
+    "level": "single levels",
+}
 
 
-def listed(names: Sequence[str]) -> str:
-    """Names as a sentence has them."""
+def join_names(names: Sequence[str]) -> str:
+    """Join names as a sentence has them."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def coarser_words(document: AuditDocument, column: str) -> str:
-    """What would compare more people along a column of numbers, of what this audit may ask for."""
+    """Suggest what would compare more people along a column of numbers in this audit."""
     settings, roles = document.settings, document.roles
     bins = f"bins={{{column!r}: 10}} (--bins {column}=10)"
     refused = (
@@ -59,8 +68,9 @@ def coarser_words(document: AuditDocument, column: str) -> str:
 
 
 def smooth_sentences(document: AuditDocument, contrast: ContrastAudit, smooth: Smooth) -> list[str]:
-    """How the groups were compared along numbers, and what bins would have made of it."""
-    columns, windows = listed(smooth.columns), len(smooth.windows)
+    """Describe how the groups were compared along numbers, and what bins would have shown."""
+    columns, windows = join_names(smooth.columns), len(smooth.windows)
+    second = contrast.groups[1]
     if smooth.method == "carry":
         how = (
             f"Scores were carried along {columns} to the centers of {windows:,} windows, so that "
@@ -68,72 +78,51 @@ def smooth_sentences(document: AuditDocument, contrast: ContrastAudit, smooth: S
         )
     else:
         how = (
-            f"{columns} were replaced by the estimated share of {contrast.groups[1]} among "
+            f"{columns} were replaced by the estimated share of {second} among "
             f"people like each person, in {windows:,} windows of it; scores enter without what "
-            f"{listed(document.roles.legitimate)} explain."
+            f"{join_names(document.roles.legitimate)} explain."
         )
-    return [
-        how,
-        *_fit(contrast, smooth),
-        *_units(document, smooth),
-        *_bins(document, contrast, smooth),
-        *_companion(smooth),
-    ]
-
-
-def _fit(contrast: ContrastAudit, smooth: Smooth) -> list[str]:
-    """How well group and score are predicted from several numbers, of rows left out."""
-    if smooth.explained is None:
-        return []
-    group, score = smooth.explained
-    sentence = (
-        f"Of rows left out, these predictions explain {group:.0%} of the variation of "
-        f"{contrast.groups[1]}, and {score:.0%} of that of the score"
-    )
-    if smooth.boosted is None:
-        return [f"{sentence}."]
-    rows = f"{smooth.boosted_rows:,} rows"
-    trees = "boosted trees {:.0%} and {:.0%}".format(*smooth.boosted)
-    return [f"{sentence}; {trees}, tried on {rows}."]
-
-
-def _misfit(contrast: ContrastAudit, smooth: Smooth) -> list[str]:
-    """A warning where boosted trees predict better than what the comparison rests on."""
-    if not smooth.misfit:
-        return []
-    names = {"group": f"the share of {contrast.groups[1]}", "score": "the score"}
-    sentence = (
-        f"Boosted trees predict {listed([names[name] for name in smooth.misfit])} better than "
-        "the predictions that were used, beyond chance: a difference may come from what these "
-        "miss. Compare along one number, inside bins of the others."
-    )
-    return [sentence]
-
-
-def _units(document: AuditDocument, smooth: Smooth) -> list[str]:
-    """What was compared, where rows with nearly the same number are of one group."""
-    along = listed(smooth.columns)
-    if smooth.units == "rows":
-        return []
+    sentences = [how]
+    if smooth.explained is not None:
+        group, score = smooth.explained
+        trees = "."
+        if smooth.boosted is not None:
+            shares = "boosted trees {:.0%} and {:.0%}".format(*smooth.boosted)
+            trees = f"; {shares}, tried on {smooth.boosted_rows:,} rows."
+        sentences.append(
+            f"Of rows left out, these predictions explain {group:.0%} of the variation of "
+            f"{second}, and {score:.0%} of that of the score{trees}"
+        )
     if smooth.units == "numbers":
-        return [f"Rows with exactly the same {along} were compared, each {along} by itself."]
-    share = smooth.shared
-    alone = f"No row has exactly the {along} of a row of the other group (0% of rows)."
-    some = f"Only {share:.0%} of the rows have exactly the {along} of a row of the other group."
-    one = f"with the same {along}" if document.roles.cluster is None else "of one cluster"
-    sentence = (
-        f"{some if share > 0.0 else alone} Rows with nearly equal {along} were compared; rows "
-        f"{one} count as one."
-    )
-    return [sentence]
+        sentences.append(
+            f"Rows with exactly the same {columns} were compared, each {columns} by itself."
+        )
+    elif smooth.units != "rows":
+        share, exactly = smooth.shared, f"exactly the {columns} of a row of the other group"
+        some = f"Only {share:.0%} of the rows have {exactly}."
+        none = f"No row has {exactly} (0% of rows)."
+        one = f"with the same {columns}" if document.roles.cluster is None else "of one cluster"
+        sentences.append(
+            f"{some if share > 0.0 else none} Rows with nearly equal {columns} were compared; rows "
+            f"{one} count as one."
+        )
+    # The gap of bins is that of places, not of widths, unless rows were compared.
+    elif smooth.gap_confounding is not None:
+        sentences.append(_bins_sentence(document, contrast, smooth, smooth.gap_confounding))
+    if smooth.companion_p is not None:
+        sentences.append(
+            "A second test, which jumps hardly upset and which does not see differences that "
+            f"change sign along {columns}, gives {p_text(smooth.companion_p)}."
+        )
+    return sentences
 
 
-def _bins(document: AuditDocument, contrast: ContrastAudit, smooth: Smooth) -> list[str]:
-    """What bins would have shown, unless the gap of bins is that of places, not of widths."""
-    if smooth.units != "rows" or smooth.gap_confounding is None:
-        return []
+def _bins_sentence(
+    document: AuditDocument, contrast: ContrastAudit, smooth: Smooth, confounding: float
+) -> str:
+    """Say what bins would have shown."""
     gap = contrast.gap.value
-    binned = gap + smooth.gap_confounding
+    binned = gap + confounding
     if gap < 0.0:  # as the sentences before it have the gap: by how much one group is lower
         gap, binned = -gap, -binned
     share = f" of the estimated share of {contrast.groups[1]}"
@@ -143,107 +132,114 @@ def _bins(document: AuditDocument, contrast: ContrastAudit, smooth: Smooth) -> l
     )
     distance = contrast.estimate
     if smooth.confounding is None or distance is None or distance.value is None:
-        return [f"{sentence}."]
+        return f"{sentence}."
     far = amount(document, distance.value + smooth.confounding)
-    carried = amount(document, distance.value)
-    return [f"{sentence}, and a distance of {far} instead of {carried}."]
-
-
-def _companion(smooth: Smooth) -> list[str]:
-    if smooth.companion_p is None:
-        return []
-    sentence = (
-        "A second test, which jumps hardly upset and which does not see differences that change "
-        f"sign along {listed(smooth.columns)}, gives {p_text(smooth.companion_p)}."
-    )
-    return [sentence]
+    return f"{sentence}, and a distance of {far} instead of {amount(document, distance.value)}."
 
 
 def smooth_cautions(document: AuditDocument, contrast: ContrastAudit) -> list[str]:
-    """What to keep in mind about a comparison along numbers."""
+    """List what to keep in mind about a comparison along numbers."""
     smooth = contrast.smooth
     if smooth is None:
         return []
-    columns, rows = listed(smooth.columns), sum(contrast.rows)
-    equal_in = listed(document.roles.legitimate)
+    columns, rows, second = join_names(smooth.columns), sum(contrast.rows), contrast.groups[1]
     lacking = len(smooth.windows) - len(contrast.levels)
-    places = listed([figure(jump, 4) for jump in smooth.jumps[:_SHOWN_JUMPS]] or [""])
-    one = smooth.method == "carry"
-    where = columns if one else f"the estimated share of {contrast.groups[1]}"
-    said = {
-        f"The mean score or the share of a group seems to jump along {where}, near {places}. "
-        "Curves are cut where scores jump beyond doubt, and follow no other jump, so the test may "
-        "reject too often; the second test is hardly upset. If the jump is a rule, compare inside "
-        f"bins that end there instead: bins={{{columns!r}: [...]}}.": bool(smooth.jumps) and one,
-        f"The mean score or the share of a group seems to jump along {where}, near {places}. "
-        "Curves follow no jump, so the test may reject too often; the second test is hardly "
-        "upset.": bool(smooth.jumps) and not one,
-        f"With {rows:,} rows, curves along {columns} are rough; from 1,000 on tests along numbers "
-        "are known to hold.": rows < _FEW_ROWS,
-        f"{lacking:,} of {len(smooth.windows):,} windows lack a group and say nothing.": bool(
-            lacking
-        ),
-        f"People with the same estimated share of {contrast.groups[1]} are compared. If both "
-        "predictions, of that share and of the score, are right, a difference is one among people "
-        f"who are equal in {equal_in}; where differences among them cancel, theirs is "
-        "larger.": smooth.method == "propensity",
-        f"Rounding of scores and of {columns} in the engine may have moved a distance by about "
-        f"{figure(smooth.error, 2)}.": smooth.error > 0.0,
+    cautions = []
+    if smooth.jumps:
+        places = join_names([figure(jump, 4) for jump in smooth.jumps[:_SHOWN_JUMPS]])
+        if smooth.method == "carry":
+            cautions.append(
+                f"The mean score or the share of a group seems to jump along {columns}, near "
+                f"{places}. Curves are cut where scores jump beyond doubt, and follow no other "
+                "jump, so the test may reject too often; the second test is hardly upset. If the "
+                "jump is a rule, compare inside bins that end there instead: "
+                f"bins={{{columns!r}: [...]}}."
+            )
+        else:
+            cautions.append(
+                "The mean score or the share of a group seems to jump along the estimated share of "
+                f"{second}, near {places}. Curves follow no jump, so the test may reject too "
+                "often; the second test is hardly upset."
+            )
+    if rows < _FEW_ROWS:
+        cautions.append(
+            f"With {rows:,} rows, curves along {columns} are rough; from 1,000 on tests along "
+            "numbers are known to hold."
+        )
+    if lacking:
+        cautions.append(
+            f"{lacking:,} of {len(smooth.windows):,} windows lack a group and say nothing."
+        )
+    if smooth.method == "propensity":
+        cautions.append(
+            f"People with the same estimated share of {second} are compared. If both predictions, "
+            "of that share and of the score, are right, a difference is one among people who are "
+            f"equal in {join_names(document.roles.legitimate)}; where differences among them "
+            "cancel, theirs is larger."
+        )
+    if smooth.error > 0.0:
+        cautions.append(
+            f"Rounding of scores and of {columns} in the engine may have moved a distance by about "
+            f"{figure(smooth.error, 2)}."
+        )
+    cautions.append(
         "No test of equal treatment along numbers holds for every distribution: this one needs "
-        f"scores that change gradually with {columns}. audit.placebo() tries it on these "
-        "rows.": True,
-    }
-    cautions = [caution for caution, holds in said.items() if holds]
-    return [*cautions, *_misfit(contrast, smooth), *_disagreement(contrast, smooth)]
-
-
-def _disagreement(contrast: ContrastAudit, smooth: Smooth) -> list[str]:
-    test, second = contrast.test, smooth.companion_p
-    if test is None or second is None or not test.p_value <= _ENOUGH < second:
-        return []
-    sentence = (
-        "The two tests disagree: the difference may change sign along "
-        f"{listed(smooth.columns)}, or the curve may have missed a jump."
+        f"scores that change gradually with {columns}. audit.placebo() tries it on these rows."
     )
-    return [sentence]
-
-
-# Levels with fewer rows of a group than this may show what single people score.
-_FEW_PEOPLE = 10
-# A column of numbers with more different values than this is probably meant to be cut into bins.
-_MANY_VALUES = 50
-
-_COMPONENTS = {
-    "gap": "the means",
-    "ranks": "the ranks of the scores",
-    "spread": "how widely the scores are spread",
-    "distance": "the distances inside the levels",
-    "level": "single levels",
-}
+    if smooth.misfit:
+        names = {"group": f"the share of {second}", "score": "the score"}
+        cautions.append(
+            f"Boosted trees predict {join_names([names[name] for name in smooth.misfit])} better "
+            "than the predictions that were used, beyond chance: a difference may come from what "
+            "these miss. Compare along one number, inside bins of the others."
+        )
+    test, companion_p = contrast.test, smooth.companion_p
+    if test is not None and companion_p is not None and test.p_value <= _ENOUGH < companion_p:
+        cautions.append(
+            f"The two tests disagree: the difference may change sign along {columns}, or the curve "
+            "may have missed a jump."
+        )
+    return cautions
 
 
 def finding(document: AuditDocument) -> Finding:
-    """Headline, sentences and cautions about an audit: one finding over all its contrasts."""
+    """Write headline, sentences and cautions about an audit: one finding over all its contrasts."""
     contrast = document.contrasts[0]
+    test, distance = contrast.test, contrast.estimate
+    sentences = [_gap_sentence(document, contrast, contrast.gap)]
+    if distance is not None:
+        sentences.append(_distance_sentence(document, distance))
+    if test is not None:
+        sentences.append(_evidence_sentence(document, contrast, test))
+    if test is not None and test.detectable is not None:
+        sentences.append(
+            f"A shift of {amount(document, test.detectable, 2)} in every level would have been "
+            "detected in 80% of samples like this one."
+        )
+    if contrast.smooth is not None:
+        sentences += smooth_sentences(document, contrast, contrast.smooth)
+    if document.roles.legitimate:
+        sentences.append(_overall(document, contrast))
+    reasons = (contrast.gap.reason, None if distance is None else distance.reason)
     return Finding(
         headline=_headline(document),
-        sentences=tuple(_sentences(document, contrast)),
+        sentences=tuple(sentences),
         cautions=(
-            *_who_was_not_compared(document, contrast),
-            *_what_intervals_cannot_say(contrast),
-            *_how_it_was_made(document),
-            *_who_might_be_seen(document),
+            *_coverage_cautions(document, contrast),
+            *dict.fromkeys(reason for reason in reasons if reason is not None),
+            *_method_cautions(document),
+            *_disclosure_cautions(document),
             *smooth_cautions(document, contrast),
         ),
     )
 
 
 def _equals(document: AuditDocument) -> str:
-    """Who is compared: equals, or those of them who could be, where these are few."""
+    """Say who is compared: equals, or those of them who could be, where these are few."""
     roles, coverage = document.roles, document.contrasts[0].coverage
     if not roles.legitimate:
         return "Overall"
-    equal, least = f"people with equal {listed(roles.legitimate)}", min(coverage.values())
+    equal, least = f"people with equal {join_names(roles.legitimate)}", min(coverage.values())
     if least >= document.settings.min_coverage:
         return f"Among {equal}"
     return f"Among the {100.0 * least:.2g}% who could be compared with {equal}"
@@ -275,7 +271,7 @@ def _headline(document: AuditDocument) -> str:
     if clear:
         others = len(clear) - 1
         differ = "differs" if others == 1 else "differ"
-        more = f"; {_counted(others, 'other pair')} of groups {differ}, too" if others else ""
+        more = f"; {_count_noun(others, 'other pair')} of groups {differ}, too" if others else ""
         return f"{where}, {_difference(document, clear[0])}{more}."
     omnibus = document.omnibus
     if omnibus is not None and omnibus.p_value <= _ENOUGH:
@@ -283,12 +279,12 @@ def _headline(document: AuditDocument) -> str:
         return f"{where}, the {what} differs {groups}; no pair stands out."
     none = f"{where}, no difference in {f'the {what}' if decided else score}"
     if len(contrasts) > 1:
-        return f"{none} was detected in any of {_counted(len(contrasts), 'pair')} of groups."
+        return f"{none} was detected in any of {_count_noun(len(contrasts), 'pair')} of groups."
     return f"{none} between {first} and {second} was detected."
 
 
 def _difference(document: AuditDocument, contrast: ContrastAudit) -> str:
-    """By how much one group has less than another; where that is not clear, that they differ."""
+    """Say how much less one group has; where that is not clear, that they differ."""
     gap, (first, second) = contrast.gap, contrast.groups
     if gap.interval is None or gap.interval[0] <= 0.0 <= gap.interval[1]:
         what = "rate" if document.data.kind == "decision" else "distribution"
@@ -297,40 +293,23 @@ def _difference(document: AuditDocument, contrast: ContrastAudit) -> str:
 
 
 def _lower(document: AuditDocument, contrast: ContrastAudit, gap: float, digits: int = 3) -> str:
-    """The size of a gap, and who is lower."""
+    """Write the size of a gap, and who is lower."""
     low, high = contrast.groups if gap > 0.0 else contrast.groups[::-1]
     return f"{amount(document, abs(gap), digits)} lower for {low} than for {high}"
 
 
-def _counted(number: int, thing: str) -> str:
+def _count_noun(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
-def _sentences(document: AuditDocument, contrast: ContrastAudit) -> list[str]:
-    test, distance = contrast.test, contrast.estimate
-    sentences = [_gap_sentence(document, contrast, contrast.gap)]
-    if distance is not None:
-        sentences.append(_distance_sentence(document, distance))
-    if test is not None:
-        sentences.append(_evidence_sentence(document, contrast, test))
-    if test is not None and test.detectable is not None:
-        sentences.append(
-            f"A shift of {amount(document, test.detectable, 2)} in every level would have been "
-            "detected in 80% of samples like this one."
-        )
-    if contrast.smooth is not None:
-        sentences += smooth_sentences(document, contrast, contrast.smooth)
-    if document.roles.legitimate:
-        sentences.append(_overall(document, contrast))
-    return sentences
-
-
 def _gap_sentence(document: AuditDocument, contrast: ContrastAudit, gap: GapResult) -> str:
+    """Write by how much groups differ on average, how sure that is, and how many were compared."""
     (first, second), rows = contrast.groups, contrast.rows
-    sample = (
-        f"from {rows[0]:,} rows of {first} and {rows[1]:,} of {second} in "
-        f"{_counted_levels(contrast)}"
-    )
+    alone = sum(level.name != OTHER_LEVELS for level in contrast.levels)
+    others = " and others" if alone < len(contrast.levels) else ""
+    levels = f"{_count_noun(alone, 'level')}{others}"
+    levels = levels if alone else "levels that are not shown one by one"
+    sample = f"from {rows[0]:,} rows of {first} and {rows[1]:,} of {second} in {levels}"
     if figure(abs(gap.value)) == "0":
         said = f"The {mean_name(document)} of {first} and {second} is the same"
     else:
@@ -342,15 +321,6 @@ def _gap_sentence(document: AuditDocument, contrast: ContrastAudit, gap: GapResu
         low, high = -high, -low
     ends = f"{amount(document, low, bare=True)} to {amount(document, high)}"
     return f"{said} ({100 * gap.confidence:.4g}% interval {ends}), {sample}."
-
-
-def _counted_levels(contrast: ContrastAudit) -> str:
-    names = [level.name for level in contrast.levels]
-    alone = [name for name in names if name != OTHER_LEVELS]
-    if not alone:
-        return "levels that are not shown one by one"
-    others = " and others" if len(alone) < len(names) else ""
-    return f"{_counted(len(alone), 'level')}{others}"
 
 
 def _distance_sentence(document: AuditDocument, distance: EstimateResult) -> str:
@@ -410,9 +380,9 @@ def _ignoring(document: AuditDocument, contrast: ContrastAudit, gap: float, what
     return f"Ignoring {what}, the {mean_name(document)} is {_lower(document, contrast, gap)}."
 
 
-def _who_was_not_compared(document: AuditDocument, contrast: ContrastAudit) -> list[str]:
+def _coverage_cautions(document: AuditDocument, contrast: ContrastAudit) -> list[str]:
     cautions = [
-        f"{listed(each.groups)} could not be compared: {each.reason} "
+        f"{join_names(each.groups)} could not be compared: {each.reason} "
         f"({', '.join(f'{name}: {rows:,} rows' for name, rows in each.rows.items())})"
         for each in document.unexamined
     ]
@@ -422,9 +392,11 @@ def _who_was_not_compared(document: AuditDocument, contrast: ContrastAudit) -> l
         for group, share in contrast.coverage.items()
         if share < 0.9995
     ]
+    hidden = any(level.name == OTHER_LEVELS for level in contrast.levels)
+    merged = ", or in levels that are shown together" if hidden else ""
     cautions += [
         f"{share:.1%} of {group} are in levels with fewer than "
-        f"{document.settings.min_cell} rows of a group{_or_hidden(contrast)}; such levels "
+        f"{document.settings.min_cell} rows of a group{merged}; such levels "
         "say little on their own."
         for group, share in contrast.thin_share.items()
         if share > 0.0005
@@ -432,13 +404,8 @@ def _who_was_not_compared(document: AuditDocument, contrast: ContrastAudit) -> l
     return cautions + _lost_sentences(document.data, document.roles)
 
 
-def _or_hidden(contrast: ContrastAudit) -> str:
-    hidden = any(level.name == OTHER_LEVELS for level in contrast.levels)
-    return ", or in levels that are shown together" if hidden else ""
-
-
 def _lost_sentences(data: DataSummary, roles: Roles) -> list[str]:
-    """Rows that lack a value. Several sensitive columns need not all be known."""
+    """Describe rows that lack a value. Several sensitive columns need not all be known."""
     several = roles.also_sensitive
     optional = [roles.sensitive, *several] if several else []
     unknown = [
@@ -456,7 +423,9 @@ def _lost_sentences(data: DataSummary, roles: Roles) -> list[str]:
         if count and name not in optional
     )
     by_group = ", ".join(
-        _lost_words(part)
+        f"{part.lost:,} of unknown group"
+        if part.group is None
+        else f"{part.lost:,} of {part.rows:,} {part.group}"
         for part in data.lost
         if part.lost and len(part.columns) == 1 and not (several and part.group is None)
     )
@@ -473,7 +442,7 @@ def _lost_sentences(data: DataSummary, roles: Roles) -> list[str]:
 
 
 def _lost_shares(data: DataSummary, test: LossTest) -> str:
-    """Who lost the largest and who the smallest share of rows."""
+    """Say who lost the largest and who the smallest share of rows."""
     shares = {
         part.group: part.lost / part.rows
         for part in data.lost
@@ -486,19 +455,7 @@ def _lost_shares(data: DataSummary, test: LossTest) -> str:
     )
 
 
-def _lost_words(part: LostRows) -> str:
-    if part.group is None:
-        return f"{part.lost:,} of unknown group"
-    return f"{part.lost:,} of {part.rows:,} {part.group}"
-
-
-def _what_intervals_cannot_say(contrast: ContrastAudit) -> list[str]:
-    distance = contrast.estimate
-    reasons = [contrast.gap.reason, None if distance is None else distance.reason]
-    return list(dict.fromkeys(reason for reason in reasons if reason is not None))
-
-
-def _how_it_was_made(document: AuditDocument) -> list[str]:
+def _method_cautions(document: AuditDocument) -> list[str]:
     data = document.data
     cautions = [*data.notes] + [
         f"{column} has {values:,} different values, and only people with exactly the same "
@@ -509,7 +466,7 @@ def _how_it_was_made(document: AuditDocument) -> list[str]:
     cut = [*data.edges, *(c for c, part in data.calendar.items() if part != "day")]
     if cut:
         cautions.append(
-            f"{listed(cut)} was cut into bins; people in one bin are not quite "
+            f"{join_names(cut)} was cut into bins; people in one bin are not quite "
             "equal, and a test inside bins can mistake that for unequal treatment."
         )
     if data.resolution:
@@ -520,13 +477,13 @@ def _how_it_was_made(document: AuditDocument) -> list[str]:
     if data.snapped:
         cautions.append(
             f"Scores that differ by less than {data.snapped_within:.0e} of their range were "
-            f"taken as equal ({_counted(data.snapped, 'value')})."
+            f"taken as equal ({_count_noun(data.snapped, 'value')})."
         )
     return cautions
 
 
-def _who_might_be_seen(document: AuditDocument) -> list[str]:
-    """What was done for single people, or what should be before others read this."""
+def _disclosure_cautions(document: AuditDocument) -> list[str]:
+    """Say what was done for single people, or what should be before others read this."""
     limit = document.settings.suppress_below
     if limit is not None:
         done = (
@@ -535,23 +492,14 @@ def _who_might_be_seen(document: AuditDocument) -> list[str]:
             "error."
         )
         return [done]
-    small = any(
-        rows < _FEW_PEOPLE
-        for contrast in document.contrasts
-        for counted in (*(level.rows for level in contrast.levels), *_alone(contrast))
-        for rows in counted.values()
-    )
+    levels = [level.rows for contrast in document.contrasts for level in contrast.levels]
+    alone = [rows for contrast in document.contrasts for rows in contrast.excluded.values()]
+    # In levels that hold one group only, no rows are not few.
+    counts = [n for rows in levels for n in rows.values()]
+    counts += [n for rows in alone for n in rows.values() if n]
     advice = (
         f"Some figures are about fewer than {_FEW_PEOPLE} people, and may tell what one of them "
         f"scores. Before others read this, hide them: suppress_below={_FEW_PEOPLE} "
         f"(--suppress-below {_FEW_PEOPLE})."
     )
-    return [advice] if small else []
-
-
-def _alone(contrast: ContrastAudit) -> list[dict[str, int]]:
-    """Rows in levels that hold one group only; no rows are not few."""
-    return [
-        {group: rows for group, rows in counted.items() if rows}
-        for counted in contrast.excluded.values()
-    ]
+    return [advice] if any(n < _FEW_PEOPLE for n in counts) else []

@@ -81,7 +81,10 @@ class Policy:
         entries = _section(file)
         unknown = entries.keys() - {*_ARGUMENTS, *_THRESHOLD, "thresholds"}
         if unknown:
-            raise InputError(f"{file}: {_unknown(sorted(unknown)[0])}")
+            name = sorted(unknown)[0]
+            near = get_close_matches(name, [*_ARGUMENTS, *_THRESHOLD, "thresholds"], 1)
+            hint = f"; did you mean {near[0]!r}?" if near else "."
+            raise InputError(f"{file}: there is no entry {name!r}{hint}")
         try:
             thresholds = _thresholds(entries)
         except InputError as error:
@@ -102,7 +105,7 @@ class Policy:
         return audited.with_verdict(self.judge(audited)) if self.thresholds else audited
 
     def judge(self, audited: Audit) -> Verdict:
-        """The verdict on an audit that was made by the roles and settings of this policy.
+        """Give the verdict on an audit made by the roles and settings of this policy.
 
         An audit of other roles or settings is refused.
 
@@ -113,7 +116,7 @@ class Policy:
         if not self.thresholds:
             raise InputError(f"the policy {self.name} has no threshold; give it one.")
         for name, wanted in self.arguments.items():
-            found = _as_audited(audited, name, wanted)
+            found = _audit_value(audited, name, wanted)
             if _plain(found) != _plain(wanted):
                 raise InputError(
                     f"the policy {self.name} says {name} = {wanted!r}, but the audit has "
@@ -144,7 +147,7 @@ def audit_any(data: object, **arguments: Any) -> Audit:  # noqa: ANN401
 
 
 def _section(file: Path) -> Mapping[str, object]:
-    """The entries of a policy in a file."""
+    """Read the entries of a policy from a file."""
     try:
         with file.open("rb") as opened:
             text = opened.read(_LONGEST + 1)
@@ -165,13 +168,8 @@ def _section(file: Path) -> Mapping[str, object]:
     return section
 
 
-def _unknown(name: str) -> str:
-    near = get_close_matches(name, [*_ARGUMENTS, *_THRESHOLD, "thresholds"], 1)
-    return f"there is no entry {name!r}" + (f"; did you mean {near[0]!r}?" if near else ".")
-
-
 def _thresholds(entries: Mapping[str, object]) -> tuple[Threshold, ...]:
-    """The threshold of all contrasts, then those of two groups."""
+    """Read the threshold of all contrasts, then those of two groups."""
     common = {name: entries[name] for name in _THRESHOLD if name in entries}
     own = entries.get("thresholds", [])
     if not isinstance(own, list) or not all(isinstance(each, Mapping) for each in own):
@@ -189,46 +187,41 @@ def _thresholds(entries: Mapping[str, object]) -> tuple[Threshold, ...]:
 
 
 def _threshold(entries: Mapping[str, object], *, for_groups: bool = False) -> Threshold:
+    """Read one threshold."""
     allowed = {*_THRESHOLD, "groups"} if for_groups else {*_THRESHOLD}
     unknown = entries.keys() - allowed
     if unknown:
         raise InputError(f"a threshold has no entry {sorted(unknown)[0]!r}.")
     if "threshold" not in entries:
         raise InputError("one of [[thresholds]] has no threshold.")
+    groups, set_by, set_on = (entries.get(name) for name in ("groups", "set_by", "set_on"))
+    pair: tuple[str, str] | None = None
+    if for_groups:
+        if not isinstance(groups, list) or len({str(group) for group in groups}) != 2:
+            raise InputError(f"groups of a threshold must be two different ones, not {groups!r}.")
+        first, second = (str(group) for group in groups)
+        pair = first, second
+    if set_by is not None and not isinstance(set_by, str):
+        raise InputError(f"set_by must be text, not {set_by!r}.")
     return Threshold(
         cast("float", entries["threshold"]),  # it is checked there
         cast("ThresholdOf", entries.get("of", "distance")),
-        _groups(entries.get("groups")) if for_groups else None,
-        _text(entries.get("set_by"), "set_by"),
-        _day(entries.get("set_on")),
+        pair,
+        set_by,
+        None if set_on is None else _read_day(set_on),
     )
 
 
-def _groups(groups: object) -> tuple[str, str]:
-    if not isinstance(groups, list) or len({str(group) for group in groups}) != 2:
-        raise InputError(f"groups of a threshold must be two different ones, not {groups!r}.")
-    first, second = (str(group) for group in groups)
-    return first, second
-
-
-def _text(value: object, name: str) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    raise InputError(f"{name} must be text, not {value!r}.")
-
-
-def _day(value: object) -> str | None:
-    """A day, as TOML has it or as text in the same form."""
-    if value is None:
-        return None
+def _read_day(value: object) -> str:
+    """Read a day, as TOML has it or as text in the same form."""
     try:
         return date.fromisoformat(str(value)).isoformat()
     except ValueError as error:
         raise InputError(f"set_on must be a day, as 2026-01-31, not {value!r}.") from error
 
 
-def _as_audited(audited: Audit, name: str, wanted: object) -> object:
-    """What an audit has in the place of an argument; what is wanted where it does not say."""
+def _audit_value(audited: Audit, name: str, wanted: object) -> object:
+    """Find what an audit has in place of an argument, or what is wanted where it does not say."""
     if name == "resolution":
         return audited.data.resolution
     if name == "sensitive":
@@ -249,7 +242,7 @@ def _as_audited(audited: Audit, name: str, wanted: object) -> object:
 
 
 def _plain(value: object) -> object:
-    """A value as it can be compared: a single name is a list of one, and a tuple is a list."""
+    """Convert a value so that it can be compared: one name to a list of one, a tuple to a list."""
     if isinstance(value, Mapping):
         return {name: _plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple):

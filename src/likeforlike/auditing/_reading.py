@@ -1,19 +1,17 @@
 """The columns an audit uses: what is missing, and which rows are left. The engine does the work.
 
-Columns of a table whose type says little: text, and objects of Python.
+`read_columns` reads tables with types. Columns whose type says little, text and objects of Python,
+are read one by one: numbers that are kept as text, decimal numbers and truth values next to
+missing ones, as pandas has them. Only tables in memory are: an engine that counts by itself casts
+its columns.
 
-Numbers that are kept as text, decimal numbers and truth values next to nothing, as pandas has them,
-are read one by one. Only tables in memory are: an engine that counts by itself casts its columns.
+`read_text_columns` reads tables of text, as CSV files are. Where nothing is odd a table is passed
+over twice. The first pass counts combinations of values, which are few, and sees whether every
+number is one; the second fetches rows. Only words for missing values, lines without anything in
+them and texts that are no plain numbers need another look.
 
-Columns of a table of text, as CSV files are: which text is missing, which is a number.
-
-Where nothing is odd a table is passed over twice. The first pass counts combinations of values,
-which are few, and sees whether every number is one; the second fetches rows. Only words for missing
-values, lines without anything in them and texts that are no plain numbers need another look.
-
-Bins: a column of numbers or dates cut into parts, at quantiles, at edges, or by the calendar.
-
-A value that equals an edge lies below it. Dates are numbers along time: days since 1970.
+Bins cut a column of numbers or dates at quantiles, at edges, or by the calendar. A value that
+equals an edge lies below it. Dates are numbers along time: days since 1970.
 """
 
 from __future__ import annotations
@@ -25,11 +23,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal as DecimalNumber
-from functools import partial, reduce
+from functools import reduce
 from itertools import pairwise
 from numbers import Real
 from operator import and_, index
-from typing import Any, Literal, NamedTuple, NoReturn, get_args
+from typing import Any, Literal, get_args
 
 import narwhals as nw
 import numpy as np
@@ -37,7 +35,7 @@ import numpy as np
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._forks import refuse_polars_after_fork
 from likeforlike._text import date_words, figure, quoted
-from likeforlike.auditing._comparisons import lost_rows, unknown_as_null
+from likeforlike.auditing._comparisons import count_missing, unknown_as_null
 from likeforlike.disparity import is_nothing, numbers
 from likeforlike.document import LostRows
 from likeforlike.errors import BinnedLevelWarning, InputError
@@ -69,45 +67,48 @@ _TEXT = (nw.String, nw.Categorical, nw.Enum)
 _LOOSE = (*_TEXT, nw.Object, nw.Unknown)
 
 
-@dataclass(slots=True)
-class LooseColumns:
-    """A table whose columns of numbers hold numbers, and how they were read.
-
-    Attributes
-    ----------
-    frame : the table.
-    nulls : {column: {word: how often}} for words that were taken for a missing value.
-    dates : columns of text that are dates, now days since 1970.
-    notes : how columns were read where that is not plain, one sentence each.
-    units : {column: unit} of columns that have one.
-    """
-
-    frame: nw.DataFrame[Any] | nw.LazyFrame[Any]
-    nulls: dict[str, dict[str, int]] = field(default_factory=dict)
-    dates: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    units: dict[str, str] = field(default_factory=dict)
+Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
+Counted = tuple[int, int, dict[str, int]]
+"""Rows, rows that lack nothing, and missing values by column."""
 
 
 def read_loose_columns(
-    frame: nw.DataFrame[Any] | nw.LazyFrame[Any],
+    frame: Frame,
     named: Sequence[str],
     numbers: Sequence[str],
     along: Sequence[str],
     decimal: Decimal | None,
-) -> LooseColumns:
-    """Turn columns that must hold numbers into numbers, and objects that are dates into dates."""
-    found = LooseColumns(frame)
+) -> tuple[Frame, dict[str, dict[str, int]], list[str], list[str], dict[str, str]]:
+    """Turn columns that must hold numbers into numbers, and objects that are dates into dates.
+
+    Returns the table, {column: {word: how often}} for words that were taken for a missing value,
+    columns of dates that are now days since 1970, notes on how columns were read where that is not
+    plain, and {column: unit} of columns that have one.
+    """
+    nulls: dict[str, dict[str, int]] = {}
+    dates: list[str] = []
+    notes: list[str] = []
+    units: dict[str, str] = {}
     schema = frame.collect_schema()
     for column in named:
         kind = schema[column_key(column)]
         if column in numbers and not _is_number(kind, column, along):
             if kind not in _LOOSE:
                 raise InputError(f"column {column!r} must hold numbers, but its type is {kind}.")
-            _read_numbers(found, column, kind, decimal, dates=column in along)
+            rows = _collect(frame, column, kind)
+            values, read, words = _read_numbers(rows, column, decimal, dates=column in along)
+            frame = _replace_column(rows, column, values, nw.Float64())
+            nulls |= {column: words} if words else {}
+            dates += [column] if read.dates else []
+            notes += [] if read.note is None else [f"{column} {read.note}."]
+            units |= {} if read.unit is None else {column: read.unit}
         elif column not in numbers and kind == nw.Object and isinstance(frame, nw.DataFrame):
-            _read_dates(found, column)
-    return found
+            # Objects that are all dates become dates, which the calendar can cut.
+            objects = frame[column_key(column)].to_list()
+            if _are_dates(objects):
+                times = [_to_time(each) if isinstance(each, date) else None for each in objects]
+                frame = _replace_column(frame, column, times, nw.Datetime("us"))
+    return frame, nulls, dates, notes, units
 
 
 def _is_number(kind: nw.dtypes.DType, column: str, along: Sequence[str]) -> bool:
@@ -117,9 +118,9 @@ def _is_number(kind: nw.dtypes.DType, column: str, along: Sequence[str]) -> bool
 
 
 def _read_numbers(
-    found: LooseColumns, column: str, kind: nw.dtypes.DType, decimal: Decimal | None, *, dates: bool
-) -> None:
-    frame = _in_memory(found.frame, column, kind)
+    frame: nw.DataFrame[Any], column: str, decimal: Decimal | None, *, dates: bool
+) -> tuple[list[float | None], ReadTexts, dict[str, int]]:
+    """Read the numbers of a column, how they were written, and words for missing ones."""
     values = frame[column_key(column)].to_list()
     texts = Counter(value for value in values if isinstance(value, str))
     nulls = {text: n for text, n in texts.items() if text.strip() in ("", *USUAL_NULLS)}
@@ -129,22 +130,15 @@ def _read_numbers(
     numbers = [
         read.values.get(value)
         if isinstance(value, str)
-        else _number(value, column, as_date=as_dates)
+        else _to_number(value, column, as_date=as_dates)
         for value in values
     ]
-    series = nw.new_series(column_key(column), numbers, nw.Float64, backend=frame.implementation)
-    found.frame = frame.with_columns(_aligned(series, frame))
     words = Counter({text.strip(): n for text, n in nulls.items() if text.strip()})
-    found.nulls |= {column: dict(words.most_common())} if words else {}
-    found.dates += [column] if read.dates or as_dates else []
-    found.notes += [] if read.note is None else [f"{column} {read.note}."]
-    found.units |= {} if read.unit is None else {column: read.unit}
+    return numbers, read._replace(dates=read.dates or as_dates), dict(words.most_common())
 
 
-def _in_memory(
-    frame: nw.DataFrame[Any] | nw.LazyFrame[Any], column: str, kind: nw.dtypes.DType
-) -> nw.DataFrame[Any]:
-    """The rows of a table that polars can fetch; what another engine holds stays where it is."""
+def _collect(frame: Frame, column: str, kind: nw.dtypes.DType) -> nw.DataFrame[Any]:
+    """Fetch the rows of a table that polars can; what another engine holds stays where it is."""
     if isinstance(frame, nw.DataFrame):
         return frame
     if frame.implementation.is_polars():
@@ -155,12 +149,13 @@ def _in_memory(
     )
 
 
-def _number(value: object, column: str, *, as_date: bool) -> float | None:
-    """The number that an object of Python is; `None` if it stands for nothing."""
+def _to_number(value: object, column: str, *, as_date: bool) -> float | None:
+    """Convert an object of Python to a number; `None` if it stands for nothing."""
     if is_nothing(value):
         return None
     if as_date and isinstance(value, date):
-        return _days(value)
+        since = _to_time(value).replace(tzinfo=None) - datetime(1970, 1, 1)
+        return since.total_seconds() / 86400.0
     if not isinstance(value, Real | DecimalNumber):
         raise InputError(
             f"column {column!r} must hold numbers, but it holds a value of type "
@@ -172,27 +167,15 @@ def _number(value: object, column: str, *, as_date: bool) -> float | None:
         raise InputError(f"column {column!r} must hold numbers that fit in a float.") from error
 
 
-def _aligned(series: nw.Series[Any], frame: nw.DataFrame[Any]) -> nw.Series[Any]:
-    """The series with the row labels of its table, which pandas goes by."""
+def _replace_column(
+    frame: nw.DataFrame[Any], column: str, values: Sequence[object], kind: nw.dtypes.DType
+) -> nw.DataFrame[Any]:
+    """Replace a column, with the row labels of its table, which pandas goes by."""
+    series = nw.new_series(column_key(column), values, kind, backend=frame.implementation)
     native, table = series.to_native(), frame.to_native()
-    if not hasattr(native, "set_axis"):
-        return series
-    return nw.from_native(native.set_axis(table.index), series_only=True)
-
-
-def _read_dates(found: LooseColumns, column: str) -> None:
-    """Let objects that are all dates be dates, which the calendar can cut."""
-    frame = found.frame
-    if not isinstance(frame, nw.DataFrame):
-        return
-    values = frame[column_key(column)].to_list()
-    if not _are_dates(values):
-        return
-    times = [_time(value) if isinstance(value, date) else None for value in values]
-    series = nw.new_series(
-        column_key(column), times, nw.Datetime("us"), backend=frame.implementation
-    )
-    found.frame = frame.with_columns(_aligned(series, frame))
+    if hasattr(native, "set_axis"):
+        series = nw.from_native(native.set_axis(table.index), series_only=True)
+    return frame.with_columns(series)
 
 
 def _are_dates(values: Sequence[object]) -> bool:
@@ -200,12 +183,8 @@ def _are_dates(values: Sequence[object]) -> bool:
     return bool(known) and all(isinstance(value, date) for value in known)
 
 
-def _time(day: date) -> datetime:
+def _to_time(day: date) -> datetime:
     return day if isinstance(day, datetime) else datetime(day.year, day.month, day.day)
-
-
-def _days(day: date) -> float:
-    return (_time(day).replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds() / 86400.0
 
 
 Calendar = Literal["month", "quarter", "year"]
@@ -217,7 +196,9 @@ Cut = int | Sequence[float] | Calendar
 Bins = Mapping[str, Cut]
 """How each column is cut."""
 
-_COUNT = "likeforlike count"
+COUNT = "likeforlike count"
+"""What a column is called that says how many rows a line stands for."""
+
 # How many parts a year has.
 _PARTS = {"month": 12, "quarter": 4, "year": 1}
 
@@ -225,7 +206,7 @@ _PARTS = {"month": 12, "quarter": 4, "year": 1}
 def check_bins(
     bins: Bins, legitimate: Sequence[str]
 ) -> dict[str, int | tuple[float, ...] | Calendar]:
-    """Bins that make sense, with edges in order."""
+    """Check that bins make sense, with edges in order."""
     if not isinstance(bins, Mapping):
         raise InputError(
             f"bins must say which column to cut, as {{'income': 10}} or "
@@ -238,6 +219,7 @@ def check_bins(
 
 
 def _check_cut(column: str, cut: Cut) -> int | tuple[float, ...] | Calendar:
+    """Check how one column is to be cut."""
     for part in get_args(Calendar):
         if isinstance(cut, str) and cut == part:
             named: Calendar = part
@@ -262,13 +244,19 @@ def _check_cut(column: str, cut: Cut) -> int | tuple[float, ...] | Calendar:
 def inner_edges(
     frame: nw.LazyFrame[Any], column: str, cut: int | tuple[float, ...]
 ) -> tuple[float, ...]:
-    """Edges between the bins of a column, in order."""
-    edges = cut if isinstance(cut, tuple) else _quantiles(frame, column, cut)
+    """Find the edges between the bins of a column, in order."""
+    edges = cut if isinstance(cut, tuple) else ()
+    if not isinstance(cut, tuple):
+        key = column_key(column)
+        counted = frame.group_by(key).agg(nw.len().alias(COUNT)).collect()
+        values = numbers(counted[key].to_numpy(), f"column {column!r}")
+        edges = quantile_edges(values, counted[COUNT].to_numpy().astype(np.int64), cut)
     _warn(column, f"{len(edges) + 1 if isinstance(cut, tuple) else cut} bins")
     return edges
 
 
 def _warn(column: str, parts: str) -> None:
+    """Warn that people in one bin are not equal."""
     warnings.warn(
         f"{column!r} was cut into {parts}. People in one bin are not equal, so a test "
         "within bins can find a disparity that comes only from the width of the bins; with "
@@ -278,18 +266,11 @@ def _warn(column: str, parts: str) -> None:
     )
 
 
-def _quantiles(frame: nw.LazyFrame[Any], column: str, how_many: int) -> tuple[float, ...]:
-    """Quantiles of a column, from its value counts."""
-    key = column_key(column)
-    counted = frame.group_by(key).agg(nw.len().alias(_COUNT)).collect()
-    values = numbers(counted[key].to_numpy(), f"column {column!r}")
-    return quantile_edges(values, counted[_COUNT].to_numpy().astype(np.int64), how_many)
-
-
 def quantile_edges(values: FloatArray, counts: IntArray, how_many: int) -> tuple[float, ...]:
-    """Edges that cut different values (v,), with their rows, into parts of equal number.
+    """Find edges that cut different values (v,), with their rows, into parts of equal number.
 
-    Between two neighboring values any number divides the rows alike, so the roundest is taken.
+    Between two neighboring values any number divides the rows alike, so the shortest
+    decimal is taken.
     """
     order = np.argsort(values)
     values, cumulative = values[order], np.cumsum(counts[order])
@@ -299,15 +280,15 @@ def quantile_edges(values: FloatArray, counts: IntArray, how_many: int) -> tuple
     wanted = values[below] + (values[above] - values[below]) * (place - np.floor(place))
     # Nothing lies above the highest value, so it divides nothing.
     edges = {
-        roundest(float(values[k]), float(values[k + 1]), float(edge))
+        shortest_decimal(float(values[k]), float(values[k + 1]), float(edge))
         for k, edge in zip(below, wanted, strict=True)
         if k + 1 < values.size
     }
     return tuple(sorted(edges))
 
 
-def roundest(low: float, high: float, wanted: float) -> float:
-    """The number with the fewest digits in [low, high) that `wanted` may be rounded to."""
+def shortest_decimal(low: float, high: float, wanted: float) -> float:
+    """Find the number with the fewest digits in [low, high) that `wanted` may be rounded to."""
     first = -math.ceil(math.log10(max(abs(low), abs(high))))
     for places in range(first, first + 18):
         near = round(wanted, places)
@@ -318,15 +299,15 @@ def roundest(low: float, high: float, wanted: float) -> float:
 
 
 def bin_numbers(column: str, edges: tuple[float, ...]) -> nw.Expr:
-    """Number of the bin: how many edges lie below the value."""
+    """Count how many edges lie below the value: the number of its bin."""
     if not edges:
         return (keyed(column) != keyed(column)).cast(nw.Int64).alias(column_key(column))
     above = ((keyed(column) > edge).cast(nw.Int64) for edge in edges)
     return nw.sum_horizontal(*above).alias(column_key(column))
 
 
-def by_calendar(frame: nw.LazyFrame[Any], column: str, part: Calendar) -> nw.LazyFrame[Any]:
-    """The frame with the number of its month, quarter or year in the place of every date.
+def cut_by_calendar(frame: nw.LazyFrame[Any], column: str, part: Calendar) -> nw.LazyFrame[Any]:
+    """Replace every date by the number of its month, quarter or year.
 
     Text is read as ISO 8601 has it: 2024-03-31, whatever follows.
     """
@@ -356,7 +337,7 @@ def by_calendar(frame: nw.LazyFrame[Any], column: str, part: Calendar) -> nw.Laz
 
 
 def calendar_name(number: object, part: str) -> str | int:
-    """What to call the month, quarter or year of this number: 2024-03, 2024-Q1, 2024."""
+    """Name the month, quarter or year of this number: 2024-03, 2024-Q1, 2024."""
     year, rest = divmod(int(str(number)), _PARTS[part])
     if part == "year":
         return year
@@ -364,7 +345,7 @@ def calendar_name(number: object, part: str) -> str | int:
 
 
 def days(column: str, kind: nw.dtypes.DType) -> nw.Expr:
-    """Days from 1970-01-01 to every date, as a floating-point number; an expression for any engine.
+    """Count days from 1970-01-01 to every date; an expression for any engine.
 
     By the calendar: engines differ in how they count time, and agree on years, months and days.
     """
@@ -383,7 +364,7 @@ def days(column: str, kind: nw.dtypes.DType) -> nw.Expr:
 
 
 def bin_names(edges: tuple[float, ...], *, dates: bool = False) -> list[str]:
-    """What to call each bin, with as many digits as it takes to tell its edges apart."""
+    """Name each bin, with as many digits as it takes to distinguish its edges."""
     if not edges:
         return ["(any)"]
     written = date_words(edges) if dates else number_names(edges)
@@ -392,23 +373,12 @@ def bin_names(edges: tuple[float, ...], *, dates: bool = False) -> list[str]:
 
 
 def number_names(values: tuple[float, ...]) -> list[str]:
-    """Different numbers with as many digits as it takes to tell them apart."""
-    return next(
-        (
-            names
-            for digits in range(6, 18)
-            if len(set(names := _written(values, digits))) == len(values)
-        ),
-        [repr(value) for value in values],
-    )
-
-
-def _written(edges: tuple[float, ...], digits: int) -> list[str]:
-    return [figure(edge, digits) for edge in edges]
-
-
-COUNT = "likeforlike count"
-"""What a column is called that says how many rows a line stands for."""
+    """Write different numbers with as many digits as it takes to distinguish them."""
+    for digits in range(6, 18):
+        names = [figure(value, digits) for value in values]
+        if len(set(names)) == len(values):
+            return names
+    return [repr(value) for value in values]
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,14 +388,8 @@ class ReadColumns:
     Attributes
     ----------
     frame : those rows; a table in memory, or one that is not read yet.
-    rows, used : rows of the table, and rows in `frame`.
-    missing : how many values each column lacks.
-    engine : who holds the data.
-    nulls : {column: {word: how often}} for words that were taken for a missing value.
-    text : whether the table had no types, as a CSV file.
-    lost : rows left out, by group, if they were asked for.
+    rows, used, missing, engine, nulls, text, lost, notes : as of `TableCells`.
     dates : columns of dates that became numbers, days since 1970.
-    notes : how columns were read where that is not plain, one sentence each.
     units : {column: unit} for columns whose numbers were written with one.
     in_memory : whether the rows are.
     """
@@ -444,14 +408,6 @@ class ReadColumns:
     in_memory: bool = False
 
 
-class Counted(NamedTuple):
-    """Rows, rows that lack nothing, and missing values by column."""
-
-    rows: int
-    used: int
-    missing: dict[str, int]
-
-
 def read_columns(
     source: Any,  # noqa: ANN401
     named: Sequence[str],
@@ -467,42 +423,45 @@ def read_columns(
     of the sensitive columns. With several of these a row may lack some of them: it has a group in
     the others.
     """
-    opened, notes = _opened(source, named)
+    opened, notes = _open_source(source, named)
     engine = str(opened.implementation)
-    texts = read_loose_columns(opened, named, numbers, along, decimal)
-    opened, schema = texts.frame, texts.frame.collect_schema()
+    opened, nulls, text_dates, more, units = read_loose_columns(
+        opened, named, numbers, along, decimal
+    )
+    schema = opened.collect_schema()
     # Dates are numbers along time; a score or a weight is none.
     dates = tuple(c for c in along if schema[column_key(c)] in (nw.Date, nw.Datetime))
     if dates:
         opened = opened.with_columns(*(days(c, schema[column_key(c)]) for c in dates))
         schema = opened.collect_schema()
-    made = partial(
-        ReadColumns,
-        engine=engine,
-        nulls=texts.nulls,
-        dates=(*dates, *texts.dates),
-        notes=(*notes, *texts.notes),
-        units=texts.units,
-        in_memory=isinstance(opened, nw.DataFrame),
-    )
-    frame = opened.lazy()
+    lost: tuple[LostRows, ...] = ()
+    frame, in_memory = opened.lazy(), isinstance(opened, nw.DataFrame)
     if isinstance(opened, nw.DataFrame) and len(opened) and _is_complete(opened, named):
-        missing = dict.fromkeys(named, 0)
-        return made(frame, len(opened), len(opened), missing)
-    lacking = {column: _is_missing(schema, column) for column in named}
-    counted = count_rows(frame, lacking, needed=needed_columns(named, sensitive))
-    lost = lost_by_group(frame, lacking, counted, sensitive)
-    complete = complete_rows(frame, needed(lacking, sensitive), counted)
-    if len(sensitive) > 1:
-        complete = complete.with_columns(*unknown_as_null(lacking, sensitive))
-    return made(complete, *counted, lost=lost)
+        counted = (len(opened), len(opened), dict.fromkeys(named, 0))
+    else:
+        lacking = {column: _is_missing(schema, column) for column in named}
+        counted = count_rows(frame, lacking, sensitive=sensitive)
+        frame, lost = drop_incomplete(frame, lacking, counted, sensitive)
+        if len(sensitive) > 1:
+            frame = frame.with_columns(*unknown_as_null(lacking, sensitive))
+    return ReadColumns(
+        frame,
+        *counted,
+        engine=engine,
+        nulls=nulls,
+        lost=lost,
+        dates=(*dates, *text_dates),
+        notes=(*notes, *more),
+        units=units,
+        in_memory=in_memory,
+    )
 
 
-def _opened(
+def _open_source(
     source: Any,  # noqa: ANN401
     named: Sequence[str],
-) -> tuple[nw.DataFrame[Any] | nw.LazyFrame[Any], list[str]]:
-    """The columns named, called by their keys, and what is to be said about them."""
+) -> tuple[Frame, list[str]]:
+    """Take the columns named, called by their keys, with notes about them."""
     if is_polars(nw.to_native(source, pass_through=True)):
         refuse_polars_after_fork()
     try:
@@ -518,6 +477,7 @@ def _opened(
 
 
 def _is_missing(schema: nw.Schema, column: str) -> nw.Expr:
+    """Whether a value of a column is missing."""
     missing = keyed(column).is_null()
     return missing | keyed(column).is_nan() if schema[column_key(column)].is_float() else missing
 
@@ -530,25 +490,15 @@ def _is_complete(frame: nw.DataFrame[Any], named: Sequence[str]) -> bool:
     )
 
 
-def needed_columns(named: Sequence[str], sensitive: Sequence[str]) -> list[str]:
-    """Columns without which a row says nothing; of several sensitive columns none is."""
-    return [name for name in named if len(sensitive) < 2 or name not in sensitive]
-
-
-def needed(lacking: Mapping[str, nw.Expr], sensitive: Sequence[str]) -> dict[str, nw.Expr]:
-    """What is missing, of the columns without which a row says nothing."""
-    return {name: lacking[name] for name in needed_columns(list(lacking), sensitive)}
-
-
 def count_rows(
     frame: nw.LazyFrame[Any],
     lacking: Mapping[str, nw.Expr],
     times: nw.Expr | None = None,
     *,
-    needed: Sequence[str],
+    sensitive: Sequence[str],
 ) -> Counted:
     """Count what is missing; with `times` a line stands for as many rows."""
-    asked = [*lacking.values(), all_of(~lacking[name] for name in needed)]
+    asked = [*lacking.values(), _lacks_nothing(lacking, sensitive)]
     rows = nw.lit(1) if times is None else times
     sums = [(each.cast(nw.Int64) * rows).sum() for each in asked]
     sums.append(nw.len() if times is None else times.sum())
@@ -557,32 +507,31 @@ def count_rows(
     missing = dict(zip(lacking, lacked, strict=True))
     if used == 0:
         raise InputError(f"no row has a value in every column; of {whole} rows missing: {missing}.")
-    return Counted(whole, used, missing)
+    return whole, used, missing
 
 
-def complete_rows(
-    frame: nw.LazyFrame[Any], lacking: Mapping[str, nw.Expr], counted: Counted
-) -> nw.LazyFrame[Any]:
-    """The rows that lack nothing."""
-    if counted.used == counted.rows:
-        return frame
-    return frame.filter(all_of(~each for each in lacking.values()))
-
-
-def lost_by_group(
+def drop_incomplete(
     frame: nw.LazyFrame[Any],
     lacking: Mapping[str, nw.Expr],
     counted: Counted,
     sensitive: Sequence[str],
-) -> tuple[LostRows, ...]:
-    """Rows that are left out, by group."""
-    if not sensitive or not any(counted.missing.values()):
-        return ()
-    return lost_rows(frame, sensitive, lacking)
+) -> tuple[nw.LazyFrame[Any], tuple[LostRows, ...]]:
+    """Keep the rows that lack nothing, and count those left out by group."""
+    rows, used, missing = counted
+    lost: tuple[LostRows, ...] = ()
+    if sensitive and any(missing.values()):
+        lost = count_missing(frame, sensitive, lacking)
+    return frame if used == rows else frame.filter(_lacks_nothing(lacking, sensitive)), lost
+
+
+def _lacks_nothing(lacking: Mapping[str, nw.Expr], sensitive: Sequence[str]) -> nw.Expr:
+    """Whether a row lacks nothing; of several sensitive columns it may lack any."""
+    optional = sensitive if len(sensitive) > 1 else ()
+    return all_of(~lacks for name, lacks in lacking.items() if name not in optional)
 
 
 def all_of(expressions: Iterable[nw.Expr]) -> nw.Expr:
-    """Whether all hold."""
+    """Whether all expressions hold."""
     return reduce(and_, expressions)
 
 
@@ -609,12 +558,12 @@ def read_text_columns(
         nw.col(number_column(places[column_key(column)])).alias(_number_key(column))
         for column in numbers
     ]
-    frame = _gathered(table, chosen)
+    frame = _collect_columns(table, chosen)
     lines = _combinations(frame, named, numbers)
     if lines.filter(all_of(_lacks(column, numbers) for column in named)).shape[0]:
         # A line without anything in it is no row. To know them takes all columns.
         table = table.filter(~all_of(nw.col(name).is_null() for name in texts))
-        frame = _gathered(table, chosen)
+        frame = _collect_columns(table, chosen)
         lines = _combinations(frame, named, numbers)
     single, notes = without_repeated(frame, named, again)
     frame = plain = single.lazy()
@@ -645,7 +594,7 @@ def read_text_columns(
         lines.lazy(),
         {c: _lacks(c, numbers, nulls.get(c)) for c in named},
         nw.col(COUNT),
-        needed=needed_columns(named, sensitive),
+        sensitive=sensitive,
     )
     lacking = {
         column: nw.col(_number_key(column)).is_null()
@@ -653,7 +602,7 @@ def read_text_columns(
         else _lacks(column, (), nulls[column])
         for column in named
     }
-    complete = complete_rows(frame, needed(lacking, sensitive), counted)
+    complete, lost = drop_incomplete(frame, lacking, counted, sensitive)
     read_as = {
         column: nw.col(_number_key(column)).alias(column_key(column))
         if column in numbers
@@ -668,15 +617,15 @@ def read_text_columns(
         str(table.implementation),
         {column: words for column in named if (words := _words(nulls.get(column, {})))},
         text=True,
-        lost=lost_by_group(frame, lacking, counted, sensitive),
+        lost=lost,
         dates=tuple(dates),
         notes=tuple(notes),
         units=units,
     )
 
 
-def _gathered(table: nw.LazyFrame[Any], chosen: Sequence[nw.Expr]) -> nw.LazyFrame[Any]:
-    """The columns named. polars works in memory, so it reads them once and for all."""
+def _collect_columns(table: nw.LazyFrame[Any], chosen: Sequence[nw.Expr]) -> nw.LazyFrame[Any]:
+    """Select columns; polars works in memory, so it reads them once and for all."""
     taken = table.select(*chosen)
     return taken.collect().lazy() if table.implementation.is_polars() else taken
 
@@ -692,7 +641,7 @@ def _no_number(column: str) -> str:
 def _combinations(
     frame: nw.LazyFrame[Any], named: Sequence[str], numbers: Collection[str]
 ) -> nw.DataFrame[Any]:
-    """How often texts occur together, and with which numbers that are none."""
+    """Count how often texts occur together, and with which numbers that are none."""
     keys = [
         nw.col(_number_key(c)).is_null().alias(_no_number(c)) if c in numbers else keyed(c)
         for c in named
@@ -721,7 +670,7 @@ def _read_number_texts(
     is_typed: bool,
     dates: bool,
 ) -> tuple[nw.LazyFrame[Any], dict[str | None, int], ReadTexts]:
-    """The table with the numbers of a column, texts that stand for missing ones, and how it went.
+    """Read the numbers of a column; return the table, texts of missing ones, and how it went.
 
     Plain numbers, with spaces around them or not, are read by any engine, and so are decisions.
     Numbers as people write them are read in memory, from all texts of the column together.
@@ -740,8 +689,10 @@ def _read_number_texts(
         if unread and (pair := decision_words(unread)) and _others_are_decisions(frame, column):
             frame = frame.with_columns(_decisions(column, pair).alias(_number_key(column)))
             return frame, _nulls_among(frame, column, nulls), ReadTexts({}, decision_note(pair))
-        if unread:
-            frame = frame.with_columns(_stripped(column).alias(_number_key(column)))
+        if unread:  # plain numbers may have spaces around them
+            text = keyed(column).str.strip_chars()
+            number = nw.when(text.str.contains(NUMBER)).then(text).cast(nw.Float64)
+            frame = frame.with_columns(number.alias(_number_key(column)))
             texts = _texts(frame.filter(value.is_null()), column)
             unread = {str(t): n for t, n in texts.items() if not _is_null(t, nulls)}
         if not unread:
@@ -753,7 +704,11 @@ def _read_number_texts(
     present = {str(t): n for t, n in every.items() if t not in absent}
     read = read_texts(present, column, decimal, dates=dates)
     if not in_memory:
-        _refuse_elsewhere(column, unread, frame.implementation)
+        raise InputError(
+            f"column {column!r} holds numbers as people write them, such as "
+            f"{quoted(min(unread))}, which {frame.implementation} does not read: leave out engine, "
+            "or write plain numbers."
+        )
     numbers = [read.values.get(text) for text in frame.collect()[column_key(column)].to_list()]
     series = nw.new_series(_number_key(column), numbers, nw.Float64, backend=frame.implementation)
     return frame.collect().with_columns(series).lazy(), absent, read
@@ -766,7 +721,7 @@ def _others_are_decisions(frame: nw.LazyFrame[Any], column: str) -> bool:
 
 
 def _decisions(column: str, pair: tuple[str, str]) -> nw.Expr:
-    """Decisions in text as 1 and 0."""
+    """Read decisions in text as 1 and 0."""
     text = keyed(column).str.strip_chars().str.to_lowercase()
     yes, no = (text == word for word in pair)
     other = nw.when(text.is_in(["1", "0"])).then(text).cast(nw.Float64)
@@ -777,7 +732,7 @@ def _decisions(column: str, pair: tuple[str, str]) -> nw.Expr:
 def _nulls_among(
     frame: nw.LazyFrame[Any], column: str, nulls: Collection[str]
 ) -> dict[str | None, int]:
-    """Texts that are no numbers, all of which stand for missing values."""
+    """Count texts that are no numbers, all of which must stand for missing values."""
     texts = _texts(frame.filter(nw.col(_number_key(column)).is_null()), column)
     unread = {str(t): n for t, n in texts.items() if not _is_null(t, nulls)}
     if unread:
@@ -800,16 +755,8 @@ def _refuse_ambiguous(frame: nw.LazyFrame[Any], column: str) -> None:
         )
 
 
-def _refuse_elsewhere(column: str, unread: Mapping[str, int], engine: object) -> NoReturn:
-    """Refuse numbers that an engine cannot read and polars can."""
-    raise InputError(
-        f"column {column!r} holds numbers as people write them, such as {quoted(min(unread))}, "
-        f"which {engine} does not read: leave out engine, or write plain numbers."
-    )
-
-
 def _texts(frame: nw.LazyFrame[Any], column: str) -> dict[str | None, int]:
-    """How often a column has each of its texts."""
+    """Count how often a column has each of its texts."""
     key = column_key(column)
     counted = frame.group_by(key).agg(nw.len().alias(COUNT)).collect()
     return {text: int(times) for text, times in counted.select(key, COUNT).rows()}
@@ -818,7 +765,7 @@ def _texts(frame: nw.LazyFrame[Any], column: str) -> dict[str | None, int]:
 def _null_texts(
     lines: nw.DataFrame[Any], column: str, nulls: Collection[str]
 ) -> dict[str | None, int]:
-    """Texts of a column that stand for a missing value, and how often they do."""
+    """Count texts of a column that stand for a missing value."""
     key = column_key(column)
     found = [text for text in lines[key].unique().to_list() if _is_null(text, nulls)]
     if not found:
@@ -841,15 +788,9 @@ def _is_null(text: str | None, nulls: Collection[str]) -> bool:
 
 
 def _words(texts: Mapping[str | None, int]) -> dict[str, int]:
-    """Words for missing values, without the spaces around them, the most frequent first."""
+    """Count words for missing values without spaces around them, the most frequent first."""
     found: Counter[str] = Counter()
     for text, times in texts.items():
         if text is not None and text.strip():
             found[text.strip()] += times
     return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
-
-
-def _stripped(column: str) -> nw.Expr:
-    """Plain numbers in text that may have spaces around them."""
-    text = keyed(column).str.strip_chars()
-    return nw.when(text.str.contains(NUMBER)).then(text).cast(nw.Float64)

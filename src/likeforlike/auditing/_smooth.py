@@ -1,42 +1,37 @@
-"""Two groups compared along a number: scores carried to the centers of windows.
+"""Groups compared along numbers: scores mapped to the centers of windows.
 
-Scores are carried twice: whatever the group, for the test, and with the gaps of the windows taken
-out before, for the estimates. The windows are then levels like any others.
+Lines are the rows of a table with the numbers that people are compared along, or stand for all rows
+with the same category, fine cell, group and bin of scores. `map_contrast` maps scores twice:
+whatever the group, for the test, and with the gaps of the windows taken out before, for the
+estimates. The windows are then levels like any others.
 
-Lines of a table with the numbers that people are compared along: what a smooth audit is made of.
-
-A line is a row, or stands for all rows with the same category, fine cell, group and bin of scores.
-
-Several numbers and categories replaced by one: the chance of belonging to a group.
-
-Under parity group and score are independent given e(L) = P(A | L), and scores enter without what L
-explains of them. Both are predicted for every row from other rows.
-
-Both predictions must be right for that. How much each explains of rows that it has not seen is
-reported, next to what boosted trees explain on the same folds, where scikit-learn is installed:
-trees find interactions that hat functions and their products miss.
+Several numbers and categories are replaced by the propensity e(L) = P(A | L): under parity group
+and score are independent given e(L), and scores enter without what L explains of them. Both are
+predicted for every row from other rows, and both must be right. How much each explains of rows left
+out is reported, next to what boosted trees explain on the same folds, where scikit-learn is
+installed: trees find interactions that linear splines and their products miss.
 
 Reference: Rosenbaum and Rubin (1983), *The central role of the propensity score*.
 
-The placebo: the test of an audit along numbers, with labels that cannot matter.
+A placebo repeats the test with labels drawn from the propensity, which cannot matter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
 from operator import index
-from typing import Literal, NamedTuple, NoReturn
+from typing import Literal
 
 import numpy as np
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike._lazy import extra
 from likeforlike._text import date_words
-from likeforlike.auditing._comparisons import family_names
-from likeforlike.auditing._reading import bin_names, number_names, quantile_edges, roundest
+from likeforlike.auditing._comparisons import rename_groups
+from likeforlike.auditing._reading import bin_names, number_names, quantile_edges, shortest_decimal
 from likeforlike.disparity import Cells, Codes, Contrast, contrasts, level_weights, unnamed
 from likeforlike.document import Roles, Settings, Smooth, SmoothUnit, Unexamined, Window
 from likeforlike.errors import InputError
@@ -46,10 +41,8 @@ from likeforlike.smoothing import (
     Carried,
     Comparison,
     FineCells,
-    Overlap,
     ScaleCarry,
     SplineBasis,
-    ValueCarry,
     Windows,
     companion_p_value,
     compare_along,
@@ -64,9 +57,21 @@ from likeforlike.transport import Scale, moderate, scale_of
 BINS = 10
 """Into how many bins a number would usually have been cut."""
 
+_FEW_ROWS = 100
+# Share of the variation of the group among rows with the same features.
+_MIXED = 0.75
+# Boosted trees, and the rows that they are tried on.
+_TREES, _LEAVES, _MOST_BOOSTED = 40, 16, 20_000
+_RATE, _BEYOND_CHANCE = 0.15, 3.0
+_TARGETS: tuple[Literal["group", "score"], ...] = ("group", "score")
+_SIGNIFICANCE = 0.05
+
+Predictions = tuple[FloatArray, FloatArray, IntArray]
+"""Group and score of every line (n, 2), both predicted by models of other lines, and folds (n,)."""
+
 
 @dataclass(frozen=True)
-class Lines:
+class SmoothData:
     """Rows with their numbers, or counts of rows by fine cell.
 
     Attributes
@@ -74,7 +79,7 @@ class Lines:
     columns : the names of the q numbers.
     numbers : (n, q) floats.
     category : (n,) codes of the other legitimate columns together; one code without any.
-    category_names : what to call each category in front of people; empty text without any.
+    category_names : how readers see each category; empty text without any.
     scores, group : (n,) floats and codes.
     counts : (n,) rows of each line; `None` means one.
     weight, cluster : (n,) of each row, or `None`.
@@ -102,35 +107,26 @@ class Lines:
     edges: tuple[float, ...] = ()
 
     @property
-    def along_one(self) -> bool:
+    def is_univariate(self) -> bool:
         """Whether there is one number, inside categories or not."""
         return len(self.columns) == 1
 
     @property
-    def rows(self) -> int:
-        """How many rows there are."""
-        return self.scores.size if self.counts is None else int(self.counts.sum())
+    def mass(self) -> FloatArray:
+        """The weight of each line, 1 without weights."""
+        return np.ones(self.scores.size) if self.weight is None else self.weight
 
-    def of_groups(self, labels: tuple[Hashable, ...]) -> Lines:
-        """The lines of some groups, in this order; categories without them are gone."""
-        if labels == self.group.labels:
-            return self
-        places = {label: g for g, label in enumerate(labels)}
-        new = np.array([places.get(label, -1) for label in self.group.labels])
-        return self._kept(new[self.group.codes] >= 0, Codes(new[self.group.codes], labels))
-
-    def regrouped(self, names: Mapping[Hashable, Hashable]) -> Lines:
-        """The lines with groups called anew; those without a name are gone."""
+    def rename_groups(self, names: Mapping[Hashable, Hashable]) -> SmoothData:
+        """Rename groups; drop those without a name, and categories without any group left."""
         labels = tuple(dict.fromkeys(names.values()))
+        if labels == self.group.labels == tuple(names):
+            return self
         places = {label: k for k, label in enumerate(labels)}
         new = np.array([places[names[g]] if g in names else -1 for g in self.group.labels])
-        return self._kept(new[self.group.codes] >= 0, Codes(new[self.group.codes], labels))
+        return self._take(new[self.group.codes] >= 0, Codes(new[self.group.codes], labels))
 
-    def in_order(self) -> Lines:
-        """The lines that weigh anything, in an order that does not depend on theirs.
-
-        No sum may depend on the order rows come in.
-        """
+    def canonical_order(self) -> SmoothData:
+        """Sort the lines that weigh anything, so that no sum depends on the order of rows."""
         kept = np.arange(self.scores.size) if self.weight is None else np.flatnonzero(self.weight)
         order = kept[np.argsort(self.numbers[kept, 0])]
         if (np.diff(self.numbers[order, 0]) == 0.0).any():
@@ -138,15 +134,13 @@ class Lines:
             keys = [self.weight, *keys] if self.weight is not None else keys
             keys = [self.cluster.codes, *keys] if self.cluster is not None else keys
             order = kept[np.lexsort([key[kept] for key in keys])]
-        edges = self._bin_edges(order if self.weight is None else None)
-        lines = replace(self._kept(order, self.group), edges=edges)
-        if lines.weight is None:
-            return lines
-        return replace(lines, weight=moderate(lines.weight))
+        edges = self.bin_edges(order if self.weight is None else None)
+        lines = replace(self._take(order, self.group), edges=edges)
+        return lines if lines.weight is None else replace(lines, weight=moderate(lines.weight))
 
-    def _bin_edges(self, order: IntArray | None = None) -> tuple[float, ...]:
-        """Where `bins` would cut the number; `order` is that of all lines by it, if it is known."""
-        if not self.along_one:
+    def bin_edges(self, order: IntArray | None = None) -> tuple[float, ...]:
+        """Find where `bins` would cut the number; `order` sorts all lines by it, if it is known."""
+        if not self.is_univariate:
             return ()
         order = np.argsort(self.numbers[:, 0], kind="stable") if order is None else order
         ordered = self.numbers[order, 0]
@@ -157,30 +151,22 @@ class Lines:
             counts = np.add.reduceat(self.counts[order], begins)
         return quantile_edges(ordered[begins], counts, BINS)
 
-    def binned(self) -> Cells:
-        """Scores as they are in ten bins of the number, as `bins` would cut it."""
-        edges = np.array(self.edges or self._bin_edges())
-        code = self.category * (edges.size + 1) + np.searchsorted(edges, self.numbers[:, 0])
-        there, level = np.unique(code, return_inverse=True)
-        return self.cells(Codes(level, tuple(there.tolist())), self.scores)
-
-    def _kept(self, kept: BoolArray | IntArray, group: Codes) -> Lines:
+    def _take(self, kept: BoolArray | IntArray, group: Codes) -> SmoothData:
+        """Take some lines, with these groups."""
         there = np.bincount(self.category[kept], minlength=len(self.category_names)) > 0
+        names = zip(self.category_names, there, strict=True)
+        cluster = self.cluster
         return replace(
             self,
             numbers=self.numbers[kept],
             category=(np.cumsum(there) - 1)[self.category[kept]],
-            category_names=tuple(
-                name for name, is_there in zip(self.category_names, there, strict=True) if is_there
-            ),
+            category_names=tuple(name for name, is_there in names if is_there),
             scores=self.scores[kept],
             group=Codes(group.codes[kept], group.labels),
             counts=None if self.counts is None else self.counts[kept],
             weight=None if self.weight is None else self.weight[kept],
             widths=None if self.widths is None else self.widths[kept],
-            cluster=None
-            if self.cluster is None
-            else Codes(self.cluster.codes[kept], self.cluster.labels),
+            cluster=None if cluster is None else Codes(cluster.codes[kept], cluster.labels),
         )
 
     @cached_property
@@ -189,7 +175,7 @@ class Lines:
         return self.fine_cells(self.numbers[:, 0], self.category)
 
     def fine_cells(self, numbers: FloatArray, segment: IntArray | None = None) -> FineCells:
-        """Fine cells of the lines along any numbers (n,)."""
+        """Cut the lines into fine cells along any numbers (n,)."""
         return fine_cells(
             numbers,
             segment,
@@ -205,19 +191,18 @@ class Lines:
         line: IntArray | None = None,
         rows: IntArray | None = None,
     ) -> Cells:
-        """Cells of scores in these levels; lines may have been split into parts of some rows."""
-        if self.counts is not None:
-            counts = self.counts if rows is None else rows
-            line = np.arange(self.counts.size) if line is None else line
+        """Make cells of scores in levels; lines may have been split into parts of some rows."""
+        if self.counts is None:
             return Cells.from_codes(
-                Codes(level.codes[line], level.labels),
-                Codes(self.group.codes[line], self.group.labels),
-                scores,
-                counts=counts,
-                resolution=self.resolution,
+                level, self.group, scores, sample_weight=self.weight, cluster=self.cluster
             )
+        line = np.arange(self.counts.size) if line is None else line
         return Cells.from_codes(
-            level, self.group, scores, sample_weight=self.weight, cluster=self.cluster
+            Codes(level.codes[line], level.labels),
+            Codes(self.group.codes[line], self.group.labels),
+            scores,
+            counts=self.counts if rows is None else rows,
+            resolution=self.resolution,
         )
 
 
@@ -229,17 +214,17 @@ def levels_along(
     one_by_one: BoolArray | None = None,
     dates: bool = False,
 ) -> Codes:
-    """The windows of every line as levels, called by their category and the numbers they hold.
+    """Make levels of windows, named after their category and the numbers they hold.
 
     Parameters
     ----------
-    categories : what to call each segment in front of people; empty text if there is one.
+    categories : names of the segments; empty text if there is one.
     one_by_one : (S,) segments in which each window is a number; `None` means none.
     dates : whether the numbers are days since 1970.
     """
     inner = np.diff(along.segment) == 0
     edges = [
-        roundest(high, low, (high + low) / 2.0)
+        shortest_decimal(high, low, (high + low) / 2.0)
         for high, low in zip(along.high[:-1][inner], along.low[1:][inner], strict=True)
     ]
     names: list[str] = []
@@ -256,9 +241,9 @@ def levels_along(
     return Codes(along.of_line, tuple(names))
 
 
-def raw_cells(lines: Lines) -> Cells:
-    """Scores as they are, in the windows of all rows; one level along several numbers."""
-    if not lines.along_one:
+def raw_cells(lines: SmoothData) -> Cells:
+    """Put scores as they are in the windows of all rows; in one level along several numbers."""
+    if not lines.is_univariate:
         return lines.cells(Codes(np.zeros(lines.scores.size, np.int64), ("all",)), lines.scores)
     along = windows(lines.cells_inside, lines.numbers[:, 0], lines.windows)
     name = lines.columns[0]
@@ -269,7 +254,7 @@ def raw_cells(lines: Lines) -> Cells:
 def check_smooth(
     columns: Sequence[str], windows: int | None, *, cut: Sequence[str], counted: bool
 ) -> tuple[str, ...]:
-    """Columns to be smoothed along, checked."""
+    """Check the columns to be smoothed along."""
     for column in columns:
         if column in cut:
             raise InputError(
@@ -281,13 +266,8 @@ def check_smooth(
             f"resolution goes with one column in smooth, not with {len(columns)}: counts of "
             "several numbers are as many as rows. Leave resolution out, or cut others into bins."
         )
-    _check_windows(windows, columns)
-    return tuple(dict.fromkeys(columns))
-
-
-def _check_windows(windows: int | None, columns: Sequence[str]) -> None:
     if windows is None:
-        return
+        return tuple(dict.fromkeys(columns))
     if not columns:
         raise InputError("windows says how finely to look along smooth; name a column there.")
     try:
@@ -296,140 +276,103 @@ def _check_windows(windows: int | None, columns: Sequence[str]) -> None:
         raise InputError(f"windows must be a whole number, not {windows!r}.") from error
     if wanted < 2:
         raise InputError(f"windows must be at least 2, not {windows}.")
-
-
-_FEW_ROWS = 100
-# Share of the variation of the group among rows with the same features.
-_MIXED = 0.75
-# Boosted trees, and the rows that they are tried on.
-_TREES, _LEAVES, _MOST_BOOSTED = 40, 16, 20_000
-_RATE, _BEYOND_CHANCE = 0.15, 3.0
-
-
-class Predicted(NamedTuple):
-    """What L says of the group and of the score of every line, by models that have not seen it.
-
-    Attributes
-    ----------
-    targets, predicted : (n, 2) floats, group and score.
-    fold : (n,) integers.
-    """
-
-    targets: FloatArray
-    predicted: FloatArray
-    fold: IntArray
+    return tuple(dict.fromkeys(columns))
 
 
 def propensity_scores(
-    lines: Lines, scores: FloatArray, seed: int
-) -> tuple[FloatArray, FloatArray, Predicted]:
-    """e(L) of every line of two groups, its score without what L explains of it, and both.
+    lines: SmoothData, scores: FloatArray, seed: int
+) -> tuple[FloatArray, FloatArray, Predictions]:
+    """Predict group and score of every line of two groups from L, by models of other lines.
 
-    The mean of the scores stays, so that they read like scores.
+    Returns e(L), the scores without what L explains of them, and the predictions. The mean of the
+    scores stays, so that they read like scores.
     """
-    if lines.rows < _FEW_ROWS:
+    rows = scores.size if lines.counts is None else int(lines.counts.sum())
+    if rows < _FEW_ROWS:
         raise InputError(
             f"smooth along {len(lines.columns)} numbers needs at least {_FEW_ROWS} rows of the two "
-            f"groups compared, not {lines.rows}; smooth along one, or cut the others into bins."
+            f"groups compared, not {rows}; smooth along one, or cut the others into bins."
         )
-    mass = np.ones(scores.size) if lines.weight is None else lines.weight
-    known = SplineBasis(lines.numbers, lines.category)
     targets = np.stack([lines.group.codes.astype(np.float64), scores], axis=1)
     fold = _folds(lines, scores, seed)
-    predicted = cross_fit(known, targets, mass, fold)
+    predicted = cross_fit(SplineBasis(lines.numbers, lines.category), targets, lines.mass, fold)
     predicted[:, 0] = np.clip(predicted[:, 0], 0.0, 1.0)
     chance, explained = predicted.T
-    mean = float(mass @ scores / mass.sum())
-    return chance, scores - explained + mean, Predicted(targets, predicted, fold)
+    mean = float(lines.mass @ scores / lines.mass.sum())
+    return chance, scores - explained + mean, (targets, predicted, fold)
 
 
-def explained_shares(lines: Lines, found: Predicted) -> tuple[float, float]:
-    """1 - Σ (y - ŷ)² / Σ (y - ȳ)² of group and score, of rows left out."""
-    mass = np.ones(found.fold.size) if lines.weight is None else lines.weight
-    group, score = _explained(found.targets, found.predicted, mass).tolist()
-    return group, score
-
-
-def _explained(targets: FloatArray, predicted: FloatArray, mass: FloatArray) -> FloatArray:
+def _variation_shares(
+    targets: FloatArray, predicted: FloatArray, mass: FloatArray
+) -> tuple[float, float]:
+    """Compute 1 - Σ (y - ŷ)² / Σ (y - ȳ)² of group and score."""
     mean = mass @ targets / mass.sum()
     whole = mass @ (targets - mean) ** 2
     missed = mass @ (targets - predicted) ** 2
-    shares: FloatArray = 1.0 - missed / np.where(whole > 0.0, whole, 1.0)
-    return shares
+    group, score = (1.0 - missed / np.where(whole > 0.0, whole, 1.0)).tolist()
+    return group, score
 
 
-def boosted_shares(
-    lines: Lines, found: Predicted, unit: IntArray | None, seed: int
-) -> tuple[tuple[float, float], int, tuple[bool, bool]] | None:
-    """The same of boosted trees: shares, on how many rows, and which are better beyond chance.
+def _compare_trees(
+    lines: SmoothData, predictions: Predictions, unit: IntArray | None, seed: int
+) -> tuple[tuple[float, float] | None, int, tuple[Literal["group", "score"], ...]]:
+    """Predict by boosted trees: shares explained, of how many rows, what is better beyond chance.
 
     On the same folds, of 20,000 rows at most. Losses are compared row by row, those of a unit (n,)
     together, and differ beyond chance by three standard errors. `None` without scikit-learn.
     """
-    if (boost := _boosting()) is None:
-        return None
+    if find_spec("sklearn") is None:
+        return None, 0, ()
     rng = np.random.default_rng(seed)
-    key = np.arange(found.fold.size) if unit is None else unit
+    key = np.arange(lines.scores.size) if unit is None else unit
     order = np.argsort(rng.permutation(int(key.max()) + 1)[key], kind="stable")
     some = np.sort(order[:_MOST_BOOSTED])
     columns = np.column_stack([lines.numbers, lines.category])[some]
-    targets, fold = found.targets[some], found.fold[some]
-    mass = np.ones(some.size) if lines.weight is None else lines.weight[some]
+    targets, linear, fold = predictions[0][some], predictions[1][some], predictions[2][some]
+    mass = lines.mass[some]
     predicted = np.zeros(targets.shape)
     for k in range(FOLDS):
         inside, others = np.flatnonzero(fold == k), np.flatnonzero(fold != k)
-        if not inside.size:
-            continue
-        for t in range(2):
-            predicted[inside, t] = boost(
-                columns[others], targets[others, t], mass[others], columns[inside], t == 0
+        for t in (0, 1) if inside.size else ():
+            predicted[inside, t] = _predict_by_trees(
+                columns[others], targets[others, t], mass[others], columns[inside], chance=t == 0
             )
-    group, score = _explained(targets, predicted, mass).tolist()
-    gain = (targets - found.predicted[some]) ** 2 - (targets - predicted) ** 2
+    gain = (targets - linear) ** 2 - (targets - predicted) ** 2
     together = np.unique(key[some], return_inverse=True)[1]
     summed = np.stack([np.bincount(together, mass * column) for column in gain.T], axis=1)
     error = np.sqrt((summed**2).sum(axis=0))
     better = summed.sum(axis=0) > _BEYOND_CHANCE * np.where(error > 0.0, error, np.inf)
-    return (group, score), some.size, (bool(better[0]), bool(better[1]))
+    misfit = tuple(name for name, is_better in zip(_TARGETS, better, strict=True) if is_better)
+    return _variation_shares(targets, predicted, mass), some.size, misfit
 
 
-def _boosting() -> Callable[..., FloatArray] | None:
-    """Fit boosted trees to rows and predict others; `None` without scikit-learn."""
-    if find_spec("sklearn") is None:
-        return None
+def _predict_by_trees(
+    columns: FloatArray, target: FloatArray, mass: FloatArray, others: FloatArray, *, chance: bool
+) -> FloatArray:
+    """Fit boosted trees to rows and predict others."""
     with extra("train"):
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
         from threadpoolctl import threadpool_limits
 
-    def boost(
-        columns: FloatArray,
-        target: FloatArray,
-        mass: FloatArray,
-        others: FloatArray,
-        chance: bool,
-    ) -> FloatArray:
-        if np.ptp(target) == 0.0:
-            return np.full(others.shape[0], target[0])
-        made = HistGradientBoostingClassifier if chance else HistGradientBoostingRegressor
-        model = made(
-            max_iter=_TREES,
-            max_leaf_nodes=_LEAVES,
-            learning_rate=_RATE,
-            early_stopping=False,
-            random_state=0,
-        )
-        # One thread: the same figures on any machine.
-        with threadpool_limits(1):
-            model.fit(columns, target, sample_weight=mass)
-            predicted = model.predict_proba(others)[:, 1] if chance else model.predict(others)
-        found: FloatArray = np.asarray(predicted, np.float64)
-        return found
-
-    return boost
+    if np.ptp(target) == 0.0:
+        return np.full(others.shape[0], target[0])
+    kind = HistGradientBoostingClassifier if chance else HistGradientBoostingRegressor
+    model = kind(
+        max_iter=_TREES,
+        max_leaf_nodes=_LEAVES,
+        learning_rate=_RATE,
+        early_stopping=False,
+        random_state=0,
+    )
+    # One thread: the same figures on any machine.
+    with threadpool_limits(1):
+        model.fit(columns, target, sample_weight=mass)
+        predicted = model.predict_proba(others)[:, 1] if chance else model.predict(others)
+    return np.asarray(predicted, np.float64)
 
 
-def _folds(lines: Lines, scores: FloatArray, seed: int) -> IntArray:
-    """A fold for every row, whatever order rows come in; rows of a cluster stay together.
+def _folds(lines: SmoothData, scores: FloatArray, seed: int) -> IntArray:
+    """Assign every row to a fold, whatever the order of rows; rows of a cluster stay together.
 
     So do rows with the same features, unless groups mix among these: a place that is of one group
     would get five predictions, and look as if it were five.
@@ -444,10 +387,10 @@ def _folds(lines: Lines, scores: FloatArray, seed: int) -> IntArray:
         codes, size = lines.cluster.codes, len(lines.cluster.labels)
         first = np.zeros(size, np.int64)
         first[codes] = same
-        if (first[codes] != same).any() or _mixed(lines.group.codes, same):
+        if (first[codes] != same).any() or _groups_mix(lines.group.codes, same):
             return rng.permutation(size)[codes] % FOLDS
         return (rng.permutation(int(same.max()) + 1) % FOLDS)[same]
-    if not _mixed(lines.group.codes, same):
+    if not _groups_mix(lines.group.codes, same):
         return (rng.permutation(int(same.max()) + 1) % FOLDS)[same]
     keys = [lines.group.codes, scores, *keys]
     if lines.weight is not None:
@@ -457,7 +400,7 @@ def _folds(lines: Lines, scores: FloatArray, seed: int) -> IntArray:
     return fold
 
 
-def _mixed(group: IntArray, same: IntArray) -> bool:
+def _groups_mix(group: IntArray, same: IntArray) -> bool:
     """Whether most of the variation of two groups lies among rows with the same features."""
     rows = np.bincount(same)
     share = np.bincount(same, group) / rows
@@ -466,31 +409,28 @@ def _mixed(group: IntArray, same: IntArray) -> bool:
     return inside >= _MIXED * group.size * overall * (1.0 - overall)
 
 
-_TARGETS: tuple[Literal["group", "score"], ...] = ("group", "score")
-
-
-@dataclass(frozen=True, slots=True)
-class Along:
-    """Two groups on their way to windows: what a carry, a companion and a placebo need.
+@dataclass(frozen=True)
+class SmoothContrast:
+    """Groups mapped to the same windows along numbers, with scores for each purpose.
 
     Attributes
     ----------
     lines : of the groups compared.
     name : what they are compared along.
     numbers : (n,) floats, along what.
-    compared : how they were carried there.
+    compared : how they were mapped there.
     level : the windows as levels; those that say nothing are a level for each group.
     scale : back to the scores.
-    predicted : what several numbers and categories say of group and score; `None` along one.
+    predictions : of group and score by several numbers and categories; `None` along one.
     """
 
-    lines: Lines
+    lines: SmoothData
     name: str
     numbers: FloatArray
     compared: Comparison
     level: Codes
     scale: Scale
-    predicted: Predicted | None = None
+    predictions: Predictions | None = None
 
     @property
     def member(self) -> FloatArray:
@@ -498,60 +438,82 @@ class Along:
         return self.lines.group.codes.astype(np.float64)
 
     @property
-    def carried(self) -> Carried:
-        """Where the carry brings each line, whatever its group."""
-        return self.compared.carried
-
-    @property
-    def unit_lines(self) -> Lines:
+    def unit_lines(self) -> SmoothData:
         """The lines with the clusters that they are compared by."""
         if not (self.compared.overlap.unit == "units").any():
             return self.lines
         return replace(self.lines, cluster=unnamed(self.compared.cells.cluster))
 
+    @cached_property
+    def for_test(self) -> Contrast:
+        """The groups in windows, with scores mapped whatever the group."""
+        return self._to_contrast(self.compared.carried)
+
+    @cached_property
+    def for_estimates(self) -> Contrast:
+        """The groups in windows, with gaps taken out before the mapping and added after."""
+        return self._to_contrast(self.compared.refined())
+
+    @cached_property
+    def together(self) -> Contrast:
+        """The groups in windows, with scores as they are."""
+        return _contrast_all(self.lines.cells(self.level, self.lines.scores))
+
+    def in_bins(self) -> Contrast:
+        """Put scores as they are in ten bins: of the number as `bins` cuts it, or of the chance."""
+        lines = self.lines
+        if lines.is_univariate:
+            edges = np.array(lines.edges or lines.bin_edges())
+            code = lines.category * (edges.size + 1) + np.searchsorted(edges, lines.numbers[:, 0])
+            there, level = np.unique(code, return_inverse=True)
+            bins = Codes(level, tuple(there.tolist()))
+        else:
+            few = windows(lines.fine_cells(self.numbers), self.numbers, BINS)
+            bins = Codes(few.of_line, tuple(range(few.center.size)))
+        return _contrast_all(lines.cells(bins, lines.scores))
+
     def chance(self) -> FloatArray:
-        """The smoothed chance of belonging to the second group, (n,)."""
+        """Smooth the chance of belonging to the second group, (n,)."""
         return propensity(self.compared.cells, self.member)[0]
 
-    def contrast_of(self, carried: Carried) -> Contrast:
-        """The groups in windows, with scores carried there."""
-        values = self.scale.outward(carried.values)
-        return _contrast(self.unit_lines.cells(self.level, values, carried.line, carried.rows))
+    def gcm_p_value(self, seed: int) -> float:
+        """Compute the p-value of the generalized covariance measure."""
+        compared = self.compared
+        return companion_p_value(
+            compared.cells, compared.fitted, compared.scores, self.member, self.chance(), seed
+        )
 
-    def binned(self) -> Contrast:
-        """The groups in ten bins, with scores as they are.
+    def jump_locations(self) -> tuple[float, ...]:
+        """Find numbers behind which the mean score or the share of a group jumps."""
+        cells, cuts = self.compared.cells, self.compared.cuts
+        behind = np.union1d(jumps(cells, self.compared.scores), jumps(cells, self.member))
+        last = {float(self.numbers[cells.cell == cell].max()) for cell in behind}
+        return tuple(sorted(last.union(cuts.numbers.tolist())))
 
-        Along one number they are what `bins` makes of it; else they are bins of the chance.
-        """
-        if self.lines.along_one:
-            return _contrast(self.lines.binned())
-        few = windows(self.lines.fine_cells(self.numbers), self.numbers, BINS)
-        bins = Codes(few.of_line, tuple(range(few.center.size)))
-        return _contrast(self.lines.cells(bins, self.lines.scores))
-
-    def refined(self) -> Contrast:
-        """The groups in windows, with gaps taken out before the carry and added after."""
-        return self.contrast_of(self.compared.refined())
+    def _to_contrast(self, mapped: Carried) -> Contrast:
+        values = self.scale.outward(mapped.values)
+        return _contrast_all(self.unit_lines.cells(self.level, values, mapped.line, mapped.rows))
 
 
-def _contrast(cells: Cells) -> Contrast:
+def _contrast_all(cells: Cells) -> Contrast:
     return Contrast(cells, tuple(range(len(cells.groups))))
 
 
-def along_numbers(lines: Lines, seed: int) -> Along:
-    """Carry all lines to the centers of their windows.
+def map_lines(lines: SmoothData, seed: int) -> SmoothContrast:
+    """Map all lines to the centers of their windows.
 
     Along one number this is done inside each category; several numbers and categories are
     replaced by the chance of belonging to the second of two groups, and scores by what these
     features do not explain.
     """
     scale = scale_of(float(lines.scores.min()), float(lines.scores.max()), 2.0)
-    scores, predicted = scale.inward(lines.scores), None
-    if lines.along_one:
+    scores, predictions = scale.inward(lines.scores), None
+    if lines.is_univariate:
         name, numbers, cells = lines.columns[0], lines.numbers[:, 0], lines.cells_inside
+        categories = lines.category_names
     else:
-        name = f"estimated share of {lines.group.labels[1]}"
-        numbers, scores, predicted = propensity_scores(lines, scores, seed)
+        name, categories = f"estimated share of {lines.group.labels[1]}", ("",)
+        numbers, scores, predictions = propensity_scores(lines, scores, seed)
         cells = lines.fine_cells(numbers)
     compared = compare_along(
         cells,
@@ -559,226 +521,146 @@ def along_numbers(lines: Lines, seed: int) -> Along:
         scores,
         lines.group.codes,
         wanted=lines.windows,
-        cut=lines.along_one,
+        cut=lines.is_univariate,
         exact=lines.counts is None,
         seed=seed,
     )
-    level = _levels(lines, compared, name)
-    return Along(lines, name, numbers, compared, level, scale, predicted)
-
-
-def _levels(lines: Lines, compared: Comparison, name: str) -> Codes:
-    """Windows as levels; one that says nothing is called after the group that is alone there."""
-    found, origin = compared.windows, compared.cuts.origin
-    parts = replace(found, segment=origin[found.segment])
+    origin = compared.cuts.origin
     still = np.zeros(int(origin.max()) + 1, bool)
     still[origin[compared.overlap.unit == "numbers"]] = True
-    categories = lines.category_names if lines.along_one else ("",)
+    parts = replace(compared.windows, segment=origin[compared.windows.segment])
     level = levels_along(parts, name, categories, one_by_one=still, dates=name in lines.dates)
+    # A window that says nothing is called after the group that is alone there.
     codes, alone = compared.levels()
     labels = [f"{level.labels[window]}, {lines.group.labels[g]} only" for window, g in alone]
-    return Codes(codes, (*level.labels, *labels))
+    level = Codes(codes, (*level.labels, *labels))
+    return SmoothContrast(lines, name, numbers, compared, level, scale, predictions)
 
 
-class CarriedContrast(NamedTuple):
-    """Two groups in the same windows, with scores for each purpose.
+def map_contrast(
+    lines: SmoothData, roles: Roles, columns: Sequence[str], groups: Sequence[Hashable], seed: int
+) -> SmoothContrast:
+    """Map two groups of some sensitive columns on their own; others have no part in their curves.
 
-    Attributes
-    ----------
-    tested : scores carried whatever the group.
-    refined : scores carried with the gaps of the windows taken out before and added after.
-    together : scores as they are.
-    binned : scores as they are, in ten bins.
-    along : how they got there.
+    The groups may be named as text.
     """
-
-    tested: Contrast
-    refined: Contrast
-    together: Contrast
-    binned: Contrast
-    along: Along
-
-
-def carried_contrast(lines: Lines, groups: tuple[Hashable, ...], seed: int) -> CarriedContrast:
-    """Two groups of the lines, carried on their own: others have no part in their curves."""
-    along = along_numbers(lines.of_groups(groups), seed)
-    tested = along.contrast_of(along.carried)
-    raw = along.lines.cells(along.level, along.lines.scores)
-    return CarriedContrast(tested, along.refined(), _contrast(raw), along.binned(), along)
-
-
-def carried_along(
-    lines: Lines, roles: Roles, columns: Sequence[str], groups: Sequence[Hashable], seed: int
-) -> CarriedContrast:
-    """Two groups of some sensitive columns, carried; the groups may be named as text."""
     if roles.also_sensitive:
-        lines = lines.regrouped(family_names(lines.group.labels, columns, roles.all_sensitive)[0])
+        lines = lines.rename_groups(
+            rename_groups(lines.group.labels, columns, roles.all_sensitive)[0]
+        )
     labels = {str(label): label for label in lines.group.labels}
-    return carried_contrast(lines, tuple(labels[str(group)] for group in groups), seed)
+    own = [labels[str(group)] for group in groups]
+    return map_lines(lines.rename_groups(dict(zip(own, own, strict=True))), seed)
 
 
-def all_carried(lines: Lines, seed: int) -> Contrast | None:
-    """All groups at once, for the omnibus test; `None` along several numbers."""
-    if not lines.along_one:
+def map_all_groups(lines: SmoothData, seed: int) -> Contrast | None:
+    """Map all groups at once, for the omnibus test; `None` along several numbers."""
+    if not lines.is_univariate:
         return None
-    along = along_numbers(lines, seed)
-    together = contrasts(along.contrast_of(along.carried).cells, "barycenter")[0]
+    together = contrasts(map_lines(lines, seed).for_test.cells, "barycenter")[0]
     return together if together.support.any() else None
 
 
 def describe(
-    carried: CarriedContrast,
+    mapping: SmoothContrast,
     *,
     distances: tuple[float | None, float | None],
     gaps: tuple[float | None, float],
     seed: int,
     tested: bool,
 ) -> Smooth:
-    """What is to be said about the carry; distances and gaps are those of ten bins and carried."""
-    along = carried.along
+    """Describe a mapping; distances and gaps are those of ten bins and as mapped."""
+    lines, compared, predictions = mapping.lines, mapping.compared, mapping.predictions
+    overlap, found, origin = compared.overlap, compared.windows, compared.cuts.origin
     binned, own = distances
-    compared, overlap = along.compared, along.compared.overlap
     rows = np.bincount(compared.cells.segment, compared.cells.rows)
     largest = int(np.argmax(np.where(overlap.unit == "apart", 0.0, rows)))
+    # Clusters are units where their rows do not mix.
+    units: SmoothUnit = "units" if overlap.held[largest] else "rows"
+    if overlap.unit[largest] == "numbers":
+        units = "numbers"
     choice = compared.fitted.choice
-    boosted = None
-    if along.predicted is not None and tested:
-        boosted = boosted_shares(along.lines, along.predicted, compared.cells.cluster, seed)
-    better = (False, False) if boosted is None else boosted[2]
+    trees: tuple[tuple[float, float] | None, int, tuple[Literal["group", "score"], ...]]
+    trees = None, 0, ()
+    if predictions is not None and tested:
+        trees = _compare_trees(lines, predictions, compared.cells.cluster, seed)
+    boosted, boosted_rows, misfit = trees
     return Smooth(
-        columns=along.lines.columns,
-        method="carry" if along.lines.along_one else "propensity",
-        units=_units(overlap, largest),
+        columns=lines.columns,
+        method="carry" if lines.is_univariate else "propensity",
+        units=units,
         mixing=float(overlap.mixing[largest]),
         shared=float(rows @ overlap.shared / rows.sum()),
         bandwidth=float(choice.width[largest]),
         coordinate=choice.name(largest),
         confounding=None if binned is None or own is None else binned - own,
         gap_confounding=None if gaps[0] is None else gaps[0] - gaps[1],
-        companion_p=companion(along, seed) if tested else None,
-        jumps=jump_numbers(along),
-        error=_engine_error(along),
+        companion_p=mapping.gcm_p_value(seed) if tested else None,
+        jumps=mapping.jump_locations(),
+        error=_engine_error(mapping),
         bins=BINS,
-        windows=_curve(along),
+        windows=tuple(
+            Window(
+                level=str(mapping.level.labels[k]),
+                category=lines.category_names[int(origin[found.segment[k]])]
+                if lines.is_univariate
+                else "",
+                low=float(found.low[k]),
+                high=float(found.high[k]),
+                center=float(found.middle[k]),
+            )
+            for k in range(found.center.size)
+        ),
         explained=None
-        if along.predicted is None
-        else explained_shares(along.lines, along.predicted),
-        boosted=None if boosted is None else boosted[0],
-        boosted_rows=0 if boosted is None else boosted[1],
-        misfit=tuple(name for name, is_better in zip(_TARGETS, better, strict=True) if is_better),
+        if predictions is None
+        else _variation_shares(predictions[0], predictions[1], lines.mass),
+        boosted=boosted,
+        boosted_rows=boosted_rows,
+        misfit=misfit,
     )
 
 
-def _units(overlap: Overlap, segment: int) -> SmoothUnit:
-    """What was compared in a segment; clusters are units where their rows do not mix."""
-    if overlap.unit[segment] == "numbers":
-        return "numbers"
-    return "units" if overlap.held[segment] else "rows"
-
-
-def unexamined_along(carried: CarriedContrast, columns: tuple[str, ...]) -> Unexamined | None:
-    """Two groups that lie apart along the number; `None` if there is a window to compare them in.
+def find_separation(mapping: SmoothContrast, columns: tuple[str, ...]) -> Unexamined | None:
+    """Describe two groups that lie apart along the number; `None` if they share a window.
 
     Parameters
     ----------
     columns : the sensitive columns that the groups are values of.
     """
-    if carried.tested.support.any():
+    if mapping.for_test.support.any():
         return None
-    lines, along = carried.along.lines, " and ".join(carried.along.lines.columns)
+    lines, along = mapping.lines, " and ".join(mapping.lines.columns)
     counts = np.ones(lines.scores.size) if lines.counts is None else lines.counts
     rows = np.bincount(lines.group.codes, counts, len(lines.group.labels)).astype(int).tolist()
     names = tuple(map(str, lines.group.labels))
-    why = carried.along.compared.reason()
-    reason = f"they lie apart along {along}: {why}"
+    reason = f"they lie apart along {along}: {mapping.compared.reason()}"
     return Unexamined(names, dict(zip(names, rows, strict=True)), reason, columns)
 
 
-def refuse_apart(unexamined: Unexamined) -> NoReturn:
-    """Refuse an audit of nothing but groups that lie apart."""
-    raise InputError(
-        f"{' and '.join(unexamined.groups)} cannot be compared: {unexamined.reason} Name the place "
-        "or person that rows belong to with cluster, cut the numbers into bins, or, if a file was "
-        "counted by an engine, audit its rows."
-    )
-
-
-def companion(along: Along, seed: int) -> float:
-    """p-value of the generalized covariance measure."""
-    compared = along.compared
-    return companion_p_value(
-        compared.cells, compared.fitted, compared.scores, along.member, along.chance(), seed
-    )
-
-
-def jump_numbers(along: Along) -> tuple[float, ...]:
-    """Numbers behind which the mean score or the share of a group jumps, a few digits each."""
-    cells, cuts = along.compared.cells, along.compared.cuts
-    behind = np.union1d(jumps(cells, along.compared.scores), jumps(cells, along.member))
-    others = {_last_number(along, int(cell)) for cell in behind}
-    return tuple(sorted(others.union(cuts.numbers.tolist())))
-
-
-def _last_number(along: Along, cell: int) -> float:
-    return float(along.numbers[along.compared.cells.cell == cell].max())
-
-
-def _engine_error(along: Along) -> float:
-    """Root mean square of what rounding of score and number may add, over the cells."""
-    if along.lines.widths is None:
+def _engine_error(mapping: SmoothContrast) -> float:
+    """Compute the root mean square of what rounding of score and number may add, over cells."""
+    lines, compared = mapping.lines, mapping.compared
+    if lines.widths is None:
         return 0.0
-    cells, fitted = along.compared.cells, along.compared.fitted
-    bins = along.lines.resolution * np.ones(cells.total.size)
+    cells, found, fitted = compared.cells, compared.windows, compared.fitted
+    bins = lines.resolution * np.ones(cells.total.size)
     if isinstance(fitted, ScaleCarry):
-        bins = bins * _stretch(along, fitted)
-    rise = along.scale.size * _slope(along) * cells.mean(along.lines.widths)
-    share = cells.total / cells.total.sum()
-    return float(np.sqrt(share @ rise**2) + np.sqrt(share @ bins**2))
-
-
-def _slope(along: Along) -> FloatArray:
-    """How much the mean score changes with the number, by cell, from one neighbor to the other."""
-    cells, fitted = along.compared.cells, along.compared.fitted
-    mean = fitted.mean if isinstance(fitted, ScaleCarry) else _value_mean(fitted)
-    number, segment = cells.mean(along.numbers), cells.of_segment
+        # A bin of scores is wider or narrower at the center of the window.
+        center: IntArray = found.of_cell
+        at_center = cells.place(found.segment, found.center).read(fitted.scale)
+        bins = bins * (at_center[center] / fitted.scale)
+        mean = fitted.mean
+    else:
+        mean = np.diff(fitted.cdf, axis=1, prepend=0.0) @ fitted.values
+    # The mean score changes with the number, from one neighbor to the other.
+    number, segment = cells.mean(mapping.numbers), cells.of_segment
     before = np.maximum(np.arange(mean.size) - 1, cells.offsets[:-1][segment])
     after = np.minimum(np.arange(mean.size) + 1, cells.offsets[1:][segment] - 1)
     apart = number[after] - number[before]
-    slope: FloatArray = np.abs(mean[after] - mean[before]) / np.where(apart > 0.0, apart, np.inf)
-    return slope
-
-
-def _stretch(along: Along, fitted: ScaleCarry) -> FloatArray:
-    """How much wider or narrower a bin of scores is at the center of the window, by cell."""
-    cells, found = along.compared.cells, along.compared.windows
-    center: IntArray = found.of_cell
-    at_center = cells.place(found.segment, found.center).read(fitted.scale)
-    stretch: FloatArray = at_center[center] / fitted.scale
-    return stretch
-
-
-def _value_mean(fitted: ValueCarry) -> FloatArray:
-    steps = np.diff(fitted.cdf, axis=1, prepend=0.0)
-    mean: FloatArray = steps @ fitted.values
-    return mean
-
-
-def _curve(along: Along) -> tuple[Window, ...]:
-    found, names = along.compared.windows, along.lines.category_names
-    origin, one = along.compared.cuts.origin, along.lines.along_one
-    return tuple(
-        Window(
-            level=str(along.level.labels[k]),
-            category=names[int(origin[found.segment[k]])] if one else "",
-            low=float(found.low[k]),
-            high=float(found.high[k]),
-            center=float(found.middle[k]),
-        )
-        for k in range(found.center.size)
-    )
-
-
-_SIGNIFICANCE = 0.05
+    slope = np.abs(mean[after] - mean[before]) / np.where(apart > 0.0, apart, np.inf)
+    rise = mapping.scale.size * slope * cells.mean(lines.widths)
+    share = cells.total / cells.total.sum()
+    return float(np.sqrt(share @ rise**2) + np.sqrt(share @ bins**2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -813,23 +695,26 @@ class Placebo:
 
 
 def placebo(
-    lines: Lines,
-    groups: tuple[Hashable, ...],
+    lines: SmoothData,
+    roles: Roles,
+    columns: Sequence[str],
+    groups: Sequence[Hashable],
     settings: Settings,
+    *,
     repetitions: int,
     permutations: int,
 ) -> Placebo:
     """Draw labels from the chance that the numbers give, and test again and again.
 
-    The carry does not know labels, so one will do for all repetitions.
+    The mapping does not know labels, so one will do for all repetitions.
     """
     for name, count in (("repetitions", repetitions), ("permutations", permutations)):
         if count < 1:
             raise InputError(f"{name} must be at least 1, not {count!r}.")
-    along = along_numbers(lines.of_groups(groups), settings.random_state)
-    chance = along.chance()
+    mapping = map_contrast(lines, roles, columns, groups, settings.random_state)
+    chance = mapping.chance()
     rng = np.random.default_rng(settings.random_state)
-    tested = [_drawn(along, chance, rng) for _ in range(repetitions)]
+    drawn = [_draw_contrast(mapping, chance, rng) for _ in range(repetitions)]
     p_values = [
         contrast_test(
             contrast,
@@ -837,7 +722,7 @@ def placebo(
             permutations=permutations,
             random_state=settings.random_state + number,
         ).p_value
-        for number, contrast in enumerate(tested)
+        for number, contrast in enumerate(drawn)
         if contrast.support.any()
     ]
     share = float(np.mean(np.array(p_values) <= _SIGNIFICANCE))
@@ -845,37 +730,40 @@ def placebo(
     return Placebo(share, error, tuple(p_values))
 
 
-def _drawn(along: Along, chance: FloatArray, rng: np.random.Generator) -> Contrast:
-    """The carried scores with labels drawn anew."""
-    lines, carried = along.unit_lines, along.carried
-    member = _labels(lines, carried, chance, rng)
-    line = np.r_[carried.line, carried.line]
-    rows = np.r_[carried.rows - member, member]
-    label = np.repeat(np.arange(2), carried.line.size)
+def _draw_contrast(
+    mapping: SmoothContrast, chance: FloatArray, rng: np.random.Generator
+) -> Contrast:
+    """Draw labels anew for the mapped scores."""
+    lines, compared, mapped = mapping.unit_lines, mapping.compared, mapping.compared.carried
+    member = _draw_labels(lines, mapped, chance, rng)
+    line = np.r_[mapped.line, mapped.line]
+    rows = np.r_[mapped.rows - member, member]
+    label = np.repeat(np.arange(2), mapped.line.size)
     # Windows that say nothing of the groups are no part of the test.
-    kept = (rows > 0) & along.compared.speaks[along.compared.windows.of_line[line]]
-    line, rows, label = line[kept], rows[kept], label[kept]
-    values = np.r_[carried.values, carried.values][kept]
-    drawn = replace(
-        lines,
-        numbers=lines.numbers[line],
-        category=lines.category[line],
-        scores=values,
-        group=Codes(label, lines.group.labels),
-        counts=None if lines.counts is None else rows,
-        weight=None if lines.weight is None else lines.weight[line],
-        cluster=None
-        if lines.cluster is None
-        else Codes(lines.cluster.codes[line], lines.cluster.labels),
-    )
-    level = Codes(along.level.codes[line], along.level.labels)
-    return Contrast(drawn.cells(level, along.scale.outward(values)), (0, 1))
+    kept = (rows > 0) & compared.speaks[compared.windows.of_line[line]]
+    line = line[kept]
+    values = mapping.scale.outward(np.r_[mapped.values, mapped.values][kept])
+    level = Codes(mapping.level.codes[line], mapping.level.labels)
+    group = Codes(label[kept], lines.group.labels)
+    if lines.counts is not None:
+        counts, width = rows[kept], lines.resolution
+        cells = Cells.from_codes(level, group, values, counts=counts, resolution=width)
+    else:
+        weight, cluster = lines.weight, lines.cluster
+        cells = Cells.from_codes(
+            level,
+            group,
+            values,
+            sample_weight=None if weight is None else weight[line],
+            cluster=None if cluster is None else Codes(cluster.codes[line], cluster.labels),
+        )
+    return Contrast(cells, (0, 1))
 
 
-def _labels(
-    lines: Lines, carried: Carried, chance: FloatArray, rng: np.random.Generator
+def _draw_labels(
+    lines: SmoothData, carried: Carried, chance: FloatArray, rng: np.random.Generator
 ) -> IntArray:
-    """How many rows of each carried line are of the second group; clusters draw together."""
+    """Draw how many rows of each line are of the second group; clusters draw together."""
     if lines.cluster is None:
         return rng.binomial(carried.rows, chance[carried.line])
     codes, many = lines.cluster.codes, len(lines.cluster.labels)

@@ -2,9 +2,7 @@
 
 A day, a region or a machine is counted where its rows are. What leaves is one line for each (level,
 group, bin of scores); many of these files together give the audit of all their rows, to the last
-bit.
-
-Tables of several summaries as one: labels, names and counts as all rows together have them.
+bit: labels, names and counts of a merged table are those that all rows together have.
 """
 
 from __future__ import annotations
@@ -20,10 +18,9 @@ from typing import Any, cast, get_args
 import numpy as np
 
 from likeforlike._settings import Engine
-from likeforlike._text import crossed_name
 from likeforlike.auditing._audit import Audit
-from likeforlike.auditing._audit_table import audit_cells, column_names, sensitive_columns
-from likeforlike.auditing._comparisons import families
+from likeforlike.auditing._audit_table import audit_cells, column_names
+from likeforlike.auditing._comparisons import families, name_group
 from likeforlike.auditing._reading import Bins, Calendar
 from likeforlike.auditing._tables import (
     TableCells,
@@ -31,7 +28,7 @@ from likeforlike.auditing._tables import (
     check_levels,
     holds_numbers,
     level_names,
-    number_in,
+    parse_exactly,
     read_cells,
     refuse_unknown,
 )
@@ -44,11 +41,18 @@ Labels = tuple[Hashable, ...]
 Convert = Callable[[Hashable], Hashable]
 
 
-def merged_table(tables: Sequence[TableCells], roles: Roles) -> TableCells:
-    """The table of all rows."""
+def merge_tables(tables: Sequence[TableCells], roles: Roles) -> TableCells:
+    """Merge the tables of parts into the table of all rows."""
     text = any(table.text for table in tables)
-    alike = _one_kind([table.cells for table in tables], text=text)
-    first, *others = alike
+    parts = _align_label_types([table.cells for table in tables], text=text)
+    first, *others = parts
+    group_rows: Counter[Hashable] = Counter()
+    words: dict[str, Counter[str]] = {}
+    for table, cells in zip(tables, parts, strict=True):
+        for own, shared in zip(table.cells.groups, cells.groups, strict=True):
+            group_rows[shared] += table.group_rows[own]
+        for column, counts in table.nulls.items():
+            words.setdefault(column, Counter()).update(counts)
     merged = replace(
         tables[0],
         cells=first.merge(*others),
@@ -58,17 +62,22 @@ def merged_table(tables: Sequence[TableCells], roles: Roles) -> TableCells:
             column: sum(table.missing[column] for table in tables) for column in tables[0].missing
         },
         engine=", ".join(dict.fromkeys(table.engine for table in tables)),
-        nulls=_added_words(tables),
-        lost=_added_lost(tables, alike, roles),
-        group_rows=_added_groups(tables, alike),
+        # Words that were read as missing values, the most frequent first.
+        nulls={
+            column: dict(sorted(words[column].items(), key=lambda each: (-each[1], each[0])))
+            for column in tables[0].missing
+            if column in words
+        },
+        lost=_merge_lost(tables, parts, roles),
+        group_rows=dict(group_rows),
         text=text,
         notes=tuple(dict.fromkeys(note for table in tables for note in table.notes)),
     )
-    return retold(merged, roles)
+    return refresh_metadata(merged, roles)
 
 
-def retold(table: TableCells, roles: Roles) -> TableCells:
-    """The same table with what its labels tell: names of levels, and how many values there are."""
+def refresh_metadata(table: TableCells, roles: Roles) -> TableCells:
+    """Derive names of levels and numbers of values anew from the labels of a table."""
     levels = Codes(np.empty(0, np.int64), table.cells.levels) if roles.legitimate else None
     columns = _level_columns(table.cells, roles)
     return replace(
@@ -88,21 +97,20 @@ def check_table(table: TableCells, roles: Roles) -> None:
     for column, codes in _level_columns(table.cells, roles).items():
         if column not in {*table.edges, *table.calendar}:
             check_levels(codes, table.used, rows_of_level, column)
+    groups = table.cells.groups
     for place, column in enumerate(roles.all_sensitive):
-        known = {_values(group, roles)[place]: None for group in table.cells.groups}
-        known.pop(None, None)
+        values = [
+            group[place] if roles.also_sensitive and isinstance(group, tuple) else group
+            for group in groups
+        ]
+        known = dict.fromkeys(value for value in values if value is not None)
         if not known:
             refuse_unknown(column)
         check_groups(Codes(np.arange(len(known)), tuple(known)), table.used, column)
 
 
-def _values(group: Hashable, roles: Roles) -> tuple[Hashable, ...]:
-    """The values of a group in the sensitive columns."""
-    return group if roles.also_sensitive and isinstance(group, tuple) else (group,)
-
-
 def _level_columns(cells: Cells, roles: Roles) -> dict[str, Codes]:
-    """The value of every level in each legitimate column."""
+    """Encode the value of every level in each legitimate column."""
     if len(roles.legitimate) < 2:
         return {column: encode_labels(cells.levels, column) for column in roles.legitimate}
     values = zip(*(label for label in cells.levels if isinstance(label, tuple)), strict=True)
@@ -112,22 +120,22 @@ def _level_columns(cells: Cells, roles: Roles) -> dict[str, Codes]:
     }
 
 
-def _one_kind(parts: Sequence[Cells], *, text: bool) -> list[Cells]:
-    """Cells whose labels have the types that a table of all rows would give them.
+def _align_label_types(parts: Sequence[Cells], *, text: bool) -> list[Cells]:
+    """Give labels of cells the types that a table of all rows would give them.
 
     A day may hold whole numbers only, or only numbers where others hold words.
     """
-    levels = _harmonized([cells.levels for cells in parts], text=text)
-    groups = _harmonized([cells.groups for cells in parts], text=text)
-    clusters = _harmonized([cells.cluster_labels for cells in parts], text=text)
+    levels = _harmonize_labels([cells.levels for cells in parts], text=text)
+    groups = _harmonize_labels([cells.groups for cells in parts], text=text)
+    clusters = _harmonize_labels([cells.cluster_labels for cells in parts], text=text)
     return [
         replace(cells, levels=levels[k], groups=groups[k], cluster_labels=clusters[k])
         for k, cells in enumerate(parts)
     ]
 
 
-def _harmonized(parts: Sequence[Labels], *, text: bool) -> list[Labels]:
-    """Labels of several summaries with one type in every column."""
+def _harmonize_labels(parts: Sequence[Labels], *, text: bool) -> list[Labels]:
+    """Give labels of several summaries one type in every column."""
     flat = [label for labels in parts for label in labels]
     if flat and all(isinstance(label, tuple) for label in flat):
         columns = zip(*(label for label in flat if isinstance(label, tuple)), strict=True)
@@ -145,98 +153,57 @@ def _harmonized(parts: Sequence[Labels], *, text: bool) -> list[Labels]:
 
 
 def _convert(labels: Sequence[Hashable], *, text: bool) -> Convert:
-    """How a label of a column is read once all labels of the column are known."""
+    """Choose how a label of a column is read once all labels of the column are known."""
     known = [label for label in labels if label is not None]
+    read: Callable[..., Hashable] = _keep
     if text:
-        number = all(number_in(str(label)) is not None for label in known)
-        read: Convert = (lambda label: number_in(str(label))) if number else str
-        return _unless_unknown(read)
-    if any(isinstance(each, bool) for each in known):
-        return _unless_unknown(lambda label: label)
-    if all(isinstance(each, int | float) for each in known):
+        numbers = all(parse_exactly(str(label)) is not None for label in known)
+        read = (lambda label: parse_exactly(str(label))) if numbers else str
+    elif any(isinstance(each, bool) for each in known):
+        pass
+    elif all(isinstance(each, int | float) for each in known):
         # Whole numbers are integers where all are whole.
         broken = any(isinstance(each, float) and not each.is_integer() for each in known)
-        return _unless_unknown(float) if broken else _unless_unknown(lambda label: label)
-    if all(isinstance(each, int | Decimal) for each in known):
-        return _unless_unknown(Decimal)
-    return _unless_unknown(lambda label: label)
-
-
-def _unless_unknown(read: Callable[..., Hashable]) -> Convert:
-    """Leave alone what is not known."""
+        read = float if broken else _keep
+    elif all(isinstance(each, int | Decimal) for each in known):
+        read = Decimal
     return lambda label: None if label is None else read(label)
 
 
-def _added_words(tables: Sequence[TableCells]) -> dict[str, dict[str, int]]:
-    """Words that were read as missing values, the most frequent first."""
-    columns = dict.fromkeys(column for table in tables for column in table.nulls)
-    order = [column for column in tables[0].missing if column in columns]
-    added: dict[str, Counter[str]] = {column: Counter() for column in order}
-    for table in tables:
-        for column, words in table.nulls.items():
-            added[column].update(words)
-    return {
-        column: dict(sorted(words.items(), key=lambda each: (-each[1], each[0])))
-        for column, words in added.items()
-    }
+def _keep(label: Hashable) -> Hashable:
+    return label
 
 
-def _added_groups(tables: Sequence[TableCells], alike: Sequence[Cells]) -> dict[Hashable, int]:
-    """Rows used of every group, by the labels that all summaries share."""
-    added: Counter[Hashable] = Counter()
-    for table, cells in zip(tables, alike, strict=True):
-        for own, shared in zip(table.cells.groups, cells.groups, strict=True):
-            added[shared] += table.group_rows[own]
-    return dict(added)
-
-
-def _added_lost(
-    tables: Sequence[TableCells], alike: Sequence[Cells], roles: Roles
+def _merge_lost(
+    tables: Sequence[TableCells], parts: Sequence[Cells], roles: Roles
 ) -> tuple[LostRows, ...]:
-    """Rows left out by group, those of unknown group last; nothing if no group lost any."""
+    """Add up rows left out by group, those of unknown group last; nothing if no group lost any."""
     if not any(table.lost for table in tables):
         return ()
-    return tuple(
-        lost
-        for columns in families(roles.all_sensitive)
-        for lost in _added_lost_in(columns, tables, alike, roles)
-    )
-
-
-def _added_lost_in(
-    columns: tuple[str, ...], tables: Sequence[TableCells], alike: Sequence[Cells], roles: Roles
-) -> list[LostRows]:
-    """The same for the groups of one sensitive column, or of all of them crossed."""
-    rows: Counter[str | None] = Counter()
-    lost: Counter[str | None] = Counter()
-    for table, cells in zip(tables, alike, strict=True):
-        names = {
-            _name(own, columns, roles): _name(shared, columns, roles)
-            for own, shared in zip(table.cells.groups, cells.groups, strict=True)
-        }
-        found = [each for each in table.lost if each.columns == columns]
-        for each in found if table.lost else _complete(columns, table, roles):
-            # A group that lost all rows is in no cell.
-            name = names.get(each.group, each.group)
-            rows[name] += each.rows
-            lost[name] += each.lost
-    known = sorted(group for group in rows if group is not None)
-    order: list[str | None] = [*known, *([None] if rows[None] else [])]
-    return [LostRows(group, rows[group], lost[group], columns) for group in order]
-
-
-def _complete(columns: tuple[str, ...], table: TableCells, roles: Roles) -> list[LostRows]:
-    """The groups of a table that lacks nothing."""
-    return [
-        LostRows(_name(group, columns, roles), rows, 0) for group, rows in table.group_rows.items()
-    ]
-
-
-def _name(group: Hashable, columns: tuple[str, ...], roles: Roles) -> str | None:
-    """What the group is called by some of the sensitive columns; `None` if it lacks one."""
-    values = _values(group, roles)
-    own = [values[roles.all_sensitive.index(column)] for column in columns]
-    return None if None in own else crossed_name(own, columns)
+    every, merged = roles.all_sensitive, []
+    for columns in families(every):
+        rows: Counter[str | None] = Counter()
+        lost: Counter[str | None] = Counter()
+        for table, cells in zip(tables, parts, strict=True):
+            names = {
+                name_group(own, columns, every): name_group(shared, columns, every)
+                for own, shared in zip(table.cells.groups, cells.groups, strict=True)
+            }
+            found = [each for each in table.lost if each.columns == columns]
+            if not table.lost:  # a table that lacks nothing
+                found = [
+                    LostRows(name_group(group, columns, every), n, 0)
+                    for group, n in table.group_rows.items()
+                ]
+            for each in found:
+                # A group that lost all rows is in no cell.
+                name = names.get(each.group, each.group)
+                rows[name] += each.rows
+                lost[name] += each.lost
+        order: list[str | None] = [*sorted(group for group in rows if group is not None)]
+        order += [None] if rows[None] else []
+        merged += [LostRows(group, rows[group], lost[group], columns) for group in order]
+    return tuple(merged)
 
 
 # Lines that are read before they are merged.
@@ -255,12 +222,6 @@ class Part:
     ----------
     name : what the part is called, such as "monday"; `None` if not given.
     fingerprint : of its cells.
-
-    Examples
-    --------
-    >>> from likeforlike.auditing._summary import Part
-    >>> Part("monday", "ab12").name
-    'monday'
     """
 
     name: str | None
@@ -327,12 +288,12 @@ class Summary:
         for each in more:
             waiting.append(_read(each))
             # Lines of the same cell and bin become one, so that a year needs no more than a month.
-            if sum(map(_lines, waiting)) > max(_WAITING_LINES, _lines(merged)):
+            if sum(map(_count_lines, waiting)) > max(_WAITING_LINES, _count_lines(merged)):
                 merged, waiting = merged.merge(*waiting), []
         return merged.merge(*waiting) if waiting else merged
 
     def merge(self, *others: Summary) -> Summary:
-        """One summary of all rows. Those of other roles, bins or data sets are refused.
+        """Merge summaries into one of all rows; refuse those of other roles, bins or data sets.
 
         Parameters
         ----------
@@ -341,9 +302,9 @@ class Summary:
         summaries = (self, *others)
         for other in others:
             _refuse_other(self, other)
-        _refuse_twice([part for each in summaries for part in each.parts])
-        table = merged_table([each.table for each in summaries], self.roles)
         parts = tuple(part for each in summaries for part in each.parts)
+        _refuse_twice(parts)
+        table = merge_tables([each.table for each in summaries], self.roles)
         return Summary(self.roles, table, self.dataset, parts)
 
     def audit(self, **arguments: object) -> Audit:
@@ -376,7 +337,10 @@ class Summary:
         own: dict[str, object] = {
             **_by_argument(self.roles),
             "resolution": self.table.cells.resolution or None,
-            "bins": {**self.table.edges, **cut_by_calendar(self.table)},
+            "bins": {
+                **self.table.edges,
+                **{c: cut for c, cut in self.table.calendar.items() if cut != "day"},
+            },
         }
         for name in sorted(given):
             if name not in own:
@@ -429,7 +393,7 @@ def summarize(
     >>> Summary.read(file).audit(permutations=99).gate(0.05)
     'fail'
     """
-    first, *others = sensitive_columns(sensitive)
+    first, *others = column_names(sensitive, "sensitive")
     levels = column_names(legitimate, "legitimate")
     roles = Roles(score, first, levels, weight, cluster, tuple(others))
     options = csv_options(csv)
@@ -452,6 +416,7 @@ def alike(given: object, own: object) -> bool:
 
 
 def _read(path: str | Path) -> Summary:
+    """Read one summary, and check what the file says of its cells."""
     cells, about = Cells.read_about(path)
     try:
         roles = Roles(**{name: _tuple(each) for name, each in about["roles"].items()})
@@ -482,7 +447,9 @@ def _read(path: str | Path) -> Summary:
             Part(_text_or_none(each["name"]), _text(each["fingerprint"])) for each in about["parts"]
         )
         _check_about(table, roles)
-        return Summary(roles, retold(table, roles), _text_or_none(about["dataset"]), parts)
+        return Summary(
+            roles, refresh_metadata(table, roles), _text_or_none(about["dataset"]), parts
+        )
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise InputError(
             f"{path} holds cells, but no summary of a table; likeforlike summarize writes one."
@@ -512,8 +479,8 @@ def _check_about(table: TableCells, roles: Roles) -> None:
     ):
         if width > 1 and any(not isinstance(k, tuple) or len(k) != width for k in labels):
             raise ValueError("labels do not fit their columns")
-    for each in table.lost:
-        _check_lost(each, roles)
+    for lost in table.lost:
+        _check_lost(lost, roles)
 
 
 def _check_lost(lost: LostRows, roles: Roles) -> None:
@@ -555,17 +522,12 @@ def _calendar(part: object) -> str:
     return str(part)
 
 
-def cut_by_calendar(table: TableCells) -> dict[str, str]:
-    """Columns of dates that were cut, and into what."""
-    return {column: part for column, part in table.calendar.items() if part != "day"}
-
-
 def _tuple(plain: Any) -> Any:  # noqa: ANN401
-    """A field of a dataclass from a plain value."""
+    """Convert a plain value to a field of a dataclass."""
     return tuple(plain) if isinstance(plain, list) else plain
 
 
-def _lines(summary: Summary) -> int:
+def _count_lines(summary: Summary) -> int:
     return summary.table.cells.atoms.values.size
 
 
@@ -583,23 +545,20 @@ def _refuse_other(first: Summary, other: Summary) -> None:
         ("unit", first.table.unit, other.table.unit),
     ):
         if mine != theirs:
+            names = [part.name for part in other.parts if part.name is not None]
+            which = f" ({', '.join(names[:3])})" if names else ""
             raise InputError(
-                f"summaries of another {what} do not merge: {mine!r} and {theirs!r}"
-                f"{_named(other)}. Summarize both alike."
+                f"summaries of another {what} do not merge: {mine!r} and {theirs!r}{which}. "
+                "Summarize both alike."
             )
 
 
 def _by_argument(roles: Roles) -> dict[str, object]:
-    """The roles by the names of the arguments that give them."""
+    """List the roles by the names of the arguments that give them."""
     given: dict[str, object] = asdict(roles)
     if given.pop("also_sensitive"):
         given["sensitive"] = roles.all_sensitive
     return given
-
-
-def _named(summary: Summary) -> str:
-    names = [part.name for part in summary.parts if part.name is not None]
-    return f" ({', '.join(names[:3])})" if names else ""
 
 
 def _refuse_twice(parts: Sequence[Part]) -> None:

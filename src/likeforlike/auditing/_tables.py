@@ -5,18 +5,15 @@ back: the columns named, without rows that lack a value, or, with a `resolution`
 (level, group, bin of scores) from a single `group by`. Rows with missing values are counted and
 reported.
 
-Scores rounded to bins of a given width, by the engine that holds them or in memory.
+A bin of scores is floor(score / width). It stays a floating-point number on its way here: engines
+differ in what they do with one that is too large for a whole number, and some of them say nothing.
+Where in its bin a score lies is two whole numbers, whose sums are the same in any order and on any
+engine (`Cells.sums`).
 
-A bin is floor(score / width). It stays a floating-point number on its way here: engines differ in
-what they do with one that is too large for a whole number, and some of them say nothing. Where in
-its bin a score lies is two whole numbers, whose sums are the same in any order and on any engine
-(`disparity._rounding`).
-
-Fine cells of a column of numbers, cut by the engine that holds it.
-
-A histogram of 4,096 bins says how many rows lie where. Bins that hold too much are cut again, until
-every one holds little or a single value: a few passes over the column, whatever its tails, and no
-more memory than the bins. Neighboring bins are then put together to cells of about equal number.
+A number that people are compared along is cut into fine cells by the engine. A histogram of 4,096
+bins says how many rows lie where; bins that hold too much are cut again, until every one holds
+little or a single value: a few passes over the column, whatever its tails, and no more memory than
+the bins. Neighboring bins are then put together to cells of about equal number.
 """
 
 from __future__ import annotations
@@ -28,7 +25,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import narwhals as nw
 import numpy as np
@@ -42,14 +39,14 @@ from likeforlike.auditing._reading import (
     ReadColumns,
     bin_names,
     bin_numbers,
-    by_calendar,
     calendar_name,
     check_bins,
+    cut_by_calendar,
     inner_edges,
     read_columns,
     read_text_columns,
 )
-from likeforlike.auditing._smooth import Lines, check_smooth, raw_cells
+from likeforlike.auditing._smooth import SmoothData, check_smooth, raw_cells
 from likeforlike.disparity import (
     HALF_BITS,
     Cells,
@@ -79,7 +76,7 @@ _SUMS = ("likeforlike sum", "likeforlike squares", "likeforlike products")
 
 
 def _per_unit(resolution: float) -> float:
-    """How many bins there are in one unit of the score."""
+    """Compute how many bins there are in one unit of the score."""
     per_unit = 1.0 / resolution
     if math.isinf(per_unit):
         raise InputError(
@@ -90,7 +87,7 @@ def _per_unit(resolution: float) -> float:
 
 
 def score_bins(score: str, resolution: float) -> nw.Expr:
-    """The bin of every score, an expression for any engine."""
+    """Compute the bin of every score, an expression for any engine."""
     # Multiplying, not dividing: engines disagree on the last bit of a quotient. A score that lies
     # below an edge by noise of a computation belongs to it, whatever its group.
     return (keyed(score).cast(nw.Float64) * _per_unit(resolution) + _HAIR).floor()
@@ -99,7 +96,7 @@ def score_bins(score: str, resolution: float) -> nw.Expr:
 def with_parts(
     frame: nw.LazyFrame[Any], score: str, column: str, resolution: float
 ) -> nw.LazyFrame[Any]:
-    """The bin of every score in a column of this name, and what is to be added up inside bins."""
+    """Add a column with the bin of every score, and what is to be summed inside bins."""
     frame = frame.with_columns(score_bins(score, resolution).alias(column))
     inside = keyed(score).cast(nw.Float64) * (1.0 / resolution) - nw.col(column)
     # A score that belongs to an edge lies there. An infinite one is refused with the bins.
@@ -118,20 +115,8 @@ def with_parts(
     )
 
 
-def added_parts() -> list[nw.Expr]:
-    """The sums inside bins, for a `group by`."""
-    return [nw.col(name).sum() for name in _SUMS]
-
-
-def read_sums(counted: nw.DataFrame[Any]) -> IntArray:
-    """The sums inside bins that an engine gave back, shape (m, 3)."""
-    columns = [counted[name].cast(nw.Int64).to_numpy() for name in _SUMS]
-    sums: IntArray = np.stack(columns, axis=1).astype(np.int64)
-    return sums
-
-
 def bin_middles(bins: npt.NDArray[Any], resolution: float) -> FloatArray:
-    """The middle of every bin, checked: scores that the bins cannot tell apart are refused."""
+    """Return the middle of every bin; refuse scores that the bins cannot tell apart."""
     which = bins.astype(np.float64)
     largest = float(np.abs(which).max())
     with np.errstate(over="ignore"):
@@ -170,7 +155,7 @@ def _add_up(
 
 
 def round_rows(level: Codes, group: Codes, scores: FloatArray, resolution: float) -> Cells:
-    """Cells of rows in memory whose scores are rounded to bins, in one pass over the rows."""
+    """Round scores of rows in memory to bins, and make cells, in one pass over the rows."""
     with np.errstate(over="ignore"):
         places = scores * _per_unit(resolution)
     ends = np.floor(np.array([places.min(), places.max()]) + _HAIR)
@@ -178,7 +163,7 @@ def round_rows(level: Codes, group: Codes, scores: FloatArray, resolution: float
     n_groups, n_bins = len(group.labels), int(ends[1] - ends[0]) + 1
     n_segments = len(level.labels) * n_groups
     if n_segments * n_bins > 4 * scores.size + 1024:
-        # So many bins are mostly empty: every row is a line.
+        # Most bins would be empty, so every row is a line.
         bins, sums = np.floor(places + _HAIR), np.zeros((scores.size, 4), np.int64)
         _add_up(places, np.arange(scores.size), float(ends[0]), 1, sums)
     else:
@@ -203,78 +188,14 @@ _PASSES = 8
 _CELL, _LOWEST, _HIGHEST, _ROWS = (f"likeforlike {name}" for name in ("bin", "low", "high", "rows"))
 
 
-class NumberCells(NamedTuple):
-    """Cells of a column; a value equal to an edge lies below it.
+def number_cells(
+    frame: nw.LazyFrame[Any], column: str
+) -> tuple[tuple[float, ...], FloatArray, FloatArray]:
+    """Cut a column into at most 256 cells of about equal number; ties stay together.
 
-    Attributes
-    ----------
-    edges : inner edges, rising.
-    low, high : (m,) the lowest and the highest number in each cell.
+    Returns the inner edges, rising, and the lowest and the highest number of each cell. A value
+    equal to an edge lies below it.
     """
-
-    edges: tuple[float, ...]
-    low: FloatArray
-    high: FloatArray
-
-    @property
-    def middle(self) -> FloatArray:
-        """Where the rows of each cell are taken to be."""
-        middle: FloatArray = self.low / 2.0 + self.high / 2.0
-        return middle
-
-
-class _Bins(NamedTuple):
-    """Bins of a histogram: rows, lowest and highest number of each, in order."""
-
-    rows: IntArray
-    low: FloatArray
-    high: FloatArray
-
-    def of(self, kept: IntArray) -> _Bins:
-        """Some of the bins, in this order."""
-        return _Bins(self.rows[kept], self.low[kept], self.high[kept])
-
-    def append(self, others: _Bins) -> _Bins:
-        """These bins and others, in order."""
-        both = _Bins(*(np.concatenate(pair) for pair in zip(self, others, strict=True)))
-        return both.of(np.argsort(both.low))
-
-
-def number_cells(frame: nw.LazyFrame[Any], column: str) -> NumberCells:
-    """Cut a column into at most 256 cells of about equal number; ties stay together."""
-    bins = _ends(frame, column)
-    whole = int(bins.rows.sum())
-    for _ in range(_PASSES):
-        heavy = (bins.rows > whole / (4 * NUMBER_CELLS)) & (bins.low < bins.high)
-        if not heavy.any():
-            break
-        parts = _cut(frame, column, bins.of(np.flatnonzero(heavy)))
-        bins = bins.of(np.flatnonzero(~heavy)).append(parts)
-    below = np.cumsum(bins.rows) - bins.rows / 2
-    cell = np.floor(below / whole * NUMBER_CELLS).astype(np.int64)
-    first = np.flatnonzero(np.r_[True, np.diff(cell) > 0])
-    high = np.maximum.reduceat(bins.high, first)
-    return NumberCells(tuple(high[:-1].tolist()), bins.low[first], high)
-
-
-def cell_number(column: str, edges: Sequence[float]) -> nw.Expr:
-    """The cell of every value: how many edges lie below it, by bisection."""
-    return _tree(column, edges, list(range(len(edges) + 1)))
-
-
-def _tree(column: str, edges: Sequence[float], leaves: Sequence[float]) -> nw.Expr:
-    """One of the leaves for every value, by comparing it with as few edges as can be."""
-    if not edges:
-        return nw.lit(leaves[0])
-    middle = len(edges) // 2
-    return (
-        nw.when(keyed(column) <= edges[middle])
-        .then(_tree(column, edges[:middle], leaves[: middle + 1]))
-        .otherwise(_tree(column, edges[middle + 1 :], leaves[middle + 1 :]))
-    )
-
-
-def _ends(frame: nw.LazyFrame[Any], column: str) -> _Bins:
     number = keyed(column).cast(nw.Float64)
     asked = frame.select(
         number.min().alias(_LOWEST), number.max().alias(_HIGHEST), nw.len().alias(_ROWS)
@@ -283,27 +204,58 @@ def _ends(frame: nw.LazyFrame[Any], column: str) -> _Bins:
     if not math.isfinite(high - low):
         raise InputError(
             f"column {column!r} reaches from {quoted(low)} to {quoted(high)}, too far to be "
-            "smoothed along; "
-            "leave out what is no value, or divide it by 10."
+            "smoothed along; leave out what is no value, or divide it by 10."
         )
-    return _Bins(np.array([rows]), np.array([float(low)]), np.array([float(high)]))
+    # Rows, lowest and highest number of each bin, in order.
+    bins = np.array([[rows], [low], [high]], np.float64)
+    for _ in range(_PASSES):
+        heavy = (bins[0] > rows / (4 * NUMBER_CELLS)) & (bins[1] < bins[2])
+        if not heavy.any():
+            break
+        parts = _cut_bins(frame, column, bins[1, heavy], bins[2, heavy])
+        bins = np.concatenate([bins[:, ~heavy], parts], axis=1)
+        bins = bins[:, np.argsort(bins[1])]
+    below = np.cumsum(bins[0]) - bins[0] / 2
+    cell = np.floor(below / rows * NUMBER_CELLS).astype(np.int64)
+    first = np.flatnonzero(np.r_[True, np.diff(cell) > 0])
+    highest = np.maximum.reduceat(bins[2], first)
+    return tuple(highest[:-1].tolist()), bins[1, first], highest
 
 
-def _cut(frame: nw.LazyFrame[Any], column: str, heavy: _Bins) -> _Bins:
-    """Cut some bins into up to 4,096 parts in all."""
-    parts = max(2, _BINS // heavy.rows.size)
-    inner, low = heavy.high[:-1].tolist(), heavy.low.tolist()
+def cell_number(column: str, edges: Sequence[float]) -> nw.Expr:
+    """Count how many edges lie below every value, by bisection: its cell."""
+    return _bisect(column, edges, list(range(len(edges) + 1)))
+
+
+def _bisect(column: str, edges: Sequence[float], leaves: Sequence[float]) -> nw.Expr:
+    """Choose a leaf for every value, by comparing it with as few edges as can be."""
+    if not edges:
+        return nw.lit(leaves[0])
+    middle = len(edges) // 2
+    return (
+        nw.when(keyed(column) <= edges[middle])
+        .then(_bisect(column, edges[:middle], leaves[: middle + 1]))
+        .otherwise(_bisect(column, edges[middle + 1 :], leaves[middle + 1 :]))
+    )
+
+
+def _cut_bins(
+    frame: nw.LazyFrame[Any], column: str, low: FloatArray, high: FloatArray
+) -> FloatArray:
+    """Cut bins into up to 4,096 parts in all: rows, lowest and highest number of each, (3, m)."""
+    parts = max(2, _BINS // low.size)
+    inner, lowest = high[:-1].tolist(), low.tolist()
     # Two numbers may be so close that their difference times anything is not a number of parts.
-    scale = np.minimum(parts / (heavy.high - heavy.low), np.finfo(np.float64).max).tolist()
+    scale = np.minimum(parts / (high - low), np.finfo(np.float64).max).tolist()
     number = keyed(column).cast(nw.Float64)
-    part = ((number - _tree(column, inner, low)) * _tree(column, inner, scale)).floor()
+    part = ((number - _bisect(column, inner, lowest)) * _bisect(column, inner, scale)).floor()
     # The highest value of a bin would make a part of its own.
     number_of = nw.when(part >= parts).then(nw.lit(float(parts - 1))).otherwise(part)
-    base = _tree(column, inner, [float(parts * k) for k in range(heavy.rows.size)])
-    inside = _tree(
+    base = _bisect(column, inner, [float(parts * k) for k in range(low.size)])
+    inside = _bisect(
         column,
-        np.stack([np.nextafter(heavy.low, -np.inf), heavy.high], axis=1).ravel().tolist(),
-        [float(k % 2) for k in range(2 * heavy.rows.size + 1)],
+        np.stack([np.nextafter(low, -np.inf), high], axis=1).ravel().tolist(),
+        [float(k % 2) for k in range(2 * low.size + 1)],
     )
     counted = (
         frame.filter(inside > 0.5)
@@ -312,9 +264,10 @@ def _cut(frame: nw.LazyFrame[Any], column: str, heavy: _Bins) -> _Bins:
         .agg(nw.len().alias(_ROWS), nw.col(_LOWEST).min().alias(_HIGHEST), nw.col(_LOWEST).max())
         .collect()
     )
-    rows = counted[_ROWS].to_numpy().astype(np.int64)
-    lowest, highest = (counted[name].to_numpy().astype(np.float64) for name in (_HIGHEST, _LOWEST))
-    return _Bins(rows, lowest, highest).of(np.argsort(lowest))
+    names = (_ROWS, _HIGHEST, _LOWEST)
+    found = np.stack([counted[name].to_numpy().astype(np.float64) for name in names])
+    ordered: FloatArray = found[:, np.argsort(found[1])]
+    return ordered
 
 
 _BIN, _COUNT, _WIDTH = "likeforlike bin", "likeforlike count", "likeforlike width"
@@ -330,7 +283,7 @@ class TableCells:
     ----------
     cells : sorted scores of every level and group. With several sensitive columns a group is a
         combination of their values, with `None` for one that is not known.
-    level_names : how to call each level in front of people, in the order of `cells.levels`.
+    level_names : how readers see each level, in the order of `cells.levels`.
     rows, used : rows of the table, and rows without a missing value in the columns named. With
         several sensitive columns a row may lack some of these.
     missing : how many values each of these columns lacks.
@@ -349,15 +302,6 @@ class TableCells:
     snapped_within : up to which share of their range, or of their size, scores were taken as equal.
     notes : how columns were read where that is not plain, one sentence each.
     unit : that the scores were written with, such as "EUR" or "%"; `None` without one.
-
-    Examples
-    --------
-    >>> from likeforlike.datasets import load_loans
-    >>> from likeforlike.document import Roles
-    >>> from likeforlike.auditing._tables import read_cells
-    >>> table = read_cells(load_loans(1000).frame, Roles("approved", "sex", ("income",)))
-    >>> table.used, table.engine, table.level_names
-    (1000, 'polars', ('income high', 'income low', 'income medium'))
     """
 
     cells: Cells
@@ -371,7 +315,7 @@ class TableCells:
     values: dict[str, int] = field(default_factory=dict)
     lost: tuple[LostRows, ...] = ()
     group_rows: dict[Hashable, int] = field(default_factory=dict)
-    lines: Lines | None = None
+    lines: SmoothData | None = None
     text: bool = False
     snapped: int = 0
     snapped_within: float = 0.0
@@ -380,7 +324,7 @@ class TableCells:
     unit: str | None = None
 
     def without_float_noise(self) -> TableCells:
-        """The same table with scores that differ by noise taken as equal; this one without any."""
+        """Take scores that differ by noise of a computation as equal."""
         if self.lines is not None and self.lines.counts is None:
             scores = self.lines.scores
             changed, within = float_noise(scores, None, self.lines.group.codes)
@@ -423,16 +367,6 @@ def read_cells(
     engine : who opens a file.
     options : separator, encoding and words for missing values of a CSV file.
     part : whether the table is a part of a larger one, which may hold one group only.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from likeforlike.document import Roles
-    >>> from likeforlike.auditing._tables import read_cells
-    >>> table = pl.DataFrame({"f": [0.1, None, 0.3], "sex": ["f", "m", "m"]})
-    >>> read = read_cells(table, Roles("f", "sex"))
-    >>> read.used, read.missing
-    (2, {'f': 1, 'sex': 0})
     """
     cuts = check_bins({} if bins is None else bins, roles.legitimate)
     _check_roles(roles)
@@ -441,13 +375,7 @@ def read_cells(
     calendar: dict[str, str] = {c: cut for c, cut in cuts.items() if isinstance(cut, str)}
     lines_along = [c for c in (*cuts, *along) if c not in calendar]
     numeric = [c for c in (roles.score, roles.weight, *lines_along) if c is not None]
-    if isinstance(data, str | Path):
-        opened: AbstractContextManager[Any] = open_file(
-            data, engine, options, named=roles.columns, numbers=numeric
-        )
-    else:
-        _refuse_reading(data, engine, options or CsvOptions())
-        opened = nullcontext(data)
+    opened = _open_data(data, engine, options, roles, numeric)
     with opened as source, readable(data):
         read = (
             read_text_columns(
@@ -467,43 +395,37 @@ def read_cells(
         frame, edges = read.frame, {}
         for column, cut in cuts.items():
             if isinstance(cut, str):
-                frame = by_calendar(frame, column, cut)
+                frame = cut_by_calendar(frame, column, cut)
                 continue
             edges[column] = inner_edges(read.frame, column, cut)
             frame = frame.with_columns(bin_numbers(column, edges[column]))
         if width is None or (read.in_memory and not along):
             collected, counts = frame.select(*map(column_key, roles.columns)).collect(), None
         else:
-            collected = _counted(frame, roles, width, along)
+            collected = _count_lines(frame, roles, width, along)
             counts = collected[_COUNT].to_numpy().astype(np.int64)
-
-    def kept(codes: Codes) -> Codes:
+    columns = [column for column in roles.legitimate if column not in along]
+    parts: dict[str, Codes] = {}
+    for column in columns:
+        codes = _encode_level(collected, column, read.text, calendar.get(column, "day"))
         # Cells only look codes up: of many rows, eight bytes each would fill the memory.
-        return codes if along else narrow(codes)
-
-    parts = {
-        column: kept(
-            _calendar_codes(collected, column, calendar[column])
-            if calendar.get(column, "day") != "day"
-            else _codes(collected, column, read.text)
-        )
-        for column in roles.legitimate
-        if column not in along
-    }
+        parts[column] = codes if along else narrow(codes)
     for column in () if part else parts.keys() - edges.keys() - calendar.keys():
         check_levels(parts[column], read.used, counts, column)
-    group = kept(_groups(collected, roles, read, part=part))
-    rows = dict(zip(group.labels, _rows_of(group, counts), strict=True))
-    level = kept(combined(list(parts.values()))) if parts else None
+    group = _encode_groups(collected, roles, read, part=part)
+    level = combined(list(parts.values())) if parts else None
+    if not along:
+        group, level = narrow(group), None if level is None else narrow(level)
+    rows = np.bincount(group.codes, counts).astype(np.int64).tolist()
     names = level_names(level, list(parts), edges, calendar)
     lines = None
     if along:
-        lines = _lines(collected, roles, read.text, along, level, names, group, counts, width)
+        lines = _make_lines(collected, roles, read.text, along, level, names, group, counts, width)
         lines = replace(lines, windows=windows, dates=read.dates)
         cells = raw_cells(lines)
         names = tuple(map(str, cells.levels))
     else:
-        cells = _cells(collected, roles, read.text, level, group, counts, width)
+        cells = _make_cells(collected, roles, read.text, level, group, counts, width)
         if level is not None:  # one whose rows all weigh nothing is no level of the cells
             name_of = dict(zip(level.labels, names, strict=True))
             names = tuple(name_of[label] for label in cells.levels)
@@ -518,7 +440,7 @@ def read_cells(
         read.nulls,
         {c: len(parts[c].labels) for c in parts if c not in edges and holds_numbers(parts[c])},
         read.lost,
-        rows,
+        dict(zip(group.labels, rows, strict=True)),
         lines,
         read.text,
         calendar=calendar,
@@ -527,37 +449,59 @@ def read_cells(
     )
 
 
-def _calendar_codes(collected: nw.DataFrame[Any], column: str, part: str) -> Codes:
-    """Codes of dates that were cut by the calendar, called by it."""
+def _open_data(
+    data: Any,  # noqa: ANN401
+    engine: Engine,
+    options: CsvOptions | None,
+    roles: Roles,
+    numeric: Sequence[str],
+) -> AbstractContextManager[Any]:
+    """Open a file; of a table refuse what was said on reading one."""
+    if isinstance(data, str | Path):
+        return open_file(data, engine, options, named=roles.columns, numbers=numeric)
+    name = type(data).__name__
+    if engine != "auto":
+        raise InputError(f"engine says who opens a file, but data is a {name}; leave it out.")
+    (options or CsvOptions()).refuse(f"data is a {name}")
+    return nullcontext(data)
+
+
+def _encode_level(collected: nw.DataFrame[Any], column: str, text: bool, cut: str) -> Codes:
+    """Encode a legitimate column; dates that were cut by the calendar are named after it."""
+    if cut == "day":
+        return _encode(collected, column, text)
     codes = encode(collected[column_key(column)].cast(nw.Int64).to_native(), f"column {column!r}")
-    return Codes(codes.codes, tuple(calendar_name(label, part) for label in codes.labels))
+    return Codes(codes.codes, tuple(calendar_name(label, cut) for label in codes.labels))
 
 
-def _groups(collected: nw.DataFrame[Any], roles: Roles, read: ReadColumns, *, part: bool) -> Codes:
-    """The group of every row: its value in the sensitive column, or its values in all of them."""
+def _encode_groups(
+    collected: nw.DataFrame[Any], roles: Roles, read: ReadColumns, *, part: bool
+) -> Codes:
+    """Encode the group of every row: its value in the sensitive column, or in all of them.
+
+    A part of a larger table may hold one group only, and lack a sensitive column in all rows.
+    """
     if not roles.also_sensitive:
-        group = _codes(collected, roles.sensitive, read.text)
+        group = _encode(collected, roles.sensitive, read.text)
         if not part:
             check_groups(group, read.used, roles.sensitive)
         return group
     parts = []
     for column in roles.all_sensitive:
-        known = ~_is_null(collected[column_key(column)])
+        values = collected[column_key(column)]
+        known = ~values.is_null()
+        if values.dtype.is_float():
+            known = known & ~values.is_nan()
         if not known.any():
-            parts.append(_all_unknown(len(known), column, part=part))
+            if not part:
+                refuse_unknown(column)
+            parts.append(Codes(np.zeros(len(known), np.int64), (None,)))
             continue
-        codes = _codes(collected.select(column_key(column)).filter(known), column, read.text)
+        codes = _encode(collected.select(column_key(column)).filter(known), column, read.text)
         if not part:
             check_groups(codes, read.used, column)
         parts.append(with_unknown(codes, known.to_numpy().astype(np.bool_)))
     return combined(parts)
-
-
-def _all_unknown(rows: int, column: str, *, part: bool) -> Codes:
-    """A sensitive column that no row has; in other parts of the table one may."""
-    if not part:
-        refuse_unknown(column)
-    return Codes(np.zeros(rows, np.int64), (None,))
 
 
 def refuse_unknown(column: str) -> NoReturn:
@@ -565,17 +509,8 @@ def refuse_unknown(column: str) -> NoReturn:
     raise InputError(f"column {column!r} has no value in any row that can be used.")
 
 
-def _is_null(column: nw.Series[Any]) -> nw.Series[Any]:
-    return column.is_null() | column.is_nan() if column.dtype.is_float() else column.is_null()
-
-
-def _rows_of(group: Codes, counts: IntArray | None) -> list[int]:
-    """Rows of every group."""
-    rows: list[int] = np.bincount(group.codes, counts).astype(np.int64).tolist()
-    return rows
-
-
 def _check_roles(roles: Roles) -> None:
+    """Refuse names that are no text, and columns that play two parts."""
     for argument, column in (
         ("score", roles.score),
         *(("sensitive", column) for column in roles.all_sensitive),
@@ -594,6 +529,7 @@ def _check_roles(roles: Roles) -> None:
 
 
 def _check_resolution(resolution: float | None, roles: Roles) -> float | None:
+    """Return the width of bins of scores as a number, if one is asked for."""
     if resolution is None:
         return None
     width = real(resolution)
@@ -608,18 +544,10 @@ def _check_resolution(resolution: float | None, roles: Roles) -> float | None:
     return width
 
 
-def _refuse_reading(data: object, engine: Engine, options: CsvOptions) -> None:
-    """Complain about what was said on reading a file where there is none to read."""
-    name = type(data).__name__
-    if engine != "auto":
-        raise InputError(f"engine says who opens a file, but data is a {name}; leave it out.")
-    options.refuse(f"data is a {name}")
-
-
-def _counted(
+def _count_lines(
     frame: nw.LazyFrame[Any], roles: Roles, resolution: float, along: Sequence[str]
 ) -> nw.DataFrame[Any]:
-    """One line for each (level, group, bin of scores), by one `group by` in the engine.
+    """Count one line for each (level, group, bin of scores), by one `group by` in the engine.
 
     It says how many rows there are, and adds up where in the bin they lie. A number that people are
     compared along is replaced by the middle of its fine cell, and nothing is added up.
@@ -627,13 +555,14 @@ def _counted(
     keys = (*map(column_key, (*roles.legitimate, *roles.all_sensitive)), _BIN)
     sums: list[nw.Expr] = []
     if along:
-        fine, key = number_cells(frame, along[0]), column_key(along[0])
+        key, (edges, low, high) = column_key(along[0]), number_cells(frame, along[0])
         binned = frame.with_columns(
-            cell_number(along[0], fine.edges).alias(key),
+            cell_number(along[0], edges).alias(key),
             score_bins(roles.score, resolution).alias(_BIN),
         )
     else:
-        binned, sums = with_parts(frame, roles.score, _BIN, resolution), added_parts()
+        binned = with_parts(frame, roles.score, _BIN, resolution)
+        sums = [nw.col(name).sum() for name in _SUMS]
     try:
         counted = binned.group_by(*keys).agg(nw.len().alias(_COUNT), *sums).collect()
     except TypeError as error:  # as pandas says of a column of lists or of dictionaries
@@ -647,8 +576,8 @@ def _counted(
         return counted
     cell = counted[key].to_numpy().astype(np.int64)
     return counted.with_columns(
-        nw.new_series(key, fine.middle[cell], backend=counted.implementation),
-        nw.new_series(_WIDTH, (fine.high - fine.low)[cell], backend=counted.implementation),
+        nw.new_series(key, (low / 2.0 + high / 2.0)[cell], backend=counted.implementation),
+        nw.new_series(_WIDTH, (high - low)[cell], backend=counted.implementation),
     )
 
 
@@ -658,7 +587,7 @@ def level_names(
     edges: Mapping[str, tuple[float, ...]],
     calendar: Mapping[str, str],
 ) -> tuple[str, ...]:
-    """What to call each level in front of people."""
+    """Name each level as readers see it."""
     if level is None:
         return ("everybody",)
     bins = {
@@ -676,28 +605,25 @@ def level_names(
     return tuple(name(label) for label in level.labels)
 
 
-def _codes(collected: nw.DataFrame[Any], column: str, text: bool) -> Codes:
-    """Codes of a categorical column; whole numbers are integers, whatever the engine says."""
+def _encode(collected: nw.DataFrame[Any], column: str, text: bool) -> Codes:
+    """Encode a categorical column; whole numbers become integers, whatever the engine says."""
     codes = encode(collected[column_key(column)].to_native(), f"column {column!r}")
     if text:
-        return _numbered(codes)
+        return _parse_labels(codes)
     # Spark has no unsigned integers: it reads them as decimals.
     labels = [label for label in codes.labels if isinstance(label, float | Decimal)]
-    if len(labels) == len(codes.labels) and all(map(_is_whole, labels)):
+    whole = all(math.isfinite(label) and label == int(label) for label in labels)
+    if len(labels) == len(codes.labels) and whole:
         return Codes(codes.codes, tuple(int(label) for label in labels))
     return codes
 
 
-def _is_whole(number: float | Decimal) -> bool:
-    return math.isfinite(number) and number == int(number)
-
-
-def _numbered(codes: Codes) -> Codes:
-    """Labels of a column of text as numbers, in their order, if all are written as numbers are.
+def _parse_labels(codes: Codes) -> Codes:
+    """Parse labels of a column of text as numbers, in their order, if all are written so.
 
     "01" is not: it would read as 1, which may be another label.
     """
-    read = [number_in(label) for label in codes.labels]
+    read = [parse_exactly(label) for label in codes.labels]
     labels = [number for number in read if number is not None]
     if len(labels) < len(read):
         return codes
@@ -705,8 +631,8 @@ def _numbered(codes: Codes) -> Codes:
     return Codes(np.argsort(np.array(order))[codes.codes], tuple(labels[k] for k in order))
 
 
-def number_in(label: Hashable) -> int | float | None:
-    """The number that is written exactly like this, if there is one."""
+def parse_exactly(label: Hashable) -> int | float | None:
+    """Parse the number that is written exactly like this, if there is one."""
     for kind in (int, float):
         try:
             number = kind(str(label))
@@ -729,17 +655,19 @@ def holds_numbers(part: Codes) -> bool:
 
 
 def _numbers(collected: nw.DataFrame[Any], column: str) -> FloatArray:
+    """Read a column as numbers."""
     return numbers(collected[column_key(column)].to_native(), f"column {column!r}")
 
 
 def _weights(collected: nw.DataFrame[Any], column: str | None) -> FloatArray | None:
+    """Read a column of weights, if there is one."""
     if column is None:
         return None
     weight = collected[column_key(column)].to_native()
     return weights(weight, f"column {column!r}", len(collected))
 
 
-def _cells(
+def _make_cells(
     collected: nw.DataFrame[Any],
     roles: Roles,
     text: bool,
@@ -748,20 +676,22 @@ def _cells(
     counts: IntArray | None,
     resolution: float | None,
 ) -> Cells:
+    """Make cells of rows, or of counts by bin of scores."""
     if counts is None or resolution is None:
         scores = _numbers(collected, roles.score)
         if resolution is not None:
             level = level or Codes(np.zeros(scores.size, np.int8), ("all",))
             return round_rows(level, group, scores, resolution)
         weight = _weights(collected, roles.weight)
-        cluster = None if roles.cluster is None else _codes(collected, roles.cluster, text)
+        cluster = None if roles.cluster is None else _encode(collected, roles.cluster, text)
         return Cells.from_codes(level, group, scores, sample_weight=weight, cluster=cluster)
     middles = bin_middles(collected[_BIN].to_numpy(), resolution)
-    sums = read_sums(collected)
+    columns = [collected[name].cast(nw.Int64).to_numpy() for name in _SUMS]
+    sums = np.stack(columns, axis=1).astype(np.int64)
     return Cells.from_codes(level, group, middles, counts=counts, resolution=resolution, sums=sums)
 
 
-def _lines(
+def _make_lines(
     collected: nw.DataFrame[Any],
     roles: Roles,
     text: bool,
@@ -771,13 +701,14 @@ def _lines(
     group: Codes,
     counts: IntArray | None,
     resolution: float | None,
-) -> Lines:
+) -> SmoothData:
+    """Collect the lines that people are compared along, in canonical order."""
     columns = [_numbers(collected, name) for name in along]
     if counts is None or resolution is None:
         scores = _numbers(collected, roles.score)
     else:
         scores = bin_middles(collected[_BIN].to_numpy(), resolution)
-    return Lines(
+    return SmoothData(
         columns=along,
         numbers=np.stack(columns, axis=1),
         category=np.zeros(len(collected), np.int64) if level is None else level.codes,
@@ -786,10 +717,10 @@ def _lines(
         group=group,
         counts=counts,
         weight=_weights(collected, roles.weight),
-        cluster=None if roles.cluster is None else _codes(collected, roles.cluster, text),
+        cluster=None if roles.cluster is None else _encode(collected, roles.cluster, text),
         resolution=resolution or 0.0,
         widths=None if counts is None else collected[_WIDTH].to_numpy().astype(np.float64),
-    ).in_order()
+    ).canonical_order()
 
 
 def check_groups(group: Codes, rows: int, column: str) -> None:
