@@ -261,12 +261,10 @@ def _level_noise(
     counts: IntArray,
     cluster: IntArray,
     shares: FloatArray,
-    cell_shares: FloatArray,
     steps: FloatArray,
-    offsets: IntArray,
+    cell_shares: FloatArray,
     factors: FloatArray,
     mean_factors: FloatArray,
-    level: int,
     state: State,
     signs: _Signs,
     errors: FloatArray,
@@ -274,18 +272,18 @@ def _level_noise(
 ) -> tuple[float, float]:
     """Return ∫ |B*| of one level and the variance of its mean potential; `errors` is scratch.
 
-    `signs` are those of all clusters or, if each place is a single row, of this level.
+    Arrays are those of the level and its two cells; `signs` are those of all clusters or, if each
+    place is a single row, of this level.
     """
-    first, end = offsets[level], offsets[level + 1]
-    factor_0, factor_1 = factors[2 * level], factors[2 * level + 1]
-    share_0, share_1 = cell_shares[2 * level], cell_shares[2 * level + 1]
+    factor_0, factor_1 = factors[0], factors[1]
+    share_0, share_1 = cell_shares[0], cell_shares[1]
     sum_0, sum_1 = 0.0, 0.0
-    for place in range(first, end):
+    for place in range(side.size):
         if cluster.size:
             count = counts[place] if counts.size else 1
             sign = float(signs[cluster[place]] * count)
         elif single:
-            sign = float(signs[place - first])
+            sign = float(signs[place])
         else:
             sign = rademacher_sum(state, counts[place])
         # Which side comes next is chance: counting both, one of them 0 times, is faster.
@@ -296,17 +294,17 @@ def _level_noise(
         error = sign * share * (factor_1 if second else factor_0)
         sum_0 += (1 - second) * error
         sum_1 += second * error
-        errors[place - first] = error
+        errors[place] = error
     height, area, potential, slope = 0.0, 0.0, 0.0, 1.0
     mean_0, mean_1, square_0, square_1 = 0.0, 0.0, 0.0, 0.0
-    for place in range(first, end):
+    for place in range(side.size):
         second = side[place]
         share = share_1 if second else share_0
         if shares.size:
             share = shares[place]
         if counts.size:
             share *= counts[place]
-        height += errors[place - first] - (sum_1 if second else sum_0) * share
+        height += errors[place] - (sum_1 if second else sum_0) * share
         moment = share * potential
         mean_0 += (1 - second) * moment
         mean_1 += second * moment
@@ -318,8 +316,8 @@ def _level_noise(
         elif height < -_ROUNDING:
             slope = -1.0
         potential += slope * steps[place]
-    varied_0 = (square_0 - mean_0 * mean_0) * mean_factors[2 * level]
-    varied_1 = (square_1 - mean_1 * mean_1) * mean_factors[2 * level + 1]
+    varied_0 = (square_0 - mean_0 * mean_0) * mean_factors[0]
+    varied_1 = (square_1 - mean_1 * mean_1) * mean_factors[1]
     return area, varied_0 + varied_1
 
 
@@ -369,23 +367,22 @@ def _draw_block(
             _draw_rademacher(state, signs[b])
         states[b] = state[0]
     for level in range(sums.size):
+        places = slice(offsets[level], offsets[level + 1])
+        cells = slice(2 * level, 2 * level + 2)
         for b in range(states.size):
             if single:
-                _draw_rademacher_range(states[b], offsets[level], offsets[level + 1], signs[0])
-            own = signs[b if clustered else 0]
+                _draw_rademacher_range(states[b], places.start, places.stop, signs[0])
             area, varied = _level_noise(
-                side,
-                counts,
-                cluster,
-                shares,
-                cell_shares,
-                steps,
-                offsets,
-                factors,
-                mean_factors,
-                level,
+                side[places],
+                counts[places],
+                cluster[places],
+                shares[places],
+                steps[places],
+                cell_shares[cells],
+                factors[cells],
+                mean_factors[cells],
                 states[b : b + 1],
-                own,
+                signs[b if clustered else 0],
                 errors,
                 single,
             )
