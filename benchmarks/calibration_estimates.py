@@ -35,12 +35,12 @@ from benchmarks.report import source_digest
 from likeforlike import Cells
 from likeforlike.disparity import contrasts
 from likeforlike.inference import (
+    bonferroni_confidence,
     compare_gaps,
     estimate_distance,
     jackknife_test,
     level_gaps,
     signed_gap,
-    simultaneous_confidence,
 )
 
 __all__ = [
@@ -249,7 +249,7 @@ def largest_of_ten(repetitions: int) -> int:
     ----------
     repetitions : how many data sets are drawn.
     """
-    confidence = simultaneous_confidence(0.95, 10)
+    confidence = bonferroni_confidence(0.95, 10)
     truth = math.sqrt(2.0 / 5.0) * 0.2
     covered = 0
     for seed in range(repetitions):

@@ -35,7 +35,7 @@ from benchmarks.made_rows import Rows, Setting, confounded, contrast_of
 from benchmarks.report import source_digest
 from likeforlike import Cells, cdd_lp
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.inference import contrast_test, estimate_distance
+from likeforlike.inference import conditional_parity_test, estimate_distance
 
 __all__ = [
     "TESTS",
@@ -217,7 +217,7 @@ def _tried(setting: Setting, seed: int) -> tuple[tuple[float, ...], tuple[float,
     """P-values of all tests; the truth, our interval and squared value, the bootstrap's."""
     rows = setting.draw(np.random.default_rng([seed, 106]))
     contrast, measure = contrast_of(rows, setting.measure)
-    test = contrast_test(contrast, measure, permutations=PERMUTATIONS, random_state=seed)
+    test = conditional_parity_test(contrast, measure, permutations=PERMUTATIONS, random_state=seed)
     found = estimate_distance(contrast, measure, random_state=seed)
     _, truth = setting.truth(contrast, measure)
     p_values = (test.p_value, _welch(rows), regression_p_value(rows), _rank_sums(rows))

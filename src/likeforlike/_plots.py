@@ -377,10 +377,10 @@ def tradeoff_figure(panels: Sequence[Panel], *, title: str, columns: int | None 
 
 def describe(panels: Sequence[Panel]) -> str:
     """Every point of some panels in words, those of the frontier first."""
-    return " ".join(_described(panel) for panel in panels)
+    return " ".join(_describe_panel(panel) for panel in panels)
 
 
-def _described(panel: Panel) -> str:
+def _describe_panel(panel: Panel) -> str:
     named = [(point, series.method) for series in panel.series for point in series.points]
     named.sort(key=lambda entry: entry[0].disparity)
     frontier = "; ".join(_point_words(panel, *entry) for entry in named if entry[0].best)

@@ -42,7 +42,7 @@ def are_values_hidden() -> bool:
     return not _QUOTES.get()
 
 
-def quoted(value: object) -> str:
+def quote(value: object) -> str:
     """A value of a row as an error quotes it, where it may."""
     return repr(value) if _QUOTES.get() else "(not shown)"
 
@@ -66,7 +66,7 @@ def json_visible(text: str) -> str:
     return _HIDDEN.sub(lambda match: "\n" if match[0] == "\n" else escape(match), text)
 
 
-def counted(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
     """How many there are of something: 1 run, 2 runs, 1,000 runs."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
@@ -113,7 +113,7 @@ def group_name(group: str, column: str) -> str:
     return group if speaks else f"{column} {group}"
 
 
-def crossed_name(values: Sequence[Hashable], columns: Sequence[str]) -> str:
+def cross_names(values: Sequence[Hashable], columns: Sequence[str]) -> str:
     """What to call a group: its value or, in several columns, its values crossed.
 
     A value that is no word is named with its column there: "female × race 3".

@@ -31,7 +31,7 @@ from likeforlike.document import (
     Verdict,
     as_document,
     json_text,
-    named_groups,
+    name_groups,
     plain,
     verdict_meaning,
     verdict_origin,
@@ -64,7 +64,7 @@ def github_summary(document: AuditDocument | Mapping[str, object]) -> str:
     >>> print(github_summary(audit.document).splitlines()[0])
     ### Overall, no difference in the rate of approved between women and men was detected\.
     """
-    named = named_groups(as_document(document))
+    named = name_groups(as_document(document))
     lines = [f"### {_plain(named.finding.headline)}", ""]
     for part in named.verdicts:
         lines += [*_verdict(part), ""]
@@ -93,7 +93,7 @@ def github_annotations(document: AuditDocument | Mapping[str, object]) -> list[s
     >>> github_annotations(audit.with_threshold(0.9).document)[0].split("::")[1]
     'notice title=approved by sex%3A pass'
     """
-    named = named_groups(as_document(document))
+    named = name_groups(as_document(document))
     about = f"{named.roles.score} by {named.roles.sensitive}"
     return [
         f"::{_COMMAND[part.verdict]} title={_property(about + ': ' + part.verdict)}::"
@@ -158,7 +158,7 @@ def junit(document: AuditDocument | Mapping[str, object]) -> str:
         raise InputError(
             "a JUnit file needs a verdict; give a threshold (--threshold), or a policy with one."
         )
-    named = named_groups(document)
+    named = name_groups(document)
     suites = [_suite(named, part) for part in named.verdicts]
     root = ET.Element("testsuites", name="likeforlike")
     for total in ("tests", "failures", "errors"):
@@ -259,7 +259,7 @@ def log_to_mlflow(audit: Audit, *, prefix: str = "likeforlike", files: bool = Tr
 
 
 def _log(mlflow: ModuleType, document: AuditDocument, prefix: str, *, files: bool) -> None:
-    named = named_groups(document)
+    named = name_groups(document)
     mlflow.log_metrics({f"{prefix}.{name}": value for name, value in _metrics(named).items()})
     mlflow.log_params({f"{prefix}.{name}": value for name, value in _params(named).items()})
     mlflow.set_tags({f"{prefix}.{name}": value for name, value in _tags(named).items()})

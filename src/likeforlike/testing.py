@@ -62,7 +62,7 @@ def assert_parity(
       female and male: at least 0.0...
     """
     __tracebackhide__ = True  # pytest then shows the line of the test
-    audit, ruling = _judged(data, threshold, of, policy, arguments)
+    audit, ruling = _judge(data, threshold, of, policy, arguments)
     if ruling.verdict == "fail":
         raise AssertionError(_in_words(ruling))
     if ruling.verdict == "investigate":
@@ -70,7 +70,7 @@ def assert_parity(
     return audit
 
 
-def _judged(
+def _judge(
     data: object,
     threshold: float | str | None,
     of: ThresholdOf | None,

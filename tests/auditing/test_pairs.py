@@ -16,7 +16,7 @@ import likeforlike as lfl
 from likeforlike import Audit
 from likeforlike.auditing._evidence import Pair
 from likeforlike.errors import InputError
-from likeforlike.inference import pairs_by_chance
+from likeforlike.inference import expected_pairs
 from likeforlike.transport import plan
 from tests.support.command import call
 
@@ -121,7 +121,7 @@ def test_chance_is_that_of_permuted_labels() -> None:
     rows = np.round(random.normal(size=40), 1)
     differences = np.array([0.1, 0.3, 0.8]) - 1e-9
     values, counts = np.unique(rows, return_counts=True)
-    lower, higher = pairs_by_chance(values, counts, 13, differences, permutations=4000, seed=1)
+    lower, higher = expected_pairs(values, counts, 13, differences, permutations=4000, seed=1)
     drawn = np.array([by_hand(rows, 13, differences, random) for _ in range(4000)])
     error = 4.5 * np.hypot(drawn.std(axis=0), drawn.std(axis=0)) / math.sqrt(4000)
     assert (np.abs(drawn.mean(axis=0) - np.stack([lower, higher])) <= error).all()
@@ -136,7 +136,7 @@ def test_at_parity_there_are_as_many_as_chance_gives() -> None:
         table = pl.DataFrame({"score": scores, "group": group, "level": "x"})
         far = [pair for pair in audited(table).pairs(n=None) if pair.difference >= bar]
         there = sum(pair.people for pair in far if pair.group == "a")
-        lower, _ = pairs_by_chance(
+        lower, _ = expected_pairs(
             scores, np.ones(100, np.int64), 50, np.array([bar]), permutations=99, seed=seed
         )
         surplus.append(there - 50 * lower[0])
@@ -160,7 +160,7 @@ def test_ten_billion_rows_are_pairs_of_bins() -> None:
         None, ["f", "f", "m", "m"], [0.0, 1.0, 0.0, 1.0], [4 * 10**9, 10**9, 3 * 10**9, 2 * 10**9]
     )
     counts = cells.atoms.counts.reshape(2, 2).sum(axis=0)
-    lower, higher = pairs_by_chance(
+    lower, higher = expected_pairs(
         np.array([0.0, 1.0]), counts, 5 * 10**9, np.array([1.0]), permutations=99, seed=0
     )
     assert lower[0] + higher[0] < 1e-4

@@ -14,7 +14,7 @@ from likeforlike.datasets import _public as drug
 from likeforlike.datasets import _storage as storage
 from likeforlike.datasets import load_adult, load_communities, load_drug
 from likeforlike.datasets._public import SOURCES
-from likeforlike.datasets._storage import DataFile, Source, bundled
+from likeforlike.datasets._storage import DataFile, Source, read_bundle
 from likeforlike.errors import InputError
 from tests.datasets.toy import CHANGED, FILE, GOOD, contents, put
 from tests.support.real import BUNDLE, LAW_SCHOOL, content
@@ -32,7 +32,7 @@ def test_it_holds_the_files_that_anybody_may_pass_on_and_no_others() -> None:
     held = set(contents(BUNDLE)) - {ATTRIBUTION.name}
     assert held == {f"{file.path}.xz" for file in FILES}
     assert f"{LAW_SCHOOL.path}.xz" not in held
-    assert bundled(LAW_SCHOOL) is None
+    assert read_bundle(LAW_SCHOOL) is None
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.path)
@@ -40,7 +40,7 @@ def test_unpacked_it_is_what_was_published(file: DataFile) -> None:
     unpacked = content(file.path)
     assert len(unpacked) == file.size
     assert hashlib.sha256(unpacked).hexdigest() == file.sha256
-    assert bundled(file) == unpacked
+    assert read_bundle(file) == unpacked
 
 
 @pytest.mark.parametrize("source", FREE, ids=lambda source: source.name)

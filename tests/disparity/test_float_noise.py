@@ -12,7 +12,7 @@ import pytest
 import likeforlike as lfl
 from likeforlike import Cells
 from likeforlike.auditing import summarize
-from likeforlike.disparity import float_noise, without_float_noise
+from likeforlike.disparity import find_float_noise, remove_float_noise
 from likeforlike.disparity._float_noise import NOISE, SINGLE, _replace_clusters, _usual_size
 
 NAMED: dict[str, Any] = {"score": "s", "sensitive": "a", "legitimate": "l"}
@@ -99,31 +99,31 @@ def test_summaries_and_smooth_audits_snap_as_well() -> None:
     ],
 )
 def test_other_scores_stay_as_they_are(scores: npt.NDArray[np.float64]) -> None:
-    assert float_noise(scores)[0] == {}
+    assert find_float_noise(scores)[0] == {}
     cells = Cells.from_rows(scores, np.arange(scores.size) % 2)
-    assert without_float_noise(cells)[0] is cells
+    assert remove_float_noise(cells)[0] is cells
 
 
 def test_cluster_is_not_cut_by_a_grid() -> None:
     values = np.repeat([0.5 - 1e-10, 0.5, 0.5 + 1e-10, 1.0], 3)
-    changed, _ = float_noise(values)
+    changed, _ = find_float_noise(values)
     assert changed == {0.5 - 1e-10: 0.5, 0.5 + 1e-10: 0.5}
     # A chain of neighbors that is longer than noise is left alone.
     chain = np.append(np.repeat(np.arange(100) * 5e-10, 2), 1.0)
-    assert float_noise(chain)[0] == {}
+    assert find_float_noise(chain)[0] == {}
 
 
 def test_weights_and_clusters_are_kept() -> None:
     weight = np.ones(SIZE) + RANDOM.random(SIZE)
     cells = Cells.from_rows(NOISY["factor"], GROUP, LEVEL, sample_weight=weight)
-    found, changed, _ = without_float_noise(cells)
+    found, changed, _ = remove_float_noise(cells)
     exact = Cells.from_rows(DECISIONS, GROUP, LEVEL, sample_weight=weight)
     assert changed == {1 - 1e-12: 1.0}
     assert found.fingerprint == exact.fingerprint
     clusters = np.arange(SIZE) // 2
     held = Cells.from_rows(NOISY["factor"], GROUP, LEVEL, cluster=clusters)
     again = Cells.from_rows(DECISIONS, GROUP, LEVEL, cluster=clusters)
-    snapped = without_float_noise(held)[0]
+    snapped = remove_float_noise(held)[0]
     assert snapped.cluster is not None
     assert again.cluster is not None
     assert np.array_equal(snapped.cluster, again.cluster)
@@ -156,18 +156,18 @@ def test_scores_that_are_near_by_chance_are_not_looked_at_singly(
     pairs = np.repeat(np.arange(1.0, 1000.0), 2)
     pairs[1::2] += 1e-8
     for order in (pairs, np.random.default_rng(0).permutation(pairs)):
-        assert float_noise(order) == ({}, NOISE)
+        assert find_float_noise(order) == ({}, NOISE)
         assert not looked_at
         tied = np.r_[order, 3000.0, 3000.0, 3000.0 - 1e-8]
-        assert float_noise(tied)[0] == {3000.0 - 1e-8: 3000.0}
+        assert find_float_noise(tied)[0] == {3000.0 - 1e-8: 3000.0}
         assert looked_at.pop() == 3
 
 
 def test_five_rows_that_lie_together_are_no_chance() -> None:
     scores = np.r_[np.arange(1.0, 100.0), 200.0 + 1e-9 * np.arange(5)]
-    assert len(float_noise(scores)[0]) == 4
-    assert float_noise(scores[:-1])[0] == {}
-    assert float_noise(scores[:-1], np.r_[np.ones(102, np.int64), 2])[0] != {}
+    assert len(find_float_noise(scores)[0]) == 4
+    assert find_float_noise(scores[:-1])[0] == {}
+    assert find_float_noise(scores[:-1], np.r_[np.ones(102, np.int64), 2])[0] != {}
 
 
 def test_single_precision_is_seen_in_any_row() -> None:
@@ -180,6 +180,6 @@ def test_single_precision_is_seen_in_any_row() -> None:
     scores[:20] = rounded[0]
     scores[1] = rounded[0]
     scores[0] = rounded[0] * (1.0 + 2.0**-26)
-    assert float_noise(scores, None, group)[1] == SINGLE
+    assert find_float_noise(scores, None, group)[1] == SINGLE
     scores[39_999] = double[39_998]
-    assert float_noise(scores, None, group)[1] == NOISE
+    assert find_float_noise(scores, None, group)[1] == NOISE

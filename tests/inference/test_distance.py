@@ -16,11 +16,11 @@ from likeforlike.disparity import contrasts
 from likeforlike.errors import InputError
 from likeforlike.inference import (
     SquaredDistance,
+    debias_distance,
     estimate_distance,
     largest_distance,
     signed_gap,
     take_sample,
-    unbiased_distance,
 )
 from likeforlike.inference._bootstrap import multiplier_bootstrap
 from likeforlike.inference._distance import measure_levels
@@ -161,15 +161,15 @@ def test_the_upper_end_grows_with_what_was_seen_and_with_its_error() -> None:
     assert largest_distance(replace(known, total=0.03), 1.96) > base
     assert largest_distance(replace(known, slope=1e-3), 1.96) > base
     assert largest_distance(replace(known, spread=1e-4), 1.96) > base
-    assert largest_distance(known, 2.58) > base > unbiased_distance(known)
+    assert largest_distance(known, 2.58) > base > debias_distance(known)
     # What would be the truth has the total as its mean.
-    value = unbiased_distance(known)
+    value = debias_distance(known)
     np.testing.assert_allclose(known.mean(np.array(value)), 0.02, rtol=1e-6)
 
 
 def test_less_than_noise_is_a_distance_of_zero() -> None:
     known = SquaredDistance(0.005, 0.01, 0.6, 0.4, 1e-4, 1e-6)
-    assert unbiased_distance(known) == 0.0
+    assert debias_distance(known) == 0.0
     assert largest_distance(known, 1.96) > 0.0
     nothing = SquaredDistance(0.0, 0.0, 1.0, 1.0, 0.0, 0.0)
     assert largest_distance(nothing, 1.96) <= 1e-9

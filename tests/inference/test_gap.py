@@ -13,7 +13,7 @@ from likeforlike import Cells
 from likeforlike._arrays import FloatArray
 from likeforlike.disparity import contrasts
 from likeforlike.errors import InputError
-from likeforlike.inference import level_gaps, signed_gap, simultaneous_confidence
+from likeforlike.inference import bonferroni_confidence, level_gaps, signed_gap
 from likeforlike.inference._gap import ALL_EQUAL, HEAVY_WEIGHTS, newcombe_limits, wilson_limits
 from tests.inference.rows import contrast_of, marginal, some_rows
 
@@ -364,8 +364,8 @@ def test_counts_are_rows() -> None:
 
 
 def test_several_intervals_hold_together() -> None:
-    assert simultaneous_confidence(0.9, 1) == pytest.approx(0.9)
-    assert simultaneous_confidence(0.95, 45) == pytest.approx(1 - 0.05 / 45)
+    assert bonferroni_confidence(0.9, 1) == pytest.approx(0.9)
+    assert bonferroni_confidence(0.95, 45) == pytest.approx(1 - 0.05 / 45)
 
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, 1.5, math.nan])

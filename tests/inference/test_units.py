@@ -13,7 +13,7 @@ from likeforlike.disparity import Contrast, contrasts
 from likeforlike.errors import InputError
 from likeforlike.inference import take_sample
 from likeforlike.inference._gap import contrast_coefficients
-from likeforlike.transport import sums_by
+from likeforlike.transport import sum_parts
 from tests.inference.rows import contrast_of, marginal, some_rows, standardized_gap
 
 
@@ -198,11 +198,11 @@ def test_moments_of_cells_are_those_of_their_rows(weighted: bool) -> None:
     weight = np.random.default_rng(14).gamma(2.0, size=300) if weighted else None
     found = take_sample(contrast_of(scores, groups, levels, sample_weight=weight)).scores
     units = found.units
-    squares = sums_by(units.cell, units.counts * found.residuals**2, 6)
+    squares = sum_parts(units.cell, units.counts * found.residuals**2, 6)
     np.testing.assert_allclose(found.variances, squares, rtol=1e-12)
-    pull = sums_by(units.cell, units.counts * found.residuals, 6) * units.root
+    pull = sum_parts(units.cell, units.counts * found.residuals, 6) * units.root
     np.testing.assert_allclose(found.bias, pull, rtol=0.0, atol=1e-15)
-    worth = 1.0 / sums_by(units.cell, units.counts * units.share**2, 6)
+    worth = 1.0 / sum_parts(units.cell, units.counts * units.share**2, 6)
     np.testing.assert_allclose(units.effective, worth, rtol=1e-12)
 
 

@@ -17,8 +17,8 @@ from likeforlike.paper._claims import (
     every,
     lead,
     mostly,
-    seen_in,
     somewhere,
+    summarize_parts,
 )
 from likeforlike.paper._protocol import LITERAL_METHODS, PAPER_METHODS
 from tests.paper.synthetic_reproductions import AS_CLAIMED, DENIED, World
@@ -226,8 +226,8 @@ def test_of_many_parts_those_that_fail_are_told() -> None:
     holds = [True] * 9 + [False, None]
     parts = [EvidencePart(sign, f"part {k}") for k, sign in enumerate(holds)]
     assert mostly(parts) == "reproduced"
-    assert seen_in(parts) == "Holds in 9 of 11, fails in 1, open in 1. Fails: part 9."
-    assert seen_in(parts[:2]) == "part 0; part 1."
+    assert summarize_parts(parts) == "Holds in 9 of 11, fails in 1, open in 1. Fails: part 9."
+    assert summarize_parts(parts[:2]) == "part 0; part 1."
 
 
 def test_volumes_that_depend_on_where_strengths_lie_decide_nothing() -> None:

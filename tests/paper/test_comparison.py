@@ -13,11 +13,11 @@ from likeforlike.paper._comparison import (
     WAYS,
     agreement,
     agreement_summary,
-    compared_rows,
+    compare_rows,
     comparison_tables,
     entropic_evidence,
     halving_table,
-    published_rows,
+    load_published,
     stands_for,
     strength_factors,
     table_markdown,
@@ -48,7 +48,7 @@ def as_printed(**changed: float) -> Reproduction:
             **dict.fromkeys(("cdd_uniform", "cdd_average", "cdd_marginal"), 0.1),
             **dict.fromkeys(("diagonal", "off_diagonal", "dd", "squared"), 0.0),
         }
-        for row in published_rows().to_dicts()
+        for row in load_published().to_dicts()
         for way in WAYS
         for seed in range(2)
     ]
@@ -200,7 +200,7 @@ def test_parts_of_the_protocol_are_enough() -> None:
     tables = comparison_tables(part)
     assert list(tables) == [("drug", "fairleap"), ("drug", "rest")]
     assert sum(table.height for table in tables.values()) == 20
-    assert compared_rows(part, "to the letter").height == 20
+    assert compare_rows(part, "to the letter").height == 20
 
 
 def test_markdown_has_a_line_for_each_row() -> None:

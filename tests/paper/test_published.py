@@ -10,11 +10,11 @@ from likeforlike.paper._comparison import (
     PRINTED_UNIT,
     PUBLISHED_DISPARITIES,
     inconsistencies,
-    published_rows,
+    load_published,
 )
 from likeforlike.paper._protocol import PAPER_METHODS
 
-ROWS = published_rows()
+ROWS = load_published()
 PRINTED = [name for name in ROWS.columns if name.startswith("printed_")][1:]
 
 

@@ -10,7 +10,7 @@ import pytest
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray
 from likeforlike.penalties import Layout, SlopeField
-from likeforlike.smoothing import fine_cells, propensity
+from likeforlike.smoothing import make_grid, propensity
 from tests.support.oracles import slopes, transport_cost
 
 
@@ -68,7 +68,7 @@ def test_the_value_is_that_of_its_definition(weighted: bool) -> None:
 
     numbers, line = np.unique(data.levels, return_inverse=True)
     mass = np.bincount(line, weight).astype(np.float64)
-    cells = fine_cells(numbers, mass=mass, rows=np.bincount(line).astype(float))
+    cells = make_grid(numbers, mass=mass, rows=np.bincount(line).astype(float))
     chance = propensity(cells, np.bincount(line, weight * data.groups) / mass)[0][line]
     dense = np.cbrt(chance * (1.0 - chance))
     position = np.empty(line.size)

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from scipy.stats import binom, kstest, norm
 
-from likeforlike.smoothing import ScaleCarry, ValueCarry, fine_cells, fit_carry, windows
+from likeforlike.smoothing import (
+    DiscreteMap,
+    LocationScaleMap,
+    fit_quantile_map,
+    make_grid,
+    windows,
+)
 from likeforlike.smoothing._carry import (
     _nodes,
     centers,
@@ -26,9 +32,9 @@ def gaussian(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 def test_values_go_where_their_distribution_goes() -> None:
     numbers, values = gaussian(1)
-    cells = fine_cells(numbers)
-    fitted = fit_carry(cells, values)
-    assert isinstance(fitted, ScaleCarry)
+    cells = make_grid(numbers)
+    fitted = fit_quantile_map(cells, values)
+    assert isinstance(fitted, LocationScaleMap)
     wanted = 1.0 - numbers
     end = cells.place(cells.segment, cells.ranking.of(wanted, cells.segment))
     moved = fitted.move(values, cells.own_places, end)
@@ -41,9 +47,9 @@ def test_values_go_where_their_distribution_goes() -> None:
 
 def test_there_and_back_is_nothing_and_staying_is_nothing() -> None:
     numbers, values = gaussian(2)
-    cells = fine_cells(numbers)
-    fitted = fit_carry(cells, values)
-    assert isinstance(fitted, ScaleCarry)
+    cells = make_grid(numbers)
+    fitted = fit_quantile_map(cells, values)
+    assert isinstance(fitted, LocationScaleMap)
     here, there = cells.own_places, cells.place(cells.segment, 1.0 - cells.position)
     np.testing.assert_allclose(fitted.move(values, here, here), values, atol=1e-12)
     back = fitted.move(fitted.move(values, here, there), there, here)
@@ -53,9 +59,9 @@ def test_there_and_back_is_nothing_and_staying_is_nothing() -> None:
 
 def test_a_line_moves_the_same_alone_as_among_many(monkeypatch: pytest.MonkeyPatch) -> None:
     numbers, values = gaussian(5)
-    cells = fine_cells(numbers)
-    fitted = fit_carry(cells, values)
-    assert isinstance(fitted, ScaleCarry)
+    cells = make_grid(numbers)
+    fitted = fit_quantile_map(cells, values)
+    assert isinstance(fitted, LocationScaleMap)
     here, there = cells.own_places, cells.place(cells.segment, 1.0 - cells.position)
     line = np.array([0])
     alone = [
@@ -72,7 +78,7 @@ def test_order_inside_a_position_is_kept() -> None:
     rng = np.random.default_rng(3)
     numbers = np.repeat(np.arange(40.0), 100)
     values = numbers**2 / 1000 + rng.gamma(2.0, 1.0, 4000)
-    cells = fine_cells(numbers)
+    cells = make_grid(numbers)
     _, carried = map_to_centers(cells, windows(cells, numbers), values, np.zeros(4000))
     for atom in range(40):
         inside = numbers == atom
@@ -83,9 +89,9 @@ def test_order_inside_a_position_is_kept() -> None:
 def test_segments_are_carried_apart() -> None:
     numbers, values = gaussian(4)
     segment = np.arange(N) % 2
-    both = fine_cells(numbers, segment)
+    both = make_grid(numbers, segment)
     _, together = map_to_centers(both, windows(both, numbers), values + 5.0 * segment, np.zeros(N))
-    one = fine_cells(numbers[segment == 0])
+    one = make_grid(numbers[segment == 0])
     _, alone = map_to_centers(
         one, windows(one, numbers[segment == 0]), values[segment == 0], np.zeros(N)
     )
@@ -103,10 +109,10 @@ def decisions(seed: int, rows: int = N) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 def test_few_values_become_values_with_the_distribution_of_the_center() -> None:
     numbers, values, uniform = decisions(5)
-    cells = fine_cells(numbers)
+    cells = make_grid(numbers)
     found = windows(cells, numbers, 4)
     fitted, carried = map_to_centers(cells, found, values, uniform)
-    assert isinstance(fitted, ValueCarry)
+    assert isinstance(fitted, DiscreteMap)
     assert set(np.unique(carried.values)) == {0.0, 1.0, 2.0, 3.0}
     for k in range(4):
         counted = np.bincount(carried.values[found.of_line == k].astype(int), minlength=4)
@@ -121,9 +127,9 @@ def test_few_values_become_values_with_the_distribution_of_the_center() -> None:
 
 def test_chances_are_what_uniform_numbers_draw() -> None:
     numbers, values, _ = decisions(6, 400)
-    cells = fine_cells(numbers)
-    fitted = fit_carry(cells, values)
-    assert isinstance(fitted, ValueCarry)
+    cells = make_grid(numbers)
+    fitted = fit_quantile_map(cells, values)
+    assert isinstance(fitted, DiscreteMap)
     start, end = cells.own_places, centers(cells, windows(cells, numbers, 4))
     chances = fitted.chances(values, start, end)
     np.testing.assert_allclose(chances.sum(axis=1), 1.0)
@@ -142,8 +148,8 @@ def test_counts_are_carried_as_their_rows_are() -> None:
         np.stack([numbers, values, group]), axis=1, return_inverse=True, return_counts=True
     )
     del back
-    counted = fine_cells(lines[0], rows=rows.astype(np.float64))
-    each = fine_cells(numbers)
+    counted = make_grid(lines[0], rows=rows.astype(np.float64))
+    each = make_grid(numbers)
     label = lines[2].astype(np.int64)
     _, few = map_to_centers(
         counted,
@@ -168,7 +174,7 @@ def test_the_refined_carry_keeps_the_whole_gap(kind: str) -> None:
         values = numbers + 0.1 * group + 0.05 * rng.normal(size=N)
     else:
         values = (rng.random(N) < 0.3 + 0.4 * numbers + 0.1 * group).astype(np.float64)
-    cells = fine_cells(numbers)
+    cells = make_grid(numbers)
     found = windows(cells, numbers, 13)
     uniform = tie_breaking_uniforms(cells, values, group, 0)
     fitted, plain = map_to_centers(cells, found, values, uniform)
@@ -192,7 +198,7 @@ def test_few_rows_keep_their_values_and_many_come_to_them() -> None:
     numbers = np.sort(rng.random(2000))
     group = (rng.random(2000) < np.where(numbers < 0.5, 0.05, 0.95)).astype(np.int64)
     values = (rng.random(2000) < 0.1 + 0.8 * numbers).astype(np.float64)
-    cells = fine_cells(numbers)
+    cells = make_grid(numbers)
     found = windows(cells, numbers, 10)
     uniform = tie_breaking_uniforms(cells, values, group, 0)
     fitted, _ = map_to_centers(cells, found, values, uniform)
@@ -212,8 +218,8 @@ def test_uniform_numbers_do_not_depend_on_the_order_of_rows() -> None:
     numbers = np.round(numbers, 1)
     group = np.arange(300) % 2
     order = np.random.default_rng(10).permutation(300)
-    first = tie_breaking_uniforms(fine_cells(numbers), values, group, 3)
-    second = tie_breaking_uniforms(fine_cells(numbers[order]), values[order], group[order], 3)
+    first = tie_breaking_uniforms(make_grid(numbers), values, group, 3)
+    second = tie_breaking_uniforms(make_grid(numbers[order]), values[order], group[order], 3)
     key = np.lexsort((first, group, values, numbers))
     other = np.lexsort((second, group[order], values[order], numbers[order]))
     np.testing.assert_array_equal(first[key], second[other])
@@ -228,7 +234,7 @@ def test_few_and_many_values_are_distinguished() -> None:
 
 def test_scores_that_are_all_the_same_stay_so() -> None:
     numbers = np.linspace(0.0, 1.0, 100)
-    cells = fine_cells(numbers)
+    cells = make_grid(numbers)
     _, carried = map_to_centers(cells, windows(cells, numbers), np.full(100, 2.5), np.zeros(100))
     assert (carried.values == 2.5).all()
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from likeforlike.smoothing import companion_p_value, fine_cells, fit_carry, jumps, propensity
+from likeforlike.smoothing import detect_jumps, fit_quantile_map, gcm_test, make_grid, propensity
 from likeforlike.smoothing._gcm import _moments
 
 Drawn = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -19,16 +19,16 @@ def drawn(seed: int, rows: int, shift: float = 0.0) -> Drawn:
 
 def p_value(data: Drawn) -> float:
     numbers, member, values = data
-    cells = fine_cells(numbers)
+    cells = make_grid(numbers)
     chance, _ = propensity(cells, member)
-    return companion_p_value(cells, fit_carry(cells, values), values, member, chance)
+    return gcm_test(cells, fit_quantile_map(cells, values), values, member, chance)
 
 
 def test_moments_are_those_of_the_definition() -> None:
     numbers, member, values = drawn(0, 300)
     weight, person = np.random.default_rng(1).exponential(size=300), np.arange(300) // 3
-    cells = fine_cells(numbers, mass=weight, cluster=person)
-    fitted = fit_carry(cells, values)
+    cells = make_grid(numbers, mass=weight, cluster=person)
+    fitted = fit_quantile_map(cells, values)
     rest = member - 0.5
     total, covariance = _moments(cells, fitted, values, rest)
     parts = fitted.rest(values, cells.own_places) * (weight * rest)[:, None]
@@ -54,11 +54,11 @@ def test_a_jump_is_found_where_it_is_and_a_bend_is_none() -> None:
     rng = np.random.default_rng(3)
     numbers = rng.random(4000)
     noise = 0.1 * rng.normal(size=4000)
-    cells = fine_cells(numbers)
-    found = jumps(cells, numbers + 0.3 * (numbers > 0.62) + noise)
+    cells = make_grid(numbers)
+    found = detect_jumps(cells, numbers + 0.3 * (numbers > 0.62) + noise)
     assert found.size == 1
     assert abs(cells.center[found[0]] - 0.62) < 0.02
     # A score that is nearly a function of the number only bends.
-    assert jumps(cells, numbers**1.5 + 0.01 * rng.normal(size=4000)).size == 0
-    assert jumps(cells, np.sin(5.0 * numbers) + noise).size == 0
-    assert jumps(cells, np.ones(4000)).size == 0
+    assert detect_jumps(cells, numbers**1.5 + 0.01 * rng.normal(size=4000)).size == 0
+    assert detect_jumps(cells, np.sin(5.0 * numbers) + noise).size == 0
+    assert detect_jumps(cells, np.ones(4000)).size == 0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.smoothing import fine_cells
+from likeforlike.smoothing import make_grid
 from likeforlike.smoothing._jumps import Cuts, _edge
 
 N = 8000
@@ -33,7 +33,7 @@ def step_gain(x: FloatArray, position: FloatArray, values: FloatArray, t: float)
 def test_the_edge_is_where_a_step_takes_most_off_the_squares() -> None:
     numbers, values = drawn(1, 0.8)
     numbers = numbers.round(2)
-    cells = fine_cells(numbers)
+    cells = make_grid(numbers)
     behind = int(cells.cell[np.argmin(np.abs(numbers - 5.0))])
     near = (cells.cell >= behind - 1) & (cells.cell <= behind + 2)
     tried = np.unique(numbers[near])[:-1]
@@ -44,11 +44,11 @@ def test_the_edge_is_where_a_step_takes_most_off_the_squares() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_a_jump_is_cut_and_a_curve_is_not(seed: int) -> None:
     numbers, values = drawn(seed, 0.8)
-    cuts = Cuts.at_jumps(fine_cells(numbers), numbers, values)
+    cuts = Cuts.at_jumps(make_grid(numbers), numbers, values)
     assert cuts.numbers == pytest.approx([5.0], abs=0.03)
     np.testing.assert_array_equal(cuts.segment, numbers > cuts.numbers[0])
     smooth, even = drawn(seed, 0.0)
-    assert not Cuts.at_jumps(fine_cells(smooth), smooth, even).numbers.size
+    assert not Cuts.at_jumps(make_grid(smooth), smooth, even).numbers.size
 
 
 def test_every_segment_is_cut_at_its_own_jumps() -> None:
@@ -57,7 +57,7 @@ def test_every_segment_is_cut_at_its_own_jumps() -> None:
     segment: IntArray = np.repeat(np.arange(3), N)
     order = np.random.default_rng(7).permutation(3 * N)
     numbers, values, segment = numbers[order], values[order], segment[order]
-    cuts = Cuts.at_jumps(fine_cells(numbers, segment), numbers, values)
+    cuts = Cuts.at_jumps(make_grid(numbers, segment), numbers, values)
     np.testing.assert_array_equal(cuts.origin, [0, 1, 1, 2])
     np.testing.assert_array_equal(cuts.origin[cuts.segment], segment)
     above = (segment == 1) & (numbers > cuts.numbers[0])

@@ -17,12 +17,12 @@ from likeforlike.errors import InputError
 from likeforlike.penalties import Layout
 from likeforlike.repair import ConditionalBarycenter
 from likeforlike.smoothing import (
-    Choice,
-    FineCells,
+    Bandwidth,
+    Grid,
     common_gaps,
     compare_along,
     find_overlap,
-    fine_cells,
+    make_grid,
     windows,
 )
 from likeforlike.smoothing._overlap import mixing, remaining_share, row_sums
@@ -313,8 +313,8 @@ def test_no_caution_asks_for_what_is_refused() -> None:
 # Mixing ------------------------------------------------------------------------------------------
 
 
-def cells_of(numbers: FloatArray, **more: Any) -> FineCells:
-    return fine_cells(np.asarray(numbers, np.float64), **more)
+def cells_of(numbers: FloatArray, **more: Any) -> Grid:
+    return make_grid(np.asarray(numbers, np.float64), **more)
 
 
 def phi(group: IntArray, number: IntArray) -> float:
@@ -388,7 +388,7 @@ def test_noise_of_units_is_found_between_neighbors() -> None:
 def test_common_gap_of_cell_means_is_the_within_estimator() -> None:
     table = places(6, own=0.8)
     cells, member = cells_of(table["z"]), table["a"].astype(np.float64)
-    none = Choice(np.zeros(1, np.int64), np.zeros(1))
+    none = Bandwidth(np.zeros(1, np.int64), np.zeros(1))
     rest = member - cells.mean(member)[cells.cell]
     expected = rest @ table["s"] / (rest @ rest)
     found = common_gaps(cells, table["s"], table["a"], none)
@@ -399,7 +399,7 @@ def test_smoothers_leave_enough_of_the_group() -> None:
     table = places(7)
     cells = cells_of(table["z"])
     window = windows(cells, table["z"]).of_line
-    none = Choice(np.zeros(1, np.int64), np.zeros(1))
+    none = Bandwidth(np.zeros(1, np.int64), np.zeros(1))
     assert remaining_share(cells, window, table["a"], none)[0] == pytest.approx(0.0, abs=1e-9)
     found = compare_along(cells, table["z"], table["s"], table["a"])
     left = remaining_share(found.cells, found.windows.of_line, table["a"], found.fitted.choice)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from likeforlike.smoothing import FineCells, fine_cells, windows
+from likeforlike.smoothing import Grid, make_grid, windows
 from likeforlike.smoothing._grid import midranks
 
 RNG = np.random.default_rng(0)
@@ -44,8 +44,8 @@ def written_out(numbers: np.ndarray, rows: np.ndarray) -> np.ndarray:
 def test_a_line_counts_as_its_rows() -> None:
     numbers, rows = np.round(RNG.normal(size=120), 1), RNG.integers(1, 9, 120)
     values = RNG.normal(size=120)
-    lines = fine_cells(numbers, rows=rows.astype(np.float64))
-    each = fine_cells(written_out(numbers, rows))
+    lines = make_grid(numbers, rows=rows.astype(np.float64))
+    each = make_grid(written_out(numbers, rows))
     first = np.r_[0, np.cumsum(rows)[:-1]]
     for mine, theirs in [
         (lines.position, each.position[first]),
@@ -60,11 +60,11 @@ def test_a_line_counts_as_its_rows() -> None:
 
 
 @pytest.fixture(scope="module")
-def cells() -> FineCells:
-    return fine_cells(NUMBERS, SEGMENT)
+def cells() -> Grid:
+    return make_grid(NUMBERS, SEGMENT)
 
 
-def test_equal_numbers_are_in_one_cell_and_cells_rise(cells: FineCells) -> None:
+def test_equal_numbers_are_in_one_cell_and_cells_rise(cells: Grid) -> None:
     of_segment = cells.of_segment
     assert (of_segment[cells.cell] == SEGMENT).all()
     for s in range(3):
@@ -77,7 +77,7 @@ def test_equal_numbers_are_in_one_cell_and_cells_rise(cells: FineCells) -> None:
     assert (np.diff(cells.offsets) <= 200).all()
 
 
-def test_means_and_variances_are_those_of_the_definition(cells: FineCells) -> None:
+def test_means_and_variances_are_those_of_the_definition(cells: Grid) -> None:
     values = RNG.normal(size=NUMBERS.size)
     variance = cells.variance(values)
     for s in range(3):
@@ -93,12 +93,12 @@ def test_the_variance_of_clusters_is_that_of_their_sums() -> None:
     person = np.repeat(np.arange(200), 5)
     numbers = np.repeat(RNG.normal(size=200), 5)
     values = np.repeat(RNG.normal(size=200), 5)
-    alone = fine_cells(numbers).variance(values).mean()
-    together = fine_cells(numbers, cluster=person).variance(values).mean()
+    alone = make_grid(numbers).variance(values).mean()
+    together = make_grid(numbers, cluster=person).variance(values).mean()
     assert together > 3 * alone
 
 
-def test_places_read_a_curve_on_straight_lines(cells: FineCells) -> None:
+def test_places_read_a_curve_on_straight_lines(cells: Grid) -> None:
     curve = RNG.normal(size=cells.center.size)
     read = cells.own_places.read(curve)
     for s in range(3):
@@ -109,7 +109,7 @@ def test_places_read_a_curve_on_straight_lines(cells: FineCells) -> None:
 
 
 @pytest.mark.parametrize("wanted", [None, 7])
-def test_windows_are_unions_of_cells(cells: FineCells, wanted: int | None) -> None:
+def test_windows_are_unions_of_cells(cells: Grid, wanted: int | None) -> None:
     found = windows(cells, NUMBERS, wanted)
     assert (found.of_cell[cells.cell] == found.of_line).all()
     assert (np.diff(found.of_cell) >= 0).all()
@@ -125,19 +125,19 @@ def test_windows_are_unions_of_cells(cells: FineCells, wanted: int | None) -> No
 def test_how_many_windows_there_are() -> None:
     for rows, wanted in [(500, 8), (2000, 13), (70, 3), (15, 1)]:
         numbers = RNG.normal(size=rows)
-        assert windows(fine_cells(numbers), numbers).center.size == wanted
+        assert windows(make_grid(numbers), numbers).center.size == wanted
 
 
 def test_a_number_that_is_always_the_same_is_one_window() -> None:
     numbers = np.full(50, 3.0)
-    cells = fine_cells(numbers)
+    cells = make_grid(numbers)
     assert cells.center.tolist() == [0.5]
     assert windows(cells, numbers).center.tolist() == [0.5]
 
 
 def test_windows_beside_large_atoms_are_not_small() -> None:
     numbers = np.r_[np.repeat(np.arange(12.0), 400), np.arange(12.0) + 0.5, np.full(30, 20.0)]
-    found = windows(fine_cells(numbers), numbers, 40)
+    found = windows(make_grid(numbers), numbers, 40)
     held = np.bincount(found.of_line)
     assert held.size <= 40
     assert held.min() >= numbers.size / 40 / 2

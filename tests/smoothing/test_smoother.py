@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from likeforlike.smoothing import Choice, FineCells, fine_cells, propensity
+from likeforlike.smoothing import Bandwidth, Grid, make_grid, propensity
 from likeforlike.smoothing._grid import group_sums
 from likeforlike.smoothing._local_linear import WIDTHS, select_bandwidth
 
@@ -23,19 +23,17 @@ def oracle_matrix(x: np.ndarray, weight: np.ndarray, width: float) -> np.ndarray
 
 
 @pytest.fixture(scope="module")
-def cells() -> FineCells:
+def cells() -> Grid:
     rng = np.random.default_rng(1)
     numbers = np.round(rng.gamma(2.0, 3.0, 900), 1)
-    return fine_cells(numbers, (np.arange(900) % 3 == 0).astype(np.int64))
+    return make_grid(numbers, (np.arange(900) % 3 == 0).astype(np.int64))
 
 
 @pytest.mark.parametrize("coordinate", [1, 2])
 @pytest.mark.parametrize("width", [0.01, 0.08, 0.5])
-def test_local_lines_are_those_of_least_squares(
-    cells: FineCells, coordinate: int, width: float
-) -> None:
+def test_local_lines_are_those_of_least_squares(cells: Grid, coordinate: int, width: float) -> None:
     values = np.random.default_rng(2).normal(size=(cells.total.size, 2))
-    choice = Choice(np.full(2, coordinate), np.full(2, width))
+    choice = Bandwidth(np.full(2, coordinate), np.full(2, width))
     fitted = choice.smooth(cells, values)
     for s in range(2):
         part = slice(cells.offsets[s], cells.offsets[s + 1])
@@ -44,14 +42,14 @@ def test_local_lines_are_those_of_least_squares(
         np.testing.assert_allclose(fitted[part], expected, rtol=1e-4, atol=1e-5)
 
 
-def test_a_straight_line_is_left_alone(cells: FineCells) -> None:
-    choice = Choice(np.array([1, 1]), np.array([0.05, 1.0]))
+def test_a_straight_line_is_left_alone(cells: Grid) -> None:
+    choice = Bandwidth(np.array([1, 1]), np.array([0.05, 1.0]))
     np.testing.assert_allclose(
         choice.smooth(cells, 3.0 - 2.0 * cells.center), 3.0 - 2.0 * cells.center, atol=1e-6
     )
 
 
-def test_the_choice_has_the_least_criterion(cells: FineCells) -> None:
+def test_the_choice_has_the_least_criterion(cells: Grid) -> None:
     rng = np.random.default_rng(3)
     means = np.sin(6.0 * cells.center) + rng.normal(size=cells.total.size) / 5
     variance = np.full(cells.total.size, 0.2)
@@ -71,7 +69,7 @@ def test_the_choice_has_the_least_criterion(cells: FineCells) -> None:
 
 
 def test_values_without_noise_are_not_smoothed() -> None:
-    cells = fine_cells(np.repeat(np.arange(30.0), 40))
+    cells = make_grid(np.repeat(np.arange(30.0), 40))
     means = np.random.default_rng(4).normal(size=30)
     choice = select_bandwidth(cells, means, np.full(30, 1e-6))
     assert choice.name() == "none"
@@ -80,14 +78,14 @@ def test_values_without_noise_are_not_smoothed() -> None:
 
 def test_noise_alone_is_smoothed_as_much_as_can_be() -> None:
     rng = np.random.default_rng(5)
-    cells = fine_cells(rng.random(5000))
+    cells = make_grid(rng.random(5000))
     values = rng.normal(size=5000)
     choice = select_bandwidth(cells, cells.mean(values), cells.variance(values))
     assert choice.width[0] >= 0.5
 
 
 def test_a_choice_can_be_widened() -> None:
-    choice = Choice(np.array([0, 1, 2]), np.array([0.0, 0.02, 0.3])).at_least(0.05)
+    choice = Bandwidth(np.array([0, 1, 2]), np.array([0.0, 0.02, 0.3])).at_least(0.05)
     assert choice.coordinate.tolist() == [1, 1, 2]
     assert choice.width.tolist() == [0.05, 0.05, 0.3]
 
@@ -97,9 +95,9 @@ def test_the_propensity_finds_its_curve_whatever_the_weights() -> None:
     numbers = rng.normal(size=40_000)
     chance = 1.0 / (1.0 + np.exp(-1.5 * numbers))
     member = (rng.random(40_000) < chance).astype(np.float64)
-    found, _ = propensity(fine_cells(numbers), member)
+    found, _ = propensity(make_grid(numbers), member)
     assert np.abs(found - chance).mean() < 0.012
-    weighted, _ = propensity(fine_cells(numbers, mass=rng.exponential(size=40_000)), member)
+    weighted, _ = propensity(make_grid(numbers, mass=rng.exponential(size=40_000)), member)
     assert np.abs(weighted - chance).mean() < 0.02
     assert 0.001 <= found.min() < found.max() <= 0.999
 

@@ -88,9 +88,9 @@ def test_gathering_is_the_transpose_of_spreading() -> None:
     bins, rng = small_bins(), np.random.default_rng(6)
     x, h = rng.normal(size=(2, bins.rows.size)), rng.normal(size=(2, bins.places.size))
     for a, b in zip(x, h, strict=True):
-        assert bins.spread(a) @ b == pytest.approx(a @ bins.gathered(b))
+        assert bins.spread(a) @ b == pytest.approx(a @ bins.gather(b))
     assert np.allclose(bins.spread(x)[1], bins.spread(x[1]))
-    assert np.allclose(bins.gathered(h)[1], bins.gathered(h[1]))
+    assert np.allclose(bins.gather(h)[1], bins.gather(h[1]))
     whole = np.add.reduceat(bins.spread(x[0]), np.flatnonzero(np.diff(bins.bin, prepend=-1)))
     assert np.allclose(whole, x[0])
 
@@ -180,8 +180,8 @@ def test_the_noise_of_a_gap_has_the_variance_that_is_stated(groups: int) -> None
     assert pair is not None
     rng = np.random.default_rng(0)
     noise = known.draw(rng, (0, 1), (4000, bins.rows.size))
-    shares = pair.renewed(noise[..., pair.kept[bins.level]])
-    worth = pair.bins.gathered(pair.bins.places)
+    shares = pair.update_counts(noise[..., pair.kept[bins.level]])
+    worth = pair.bins.gather(pair.bins.places)
     gaps = pair.bins.by_level((shares[1] - shares[0]) * worth)
     assert gaps.var(axis=0) == pytest.approx(pair.scores.noise, rel=0.15)
     assert noise.var() == pytest.approx(known.own_variance, rel=0.05)

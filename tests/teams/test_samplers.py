@@ -14,7 +14,7 @@ from likeforlike.teams._noise import (
     exponential_coin,
     keep_threshold,
     laplace_variance,
-    randomized,
+    randomize_codes,
 )
 
 # A true sampler fails one of these once in some hundred thousand runs.
@@ -76,7 +76,7 @@ def test_randomized_response_keeps_within_epsilon(groups: int, epsilon: Fraction
     assert float(odds) == pytest.approx(math.exp(epsilon), rel=1e-12)
     assert Fraction((kept + 3) * (groups - 1), (1 << 64) - kept - 3) > odds
     codes = np.arange(20_000) % groups
-    told = randomized(codes, epsilon, groups)
+    told = randomize_codes(codes, epsilon, groups)
     p = float(Fraction(kept, 1 << 64))
     seen = np.bincount((told - codes) % groups, minlength=groups)
     expected = 20_000 * np.r_[p, np.full(groups - 1, (1 - p) / (groups - 1))]

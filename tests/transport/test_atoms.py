@@ -4,10 +4,10 @@ import pytest
 from likeforlike import Cells
 from likeforlike.transport import (
     Atoms,
-    Packed,
-    atom_of_rows,
-    atoms_of_rows,
-    join_segments,
+    PackedAtoms,
+    atom_codes,
+    merge_segments,
+    merge_ties,
     segment_means,
     sort_rows,
 )
@@ -56,7 +56,7 @@ def test_joined_segments_are_sorted_as_one(size: int) -> None:
     rng = np.random.default_rng(size)
     values, offsets = rng.random(size), np.sort(rng.integers(0, size + 1, 7))
     offsets[[0, -1]] = 0, size
-    joined = join_segments(values, offsets, np.array([[0, 4], [5, 1]]))
+    joined = merge_segments(values, offsets, np.array([[0, 4], [5, 1]]))
     parts = [values[offsets[s] : offsets[s + 1]] for s in range(6)]
     first, second = (np.sort(np.r_[parts[a], parts[b]]) for a, b in ((0, 4), (5, 1)))
     np.testing.assert_array_equal(joined.values, np.r_[first, second])
@@ -67,7 +67,7 @@ def test_joined_segments_are_sorted_as_one(size: int) -> None:
 @pytest.mark.parametrize("with_rows", [True, False])
 def test_both_zeros_are_one_atom(size: int, with_rows: bool) -> None:
     zeros = np.where(np.arange(size) % 3 == 1, -0.0, 0.0)
-    atoms = atoms_of_rows(sort_rows(zeros, np.zeros(size, np.int64), 1, with_rows=with_rows))
+    atoms = merge_ties(sort_rows(zeros, np.zeros(size, np.int64), 1, with_rows=with_rows))
     assert atoms.values.tobytes() == np.array([0.0]).tobytes()
     assert atoms.counts.tolist() == [size]
 
@@ -77,12 +77,12 @@ def test_atoms_merge_ties_inside_a_segment_only() -> None:
     segments = np.array([0, 0, 2, 2])
     mass = np.array([0.25, 0.5, 3.0, 1.0])
     ordered = sort_rows(values, segments, 3)
-    atoms = atoms_of_rows(ordered, mass)
+    atoms = merge_ties(ordered, mass)
     assert atoms.values.tolist() == [1.0, 1.0, 2.0]
     assert atoms.mass.tolist() == [0.75, 3.0, 1.0]
     assert atoms.counts.tolist() == [2, 1, 1]
     assert atoms.offsets.tolist() == [0, 1, 1, 3]
-    assert atom_of_rows(ordered).tolist() == [0, 0, 1, 2]
+    assert atom_codes(ordered).tolist() == [0, 0, 1, 2]
     np.testing.assert_allclose(segment_means(atoms), [1.0, np.nan, 1.25])
 
 
@@ -90,7 +90,7 @@ def test_the_interpreted_kernel_agrees_with_the_compiled_one() -> None:
     from likeforlike.transport import _sweeps as pairs
 
     values, mass = np.array([0.0, 1.0, 3.0, 0.5, 1.0]), np.array([1.0, 2.0, 1.0, 1.0, 3.0])
-    packed = Packed(values, mass, np.array([0, 3, 5]), np.array([4.0, 4.0]))
+    packed = PackedAtoms(values, mass, np.array([0, 3, 5]), np.array([4.0, 4.0]))
     arguments = (packed, 0, 1, 1.5, 0.0, np.empty(0))
     kernel = pairs.add_pair
     assert kernel(*arguments) == kernel.py_func(*arguments)  # type: ignore[attr-defined]

@@ -13,9 +13,9 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.penalties import Layout
 from likeforlike.transport import (
     Atoms,
-    atoms_of_rows,
     discrete_ground,
     entropic_flow,
+    merge_ties,
     metric_ground,
     nested_transport,
     sort_rows,
@@ -48,7 +48,7 @@ def samples(n: int, m: int) -> tuple[Sample, Sample]:
 def cost_between(x: Sample, y: Sample, order: float, reg: float) -> float:
     segments = np.repeat(np.arange(2), [x[0].size, y[0].size])
     ordered = sort_rows(np.concatenate([x[0], y[0]]), segments, 2)
-    atoms = atoms_of_rows(ordered, np.concatenate([x[1], y[1]]))
+    atoms = merge_ties(ordered, np.concatenate([x[1], y[1]]))
     return float(entropic_costs(atoms, np.array([0]), np.array([1]), order, reg)[0])
 
 
@@ -185,7 +185,7 @@ def test_reg_of_a_thousandth_is_within_one_per_cent_of_exact(seed: int) -> None:
 
 
 def atoms_of(scores: FloatArray, sides: IntArray, levels: IntArray, n_levels: int) -> Atoms:
-    return atoms_of_rows(sort_rows(scores, 2 * levels + sides, 2 * n_levels))
+    return merge_ties(sort_rows(scores, 2 * levels + sides, 2 * n_levels))
 
 
 def test_algorithm_1_converges_to_the_exact_value_from_above() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from likeforlike.transport import _atoms, atoms_of_rows, pair_costs, segment_means, sort_rows
+from likeforlike.transport import _atoms, merge_ties, pair_costs, segment_means, sort_rows
 
 
 @pytest.mark.parametrize("most", [2, 65_535])
@@ -16,11 +16,11 @@ def test_atoms_in_small_numbers_are_the_same(most: int, monkeypatch: pytest.Monk
         segments, values = random.integers(0, 5, size), random.integers(0, 9, size) / 7.0
         rows = sort_rows(values, segments, 6)
         monkeypatch.setattr(_atoms, "_KEPT", 1_000_000)
-        plain = atoms_of_rows(rows)
+        plain = merge_ties(rows)
         monkeypatch.setattr(_atoms, "_KEPT", 0)
         monkeypatch.setattr(_atoms, "_AT_ONCE", int(random.integers(1, 50)))
         monkeypatch.setattr(_atoms, "_MOST_SMALL", most)
-        kept = atoms_of_rows(rows, spent=True)
+        kept = merge_ties(rows, spent=True)
         small += kept.counts_alone
         for name in ("values", "mass", "counts", "offsets", "totals"):
             one, other = getattr(plain, name), getattr(kept, name)

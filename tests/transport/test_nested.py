@@ -9,9 +9,9 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.errors import LevelCostWarning
 from likeforlike.transport import _nested as nested
 from likeforlike.transport import (
-    atoms_of_rows,
     choose_level_cost,
     discrete_ground,
+    merge_ties,
     metric_ground,
     safe_level_cost,
     sort_rows,
@@ -31,7 +31,7 @@ class Rows(NamedTuple):
     def solve(self, ground: FloatArray, order: float, level_cost: float) -> nested.Nested:
         segments = 2 * self.levels + self.sides
         ordered = sort_rows(self.scores, segments, 2 * self.n_levels)
-        atoms = atoms_of_rows(ordered, self.mass)
+        atoms = merge_ties(ordered, self.mass)
         left = 2 * np.arange(self.n_levels)
         return nested.nested_transport(
             atoms, left, left + 1, ground, order=order, level_cost=level_cost
@@ -223,7 +223,7 @@ def test_keeping_the_diagonal_above_the_bound_changes_nothing(order: float) -> N
         ground = discrete_ground(7)
         level_cost = 2.01 * np.ptp(rows.scores) ** order
         segments = 2 * rows.levels + rows.sides
-        atoms = atoms_of_rows(sort_rows(rows.scores, segments, 14), rows.mass)
+        atoms = merge_ties(sort_rows(rows.scores, segments, 14), rows.mass)
         left = 2 * np.arange(7)
         whole = rows.solve(ground, order, level_cost)
         kept = nested.nested_transport(
@@ -240,7 +240,7 @@ def test_keeping_the_diagonal_of_equal_shares_moves_no_mass() -> None:
     rng = np.random.default_rng(0)
     levels = np.repeat(np.arange(3), 10)
     rows = Rows(rng.random(60), np.repeat([0, 1], 30), np.tile(levels, 2), np.ones(60), 3)
-    atoms = atoms_of_rows(sort_rows(rows.scores, 2 * rows.levels + rows.sides, 6))
+    atoms = merge_ties(sort_rows(rows.scores, 2 * rows.levels + rows.sides, 6))
     left = 2 * np.arange(3)
     kept = nested.nested_transport(
         atoms, left, left + 1, discrete_ground(3), order=2, level_cost=3, keep_diagonal=True

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import likeforlike as lfl
-from likeforlike.transport import in_parts, n_threads
+from likeforlike.transport import n_threads, run_in_threads
 
 
 @pytest.mark.parametrize("threads", ["1", "2", "3", "16"])
@@ -15,7 +15,7 @@ def test_parts_cover_every_item_once(monkeypatch: pytest.MonkeyPatch, threads: s
         def work(first: int, last: int, seen: np.ndarray = seen) -> None:
             seen[first:last] += 1
 
-        in_parts(work, sizes)
+        run_in_threads(work, sizes)
         assert (seen == 1).all()
 
 
@@ -38,7 +38,7 @@ def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None
         raise ArithmeticError("in the thread")
 
     with pytest.raises(ArithmeticError, match="in the thread"):
-        in_parts(work, np.array([1_000_000, 1_000_000]))
+        run_in_threads(work, np.array([1_000_000, 1_000_000]))
 
 
 def test_the_number_of_threads_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._audit_table import audit_document as audit_document
-    from ._audit_table import kept_salt as kept_salt
-    from ._audit_table import order_contrasts as order_contrasts
+    from ._audit_table import drop_lower_limit as drop_lower_limit
     from ._audit_table import provenance as provenance
-    from ._audit_table import without_lower_end as without_lower_end
+    from ._audit_table import read_or_create_salt as read_or_create_salt
+    from ._audit_table import sort_contrasts as sort_contrasts
     from ._contrast_audit import Examination as Examination
     from ._evidence import Evidence as Evidence
     from ._evidence import pairs_csv as pairs_csv

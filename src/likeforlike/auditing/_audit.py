@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 import narwhals as nw
 
 from likeforlike._plots import LevelFigures, axes_or_new, draw_distances, draw_gaps, draw_histograms
-from likeforlike._text import crossed_name
+from likeforlike._text import cross_names
 from likeforlike.auditing._evidence import Adverse, Evidence, Pair, level_pairs
 from likeforlike.auditing._smooth import Placebo, placebo
 from likeforlike.auditing._tables import TableCells
@@ -130,7 +130,7 @@ def cell_columns(table: TableCells, roles: Roles) -> Columns:
         values = [group]
         if isinstance(group, tuple) and roles.also_sensitive:
             values = ["unknown" if value is None else value for value in group]
-        names.append(crossed_name(values, roles.all_sensitive[: len(values)]))
+        names.append(cross_names(values, roles.all_sensitive[: len(values)]))
     places = [(k, g) for k, g in zip(*figures.rows.nonzero(), strict=True)]
     return {
         "level": [table.level_names[k] for k, _ in places],

@@ -2,8 +2,8 @@
 
 `audit` collects what was asked and reads the cells; `audit_cells` selects contrasts, examines each
 of them, adjusts p-values and sorts; `audit_document` declares what readers get to see. Fingerprints
-of data are hashed with a salt where others must not try out which data have them; `kept_salt` keeps
-it in a file that only its owner can read.
+of data are hashed with a salt where others must not try out which data have them;
+`read_or_create_salt` keeps it in a file that only its owner can read.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ from likeforlike.document import (
     ScoreKind,
     Settings,
     Unexamined,
-    named_groups,
+    name_groups,
     spoken_groups,
 )
 from likeforlike.errors import InputError
 from likeforlike.files import csv_options, is_currency
-from likeforlike.inference import HeadlineTest, OmnibusTest, adjust, groups_test
+from likeforlike.inference import HeadlineTest, OmnibusTest, adjust, joint_parity_test
 
 _SHORTEST_SALT, _LONGEST_FILE = 16, 4096
 
@@ -305,7 +305,7 @@ def _test_all_groups(
         together = map_all_groups(table.lines, settings.random_state)
     if together is None:
         return None
-    return groups_test(
+    return joint_parity_test(
         together,
         permutations=settings.permutations,
         random_state=settings.random_state,
@@ -325,7 +325,7 @@ def _sort_by_evidence(
     """
     tests = [contrast.test for contrast in examined if contrast.test is not None]
     if not tests or len(tests) < len(examined):
-        return tuple(order_contrasts(examined, [False] * len(examined)))
+        return tuple(sort_contrasts(examined, [False] * len(examined)))
     # Permutations alone could not tell many contrasts from chance, however clear they are.
     tails = np.array(
         [test.tail_p_value if isinstance(test, HeadlineTest) else test.p_value for test in tests]
@@ -342,13 +342,13 @@ def _sort_by_evidence(
             replace(each, p_value=p) for each, p in zip(examined, p_values.tolist(), strict=True)
         ]
     examined = [
-        each if differs else without_lower_end(each)
+        each if differs else drop_lower_limit(each)
         for each, differs in zip(examined, found, strict=True)
     ]
-    return tuple(order_contrasts(examined, found))
+    return tuple(sort_contrasts(examined, found))
 
 
-def without_lower_end(contrast: Examination) -> Examination:
+def drop_lower_limit(contrast: Examination) -> Examination:
     """Let a distance be 0 where the test does not reject parity.
 
     The test is exact, and the lower end is not: of many small groups of skewed scores it says too
@@ -360,7 +360,7 @@ def without_lower_end(contrast: Examination) -> Examination:
     return replace(contrast, estimate=replace(estimate, interval=(0.0, estimate.interval[1])))
 
 
-def order_contrasts(examined: Sequence[Examination], found: Sequence[bool]) -> list[Examination]:
+def sort_contrasts(examined: Sequence[Examination], found: Sequence[bool]) -> list[Examination]:
     """Put contrasts that were found to differ first, those with the largest gap before others.
 
     By nothing that another seed would change, as long as it finds the same.
@@ -413,7 +413,7 @@ def audit_document(evidence: Evidence) -> AuditDocument:
     )
     if evidence.disclosure is not None:
         document = evidence.disclosure.suppress(document)
-    return replace(document, finding=finding(spoken_groups(named_groups(document))))
+    return replace(document, finding=finding(spoken_groups(name_groups(document))))
 
 
 def score_kind(cells: Cells, unit: str | None) -> ScoreKind:
@@ -536,7 +536,7 @@ def check_salt(salt: object, *, needed: bool) -> str | None:
 
 
 @contextmanager
-def kept_salt(path: Path) -> Iterator[str]:
+def read_or_create_salt(path: Path) -> Iterator[str]:
     """Read the salt in a file; without one, make a file that only its owner can read.
 
     A file that was made is removed if what the salt is for is refused.

@@ -20,11 +20,11 @@ import narwhals as nw
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike._text import crossed_name
+from likeforlike._text import cross_names
 from likeforlike.disparity import Cells, Contrast, contrasts
 from likeforlike.document import LossTest, LostRows, Roles, Unexamined
 from likeforlike.errors import InputError
-from likeforlike.files import column_key, keyed
+from likeforlike.files import column_key, pick_column
 from likeforlike.inference import homogeneity
 
 _ROWS, _LOST = "likeforlike rows", "likeforlike lost"
@@ -54,7 +54,7 @@ def name_group(group: Hashable, columns: Sequence[str], sensitive: Sequence[str]
     """Name a group by some of the sensitive columns; `None` if it lacks a value there."""
     values = group if len(sensitive) > 1 and isinstance(group, tuple) else (group,)
     own = [values[sensitive.index(column)] for column in columns]
-    return None if None in own else crossed_name(own, columns)
+    return None if None in own else cross_names(own, columns)
 
 
 def rename_groups(
@@ -72,7 +72,7 @@ def rename_groups(
         assert isinstance(group, tuple)
         values = [group[place] for place in places]
         if None not in values:
-            names[group] = values[0] if len(values) == 1 else crossed_name(values, columns)
+            names[group] = values[0] if len(values) == 1 else cross_names(values, columns)
             members[names[group]] = values
     return names, members
 
@@ -313,7 +313,7 @@ def _person_totals(masses: Sequence[FloatArray], values: FloatArray, level: IntA
 def unknown_as_null(lacking: Mapping[str, nw.Expr], columns: Sequence[str]) -> list[nw.Expr]:
     """Set whatever stands for a missing value in columns to null."""
     return [
-        nw.when(~lacking[column]).then(keyed(column)).alias(column_key(column))
+        nw.when(~lacking[column]).then(pick_column(column)).alias(column_key(column))
         for column in columns
     ]
 

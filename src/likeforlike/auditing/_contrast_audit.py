@@ -24,8 +24,8 @@ from likeforlike.disparity import (
     Contrast,
     Disparity,
     NestedDisparity,
-    contrast_disparity,
-    contrast_nested,
+    contrast_cdd_lp,
+    contrast_cdd_wass,
     level_ground,
     level_weights,
 )
@@ -41,7 +41,7 @@ from likeforlike.inference import (
     adjust,
     certificate,
     compare_gaps,
-    contrast_test,
+    conditional_parity_test,
     estimate_distance,
     level_gaps,
     signed_gap,
@@ -126,12 +126,12 @@ def audit_contrast(
     """Measure, test and describe one contrast; the intervals of a family hold together."""
     pair, columns, reference = chosen
     contrast = pair.narrow() if mapping is None else mapping.for_estimates
-    conditional = contrast_disparity(contrast, measure=_own_measure(settings.measure, contrast))
+    conditional = contrast_cdd_lp(contrast, measure=_own_measure(settings.measure, contrast))
     weights = conditional.by_level.weight
     confidence = 1.0 - (1.0 - settings.confidence) / family
     test, distance = None, None
     if settings.permutations:
-        test = contrast_test(
+        test = conditional_parity_test(
             contrast if mapping is None else mapping.for_test,
             weights,
             permutations=settings.permutations,
@@ -158,7 +158,7 @@ def audit_contrast(
     low, high = (str(group) for group in contrast.groups)
     return Examination(
         groups=(low, high),
-        unconditional=contrast_disparity(
+        unconditional=contrast_cdd_lp(
             (contrast if mapping is None else mapping.together).pool_levels()
         ),
         conditional=conditional,
@@ -201,7 +201,7 @@ def estimate_between(
     """Estimate gap and distance of two groups, and nothing else."""
     pair, columns, _ = chosen
     contrast = pair.narrow() if mapping is None else mapping.for_estimates
-    conditional = contrast_disparity(contrast, measure=_own_measure(settings.measure, contrast))
+    conditional = contrast_cdd_lp(contrast, measure=_own_measure(settings.measure, contrast))
     weights = conditional.by_level.weight
     confidence = 1.0 - (1.0 - settings.confidence) / family
     low, high = (str(group) for group in contrast.groups)
@@ -238,7 +238,7 @@ def _bicausal_distance(contrast: Contrast) -> NestedDisparity | None:
     levels = contrast.cells.levels
     if len(levels) > _NESTED_LEVELS:
         return None
-    nested = contrast_nested(contrast, level_ground("discrete", levels, 2.0))
+    nested = contrast_cdd_wass(contrast, level_ground("discrete", levels, 2.0))
     fits = np.isfinite(nested.value) and (nested.value > 0.0 or nested.root == 0.0)
     return nested if fits else None
 

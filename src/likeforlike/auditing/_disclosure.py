@@ -34,7 +34,7 @@ from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike.auditing._comparisons import families, group_cells
 from likeforlike.auditing._contrast_audit import SHOWN_LEVELS, Between, Examination
 from likeforlike.auditing._tables import TableCells
-from likeforlike.disparity import Cells, Contrast, Disparity, contrast_disparity
+from likeforlike.disparity import Cells, Contrast, Disparity, contrast_cdd_lp
 from likeforlike.document import (
     OTHER_GROUPS,
     OTHER_LEVELS,
@@ -54,7 +54,7 @@ from likeforlike.document import (
     Unexamined,
 )
 from likeforlike.errors import InputError
-from likeforlike.transport import sums_by
+from likeforlike.transport import sum_parts
 
 _STEPS = (1.0, 2.0, 5.0, 10.0)
 _FINE, _DECISION_BINS = 20, 24
@@ -200,9 +200,9 @@ def _bars(cells: Cells, segment: int, edges: FloatArray) -> tuple[IntArray, Floa
     place = np.searchsorted(edges, cells.atoms.values[part], side="right") - 1
     # The last bin holds its upper edge.
     place = np.clip(place, 0, edges.size - 2)
-    mass = sums_by(place, cells.scaled()[0].atoms.mass[part], edges.size - 1)
+    mass = sum_parts(place, cells.scaled()[0].atoms.mass[part], edges.size - 1)
     if cells.cluster is None:
-        people = sums_by(place, cells.atoms.counts[part].astype(np.float64), edges.size - 1)
+        people = sum_parts(place, cells.atoms.counts[part].astype(np.float64), edges.size - 1)
     else:
         # A unit in several bins counts in one.
         _, first = np.unique(cells.cluster[part], return_index=True)
@@ -641,7 +641,7 @@ class Disclosure:
             if alone[:, side].any()
         ):
             return contrast.unconditional
-        return contrast_disparity(pair.narrow().supported().pool_levels())
+        return contrast_cdd_lp(pair.narrow().supported().pool_levels())
 
     def _estimate(self, estimate: EstimateResult, grid: RoundingGrid, rows: int) -> EstimateResult:
         """Round an estimate of the distance."""

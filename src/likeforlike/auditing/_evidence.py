@@ -50,8 +50,8 @@ from likeforlike.document import (
     Verdict,
 )
 from likeforlike.errors import InputError
-from likeforlike.inference import OmnibusTest, pairs_by_chance
-from likeforlike.transport import sorted_plan
+from likeforlike.inference import OmnibusTest, expected_pairs
+from likeforlike.transport import monotone_plan
 
 PercentBase = tuple[float, str | None]
 """The size of 100% in units of the score, and the group whose mean that is; none of rates."""
@@ -440,7 +440,7 @@ def level_pairs(
     spans = [slice(atoms.offsets[place], atoms.offsets[place + 1]) for place in places]
     values = [atoms.values[span] for span in spans]
     rows = [int(atoms.counts[span].sum()) for span in spans]
-    plan = sorted_plan(*(atoms.mass[span] for span in spans))
+    plan = monotone_plan(*(atoms.mass[span] for span in spans))
     signed = values[1][plan.target] - values[0][plan.source]
     # Whose score is adverse: 0 for the first group, 1 for the second.
     whose = np.where((signed > 0.0) == (adverse == "low"), 0, 1)
@@ -497,7 +497,7 @@ def _expect_at_least(
     np.add.at(counts, place, np.concatenate([atoms.counts[span] for span in spans]))
     rows = np.array([int(atoms.counts[span].sum()) for span in spans])
     differences = np.unique(bar)
-    lower, higher = pairs_by_chance(
+    lower, higher = expected_pairs(
         values, counts, int(rows[0]), differences, permutations=permutations, seed=seed
     )
     # The first group is adverse where it is the lower one, or the higher one.

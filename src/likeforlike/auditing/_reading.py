@@ -34,7 +34,7 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._forks import refuse_polars_after_fork
-from likeforlike._text import date_words, figure, quoted
+from likeforlike._text import date_words, figure, quote
 from likeforlike.auditing._comparisons import count_missing, unknown_as_null
 from likeforlike.disparity import is_nothing, numbers
 from likeforlike.document import LostRows
@@ -51,16 +51,16 @@ from likeforlike.files import (
     column_names_of,
     decision_note,
     decision_words,
+    drop_duplicate_columns,
     is_ambiguous,
     is_polars,
-    keyed,
     number_column,
+    pick_column,
     places_of,
     read_texts,
     refuse_texts,
     take_columns,
     text_column,
-    without_repeated,
 )
 
 _TEXT = (nw.String, nw.Categorical, nw.Enum)
@@ -301,8 +301,8 @@ def shortest_decimal(low: float, high: float, wanted: float) -> float:
 def bin_numbers(column: str, edges: tuple[float, ...]) -> nw.Expr:
     """Count how many edges lie below the value: the number of its bin."""
     if not edges:
-        return (keyed(column) != keyed(column)).cast(nw.Int64).alias(column_key(column))
-    above = ((keyed(column) > edge).cast(nw.Int64) for edge in edges)
+        return (pick_column(column) != pick_column(column)).cast(nw.Int64).alias(column_key(column))
+    above = ((pick_column(column) > edge).cast(nw.Int64) for edge in edges)
     return nw.sum_horizontal(*above).alias(column_key(column))
 
 
@@ -313,15 +313,15 @@ def cut_by_calendar(frame: nw.LazyFrame[Any], column: str, part: Calendar) -> nw
     """
     kind = frame.collect_schema()[column_key(column)]
     if kind in (nw.Date, nw.Datetime):
-        year, month = keyed(column).dt.year(), keyed(column).dt.month()
+        year, month = pick_column(column).dt.year(), pick_column(column).dt.month()
     elif kind == nw.String:
-        text = keyed(column).str.strip_chars()
+        text = pick_column(column).str.strip_chars()
         fits = text.str.contains(r"^[0-9]{4}-(0[1-9]|1[0-2])-[0-3][0-9]")
         odd = frame.filter(~fits).select(column_key(column)).head(1).collect()
         if len(odd):
             value = odd[column_key(column)].to_list()[0]
             raise InputError(
-                f"column {column!r} holds {quoted(value)}, which is no date as in "
+                f"column {column!r} holds {quote(value)}, which is no date as in "
                 f"2024-03-31; bins={{{column!r}: {part!r}}} needs dates, or text in this form."
             )
         year, month = text.str.slice(0, 4).cast(nw.Int64), text.str.slice(5, 2).cast(nw.Int64)
@@ -349,7 +349,7 @@ def days(column: str, kind: nw.dtypes.DType) -> nw.Expr:
 
     By the calendar: engines differ in how they count time, and agree on years, months and days.
     """
-    date = keyed(column).dt
+    date = pick_column(column).dt
     year, month = date.year().cast(nw.Float64), date.month().cast(nw.Float64)
     # Years begin in March, so that the day that may be missing is their last.
     year = year - (month <= 2.0).cast(nw.Float64)
@@ -473,13 +473,15 @@ def _open_source(
             f"data must be a table (pandas, polars, pyarrow, DuckDB, PySpark) or a path, not "
             f"{type(source).__name__}."
         ) from error
-    return without_repeated(frame, named, again)
+    return drop_duplicate_columns(frame, named, again)
 
 
 def _is_missing(schema: nw.Schema, column: str) -> nw.Expr:
     """Whether a value of a column is missing."""
-    missing = keyed(column).is_null()
-    return missing | keyed(column).is_nan() if schema[column_key(column)].is_float() else missing
+    missing = pick_column(column).is_null()
+    return (
+        missing | pick_column(column).is_nan() if schema[column_key(column)].is_float() else missing
+    )
 
 
 def _is_complete(frame: nw.DataFrame[Any], named: Sequence[str]) -> bool:
@@ -565,7 +567,7 @@ def read_text_columns(
         table = table.filter(~all_of(nw.col(name).is_null() for name in texts))
         frame = _collect_columns(table, chosen)
         lines = _combinations(frame, named, numbers)
-    single, notes = without_repeated(frame, named, again)
+    single, notes = drop_duplicate_columns(frame, named, again)
     frame = plain = single.lazy()
     nulls: dict[str, dict[str | None, int]] = {}
     dates: list[str] = []
@@ -606,7 +608,7 @@ def read_text_columns(
     read_as = {
         column: nw.col(_number_key(column)).alias(column_key(column))
         if column in numbers
-        else keyed(column)
+        else pick_column(column)
         for column in named
     }
     if len(sensitive) > 1:
@@ -643,7 +645,7 @@ def _combinations(
 ) -> nw.DataFrame[Any]:
     """Count how often texts occur together, and with which numbers that are none."""
     keys = [
-        nw.col(_number_key(c)).is_null().alias(_no_number(c)) if c in numbers else keyed(c)
+        nw.col(_number_key(c)).is_null().alias(_no_number(c)) if c in numbers else pick_column(c)
         for c in named
     ]
     names = [_no_number(c) if c in numbers else column_key(c) for c in named]
@@ -657,8 +659,8 @@ def _lacks(
     if column in numbers:
         return nw.col(_no_number(column))
     words = [word for word in nulls or () if word is not None]
-    missing = keyed(column).is_null()
-    return missing | keyed(column).is_in(words) if words else missing
+    missing = pick_column(column).is_null()
+    return missing | pick_column(column).is_in(words) if words else missing
 
 
 def _read_number_texts(
@@ -690,7 +692,7 @@ def _read_number_texts(
             frame = frame.with_columns(_decisions(column, pair).alias(_number_key(column)))
             return frame, _nulls_among(frame, column, nulls), ReadTexts({}, decision_note(pair))
         if unread:  # plain numbers may have spaces around them
-            text = keyed(column).str.strip_chars()
+            text = pick_column(column).str.strip_chars()
             number = nw.when(text.str.contains(NUMBER)).then(text).cast(nw.Float64)
             frame = frame.with_columns(number.alias(_number_key(column)))
             texts = _texts(frame.filter(value.is_null()), column)
@@ -706,7 +708,7 @@ def _read_number_texts(
     if not in_memory:
         raise InputError(
             f"column {column!r} holds numbers as people write them, such as "
-            f"{quoted(min(unread))}, which {frame.implementation} does not read: leave out engine, "
+            f"{quote(min(unread))}, which {frame.implementation} does not read: leave out engine, "
             "or write plain numbers."
         )
     numbers = [read.values.get(text) for text in frame.collect()[column_key(column)].to_list()]
@@ -722,7 +724,7 @@ def _others_are_decisions(frame: nw.LazyFrame[Any], column: str) -> bool:
 
 def _decisions(column: str, pair: tuple[str, str]) -> nw.Expr:
     """Read decisions in text as 1 and 0."""
-    text = keyed(column).str.strip_chars().str.to_lowercase()
+    text = pick_column(column).str.strip_chars().str.to_lowercase()
     yes, no = (text == word for word in pair)
     other = nw.when(text.is_in(["1", "0"])).then(text).cast(nw.Float64)
     below = nw.when(no).then(nw.lit(0.0)).otherwise(other)
@@ -749,7 +751,7 @@ def _refuse_ambiguous(frame: nw.LazyFrame[Any], column: str) -> None:
         return
     if all(is_ambiguous(text or "") for text in _texts(known, column)):
         raise InputError(
-            f"column {column!r} can be read in two ways: {quoted(first[0])} is one number with a "
+            f"column {column!r} can be read in two ways: {quote(first[0])} is one number with a "
             f"decimal point and another if the point separates thousands, and no other value "
             f"settles it; {SAY_DECIMAL}"
         )
@@ -778,9 +780,7 @@ def _refuse_foreign(lines: nw.DataFrame[Any], column: str) -> None:
     """Raise on what Spark puts in the place of letters that are not UTF-8; others complain."""
     for text in lines[column_key(column)].unique().to_list():
         if text is not None and _UNREADABLE in text:
-            raise InputError(
-                f"column {column!r} is not utf-8, as in {quoted(text)}; {SAY_ENCODING}"
-            )
+            raise InputError(f"column {column!r} is not utf-8, as in {quote(text)}; {SAY_ENCODING}")
 
 
 def _is_null(text: str | None, nulls: Collection[str]) -> bool:

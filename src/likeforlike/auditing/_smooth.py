@@ -32,27 +32,34 @@ from likeforlike._lazy import extra
 from likeforlike._text import date_words
 from likeforlike.auditing._comparisons import rename_groups
 from likeforlike.auditing._reading import bin_names, number_names, quantile_edges, shortest_decimal
-from likeforlike.disparity import Cells, Codes, Contrast, contrasts, level_weights, unnamed
+from likeforlike.disparity import (
+    Cells,
+    Codes,
+    Contrast,
+    contrasts,
+    level_weights,
+    use_codes_as_labels,
+)
 from likeforlike.document import Roles, Settings, Smooth, SmoothUnit, Unexamined, Window
 from likeforlike.errors import InputError
-from likeforlike.inference import contrast_test
+from likeforlike.inference import conditional_parity_test
 from likeforlike.smoothing import (
     FOLDS,
-    Carried,
     Comparison,
-    FineCells,
-    ScaleCarry,
+    Grid,
+    LocationScaleMap,
+    MappedValues,
     SplineBasis,
     Windows,
-    companion_p_value,
     compare_along,
     cross_fit,
-    fine_cells,
-    jumps,
+    detect_jumps,
+    gcm_test,
+    make_grid,
     propensity,
     windows,
 )
-from likeforlike.transport import Scale, moderate, scale_of
+from likeforlike.transport import Scale, choose_scale, moderate_weights
 
 BINS = 10
 """Into how many bins a number would usually have been cut."""
@@ -136,7 +143,9 @@ class SmoothData:
             order = kept[np.lexsort([key[kept] for key in keys])]
         edges = self.bin_edges(order if self.weight is None else None)
         lines = replace(self._take(order, self.group), edges=edges)
-        return lines if lines.weight is None else replace(lines, weight=moderate(lines.weight))
+        return (
+            lines if lines.weight is None else replace(lines, weight=moderate_weights(lines.weight))
+        )
 
     def bin_edges(self, order: IntArray | None = None) -> tuple[float, ...]:
         """Find where `bins` would cut the number; `order` sorts all lines by it, if it is known."""
@@ -170,13 +179,13 @@ class SmoothData:
         )
 
     @cached_property
-    def cells_inside(self) -> FineCells:
+    def cells_inside(self) -> Grid:
         """Fine cells along the one number, inside categories."""
         return self.fine_cells(self.numbers[:, 0], self.category)
 
-    def fine_cells(self, numbers: FloatArray, segment: IntArray | None = None) -> FineCells:
+    def fine_cells(self, numbers: FloatArray, segment: IntArray | None = None) -> Grid:
         """Cut the lines into fine cells along any numbers (n,)."""
-        return fine_cells(
+        return make_grid(
             numbers,
             segment,
             mass=self.weight,
@@ -442,7 +451,7 @@ class SmoothContrast:
         """The lines with the clusters that they are compared by."""
         if not (self.compared.overlap.unit == "units").any():
             return self.lines
-        return replace(self.lines, cluster=unnamed(self.compared.cells.cluster))
+        return replace(self.lines, cluster=use_codes_as_labels(self.compared.cells.cluster))
 
     @cached_property
     def for_test(self) -> Contrast:
@@ -479,18 +488,20 @@ class SmoothContrast:
     def gcm_p_value(self, seed: int) -> float:
         """Compute the p-value of the generalized covariance measure."""
         compared = self.compared
-        return companion_p_value(
+        return gcm_test(
             compared.cells, compared.fitted, compared.scores, self.member, self.chance(), seed
         )
 
     def jump_locations(self) -> tuple[float, ...]:
         """Find numbers behind which the mean score or the share of a group jumps."""
         cells, cuts = self.compared.cells, self.compared.cuts
-        behind = np.union1d(jumps(cells, self.compared.scores), jumps(cells, self.member))
+        behind = np.union1d(
+            detect_jumps(cells, self.compared.scores), detect_jumps(cells, self.member)
+        )
         last = {float(self.numbers[cells.cell == cell].max()) for cell in behind}
         return tuple(sorted(last.union(cuts.numbers.tolist())))
 
-    def _to_contrast(self, mapped: Carried) -> Contrast:
+    def _to_contrast(self, mapped: MappedValues) -> Contrast:
         values = self.scale.outward(mapped.values)
         return _contrast_all(self.unit_lines.cells(self.level, values, mapped.line, mapped.rows))
 
@@ -506,7 +517,7 @@ def map_lines(lines: SmoothData, seed: int) -> SmoothContrast:
     replaced by the chance of belonging to the second of two groups, and scores by what these
     features do not explain.
     """
-    scale = scale_of(float(lines.scores.min()), float(lines.scores.max()), 2.0)
+    scale = choose_scale(float(lines.scores.min()), float(lines.scores.max()), 2.0)
     scores, predictions = scale.inward(lines.scores), None
     if lines.is_univariate:
         name, numbers, cells = lines.columns[0], lines.numbers[:, 0], lines.cells_inside
@@ -644,7 +655,7 @@ def _engine_error(mapping: SmoothContrast) -> float:
         return 0.0
     cells, found, fitted = compared.cells, compared.windows, compared.fitted
     bins = lines.resolution * np.ones(cells.total.size)
-    if isinstance(fitted, ScaleCarry):
+    if isinstance(fitted, LocationScaleMap):
         # A bin of scores is wider or narrower at the center of the window.
         center: IntArray = found.of_cell
         at_center = cells.place(found.segment, found.center).read(fitted.scale)
@@ -716,7 +727,7 @@ def placebo(
     rng = np.random.default_rng(settings.random_state)
     drawn = [_draw_contrast(mapping, chance, rng) for _ in range(repetitions)]
     p_values = [
-        contrast_test(
+        conditional_parity_test(
             contrast,
             level_weights(contrast, settings.measure),
             permutations=permutations,
@@ -761,7 +772,7 @@ def _draw_contrast(
 
 
 def _draw_labels(
-    lines: SmoothData, carried: Carried, chance: FloatArray, rng: np.random.Generator
+    lines: SmoothData, carried: MappedValues, chance: FloatArray, rng: np.random.Generator
 ) -> IntArray:
     """Draw how many rows of each line are of the second group; clusters draw together."""
     if lines.cluster is None:

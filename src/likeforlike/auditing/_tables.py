@@ -33,7 +33,7 @@ import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._settings import Engine, real
-from likeforlike._text import quoted
+from likeforlike._text import quote
 from likeforlike.auditing._reading import (
     Bins,
     ReadColumns,
@@ -51,19 +51,19 @@ from likeforlike.disparity import (
     HALF_BITS,
     Cells,
     Codes,
-    combined,
-    denoised,
+    combine_codes,
     encode,
-    float_noise,
+    find_float_noise,
     narrow,
     numbers,
+    remove_float_noise,
+    replace_scores,
     weights,
     with_unknown,
-    without_float_noise,
 )
 from likeforlike.document import LostRows, Roles
 from likeforlike.errors import InputError
-from likeforlike.files import CsvOptions, TextTable, column_key, keyed, open_file, readable
+from likeforlike.files import CsvOptions, TextTable, column_key, open_file, pick_column, readable
 from likeforlike.transport import compiled
 
 # Up to here all whole numbers are floating-point numbers too, so no two bins are one.
@@ -90,7 +90,7 @@ def score_bins(score: str, resolution: float) -> nw.Expr:
     """Compute the bin of every score, an expression for any engine."""
     # Multiplying, not dividing: engines disagree on the last bit of a quotient. A score that lies
     # below an edge by noise of a computation belongs to it, whatever its group.
-    return (keyed(score).cast(nw.Float64) * _per_unit(resolution) + _HAIR).floor()
+    return (pick_column(score).cast(nw.Float64) * _per_unit(resolution) + _HAIR).floor()
 
 
 def with_parts(
@@ -98,7 +98,7 @@ def with_parts(
 ) -> nw.LazyFrame[Any]:
     """Add a column with the bin of every score, and what is to be summed inside bins."""
     frame = frame.with_columns(score_bins(score, resolution).alias(column))
-    inside = keyed(score).cast(nw.Float64) * (1.0 / resolution) - nw.col(column)
+    inside = pick_column(score).cast(nw.Float64) * (1.0 / resolution) - nw.col(column)
     # A score that belongs to an edge lies there. An infinite one is refused with the bins.
     held = nw.when((inside >= 0.0) & (inside < 1.0)).then(inside * _HALF).otherwise(nw.lit(0.0))
     frame = frame.with_columns(held.alias(_INSIDE))
@@ -124,7 +124,7 @@ def bin_middles(bins: npt.NDArray[Any], resolution: float) -> FloatArray:
     if largest >= _MOST_BINS:
         raise InputError(
             f"resolution={resolution:g} is too small: scores are infinite, or lie in bins with "
-            f"numbers of up to {quoted(largest)}, and whole numbers end at {_MOST_BINS:g}. Use a "
+            f"numbers of up to {quote(largest)}, and whole numbers end at {_MOST_BINS:g}. Use a "
             "larger one, or leave it out to keep scores exact."
         )
     if not np.isfinite(middles).all():
@@ -196,14 +196,14 @@ def number_cells(
     Returns the inner edges, rising, and the lowest and the highest number of each cell. A value
     equal to an edge lies below it.
     """
-    number = keyed(column).cast(nw.Float64)
+    number = pick_column(column).cast(nw.Float64)
     asked = frame.select(
         number.min().alias(_LOWEST), number.max().alias(_HIGHEST), nw.len().alias(_ROWS)
     ).collect()
     low, high, rows = asked.rows()[0]
     if not math.isfinite(high - low):
         raise InputError(
-            f"column {column!r} reaches from {quoted(low)} to {quoted(high)}, too far to be "
+            f"column {column!r} reaches from {quote(low)} to {quote(high)}, too far to be "
             "smoothed along; leave out what is no value, or divide it by 10."
         )
     # Rows, lowest and highest number of each bin, in order.
@@ -233,7 +233,7 @@ def _bisect(column: str, edges: Sequence[float], leaves: Sequence[float]) -> nw.
         return nw.lit(leaves[0])
     middle = len(edges) // 2
     return (
-        nw.when(keyed(column) <= edges[middle])
+        nw.when(pick_column(column) <= edges[middle])
         .then(_bisect(column, edges[:middle], leaves[: middle + 1]))
         .otherwise(_bisect(column, edges[middle + 1 :], leaves[middle + 1 :]))
     )
@@ -247,7 +247,7 @@ def _cut_bins(
     inner, lowest = high[:-1].tolist(), low.tolist()
     # Two numbers may be so close that their difference times anything is not a number of parts.
     scale = np.minimum(parts / (high - low), np.finfo(np.float64).max).tolist()
-    number = keyed(column).cast(nw.Float64)
+    number = pick_column(column).cast(nw.Float64)
     part = ((number - _bisect(column, inner, lowest)) * _bisect(column, inner, scale)).floor()
     # The highest value of a bin would make a part of its own.
     number_of = nw.when(part >= parts).then(nw.lit(float(parts - 1))).otherwise(part)
@@ -327,14 +327,14 @@ class TableCells:
         """Take scores that differ by noise of a computation as equal."""
         if self.lines is not None and self.lines.counts is None:
             scores = self.lines.scores
-            changed, within = float_noise(scores, None, self.lines.group.codes)
+            changed, within = find_float_noise(scores, None, self.lines.group.codes)
             if not changed:
                 return self
-            lines = replace(self.lines, scores=denoised(scores, changed))
-            cells = self.cells.with_scores(denoised(self.cells.atoms.values, changed))
+            lines = replace(self.lines, scores=replace_scores(scores, changed))
+            cells = self.cells.with_scores(replace_scores(self.cells.atoms.values, changed))
             found = replace(self, cells=cells, lines=lines)
         else:
-            cells, changed, within = without_float_noise(self.cells)
+            cells, changed, within = remove_float_noise(self.cells)
             if not changed:
                 return self
             found = replace(self, cells=cells)
@@ -413,7 +413,7 @@ def read_cells(
     for column in () if part else parts.keys() - edges.keys() - calendar.keys():
         check_levels(parts[column], read.used, counts, column)
     group = _encode_groups(collected, roles, read, part=part)
-    level = combined(list(parts.values())) if parts else None
+    level = combine_codes(list(parts.values())) if parts else None
     if not along:
         group, level = narrow(group), None if level is None else narrow(level)
     rows = np.bincount(group.codes, counts).astype(np.int64).tolist()
@@ -501,7 +501,7 @@ def _encode_groups(
         if not part:
             check_groups(codes, read.used, column)
         parts.append(with_unknown(codes, known.to_numpy().astype(np.bool_)))
-    return combined(parts)
+    return combine_codes(parts)
 
 
 def refuse_unknown(column: str) -> NoReturn:

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike._text import crossed_name
+from likeforlike._text import cross_names
 from likeforlike.classical._cell_figures import cell_figures, is_decision
 from likeforlike.disparity import Cells
-from likeforlike.transport import sums_by
+from likeforlike.transport import sum_parts
 
 SMALL = 0.02
 """Categories with a smaller share of all may be left out of the ratios."""
@@ -88,7 +88,7 @@ def _category(
 ) -> str | None:
     """Name the category of a group; `None` if some value is unknown."""
     values = [group[place] for place in places] if several and isinstance(group, tuple) else [group]
-    return None if None in values else crossed_name(values, columns)
+    return None if None in values else cross_names(values, columns)
 
 
 def _select_mass(pooled: Cells) -> FloatArray:
@@ -100,7 +100,7 @@ def _select_mass(pooled: Cells) -> FloatArray:
         cut = float(cell_figures(together).median[0, 0])
     above = atoms.values > cut
     segment = np.repeat(np.arange(len(pooled.groups)), np.diff(atoms.offsets))
-    return sums_by(segment[above], atoms.mass[above], len(pooled.groups))
+    return sum_parts(segment[above], atoms.mass[above], len(pooled.groups))
 
 
 def _summarize_categories(

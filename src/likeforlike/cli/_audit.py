@@ -22,16 +22,16 @@ from likeforlike.cli._options import (
     SETTINGS,
     audit_arguments,
     bins_of,
+    collect_options,
     csv_of,
     engine_of,
     takes_options,
-    typed_options,
 )
 from likeforlike.cli._shared import (
     TableFile,
     deliver,
+    report_files,
     resampling_bar,
-    tell_delivered,
     unread_output,
 )
 from likeforlike.errors import InputError
@@ -62,7 +62,7 @@ def policy_for(
     return policy
 
 
-def judged_audit(
+def audit_and_judge(
     source: Path | Summary,
     policy: Policy | None,
     asked: Mapping[str, object],
@@ -185,18 +185,18 @@ def audit_summaries_command(
 
 def _audit(context: typer.Context, source: Path | Summary, options: dict[str, Any]) -> None:
     """Audit, judge, and deliver what was asked for."""
-    from likeforlike.auditing import kept_salt
-    from likeforlike.transport import spare_linear_algebra
+    from likeforlike.auditing import read_or_create_salt
+    from likeforlike.transport import skip_blas_import
 
-    spare_linear_algebra()
+    skip_blas_import()
     _check_outputs(options)
     known = () if isinstance(source, Path) else source.roles.all_sensitive
     asked = audit_arguments(context, options, known)
     rules = policy_for(options["policy"], asked, needs_verdict=options["junit"] is not None)
     with ExitStack() as kept, resampling_bar(options["permutations"]) as advance:
         if options["salt_file"] is not None:
-            asked["salt"] = kept.enter_context(kept_salt(options["salt_file"]))
-        audited, verdict = judged_audit(source, rules, asked, advance)
+            asked["salt"] = kept.enter_context(read_or_create_salt(options["salt_file"]))
+        audited, verdict = audit_and_judge(source, rules, asked, advance)
     _deliver(audited, verdict, options)
 
 
@@ -218,7 +218,7 @@ def _deliver(audited: Audit, verdict: Verdict | None, options: dict[str, Any]) -
     terminal = Terminal(stderr=json == "-")
     with unread_output():
         show(document, terminal)
-        tell_delivered(document, options["report"], json, terminal)
+        report_files(document, options["report"], json, terminal)
         tell_pipeline(document, (options["junit"], options.get("pairs")), terminal)
     if verdict is not None:
         raise typer.Exit(_EXIT[verdict.verdict])
@@ -252,17 +252,17 @@ def audit_release_command(
 
     Exit codes are those of `audit`.
     """
-    from likeforlike.transport import spare_linear_algebra
+    from likeforlike.transport import skip_blas_import
 
-    spare_linear_algebra()
+    skip_blas_import()
     _check_outputs(options)
     asked = audit_arguments(context, options)
-    audited, verdict = judged_plan(file, options, _csv(context, options), release, asked)
+    audited, verdict = audit_plan_release(file, options, _csv(context, options), release, asked)
     _deliver(audited, verdict, options)
 
 
 def _csv(context: typer.Context, options: dict[str, Any]) -> dict[str, object]:
-    typed = typed_options(context)
+    typed = collect_options(context)
     return csv_of({name: options[name] for name in CSV_OPTIONS if name in typed})
 
 
@@ -294,7 +294,7 @@ def summarize_command(
         if not options[role]:
             raise InputError(f"--{role} must name a column.")
     check_writable(out, "--out")
-    typed = typed_options(context)
+    typed = collect_options(context)
     summary = summarize(
         file,
         score=options["score"],
@@ -335,7 +335,7 @@ def write_plan(
     )
 
 
-def judged_plan(
+def audit_plan_release(
     file: Path,
     options: Mapping[str, Any],
     csv: Mapping[str, object],
@@ -360,14 +360,16 @@ def judged_plan(
 
 def _plan(file: Path, options: Mapping[str, Any], csv: Mapping[str, object]) -> AuditPlan:
     from likeforlike.files import csv_options
-    from likeforlike.teams import audit_plan, read_named
+    from likeforlike.teams import audit_plan, read_columns
 
     score, legitimate, known_by = options["score"], options["legitimate"] or [], options["id"]
     if score is None:
         raise InputError("--score must name the column of scores or decisions.")
     if known_by is None:
         raise InputError("--id must name the column by which the custodian knows the rows.")
-    read = read_named(file, [score, *legitimate, known_by], number=score, options=csv_options(csv))
+    read = read_columns(
+        file, [score, *legitimate, known_by], number=score, options=csv_options(csv)
+    )
     levels = None
     if legitimate:
         import polars as pl

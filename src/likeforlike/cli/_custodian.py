@@ -106,13 +106,13 @@ def randomize_command(
     It serves those who cannot send requests. An answer to a request says more at the same epsilon.
     """
     from likeforlike.files import check_writable
-    from likeforlike.teams import Ledger, read_named, reopen
+    from likeforlike.teams import Ledger, read_columns, reopen
 
     check_writable(out, "--out")
     book = Ledger(ledger)
     before, held = book.spent, reopen(book, table)
     name = known_by or str(book.about["id"])
-    release = held.randomize(read_named(rows, [name])[name], epsilon=epsilon)
+    release = held.randomize(read_columns(rows, [name])[name], epsilon=epsilon)
     _write(release, out)
     kept = float(release.noise["scale"] or 0.0)
     _say_written(

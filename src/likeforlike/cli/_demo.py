@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from likeforlike.cli._shared import deliver, resampling_bar, tell_delivered
+from likeforlike.cli._shared import deliver, report_files, resampling_bar
 from likeforlike.errors import MissingDependencyError
 from likeforlike.report import Terminal, show
 
@@ -55,7 +55,7 @@ def demo_command(
     except MissingDependencyError as error:
         terminal.print(f"No model was trained: {error}", soft_wrap=True)
     deliver(document, report, json)
-    tell_delivered(document, report, json, terminal)
+    report_files(document, report, json, terminal)
 
 
 def _training_table() -> Table:

@@ -239,7 +239,7 @@ def _parameter(name: str, option: Declared) -> inspect.Parameter:
     )
 
 
-def typed_options(context: typer.Context) -> list[str]:
+def collect_options(context: typer.Context) -> list[str]:
     """The options that were typed, by the names of their parameters."""
     sources = {option: context.get_parameter_source(option) for option in context.params}
     return [
@@ -256,7 +256,7 @@ def audit_arguments(
 
     `sensitive` are the columns that are known before anything is read.
     """
-    typed = set(typed_options(context))
+    typed = set(collect_options(context))
     read: dict[str, Callable[[Any], object]] = {
         "bins": bins_of,
         "engine": engine_of,

@@ -41,7 +41,7 @@ def one_column(sensitive: Sequence[str] | None) -> str:
     return sensitive[0]
 
 
-def _watched() -> bool:
+def _is_terminal() -> bool:
     """Whether a bar on standard error is seen."""
     return Terminal(stderr=True).is_terminal and os.environ.get("TERM") != "dumb"
 
@@ -49,7 +49,7 @@ def _watched() -> bool:
 @contextmanager
 def resampling_bar(permutations: int, audits: int = 1) -> Iterator[Callable[[int], None] | None]:
     """A bar on the terminal; silence where none is seen."""
-    if not _watched():
+    if not _is_terminal():
         yield None
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -72,7 +72,7 @@ def resampling_bar(permutations: int, audits: int = 1) -> Iterator[Callable[[int
 @contextmanager
 def training_bar() -> Iterator[Callable[[int, int], None] | None]:
     """A bar over the units of a sweep, with the time that is left."""
-    if not _watched():
+    if not _is_terminal():
         yield None
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -111,7 +111,7 @@ def deliver(document: AuditDocument, report: Path | None, json: str | None) -> N
         write_whole(json, json_text(plain(document)))
 
 
-def tell_delivered(
+def report_files(
     document: AuditDocument, report: Path | None, json: str | None, terminal: Terminal
 ) -> None:
     """Print the JSON if that was asked for, and name the files that were written."""
@@ -153,8 +153,8 @@ def sweep_table(sweep: Sweep) -> Table:
         table.add_row(
             run["method"],
             f"{run['strength']:.4g}",
-            _spread(run["performance"], run["performance_sd"]),
-            _spread(run["cdd_marginal"], run["cdd_marginal_sd"]),
+            _format_spread(run["performance"], run["performance_sd"]),
+            _format_spread(run["cdd_marginal"], run["cdd_marginal_sd"]),
             _short(max(0.0, run["squared"]) ** 0.5),
             _short(run["dd"]),
             ("*" if key in best else "") + ("!" if key in poor else ""),
@@ -162,7 +162,7 @@ def sweep_table(sweep: Sweep) -> Table:
     return table
 
 
-def _spread(mean: float, sd: float | None) -> str:
+def _format_spread(mean: float, sd: float | None) -> str:
     return _short(mean) if sd is None else f"{_short(mean)} ± {_short(sd, 2)}"
 
 

@@ -366,7 +366,7 @@ def read_table(
             nulls[name] = dict(words.value_counts(sort=True).rows())
         present = column.set(bare.is_in(["", *options.nulls]), None)
         plain = place in source.typed
-        typed = _typed(present, name, options.decimal, notes, name in groups, plain=plain)
+        typed = _parse_column(present, name, options.decimal, notes, name in groups, plain=plain)
         columns.append(typed.alias(name))
     return FileTable(pl.DataFrame(columns), nulls, tuple(notes))
 
@@ -403,7 +403,7 @@ def _single(
     return found
 
 
-def _typed(
+def _parse_column(
     texts: pl.Series,
     name: str,
     decimal: Decimal | None,

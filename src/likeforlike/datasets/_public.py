@@ -88,7 +88,7 @@ def load_adult(
     if merge:
         frame = frame.with_columns(pl.col("occupation").replace(_MERGED))
     if sample is not None:
-        frame = _drawn(frame, sample, random_state)
+        frame = _draw_sample(frame, sample, random_state)
     features = (*(name for name in _SCHEMA if name not in _NOT_FEATURES), "occupation")
     roles = features, "over_50k", "sex", ("occupation",)
     return Dataset(frame, *roles, "classification", ADULT.provenance)
@@ -107,7 +107,7 @@ def _rows(content: bytes) -> pl.DataFrame:
     return frame.with_columns(pl.col("income").str.strip_chars_end("."))
 
 
-def _drawn(
+def _draw_sample(
     frame: pl.DataFrame, sample: int, random_state: int | np.random.Generator | None
 ) -> pl.DataFrame:
     if not (1 <= sample <= frame.height and sample == int(sample)):

@@ -117,7 +117,7 @@ def bundle_folder() -> Traversable:
     return files("likeforlike.datasets").joinpath("bundled")
 
 
-def bundled(file: DataFile) -> bytes | None:
+def read_bundle(file: DataFile) -> bytes | None:
     """The content of a file that comes with the package, checked; `None` if it does not.
 
     Damage means that the installation is broken. That is said and not mended behind anybody's
@@ -163,9 +163,9 @@ def download(file: DataFile) -> bytes:
     for origin in file.origins:
         address, _, member = origin.partition("#")
         try:
-            content = _received(address, file.path)
+            content = _receive(address, file.path)
             if member:
-                content = _extracted(content, member, file.size)
+                content = _extract(content, member, file.size)
         except _FAILURES as error:
             reasons.append(f"{origin}: {str(error).strip() or type(error).__name__}")
             continue
@@ -178,7 +178,7 @@ def download(file: DataFile) -> bytes:
     )
 
 
-def _received(address: str, name: str) -> bytes:
+def _receive(address: str, name: str) -> bytes:
     """All that an address sends, which may be less than it promised."""
     from urllib.error import HTTPError
     from urllib.request import Request, urlopen
@@ -197,7 +197,7 @@ def _received(address: str, name: str) -> bytes:
     return bytes(content)
 
 
-def _extracted(archive: bytes, member: str, size: int) -> bytes:
+def _extract(archive: bytes, member: str, size: int) -> bytes:
     """A member of a ZIP archive; one that is too long is cut, and its checksum then tells."""
     with ZipFile(io.BytesIO(archive)) as zipped, zipped.open(member) as inside:
         return inside.read(size + 1)
@@ -267,7 +267,7 @@ def read(file: DataFile) -> bytes:
     so is one that came with the package, since the installation is then broken. A damaged copy in
     the cache is replaced, once the whole file has arrived and passed its check.
     """
-    for reader in (_given, bundled):
+    for reader in (_read_folder, read_bundle):
         content = reader(file)
         if content is not None:
             return content
@@ -290,9 +290,9 @@ def read(file: DataFile) -> bytes:
 def state(file: DataFile) -> State:
     """Where `read` would find a file, without fetching it."""
     try:
-        if _given(file) is not None:
+        if _read_folder(file) is not None:
             return "in LIKEFORLIKE_DATA"
-        if bundled(file) is not None:
+        if read_bundle(file) is not None:
             return "with the package"
         content = _content(cache_folder() / file.path)
     except InputError:
@@ -302,7 +302,7 @@ def state(file: DataFile) -> State:
     return "in the cache" if file.damage(content) is None else "damaged"
 
 
-def _given(file: DataFile) -> bytes | None:
+def _read_folder(file: DataFile) -> bytes | None:
     """Content of a file in the folder that `LIKEFORLIKE_DATA` names, or `None` if it has none."""
     folder = data_folder()
     if folder is None:

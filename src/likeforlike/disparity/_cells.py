@@ -42,18 +42,18 @@ from likeforlike.disparity._columns import (
     weights,
 )
 from likeforlike.errors import InputError
-from likeforlike.files import read_noted, write_noted
+from likeforlike.files import read_with_notes, write_with_notes
 from likeforlike.transport import (
     HIGHEST_ORDER,
     Atoms,
     Scale,
     SortedRows,
-    atom_of_rows,
-    atoms_of_rows,
+    atom_codes,
+    choose_scale,
     compiled,
-    join_segments,
-    moderate,
-    scale_of,
+    merge_segments,
+    merge_ties,
+    moderate_weights,
     segment_counts,
     segment_means,
     sort_rows,
@@ -419,15 +419,15 @@ class Cells:
         The cells are returned as they are if their costs are finite already.
         """
         moderate_weights = weight_factor(float(self.atoms.totals.max())) == 1.0
-        if moderate_weights and scale_of(*self.ends, order) == Scale():
+        if moderate_weights and choose_scale(*self.ends, order) == Scale():
             return self, Scale()
         return self._moderate
 
     @cached_property
     def _moderate(self) -> tuple[Cells, Scale]:
         """The cells for costs of any order, and their scale."""
-        scale = scale_of(*self.ends, HIGHEST_ORDER)
-        values, mass = scale.inward(self.atoms.values), moderate(self.atoms.mass)
+        scale = choose_scale(*self.ends, HIGHEST_ORDER)
+        values, mass = scale.inward(self.atoms.values), moderate_weights(self.atoms.mass)
         atoms = replace(self.atoms, values=values, mass_kept=mass)
         return replace(self, atoms=atoms, sums=None), scale
 
@@ -493,7 +493,7 @@ class Cells:
             "fingerprint": self.fingerprint,
             "about": dict(about or {}),
         }
-        write_noted(path, columns, notes)
+        write_with_notes(path, columns, notes)
 
     @classmethod
     def read(cls, path: str | Path) -> Cells:
@@ -506,7 +506,7 @@ class Cells:
     @classmethod
     def read_about(cls, path: str | Path) -> tuple[Cells, dict[str, Any]]:
         """Read cells from `path`, and the plain values that were written with them."""
-        columns, notes = read_noted(path, _KIND)
+        columns, notes = read_with_notes(path, _KIND)
         if notes.get("format") not in (_FORMAT, _FORMAT_WITH_SUMS):
             raise InputError(
                 f"{path} has format {notes.get('format')!r}, and this version reads {_FORMAT} and "
@@ -574,7 +574,7 @@ class Cells:
             for low, high in pairwise(self.atoms.offsets.tolist()):
                 values[low:high].sort()
             rows = SortedRows(np.empty(0, np.int64), values, self.atoms.offsets)
-            return Cells(self.levels, self.groups, atoms_of_rows(rows, spent=True))
+            return Cells(self.levels, self.groups, merge_ties(rows, spent=True))
         level, group = self._lines()
         return _collect(
             level,
@@ -637,12 +637,12 @@ class Cells:
         apart = self.weighted or self.cluster is not None or self.sums is not None
         if not apart and int(self.counts.sum()) == atoms.values.size:
             by_group = np.arange(len(self.levels) * len(self.groups)).reshape(self.counts.shape).T
-            rows = join_segments(atoms.values, atoms.offsets, by_group)
-            return Cells(("all",), self.groups, atoms_of_rows(rows, spent=True), self.resolution)
+            rows = merge_segments(atoms.values, atoms.offsets, by_group)
+            return Cells(("all",), self.groups, merge_ties(rows, spent=True), self.resolution)
         if not apart and atoms.counts_alone:
             # Rows are not many more, and need less memory than codes of where they are from.
             rows = _expand_groups(atoms, self.counts)
-            return Cells(("all",), self.groups, atoms_of_rows(rows, spent=True), self.resolution)
+            return Cells(("all",), self.groups, merge_ties(rows, spent=True), self.resolution)
         return _collect(
             _one_level(atoms.values.size),
             self._group_lines(),
@@ -786,9 +786,9 @@ def _collect(
     ordered = sort_rows(values, segments, n_segments, with_rows=carried)
     del segments
     merge = not weighted and cluster is None
-    atoms = atoms_of_rows(ordered, mass, counts, merge=merge, spent=not carried)
+    atoms = merge_ties(ordered, mass, counts, merge=merge, spent=not carried)
     if sums is not None:
-        begins = np.flatnonzero(np.diff(atom_of_rows(ordered), prepend=-1))
+        begins = np.flatnonzero(np.diff(atom_codes(ordered), prepend=-1))
         sums = np.add.reduceat(sums[ordered.rows], begins, axis=0)
         bins = np.rint(atoms.values / resolution - 0.5)
         places = (bins + _mean_inside(atoms.counts, sums)) * resolution

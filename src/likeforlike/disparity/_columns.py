@@ -23,7 +23,7 @@ import numpy.typing as npt
 from narwhals.exceptions import NarwhalsError
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
-from likeforlike._text import quoted
+from likeforlike._text import quote
 from likeforlike.errors import InputError
 from likeforlike.transport import n_threads
 
@@ -108,12 +108,12 @@ def narrow(column: Codes) -> Codes:
     return Codes(column.codes.astype(small), column.labels)
 
 
-def unnamed(codes: IntArray | None) -> Codes | None:
+def use_codes_as_labels(codes: IntArray | None) -> Codes | None:
     """Use codes as their own labels; `None` stays `None`."""
     return None if codes is None else Codes(codes, tuple(range(int(codes.max()) + 1)))
 
 
-def refuse_masked(column: object, name: str) -> None:
+def refuse_mask(column: object, name: str) -> None:
     """Raise if an array has masked values, which a plain array would lose."""
     if isinstance(column, np.ma.MaskedArray) and np.ma.is_masked(column):
         hidden = np.ma.getmaskarray(column)
@@ -126,7 +126,7 @@ def refuse_masked(column: object, name: str) -> None:
 
 def _array(column: Column, name: str) -> npt.NDArray[Any]:
     """Turn any one-dimensional column into a NumPy array."""
-    refuse_masked(column, name)
+    refuse_mask(column, name)
     if isinstance(column, np.ndarray):
         array = np.asarray(column)
     else:
@@ -201,7 +201,7 @@ def numbers(column: Column, name: str) -> FloatArray:
         bad = np.flatnonzero(~finite)
         raise InputError(
             f"{name} has {bad.size} value(s) that are not finite, the first at row {bad[0]} "
-            f"({quoted(float(floats[bad[0]]))}); remove those rows or fill them."
+            f"({quote(float(floats[bad[0]]))}); remove those rows or fill them."
         )
     return floats
 
@@ -214,7 +214,7 @@ def weights(column: Column, name: str, size: int) -> FloatArray:
     if negative.size:
         raise InputError(
             f"{name} has {negative.size} negative value(s), the first at row {negative[0]} "
-            f"({quoted(float(floats[negative[0]]))}); weights must be 0 or more."
+            f"({quote(float(floats[negative[0]]))}); weights must be 0 or more."
         )
     if not floats.any():
         raise InputError(f"{name} is zero for every row; at least one row must count.")
@@ -358,8 +358,8 @@ def _refuse_look_alikes(labels: Iterable[Hashable], name: str) -> None:
     for label in labels:
         if str(label) in seen:
             raise InputError(
-                f"{name} holds {quoted(seen[str(label)])} ({type(seen[str(label)]).__name__}) and "
-                f"{quoted(label)} ({type(label).__name__}), which read the same; make them one "
+                f"{name} holds {quote(seen[str(label)])} ({type(seen[str(label)]).__name__}) and "
+                f"{quote(label)} ({type(label).__name__}), which read the same; make them one "
                 "type."
             )
         seen[str(label)] = label
@@ -396,7 +396,7 @@ def encode_columns(features: Column, name: str, size: int) -> Codes:
         encode(column, f"{name} {title}".strip())
         for title, column in _columns_with_titles(features, name)
     ]
-    codes = combined(parts)
+    codes = combine_codes(parts)
     same_length(size, codes.codes.size, name)
     return codes
 
@@ -410,7 +410,7 @@ def _columns_with_titles(features: Column, name: str) -> list[tuple[str, Column]
     if isinstance(table, nw.DataFrame):
         columns = [(str(column.name), column.to_native()) for column in table.iter_columns()]
     elif isinstance(features, np.ndarray) and features.ndim == 2:
-        refuse_masked(features, name)
+        refuse_mask(features, name)
         columns = [(str(j), column) for j, column in enumerate(features.T)]
     else:
         columns = [("", features)]
@@ -436,7 +436,7 @@ def encode_known(features: Column, name: str, size: int) -> tuple[Codes, BoolArr
     parts = [
         encode(_array(column, name)[known], f"{name} {title}".strip()) for title, column in columns
     ]
-    some = combined(parts)
+    some = combine_codes(parts)
     codes = np.zeros(size, np.int64)
     codes[known] = some.codes
     return Codes(codes, some.labels), known
@@ -459,7 +459,7 @@ def _missing_values(column: Column, name: str) -> BoolArray:
     return np.array([is_nothing(item) for item in array.tolist()])
 
 
-def combined(parts: Sequence[Codes]) -> Codes:
+def combine_codes(parts: Sequence[Codes]) -> Codes:
     """Encode the combinations that occur in several columns, with tuples for labels.
 
     They are sorted by the first column, then by the second, and so on. A single column is returned
@@ -500,7 +500,7 @@ def _merge_labels(labels: Sequence[Hashable], name: str) -> Codes:
     for column in zip(*tuples, strict=True):
         codes = encode_labels([value for value in column if value is not None], name)
         parts.append(with_unknown(codes, np.array([value is not None for value in column])))
-    return combined(parts)
+    return combine_codes(parts)
 
 
 def with_unknown(codes: Codes, known: BoolArray) -> Codes:

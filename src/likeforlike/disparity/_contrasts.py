@@ -26,7 +26,7 @@ from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike._settings import MEASURES, Measure, is_one_of, real
 from likeforlike.disparity._cells import Cells
 from likeforlike.errors import InputError
-from likeforlike.transport import moderate, weight_factor
+from likeforlike.transport import moderate_weights, weight_factor
 
 _SMALLEST_WEIGHT = float(np.nextafter(0.0, 1.0))
 
@@ -76,7 +76,7 @@ class Contrast:
     @cached_property
     def mass(self) -> FloatArray:
         """Weight of each level and compared group, shape (K, g), in moderate units."""
-        return moderate(self.cells.mass[:, self.positions])
+        return moderate_weights(self.cells.mass[:, self.positions])
 
     @cached_property
     def support(self) -> BoolArray:
@@ -218,7 +218,7 @@ def level_weights(contrast: Contrast, measure: Measure) -> FloatArray:
         raw = np.ones(int(support.sum()))
     else:
         raw = contrast.shares[support].min(axis=1)
-    raw = moderate(raw)
+    raw = moderate_weights(raw)
     total = raw.sum()
     if not total > 0.0:
         raise InputError("measure gives weight 0 to every level where the groups meet.")

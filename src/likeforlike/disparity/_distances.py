@@ -24,12 +24,12 @@ from likeforlike.errors import InputError
 from likeforlike.transport import (
     HIGHEST_ORDER,
     Atoms,
-    Packed,
-    balanced,
+    PackedAtoms,
+    balance_totals,
     compiled,
-    in_parts,
     pair_distances,
     pair_sizes,
+    run_in_threads,
 )
 
 Distance = Literal["wasserstein", "ks", "tv", "mean"]
@@ -66,7 +66,7 @@ def check_cost_order(order: float) -> float:
 
 @compiled
 def _pair_contrasts(
-    packed: Packed,
+    packed: PackedAtoms,
     left: IntArray,
     right: IntArray,
     ks: FloatArray,
@@ -80,7 +80,7 @@ def _pair_contrasts(
         i, last_i = offsets[left[k]], offsets[left[k] + 1]
         j, last_j = offsets[right[k]], offsets[right[k] + 1]
         total_i, total_j = totals[left[k]], totals[right[k]]
-        times_i, times_j = balanced(total_i, total_j)
+        times_i, times_j = balance_totals(total_i, total_j)
         sum_i, sum_j, widest, apart = 0.0, 0.0, 0.0, 0.0
         while i < last_i and j < last_j:
             at = min(values[i], values[j])
@@ -123,7 +123,7 @@ def level_distances(
     # Scores that are nearly equal may be so on another scale, so these two take them as they are.
     packed = atoms.packed._replace(values=cells.middles)
     sweeps = partial(_pair_contrasts, packed, left, right, ks, tv)
-    in_parts(sweeps, pair_sizes(atoms, left, right))
+    run_in_threads(sweeps, pair_sizes(atoms, left, right))
     return ks if distance == "ks" else tv
 
 
@@ -141,7 +141,7 @@ def _find_median(values: FloatArray, weight: FloatArray) -> float:
 
 
 @compiled
-def _barycenter_cost(packed: Packed, members: IntArray, order: float) -> float:
+def _barycenter_cost(packed: PackedAtoms, members: IntArray, order: float) -> float:
     """Compute Σ_a ω_a W_p^p(P_a, barycenter) of the segments in `members` in one joint sweep."""
     values, mass, offsets, _ = packed
     totals = np.empty(members.size)
@@ -175,7 +175,7 @@ def _barycenter_cost(packed: Packed, members: IntArray, order: float) -> float:
 
 
 @compiled
-def _barycenter_costs(packed: Packed, members: IntArray, order: float) -> FloatArray:
+def _barycenter_costs(packed: PackedAtoms, members: IntArray, order: float) -> FloatArray:
     """Compute the cost of the non-empty segments in each row of `members`."""
     costs = np.empty(members.shape[0])
     for k in range(members.shape[0]):

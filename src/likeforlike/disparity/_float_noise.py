@@ -41,7 +41,7 @@ _SAMPLE = 10_000
 _SURELY_BELOW = 0.8
 
 
-def without_float_noise(cells: Cells) -> tuple[Cells, dict[float, float], float]:
+def remove_float_noise(cells: Cells) -> tuple[Cells, dict[float, float], float]:
     """Make scores equal that differ by noise.
 
     Returns
@@ -55,15 +55,15 @@ def without_float_noise(cells: Cells) -> tuple[Cells, dict[float, float], float]
     atoms = cells.atoms
     numbered = np.arange(len(cells.groups), dtype=np.min_scalar_type(-len(cells.groups)))
     group = np.repeat(np.tile(numbered, len(cells.levels)), np.diff(atoms.offsets))
-    changed, within = float_noise(atoms.values, atoms.counts_kept, group)
+    changed, within = find_float_noise(atoms.values, atoms.counts_kept, group)
     del group
     if not changed:
         return cells, {}, within
     # The new scores get no name here, so that their memory is freed once they are sorted.
-    return cells.with_scores(denoised(atoms.values, changed)), changed, within
+    return cells.with_scores(replace_scores(atoms.values, changed)), changed, within
 
 
-def denoised(values: FloatArray, changed: dict[float, float]) -> FloatArray:
+def replace_scores(values: FloatArray, changed: dict[float, float]) -> FloatArray:
     """Replace the scores (n,) that `changed` contains."""
     old = np.array(sorted(changed))
     new = np.array([changed[value] for value in old.tolist()])
@@ -85,7 +85,7 @@ def _places(ordered: FloatArray, values: FloatArray) -> IntArray:
     return places
 
 
-def float_noise(
+def find_float_noise(
     values: FloatArray, counts: IntArray | None = None, group: IntArray | None = None
 ) -> tuple[dict[float, float], float]:
     """Return {score: its replacement}, and the relative noise. Arrays have shape (m,)."""

@@ -291,7 +291,7 @@ def cdd_lp(
     return _largest(results, incomparable)
 
 
-def contrast_disparity(
+def contrast_cdd_lp(
     contrast: Contrast,
     *,
     distance: Distance = "wasserstein",

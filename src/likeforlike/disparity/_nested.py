@@ -198,7 +198,7 @@ def cdd_wass(
     ground = level_ground(level_metric, cells.levels, order)
     compared, incomparable = split_contrasts(cells, comparison)
     results = [
-        contrast_nested(contrast, ground, order=order, level_cost=level_cost, reg=reg)
+        contrast_cdd_wass(contrast, ground, order=order, level_cost=level_cost, reg=reg)
         for contrast in compared
     ]
     # The root is finite where the cost is not.
@@ -208,7 +208,7 @@ def cdd_wass(
     return replace(largest, comparisons=tuple(results), incomparable=incomparable)
 
 
-def contrast_nested(
+def contrast_cdd_wass(
     contrast: Contrast,
     ground: FloatArray,
     *,

@@ -12,7 +12,7 @@ import numpy as np
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.disparity._columns import Column, numbers
 from likeforlike.errors import BinnedLevelWarning, InputError, ThinLevelsWarning
-from likeforlike.smoothing import fine_cells, windows
+from likeforlike.smoothing import make_grid, windows
 
 # With more distinct values than this hardly any rows share one,
 MANY_VALUES = 50
@@ -58,7 +58,7 @@ def bin_levels(levels: Column, *, numeric: bool) -> Column:
     different = np.unique(values).size
     if different <= MANY_VALUES:
         return levels
-    found = windows(fine_cells(values), values)
+    found = windows(make_grid(values), values)
     warnings.warn(
         f"levels has {different:,} different numbers; they were cut at quantiles into "
         f"{found.center.size} windows. People in one window are not quite equal; cut them "
@@ -69,7 +69,7 @@ def bin_levels(levels: Column, *, numeric: bool) -> Column:
     return found.middle[found.of_line]
 
 
-class Numbered(NamedTuple):
+class NumericLevels(NamedTuple):
     """Levels, split into a number and a category.
 
     Attributes
@@ -84,7 +84,7 @@ class Numbered(NamedTuple):
     categories: tuple[Hashable, ...]
 
 
-def numbered_levels(levels: Sequence[Hashable], who: str) -> Numbered:
+def split_levels(levels: Sequence[Hashable], who: str) -> NumericLevels:
     """Split levels into a number and a category.
 
     Parameters
@@ -94,7 +94,7 @@ def numbered_levels(levels: Sequence[Hashable], who: str) -> Numbered:
     """
     if not isinstance(levels[0], tuple):
         alone = np.zeros(len(levels), np.int64)
-        return Numbered(_as_numbers(levels, who), alone, ("all",))
+        return NumericLevels(_as_numbers(levels, who), alone, ("all",))
     columns = list(zip(*levels, strict=True))
     numeric = [j for j, column in enumerate(columns) if not _odd_types(column)]
     if len(numeric) != 1:
@@ -107,7 +107,7 @@ def numbered_levels(levels: Sequence[Hashable], who: str) -> Numbered:
     labels = list(dict.fromkeys(rest))
     code = {label: k for k, label in enumerate(labels)}
     category = np.array([code[label] for label in rest])
-    return Numbered(_as_numbers(columns[numeric[0]], who), category, tuple(labels))
+    return NumericLevels(_as_numbers(columns[numeric[0]], who), category, tuple(labels))
 
 
 def _odd_types(labels: Iterable[Hashable]) -> list[type]:

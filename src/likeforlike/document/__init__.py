@@ -60,7 +60,7 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._words import OTHER_LEVELS as OTHER_LEVELS
     from ._words import amount as amount
     from ._words import mean_name as mean_name
-    from ._words import named_groups as named_groups
+    from ._words import name_groups as name_groups
     from ._words import score_words as score_words
     from ._words import spoken_groups as spoken_groups
     from ._words import verdict_meaning as verdict_meaning

@@ -143,7 +143,7 @@ def _restore_union(kinds: tuple[Any, ...], value: Any) -> Any:  # noqa: ANN401
     others = [each for each in kinds if each is not type(None)]
     if len(others) > 1 and not isinstance(value, list | Mapping):
         return value
-    nested = [each for each in others if _is_nested(each)]
+    nested = [each for each in others if _holds_others(each)]
     return restore(nested[0] if nested else others[0], value)
 
 
@@ -170,7 +170,7 @@ def _restore_fields(kind: Any, value: Any) -> Any:  # noqa: ANN401
     return kind(**{name: restore(hints[name], value[name]) for name in names})
 
 
-def _is_nested(kind: Any) -> bool:  # noqa: ANN401
+def _holds_others(kind: Any) -> bool:  # noqa: ANN401
     if get_origin(kind) is Annotated:
         kind = get_args(kind)[0]
     return get_origin(kind) in (tuple, dict, Mapping) or dataclasses.is_dataclass(kind)

@@ -24,7 +24,7 @@ _PEOPLE = {**dict.fromkeys(_WOMEN, "women"), **dict.fromkeys(_MEN, "men")}
 _SEX = ("sex", "gender")
 
 
-def named_groups(document: AuditDocument) -> AuditDocument:
+def name_groups(document: AuditDocument) -> AuditDocument:
     """The same document with groups that fit into sentences: "sex 0" instead of "0"."""
     data = document.data
     return replace(

@@ -9,13 +9,13 @@ from likeforlike._lazy import attach
 if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._columns import column_key as column_key
     from ._columns import column_names_of as column_names_of
+    from ._columns import drop_duplicate_columns as drop_duplicate_columns
     from ._columns import find_column as find_column
     from ._columns import is_polars as is_polars
-    from ._columns import keyed as keyed
+    from ._columns import pick_column as pick_column
     from ._columns import places_of as places_of
     from ._columns import take_columns as take_columns
     from ._columns import tell_apart as tell_apart
-    from ._columns import without_repeated as without_repeated
     from ._csv import NUMBER as NUMBER
     from ._csv import SAY_DECIMAL as SAY_DECIMAL
     from ._csv import SAY_ENCODING as SAY_ENCODING
@@ -38,9 +38,9 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._files import open_file as open_file
     from ._files import readable as readable
     from ._writing import check_writable as check_writable
-    from ._writing import read_noted as read_noted
+    from ._writing import read_with_notes as read_with_notes
     from ._writing import replace_whole as replace_whole
-    from ._writing import write_noted as write_noted
     from ._writing import write_whole as write_whole
+    from ._writing import write_with_notes as write_with_notes
 
 attach(__name__)

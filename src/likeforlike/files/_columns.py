@@ -24,7 +24,7 @@ def column_key(name: str) -> str:
     return "c" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def keyed(name: str) -> nw.Expr:
+def pick_column(name: str) -> nw.Expr:
     """A column of a table that `take_columns` made, by the name the user gave."""
     import narwhals as nw
 
@@ -120,19 +120,19 @@ def places_of(
     found = {column: find_column(column, names) for column in named}
     places = {column_key(column): first for column, (first, *_) in found.items()}
     again = {
-        _repeated_key(column, k): place
+        _duplicate_key(column, k): place
         for column, (_, *others) in found.items()
         for k, place in enumerate(others)
     }
     return places, again
 
 
-def _repeated_key(column: str, number: int) -> str:
+def _duplicate_key(column: str, number: int) -> str:
     """What the further columns of a name are called inside an engine."""
     return f"{column_key(column)}_{number}"
 
 
-def without_repeated(
+def drop_duplicate_columns(
     frame: nw.DataFrame[Any] | nw.LazyFrame[Any], named: Sequence[str], again: Mapping[str, int]
 ) -> tuple[nw.DataFrame[Any] | nw.LazyFrame[Any], list[str]]:
     """One column of each name; those that occur again must hold the same, which is noted."""

@@ -29,7 +29,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal, NamedTuple, NoReturn, cast, get_args
 
-from likeforlike._text import quoted
+from likeforlike._text import quote
 from likeforlike.errors import InputError
 from likeforlike.files._columns import tell_apart
 
@@ -193,7 +193,7 @@ def _mark(column: str, digits: dict[str, str], said: Decimal | None) -> Decimal:
         if not fits[said]:
             odd = next(t for t, each in digits.items() if not _DIGITS[said].fullmatch(each))
             raise InputError(
-                f"column {column!r} holds {quoted(odd)}, which is no number with {said!r} as "
+                f"column {column!r} holds {quote(odd)}, which is no number with {said!r} as "
                 "decimal mark; correct it, or leave out decimal (--decimal)."
             )
         return said
@@ -203,7 +203,7 @@ def _mark(column: str, digits: dict[str, str], said: Decimal | None) -> Decimal:
         two = [t for t, d in digits.items() if _value(d, point) != _value(d, comma)]
         if two:
             raise InputError(
-                f"column {column!r} can be read in two ways: {quoted(two[0])} is one number with a "
+                f"column {column!r} can be read in two ways: {quote(two[0])} is one number with a "
                 f"decimal point and another with a decimal comma, and no other value settles it; "
                 f"{SAY_DECIMAL}"
             )
@@ -212,8 +212,8 @@ def _mark(column: str, digits: dict[str, str], said: Decimal | None) -> Decimal:
         odd_point = next(t for t, each in digits.items() if not _DIGITS[point].fullmatch(each))
         odd_comma = next(t for t, each in digits.items() if not _DIGITS[comma].fullmatch(each))
         raise InputError(
-            f"column {column!r} mixes decimal marks: {quoted(odd_point)} has a decimal comma, and "
-            f"{quoted(odd_comma)} a decimal point; write all numbers in one way."
+            f"column {column!r} mixes decimal marks: {quote(odd_point)} has a decimal comma, and "
+            f"{quote(odd_comma)} a decimal point; write all numbers in one way."
         )
     return point if fits[point] else comma
 
@@ -225,7 +225,7 @@ def _one_unit(column: str, units: dict[str | None, str]) -> str | None:
         shown = " and ".join(unit or "no unit" for unit in units)
         raise InputError(
             f"column {column!r} mixes units ({shown}), as in "
-            f"{' and '.join(quoted(text) for text in units.values())}; convert all values to one."
+            f"{' and '.join(quote(text) for text in units.values())}; convert all values to one."
         )
     return named[0] if named else None
 
@@ -279,7 +279,7 @@ def refuse_texts(
     if len(unread) == len(texts) <= 2 and not dates:
         raise InputError(
             f"column {column!r} must hold numbers, or decisions as 1 and 0, but its values are "
-            f"{' and '.join(quoted(text) for text in shown)}; write decisions as 1 and 0, yes and "
+            f"{' and '.join(quote(text) for text in shown)}; write decisions as 1 and 0, yes and "
             "no, or true and false."
         )
     if dates and any(_DAY.match(text) for text in unread):
@@ -294,7 +294,7 @@ def refuse_texts(
         )
     else:
         advice = "If that is a missing value, say so: csv={'null_values': [...]} (--null-value)."
-    listed = ", ".join(quoted(text) for text in shown[:3])
+    listed = ", ".join(quote(text) for text in shown[:3])
     raise InputError(
         f"column {column!r} must hold numbers, but {sum(unread.values()):,} of its values are "
         f"none: {listed}{', ...' if len(shown) > 3 else ''}. {advice}"
@@ -493,11 +493,11 @@ def read_layout(
     Unless a separator was said, it is the one that splits the header into the columns named; with
     `tab`, a tab is what is tried first.
     """
-    with _opened(path) as file:
+    with _open_bytes(path) as file:
         sample = file.read(_SAMPLE)
     begins = (name for mark, name in _MARKS if sample.startswith(mark))
     encoding = codecs.lookup(options.encoding or next(begins, "utf-8")).name.removesuffix("-sig")
-    text = "".join(_decoded(io.BytesIO(sample), encoding, path, whole=len(sample) < _SAMPLE))
+    text = "".join(_decode(io.BytesIO(sample), encoding, path, whole=len(sample) < _SAMPLE))
     usual = _SEPARATORS if not tab else "\t" + _SEPARATORS
     headers = {each: next(_lines(text, each), []) for each in options.separator or usual}
     separator = _best_separator(headers, named)
@@ -520,17 +520,17 @@ def as_utf8(path: Path, layout: CsvLayout) -> Iterator[Path]:
     A copy is written block by block, so that what a compressed file holds need not fit in memory.
     """
     ordinary = layout.encoding == "utf-8" and not layout.old_lines
-    if ordinary and not _is_compressed(path):
+    if ordinary and not _has_compression(path):
         yield path
         return
     folder = tempfile.mkdtemp(prefix="likeforlike-")  # which only its owner may read
     try:
         copy = Path(folder) / "table.csv"
-        with _opened(path) as source, copy.open("wb") as target:
+        with _open_bytes(path) as source, copy.open("wb") as target:
             if ordinary:
                 shutil.copyfileobj(source, target, _SAMPLE)
             else:
-                for text in _decoded(source, layout.encoding, path):
+                for text in _decode(source, layout.encoding, path):
                     plain = text.replace("\r", "\n") if layout.old_lines else text
                     target.write(plain.encode())
         yield copy
@@ -556,15 +556,15 @@ def is_even(path: Path, layout: CsvLayout) -> bool:
     return bool(even) and counts['"'] == 0
 
 
-def _opened(path: Path) -> BinaryIO:
-    return cast("BinaryIO", gzip.open(path)) if _is_compressed(path) else path.open("rb")
+def _open_bytes(path: Path) -> BinaryIO:
+    return cast("BinaryIO", gzip.open(path)) if _has_compression(path) else path.open("rb")
 
 
-def _is_compressed(path: Path) -> bool:
+def _has_compression(path: Path) -> bool:
     return path.suffix.lower() == ".gz"
 
 
-def _decoded(file: BinaryIO, encoding: str, path: Path, *, whole: bool = True) -> Iterator[str]:
+def _decode(file: BinaryIO, encoding: str, path: Path, *, whole: bool = True) -> Iterator[str]:
     """Text of a file by blocks; one of another encoding is reported with what to do about it."""
     decoder = codecs.getincrementaldecoder(encoding)()
     done, first = 0, True

@@ -110,7 +110,9 @@ _KEY, _DIGEST = "likeforlike", "likeforlike sha256"
 _UNKNOWN = "0" * 64
 
 
-def write_noted(path: str | Path, columns: Mapping[str, npt.NDArray[Any]], notes: object) -> None:
+def write_with_notes(
+    path: str | Path, columns: Mapping[str, npt.NDArray[Any]], notes: object
+) -> None:
     """Write columns and notes, which must be plain values, whole or not at all."""
     import polars as pl
 
@@ -132,7 +134,7 @@ def _exchange(content: bytes, old: str, new: str) -> bytes:
     return content[:place] + new.encode() + content[place + len(old) :]
 
 
-def read_noted(path: str | Path, kind: str) -> tuple[dict[str, npt.NDArray[Any]], Any]:
+def read_with_notes(path: str | Path, kind: str) -> tuple[dict[str, npt.NDArray[Any]], Any]:
     """Columns and notes of a file whose notes say that it is of this kind."""
     refuse_polars_after_fork()
     import polars as pl

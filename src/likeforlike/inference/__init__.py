@@ -24,21 +24,21 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._bootstrap import DRAWS as DRAWS
     from ._certificate import Certificate as Certificate
     from ._contrast_test import DesignTest as DesignTest
-    from ._contrast_test import contrast_test as contrast_test
-    from ._contrast_test import groups_test as groups_test
+    from ._contrast_test import conditional_parity_test as conditional_parity_test
+    from ._contrast_test import joint_parity_test as joint_parity_test
     from ._distance import DistanceEstimate as DistanceEstimate
     from ._distance import SquaredDistance as SquaredDistance
+    from ._distance import debias_distance as debias_distance
     from ._distance import largest_distance as largest_distance
-    from ._distance import smallest_gap as smallest_gap
-    from ._distance import unbiased_distance as unbiased_distance
+    from ._distance import wilson_hilferty_limit as wilson_hilferty_limit
     from ._gap import Gap as Gap
     from ._gap import LevelGaps as LevelGaps
     from ._gap import Paradox as Paradox
+    from ._gap import bonferroni_confidence as bonferroni_confidence
     from ._gap import check_confidence as check_confidence
-    from ._gap import simultaneous_confidence as simultaneous_confidence
     from ._headline import HeadlineTest as HeadlineTest
     from ._omnibus import OmnibusTest as OmnibusTest
-    from ._permutation import pairs_by_chance as pairs_by_chance
+    from ._permutation import expected_pairs as expected_pairs
     from ._rank_scores import atoms_of_contrast as atoms_of_contrast
     from ._sample import take_sample as take_sample
     from ._tails import chi_square_tail as chi_square_tail

@@ -37,7 +37,7 @@ from likeforlike.inference._random import (
     uniform,
 )
 from likeforlike.inference._sample import Sample, Units
-from likeforlike.transport import compiled, over_blocks
+from likeforlike.transport import compiled, iterate_blocks
 
 Sides = npt.NDArray[np.int8]
 # Differences of distribution functions that are rounding only.
@@ -439,7 +439,7 @@ def multiplier_bootstrap(
         return sums, totals
 
     levels, blocks = np.zeros(k), []
-    for sums, part in over_blocks(draw, draws, _BLOCK, progress):
+    for sums, part in iterate_blocks(draw, draws, _BLOCK, progress):
         levels += sums
         blocks.append(part)
     totals = np.concatenate(blocks)

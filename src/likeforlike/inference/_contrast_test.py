@@ -179,7 +179,7 @@ _SAME_WEIGHT = 1e-9
 _SAME_SIZE = 1.25
 
 
-def contrast_test(
+def conditional_parity_test(
     contrast: Contrast,
     measure: FloatArray,
     *,
@@ -202,7 +202,7 @@ def contrast_test(
     )
 
 
-def groups_test(
+def joint_parity_test(
     contrast: Contrast, *, permutations: int, random_state: int, progress: Progress | None = None
 ) -> OmnibusTest | None:
     """Test several groups at once; `None` if their labels may not be permuted."""

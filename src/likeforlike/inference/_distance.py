@@ -381,7 +381,7 @@ def largest_distance(squared: SquaredDistance, quantile: float) -> float:
     return float(ends[1])
 
 
-def unbiased_distance(squared: SquaredDistance) -> float:
+def debias_distance(squared: SquaredDistance) -> float:
     """Return the d at which T has its mean; 0 if T is less than noise."""
     if squared.total <= squared.noise:
         return 0.0
@@ -417,10 +417,12 @@ def _rms_gap_limit(levels: LevelDistances, confidence: float) -> float:
         # Those of the rows cannot be fewer than those of the smallest level.
         df = min(df, max(float(levels.level_df[measure > 0.0].min()), 2.0))
     quantile = float(t_quantile(0.5 + confidence / 2.0, df))
-    return smallest_gap(total, noise, slope, spread, quantile) - sample.blur
+    return wilson_hilferty_limit(total, noise, slope, spread, quantile) - sample.blur
 
 
-def smallest_gap(total: float, noise: float, slope: float, spread: float, quantile: float) -> float:
+def wilson_hilferty_limit(
+    total: float, noise: float, slope: float, spread: float, quantile: float
+) -> float:
     """Return the smallest d at which a sum of squares as large as `total` is not yet too rare.
 
     Mean d² + noise, variance 4 slope d² + spread, by Wilson and Hilferty's cube root.
@@ -547,7 +549,7 @@ def estimate_distance(
         upper = max(_upper_limit(levels, squared, confidence) + sample.unsteady, most)
     error = sample.scale_down(gap.error)
     least = max(sample.scale_down(gap.value) ** 2 - error * error, 0.0)
-    value = max(unbiased_distance(squared), math.sqrt(least))
+    value = max(debias_distance(squared), math.sqrt(least))
     return DistanceEstimate(
         value=sample.to_units(value) if replicated >= _ENOUGH_REPLICATED else None,
         interval=(sample.to_units(lower), sample.to_units(max(lower, upper))),

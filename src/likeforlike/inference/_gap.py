@@ -45,7 +45,7 @@ from likeforlike.inference._sample import (
     two_way_cluster_term,
 )
 from likeforlike.inference._tails import normal_quantile, t_quantile
-from likeforlike.transport import sums_by
+from likeforlike.transport import sum_parts
 
 GapMethod = Literal["t", "rates", "none"]
 """How an interval was made: from means, from rates, or not at all."""
@@ -191,7 +191,7 @@ def check_confidence(confidence: float) -> None:
         raise InputError(f"confidence must lie between 0 and 1, not {confidence}.")
 
 
-def simultaneous_confidence(confidence: float, figures: int) -> float:
+def bonferroni_confidence(confidence: float, figures: int) -> float:
     """Return the confidence that each of several intervals needs for simultaneous coverage.
 
     1 - (1 - confidence) / figures (Bonferroni).
@@ -593,20 +593,20 @@ def _covariance(sample: Sample, measure: FloatArray) -> FloatArray:
     # Levels whose variance is read between levels are one unit each.
     levels = np.stack(
         [
-            sums_by(units.cell[together] // 2, (units.counts * parts[0])[together], measure.size),
+            sum_parts(units.cell[together] // 2, (units.counts * parts[0])[together], measure.size),
             level_residuals(sample.scores, contrast_coefficients(measure), between),
         ]
     )
     apart, times = parts[:, ~together], units.counts[~together].astype(np.float64)
     if units.cluster is not None:
         cluster, n_clusters = units.cluster[~together], int(units.cluster.max()) + 1
-        apart = np.stack([sums_by(cluster, part, n_clusters) for part in apart])
+        apart = np.stack([sum_parts(cluster, part, n_clusters) for part in apart])
         times = np.ones(n_clusters)
     covariance: FloatArray = (apart * times) @ apart.T + levels @ levels.T
     if sample.inside is not None:
         # Rows around the means of their bins.
         side = np.where(sample.cell % 2 == 1, 1.0, -1.0)
-        totals = sums_by(sample.cell % 2, sample.mass, 2)[sample.cell % 2]
+        totals = sum_parts(sample.cell % 2, sample.mass, 2)[sample.cell % 2]
         among_equals = contrast_coefficients(measure)[sample.cell] * units.jackknife_factor
         slopes = np.stack([side / totals, among_equals / sample.totals[sample.cell]])
         inside = np.where(together, 0.0, sample.counts * sample.inside[0])
@@ -617,8 +617,8 @@ def _covariance(sample: Sample, measure: FloatArray) -> FloatArray:
 def _overall_influence(sample: Sample) -> FloatArray:
     """Return the part of each unit in the gap among all rows. Shape (u,)."""
     side = sample.cell % 2
-    totals = sums_by(side, sample.mass, 2)
-    means = sums_by(side, sample.mass * sample.values, 2) / totals
+    totals = sum_parts(side, sample.mass, 2)
+    means = sum_parts(side, sample.mass * sample.values, 2) / totals
     added = np.where(side == 1, 1.0, -1.0) * (sample.values - means[side])
     return sample.sum_by_unit(added * sample.mass / totals[side])
 

@@ -49,7 +49,7 @@ from likeforlike.inference._rank_scores import (
     unit_reach,
 )
 from likeforlike.inference._tails import two_tail_evidence
-from likeforlike.transport import compiled, over_blocks, sort_rows
+from likeforlike.transport import compiled, iterate_blocks, sort_rows
 
 OmnibusComponent = Literal["gap", "ranks", "spread"]
 
@@ -335,7 +335,7 @@ def omnibus_test(
         return np.abs(scored.pair_statistics(pairs, random_state, first, last)) * precision
 
     observed = standardize(0, 1)
-    blocks = over_blocks(
+    blocks = iterate_blocks(
         lambda first, last: standardize(first + 1, last + 1).max(axis=1),
         permutations,
         block_size(scored.rows.size),

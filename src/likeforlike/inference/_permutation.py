@@ -18,7 +18,7 @@ Levels are visited in ascending order of their observed statistic. The largest s
 then what step-down adjustment compares with (`_headline`), and memory is O(atoms + levels +
 replicates).
 
-`pairs_by_chance` permutes as well: under permuted labels the monotone plan between two groups of a
+`expected_pairs` permutes as well: under permuted labels the monotone plan between two groups of a
 level has some pairs far apart by chance alone.
 """
 
@@ -40,7 +40,7 @@ from likeforlike.inference._random import (
     uniform,
 )
 from likeforlike.inference._rank_scores import MAX_Z, PRECISION, RankScores
-from likeforlike.transport import compiled, over_blocks
+from likeforlike.transport import compiled, iterate_blocks
 
 Component = Literal["gap", "ranks", "spread", "distance", "level"]
 """A component of the headline test."""
@@ -375,7 +375,7 @@ def permutation_replicates(
     observed = by_level[:, 1].copy()
     order = np.argsort(observed, kind="stable")
     every, distance = [totals], np.zeros(measure.size)
-    parts = over_blocks(
+    parts = iterate_blocks(
         lambda first, last: replicate_statistics(
             levels, measure, observed, order, seed, first + 1, last + 1
         ),
@@ -391,7 +391,7 @@ def permutation_replicates(
     return np.concatenate(every), observed, reached[:, 0], reached[:, 1], null_distances
 
 
-def pairs_by_chance(
+def expected_pairs(
     values: FloatArray,
     counts: IntArray,
     first: int,

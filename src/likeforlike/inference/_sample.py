@@ -37,7 +37,7 @@ import numpy.typing as npt
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike.disparity import Cells, Contrast, distance_bounds, inside_bins
 from likeforlike.errors import InputError
-from likeforlike.transport import Atoms, compiled, pair_costs, run_sums, sums_by
+from likeforlike.transport import Atoms, compiled, pair_costs, run_sums, sum_parts
 
 ALONE = 1e-9
 """A share closer to 1 than this is that of a cell with a single unit, for all that can be known."""
@@ -201,7 +201,7 @@ class Units:
         """Kish's effective size of each cell, 1 / Σ share². Shape (2k,)."""
         if not self.unequal:
             return self.numbers
-        squares = sums_by(self.cell, self.counts * self.share**2, self.totals.size)
+        squares = sum_parts(self.cell, self.counts * self.share**2, self.totals.size)
         effective: FloatArray = 1.0 / squares
         return effective
 
@@ -225,7 +225,7 @@ class Units:
     def sum_by_cluster(self, amounts: FloatArray) -> FloatArray:
         """Sum amounts of units (u,) over each cluster; zero for a cluster without units."""
         assert self.cluster is not None
-        return sums_by(self.cluster, amounts, int(self.cluster.max()) + 1)
+        return sum_parts(self.cluster, amounts, int(self.cluster.max()) + 1)
 
 
 @dataclass(frozen=True)
@@ -297,10 +297,10 @@ class Jackknife:
         key = level * (int(self.units.cluster.max()) + 1) + self.units.cluster
         _, shared = np.unique(key, return_inverse=True)
         signed = np.where(side == 1, 1.0, -1.0) * self.residuals
-        added = sums_by(shared, signed, int(shared.max()) + 1)
+        added = sum_parts(shared, signed, int(shared.max()) + 1)
         shared_level = np.zeros(added.size, np.int64)
         shared_level[shared] = level
-        return sums_by(shared_level, added**2, separate.size)
+        return sum_parts(shared_level, added**2, separate.size)
 
     @cached_property
     def skewness(self) -> tuple[float, float]:
@@ -355,8 +355,8 @@ class Jackknife:
         unit = np.sqrt(sample.rows * np.maximum(sample.rows - 1.0, 1.0) * self.variances) ** 3
         unit = np.where(unit > 0.0, unit, 1.0)
         around = 3.0 * (self.values - self.means[sample.cell]) * variance + third
-        added = sums_by(sample.cell, sample.counts * around, unit.size)
-        return cubes + added / unit, sums_by(sample.cell, sample.counts * doubt, unit.size) / unit
+        added = sum_parts(sample.cell, sample.counts * around, unit.size)
+        return cubes + added / unit, sum_parts(sample.cell, sample.counts * doubt, unit.size) / unit
 
     @cached_property
     def shrunk(self) -> FloatArray:
@@ -482,7 +482,7 @@ class Sample:
         """Sum amounts of atoms (m,) over each unit, shape (u,); equal units share them."""
         if self.units.atom_unit is None:
             return amounts / self.counts
-        return sums_by(self.units.atom_unit, amounts, self.units.cell.size)
+        return sum_parts(self.units.atom_unit, amounts, self.units.cell.size)
 
     def pool_levels(self) -> Sample:
         """Pool all levels into one; the rows stay where they are."""
@@ -518,7 +518,7 @@ class Sample:
         """Addition of rows around the means of their bins to the variance of a mean. (2k,)."""
         if self.inside is None:
             return np.zeros(self.totals.size)
-        squares = sums_by(self.cell, self.counts * self.inside[0], self.totals.size)
+        squares = sum_parts(self.cell, self.counts * self.inside[0], self.totals.size)
         added: FloatArray = squares / (self.rows * np.maximum(self.rows - 1.0, 1.0))
         return added
 
@@ -545,7 +545,7 @@ class Sample:
             run_cell=cell,
             run_sizes=ones,
             counts=ones,
-            mass=sums_by(atom_unit, self.mass, keys.size),
+            mass=sum_parts(atom_unit, self.mass, keys.size),
             totals=self.totals,
             cluster=cluster,
             atom_unit=atom_unit,
@@ -568,8 +568,8 @@ class Sample:
         means = cell_means(values, mass, *runs, self.totals)
         if self.cluster is not None:
             residuals = self.residuals(values, means)
-            variances = sums_by(units.cell, residuals**2, n_cells)
-            bias = sums_by(units.cell, residuals, n_cells) * units.root
+            variances = sum_parts(units.cell, residuals**2, n_cells)
+            bias = sum_parts(units.cell, residuals, n_cells) * units.root
             return Jackknife(self, values, means, variances, bias)
         variances, bias = np.zeros(n_cells), np.zeros(n_cells)
         if self.weighted:

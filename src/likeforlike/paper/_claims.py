@@ -34,7 +34,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import polars as pl
 
-from likeforlike._text import counted
+from likeforlike._text import plural
 from likeforlike.errors import InputError
 from likeforlike.experiments import (
     CLASSIFICATION,
@@ -183,7 +183,7 @@ def somewhere(parts: Sequence[EvidencePart]) -> Verdict:
     return "not reproduced" if all(part.holds is False for part in parts) else "not decidable"
 
 
-def seen_in(parts: Sequence[EvidencePart]) -> str:
+def summarize_parts(parts: Sequence[EvidencePart]) -> str:
     """What was seen in the parts of a claim; of many parts only those that fail are shown."""
     shown = [part.seen for part in parts]
     counts = ""
@@ -259,7 +259,7 @@ class Evidence:
         return {row["method"]: row["seconds"] / row["runs"] for row in times.to_dicts()}
 
 
-def named(panel: Resampled) -> str:
+def panel_name(panel: Resampled) -> str:
     """Data set and disparity, as people write them."""
     return f"{DATASET_LABELS[panel.dataset]}, {DISPARITY_LABELS[panel.disparity]}"
 
@@ -273,8 +273,8 @@ def on_frontier(panel: Resampled, method: str) -> EvidencePart:
         holds = share >= _SURE
     # Where nothing is cut yet a method is no regularization under another name.
     real = int((unbeaten[0] & (panel.cuts(method)[0] > SLIGHT)).sum())
-    points = f"{counted(int(unbeaten[0].sum()), 'point')}, {real} with a cut above a tenth"
-    return EvidencePart(holds, f"{named(panel)}: {method} {points} ({share:.0%} of draws)")
+    points = f"{plural(int(unbeaten[0].sum()), 'point')}, {real} with a cut above a tenth"
+    return EvidencePart(holds, f"{panel_name(panel)}: {method} {points} ({share:.0%} of draws)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +308,7 @@ def lead(panel: Resampled, ours: tuple[str, ...], others: tuple[str, ...]) -> Le
 def ahead(panel: Resampled, method: str | tuple[str, ...], others: tuple[str, ...]) -> EvidencePart:
     """Whether a method, or the best of several, has more hypervolume than the best of others."""
     leading = lead(panel, (method,) if isinstance(method, str) else method, others)
-    return EvidencePart(leading.exceeds(0.0), f"{named(panel)}: {leading}")
+    return EvidencePart(leading.exceeds(0.0), f"{panel_name(panel)}: {leading}")
 
 
 def close_to_frontier(panel: Resampled, method: str) -> EvidencePart:
@@ -368,7 +368,7 @@ def largest_cut(
 ) -> EvidencePart:
     """Whether the largest cut of a method is what it should be."""
     best = panel.estimate(panel.cuts(method).max(axis=1))
-    return EvidencePart(holds(best), f"{named(panel)}: largest cut {best}")
+    return EvidencePart(holds(best), f"{panel_name(panel)}: largest cut {best}")
 
 
 def affordable_cuts_are_small(panel: Resampled) -> list[EvidencePart]:
@@ -380,7 +380,7 @@ def affordable_cuts_are_small(panel: Resampled) -> list[EvidencePart]:
     for name in PROPOSED:
         cuts, loss = panel.cuts(name), panel.relative_loss(name)
         best = panel.estimate(np.where(loss <= SLIGHT, cuts, 0.0).max(axis=1))
-        parts.append(EvidencePart(below(best, 0.5), f"{named(panel)}: {name} {best}"))
+        parts.append(EvidencePart(below(best, 0.5), f"{panel_name(panel)}: {name} {best}"))
     return parts
 
 
@@ -391,13 +391,13 @@ def repair_cuts_little(panel: Resampled) -> EvidencePart:
     if "repair, A unseen" in panel.methods:
         unseen = panel.estimate(panel.cuts("repair, A unseen").max(axis=1))
         blind = f" ({unseen} with A out of the inputs)"
-    return EvidencePart(below(best, 0.5), f"{named(panel)}: largest cut {best}{blind}")
+    return EvidencePart(below(best, 0.5), f"{panel_name(panel)}: largest cut {best}{blind}")
 
 
 def repair_loses_little(panel: Resampled) -> EvidencePart:
     """Whether repair loses less than a tenth, however far it goes."""
     worst = panel.estimate(panel.relative_loss("repair").max(axis=1))
-    return EvidencePart(below(worst, SLIGHT), f"{named(panel)}: largest loss {worst}")
+    return EvidencePart(below(worst, SLIGHT), f"{panel_name(panel)}: largest loss {worst}")
 
 
 def spans_wide_range(panel: Resampled) -> list[EvidencePart]:
@@ -407,7 +407,7 @@ def spans_wide_range(panel: Resampled) -> list[EvidencePart]:
         cuts = panel.cuts(name)
         span = panel.estimate(cuts.max(axis=1) - cuts.min(axis=1))
         between = int(((cuts[0] > SLIGHT) & (cuts[0] < 1 - SLIGHT)).sum())
-        seen = f"{named(panel)}: {name} spans {span}, {between} strengths between"
+        seen = f"{panel_name(panel)}: {name} spans {span}, {between} strengths between"
         parts.append(EvidencePart(span.exceeds(0.5), seen))
     return parts
 
@@ -420,7 +420,7 @@ def adversaries_are_poor(panel: Resampled) -> list[EvidencePart]:
         cut = panel.estimate(panel.cuts(name)[:, 0])
         holds = together(loss.exceeds(SLIGHT), below(cut, SLIGHT))
         parts.append(
-            EvidencePart(holds, f"{named(panel)}: {name} loss {loss}, cut {cut}{_hard(panel)}")
+            EvidencePart(holds, f"{panel_name(panel)}: {name} loss {loss}, cut {cut}{_hard(panel)}")
         )
     return parts
 
@@ -468,14 +468,16 @@ def wasserstein_errs_more(panel: Resampled) -> list[EvidencePart]:
     for name in PROPOSED:
         ours = np.mean([panel.least_loss(name, cut) for cut in cuts], axis=0)
         more = panel.estimate((rival - ours) / panel.free[0])
-        parts.append(EvidencePart(more.exceeds(0.0), f"{named(panel)}, against {name}: {more}"))
+        parts.append(
+            EvidencePart(more.exceeds(0.0), f"{panel_name(panel)}, against {name}: {more}")
+        )
     return parts
 
 
 def is_at_parity(panel: Resampled) -> EvidencePart:
     """Whether legitimate only has no disparity."""
     gap = float(panel.gaps[0, panel.of("legitimate only")[0]])
-    return EvidencePart(gap < _NOTHING, f"{named(panel)}: {gap:.1e}")
+    return EvidencePart(gap < _NOTHING, f"{panel_name(panel)}: {gap:.1e}")
 
 
 def loses_performance(panel: Resampled) -> EvidencePart:
@@ -526,7 +528,7 @@ def claim_words() -> dict[str, Words]:
 # Questions that are not about panels --------------------------------------------------------------
 
 
-def _timed(
+def _slowest_time(
     evidence: Evidence, *, methods: tuple[str, ...], holds: Callable[[float], bool]
 ) -> list[EvidencePart]:
     """Seconds of the slowest of some methods on Law School."""
@@ -579,7 +581,7 @@ _ASKED: dict[str, Question] = {
 # What is asked of everything that was run.
 _LOOKED_UP: dict[str, Callable[[Evidence], list[EvidencePart]]] = {
     "others_take_minutes": partial(
-        _timed,
+        _slowest_time,
         methods=(*PROPOSED[1:], *RIVALS),
         holds=lambda seconds: seconds < _TEN_MINUTES,
     ),
@@ -589,7 +591,7 @@ _LOOKED_UP: dict[str, Callable[[Evidence], list[EvidencePart]]] = {
 _JUDGES = {"every": every, "mostly": mostly, "somewhere": somewhere}
 
 
-def _decided(name: str, words: Words, readings: Mapping[str, Evidence]) -> Claim:
+def _decide_claim(name: str, words: Words, readings: Mapping[str, Evidence]) -> Claim:
     """A claim with its verdict under every reading."""
     verdicts: dict[str, Verdict] = {}
     seen: dict[str, str] = {}
@@ -598,7 +600,7 @@ def _decided(name: str, words: Words, readings: Mapping[str, Evidence]) -> Claim
             parts = _LOOKED_UP[name](evidence)
         else:
             parts = evidence.parts(words.datasets, words.disparities, _ASKED[name])
-        verdicts[reading], seen[reading] = _JUDGES[words.judge](parts), seen_in(parts)
+        verdicts[reading], seen[reading] = _JUDGES[words.judge](parts), summarize_parts(parts)
     return Claim(words.said, words.where, words.meaning, verdicts, seen)
 
 
@@ -626,4 +628,4 @@ def paper_claims(reproduction: Reproduction) -> list[Claim]:
     ('not decidable', True)
     """
     readings = {reading.name: Evidence(reproduction, reading) for reading in READINGS}
-    return [_decided(name, words, readings) for name, words in claim_words().items()]
+    return [_decide_claim(name, words, readings) for name, words in claim_words().items()]

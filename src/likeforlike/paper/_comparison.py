@@ -76,7 +76,7 @@ _LEVELS = {"adult": 10.0, "drug": 9.0, "law_school": 10.0, "communities": 10.0}
 _LEFT_IN = 2.815
 
 
-def published_rows() -> pl.DataFrame:
+def load_published() -> pl.DataFrame:
     """The 304 rows of the paper's tables, as printed and corrected.
 
     Returns
@@ -91,8 +91,8 @@ def published_rows() -> pl.DataFrame:
     Examples
     --------
     >>> import polars as pl
-    >>> from likeforlike.paper._comparison import published_rows
-    >>> rows = published_rows()
+    >>> from likeforlike.paper._comparison import load_published
+    >>> rows = load_published()
     >>> rows.height, rows.filter(~pl.col("comparable"))["method"].to_list()
     (304, ['no regularization'])
     >>> shown = rows.filter(pl.col("dataset") == "law_school", pl.col("method") == "FairBiT")
@@ -101,24 +101,24 @@ def published_rows() -> pl.DataFrame:
     """
     columns = ("performance", *PUBLISHED_DISPARITIES)
     figures = [name for column in columns for name in (column, f"{column}_sd")]
-    printed = _printed().rename({name: f"printed_{name}" for name in ("strength", *figures)})
+    printed = _read_tables().rename({name: f"printed_{name}" for name in ("strength", *figures)})
     rows = printed.with_columns(pl.col(f"printed_{name}").alias(name) for name in figures)
-    rows = _named(rows).with_columns(_uniform_scale().alias("scale"), _notes().alias("note"))
-    rows = _rescaled(rows)
+    rows = _add_names(rows).with_columns(_uniform_scale().alias("scale"), _notes().alias("note"))
+    rows = _correct_units(rows)
     first = ("dataset", "method", "strength", "printed_strength")
     return rows.select(
         *first, *(f"printed_{name}" for name in figures), *figures, "comparable", "note"
     )
 
 
-def _printed() -> pl.DataFrame:
+def _read_tables() -> pl.DataFrame:
     """The file: strengths as text, since "0.00" stands for four of them."""
     text = files("likeforlike.paper").joinpath("published.csv").read_bytes()
     rows = pl.read_csv(text, schema_overrides={"strength": pl.String})
     return rows.rename(lambda name: name.replace("cdd_", "w2sq_") if "wass" not in name else name)
 
 
-def _named(rows: pl.DataFrame) -> pl.DataFrame:
+def _add_names(rows: pl.DataFrame) -> pl.DataFrame:
     """Our names, and the strengths that the printed two decimals stand for, by their order."""
     strengths = {method.name: method.strengths for method in PAPER_METHODS}
     named = rows.with_columns(
@@ -145,7 +145,7 @@ def _two_scales() -> pl.Expr:
     return (pl.col("dataset") == "adult") & (pl.col("method") == "no regularization")
 
 
-def _rescaled(rows: pl.DataFrame) -> pl.DataFrame:
+def _correct_units(rows: pl.DataFrame) -> pl.DataFrame:
     """The corrections of the module's docstring."""
     tenfold = pl.when(_dcfr_on("adult")).then(10.0).otherwise(1.0)
     unit = pl.col("dataset").replace_strict(PRINTED_UNIT)
@@ -217,7 +217,7 @@ def inconsistencies() -> list[tuple[str, str]]:
 
 def _figures_of_print() -> dict[str, str]:
     """Figures of the tables that inconsistencies are shown by."""
-    rows = published_rows()
+    rows = load_published()
     adversaries = pl.col("method").str.starts_with("adversarial")
 
     def cell(dataset: str, method: str, column: str) -> float:
@@ -287,14 +287,14 @@ def reference_row(dataset: str) -> str:
     return "repair" if dataset == "adult" else "no regularization"
 
 
-def compared_rows(reproduction: Reproduction, way: str = "exact") -> pl.DataFrame:
+def compare_rows(reproduction: Reproduction, way: str = "exact") -> pl.DataFrame:
     """Every printed setting that was run: the paper's figures and ours, in natural units.
 
     Columns are `dataset`, `method`, `strength`, `runs`, `performance`, the four disparities of the
     tables, CDD-wass by Algorithm 1 and W_1 with P(L), each with `_sd`; the paper's begin with
     `paper_`.
     """
-    printed = published_rows()
+    printed = load_published()
     theirs = ["performance", *PUBLISHED_DISPARITIES]
     figures = [name for column in theirs for name in (column, f"{column}_sd")]
     printed = printed.select(
@@ -356,7 +356,7 @@ def agreement(
     way : how methods of the paper are stood for.
     against : the printed figure, if it has another name.
     """
-    rows = compared_rows(reproduction, way)
+    rows = compare_rows(reproduction, way)
     paper = against or figure
     gap = pl.col(figure) - pl.col(f"paper_{paper}")
     return (
@@ -403,7 +403,7 @@ def unit_evidence(reproduction: Reproduction) -> pl.DataFrame:
 
     One row for each data set and measure: `printed`, its `printed_sd`, `w2sq` and `w1`.
     """
-    printed, rows = published_rows(), []
+    printed, rows = load_published(), []
     for dataset in reproduction.datasets:
         means = reproduction.of(dataset).means()
         free = means.filter(pl.col("method") == "no regularization")
@@ -430,7 +430,7 @@ def entropic_evidence(reproduction: Reproduction) -> pl.DataFrame:
 
     One row for each data set and method, `legitimate only` and that of `reference_row`.
     """
-    rows = compared_rows(reproduction)
+    rows = compare_rows(reproduction)
     at_zero = pl.col("method").is_in(["no regularization", "legitimate only"]) | (
         (pl.col("method") == "repair") & (pl.col("strength") == 0.0)
     )
@@ -461,7 +461,7 @@ def strength_factors(reproduction: Reproduction) -> pl.DataFrame:
         ),
         "Wasserstein": ("Wasserstein", "Wasserstein, entropic", "Wasserstein, squared"),
     }
-    printed, rows = published_rows(), []
+    printed, rows = load_published(), []
     for dataset in reproduction.datasets:
         means = reproduction.of(dataset).means()
         start = printed.filter(
@@ -510,7 +510,7 @@ def _strength_that_leaves(curve: pl.DataFrame, free: float, left: float) -> floa
 
 def comparison_tables(reproduction: Reproduction) -> dict[tuple[str, str], pl.DataFrame]:
     """The paper's eight tables with our figures: two for each of its data sets that was run."""
-    exact, letter = (compared_rows(reproduction, way) for way in WAYS)
+    exact, letter = (compare_rows(reproduction, way) for way in WAYS)
     keys = ["dataset", "method", "strength"]
     shown = ("performance", *PUBLISHED_DISPARITIES)
     figures = [name for column in shown for name in (column, f"{column}_sd")]
@@ -544,7 +544,9 @@ def table_markdown(table: pl.DataFrame) -> str:
             scale, digits = (unit, 3) if name.startswith("w2sq") else (1.0, 3)
             cells.append(
                 "<br>".join(
-                    _spread(row.get(f"{end}{name}"), row.get(f"{end}{name}_sd"), scale, digits)
+                    _scale_spread(
+                        row.get(f"{end}{name}"), row.get(f"{end}{name}_sd"), scale, digits
+                    )
                     for end in ("", "letter_", "paper_")
                 )
             )
@@ -552,7 +554,7 @@ def table_markdown(table: pl.DataFrame) -> str:
     return markdown_table(head, rows, words=1)
 
 
-def _spread(mean: float | None, sd: float | None, scale: float, digits: int) -> str:
+def _scale_spread(mean: float | None, sd: float | None, scale: float, digits: int) -> str:
     if mean is None:
         return "-"
     spread = "" if sd is None else f" ± {scale * sd:.{digits}f}"
@@ -586,7 +588,7 @@ def halving_table(reproduction: Reproduction) -> pl.DataFrame:
     `paper_`.
     """
     rows = []
-    exact, letter = (compared_rows(reproduction, way) for way in WAYS)
+    exact, letter = (compare_rows(reproduction, way) for way in WAYS)
     for (dataset, method), own in exact.group_by("dataset", "method", maintain_order=True):
         if method not in _GRADED:
             continue

@@ -88,8 +88,8 @@ def dcfr_illustration(
         for difference in differences:
             counts = _counts(share, difference, applicants)
             if rng is not None:
-                counts = _drawn(rng, share, difference, applicants)
-            rows.append((share, difference, *counts, *_measured(*counts)))
+                counts = _draw_applicants(rng, share, difference, applicants)
+            rows.append((share, difference, *counts, *_measure(*counts)))
     return pl.DataFrame(rows, schema=_COLUMNS, orient="row")
 
 
@@ -117,7 +117,7 @@ def _counts(share: float, difference: float, applicants: int) -> tuple[int, int,
     return a, b, men - a, women - b
 
 
-def _drawn(
+def _draw_applicants(
     rng: np.random.Generator, share: float, difference: float, applicants: int
 ) -> tuple[int, int, int, int]:
     """The same of applicants drawn at random, two men and two women at least."""
@@ -127,7 +127,7 @@ def _drawn(
     return a, b, men - a, applicants - men - b
 
 
-def _measured(a: int, b: int, c: int, d: int) -> tuple[float, float, float, float]:
+def _measure(a: int, b: int, c: int, d: int) -> tuple[float, float, float, float]:
     """CDD and both forms of R_DCFR, each one quotient of whole numbers; and FairBiT."""
     over = a * d - b * c
     decided = (a + b) * (c + d)

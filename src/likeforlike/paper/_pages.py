@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from likeforlike._text import counted
+from likeforlike._text import plural
 from likeforlike.experiments import DISPARITY_LABELS
 from likeforlike.paper._claims import READINGS, VERDICTS, Claim, paper_claims
 from likeforlike.paper._comparison import (
@@ -35,7 +35,7 @@ from likeforlike.paper._resampled import (
     DRAWS,
     FEWEST_RUNS,
     STANDARD_ERRORS,
-    agreed,
+    agree_on,
     hypervolumes,
     volume_differences,
 )
@@ -110,7 +110,7 @@ def reproduction_pages(
         appendix = {
             "protocol.md": appendix["protocol.md"],
             "claims.md": ("The claims, one by one", _claims(claims), _print()),
-            "printed.md": ("Beside the printed figures", *_printed(reproduction)),
+            "printed.md": ("Beside the printed figures", *_paper_table(reproduction)),
             "frontiers.md": appendix["frontiers.md"],
             "together.md": ("Repair and FairBiT together", _together(reproduction, volumes)),
         }
@@ -151,8 +151,8 @@ def _opening(reproduction: Reproduction) -> str:
         "Ghassemi et al. (AAAI 2025) compare ten methods of training on four data sets. This page "
         f"compares what they print with what this library measures under their protocol: {names}; "
         f"{paper} of the paper's 76 settings by exact transport, {rest} to the letter and in other "
-        f"readings, {own} of our own; {counted(reproduction.n_runs, 'run')} of each; "
-        f"{counted(reproduction.runs.height, 'model')}. All of it was written by "
+        f"readings, {own} of our own; {plural(reproduction.n_runs, 'run')} of each; "
+        f"{plural(reproduction.runs.height, 'model')}. All of it was written by "
         "`likeforlike reproduce`, no figure by hand.\n"
     )
 
@@ -165,8 +165,8 @@ def _opening_of_own(reproduction: Reproduction) -> str:
     names = ", ".join(reproduction.datasets)
     return (
         f"The methods of Ghassemi et al. (AAAI 2025) and our own on {names}, under the paper's "
-        f"protocol: {counted(reproduction.n_runs, 'run')} of each setting, "
-        f"{counted(reproduction.runs.height, 'model')}. What the paper claims of its own data is "
+        f"protocol: {plural(reproduction.n_runs, 'run')} of each setting, "
+        f"{plural(reproduction.runs.height, 'model')}. What the paper claims of its own data is "
         "not asked here.\n"
     )
 
@@ -202,13 +202,13 @@ def _summary(
     alike = len(set(main.verdicts.values())) == 1
     decided = (
         f"- **Claims.** Of {len(claims)} claims of the paper ([all of them]({appendix}claims.md)), "
-        f"by reading: {'; '.join(lines)}. {counted(turned, 'claim')} "
+        f"by reading: {'; '.join(lines)}. {plural(turned, 'claim')} "
         f"{'depends' if turned == 1 else 'depend'} on the reading. The main one, that "
         f"{_lower(main.said)}: "
         f"**{main.verdict if alike else said}**."
     )
     runs = reproduction.n_runs
-    few = "" if runs >= FEWEST_RUNS else f" With {counted(runs, 'run')} nothing is decided."
+    few = "" if runs >= FEWEST_RUNS else f" With {plural(runs, 'run')} nothing is decided."
     noise = (
         f"- **Noise.** A difference counts when it is more than {STANDARD_ERRORS:g} standard "
         f"errors over runs, taken within splits, with at least {FEWEST_RUNS} runs.{few}"
@@ -240,14 +240,14 @@ def _recipe(differences: pl.DataFrame, appendix: str) -> list[str]:
     conditional = differences.filter(pl.col("disparity") != "dd")
     lines = []
     for end, inputs in _RECIPES.items():
-        mine = conditional.filter(pl.col("ours").str.ends_with(end) if end else ~_named_variant())
+        mine = conditional.filter(pl.col("ours").str.ends_with(end) if end else ~_is_variant())
         best = pl.col("theirs") == "paper's best of four"
         single, both = mine.filter(~best), mine.filter(best)
         if both.height:
             marginal = both.filter(pl.col("disparity") == "cdd_marginal")
             lines.append(
                 f"- **Our recipe {inputs}.** Method by method its frontier is larger than the "
-                f"paper's {_decided(single)}. The better of ours against the best of the paper's "
+                f"paper's {_decide(single)}. The better of ours against the best of the paper's "
                 f"four, by CDD-lp P(L): larger on {_larger_on(marginal, 'difference')} by steps, "
                 f"on {_larger_on(marginal, 'lines')} by lines "
                 f"([by how much]({appendix}frontiers.md))."
@@ -255,7 +255,7 @@ def _recipe(differences: pl.DataFrame, appendix: str) -> list[str]:
     return lines
 
 
-def _named_variant() -> pl.Expr:
+def _is_variant() -> pl.Expr:
     """Whether a row is about one of the variants of our recipe."""
     return pl.any_horizontal(pl.col("ours").str.ends_with(end) for end in _RECIPES if end)
 
@@ -264,8 +264,8 @@ def _larger_on(rows: pl.DataFrame, figure: str) -> str:
     return f"{(rows[figure] > 0.0).sum()} of {rows.height} data sets"
 
 
-def _decided(rows: pl.DataFrame) -> str:
-    signs = [agreed(*pair) for pair in rows.select("larger", "lines_larger").rows()]
+def _decide(rows: pl.DataFrame) -> str:
+    signs = [agree_on(*pair) for pair in rows.select("larger", "lines_larger").rows()]
     larger, smaller, rest = (signs.count(sign) for sign in (True, False, None))
     return f"in {larger} of {len(signs)} comparisons, smaller in {smaller}, open in {rest}"
 
@@ -279,11 +279,11 @@ def _run(reproduction: Reproduction, appendix: str) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in setting["versions"].items())
     rows = reproduction.runs.group_by("dataset", maintain_order=True).agg(pl.col("rows").first())
     sizes = ", ".join(f"{dataset_label(name)} {count:,}" for name, count in rows.rows())
-    minutes = counted(round(setting["wall_seconds"] / 60), "minute")
+    minutes = plural(round(setting["wall_seconds"] / 60), "minute")
     kept = setting["units"] - setting["units_run"]
     resumed = f" for {setting['units_run']} of {setting['units']} units of work" if kept else ""
-    again = _renewed(setting["renewed"]) if "renewed" in setting else ""
-    poor = _underfitted(reproduction)
+    again = _list_reruns(setting["renewed"]) if "renewed" in setting else ""
+    poor = _find_poor_fits(reproduction)
     return (
         "## What was run\n\n"
         f"On {setting['machine']}, it took {minutes}{resumed}, "
@@ -306,7 +306,7 @@ likeforlike reproduce --read docs/reproduction --out docs/reproduction --page do
 """
 
 
-def _underfitted(reproduction: Reproduction) -> str:
+def _find_poor_fits(reproduction: Reproduction) -> str:
     """Which settings predict worse than a constant; their rows in the tables carry a mark."""
     poor = [
         f"{dataset_label(name)}, {row['method']} at {row['strength']:g}"
@@ -320,9 +320,9 @@ def _underfitted(reproduction: Reproduction) -> str:
     return f"{len(poor)} of {settings:,} settings predict worse than a constant: {named}. "
 
 
-def _renewed(again: Mapping[str, Any]) -> str:
+def _list_reruns(again: Mapping[str, Any]) -> str:
     """Which methods were trained again after the others."""
-    minutes = counted(round(again["cpu_seconds"] / 60), "minute")
+    minutes = plural(round(again["cpu_seconds"] / 60), "minute")
     names = "; ".join(again["methods"])
     return f"Trained again since then, in {minutes} of processor time: {names}. "
 
@@ -392,7 +392,7 @@ def _print() -> str:
     return _words("print") + markdown_table(("what", "seen in"), inconsistencies(), words=2)
 
 
-def _printed(reproduction: Reproduction) -> list[str]:
+def _paper_table(reproduction: Reproduction) -> list[str]:
     return [
         _words("units") + _units(reproduction) + "\n" + _words("unit_verdict"),
         _words("entropic") + _entropic(reproduction),
@@ -488,7 +488,7 @@ def _halving(reproduction: Reproduction) -> str:
         [
             dataset_label(row["dataset"]),
             row["method"],
-            *(_halved(row, prefix) for prefix in ("", "letter_", "paper_")),
+            *(_format_half(row, prefix) for prefix in ("", "letter_", "paper_")),
         ]
         for row in halving_table(reproduction).to_dicts()
     ]
@@ -499,7 +499,7 @@ def _halving(reproduction: Reproduction) -> str:
     )
 
 
-def _halved(row: Mapping[str, float | None], prefix: str) -> str:
+def _format_half(row: Mapping[str, float | None], prefix: str) -> str:
     if row[f"{prefix}strength"] is None:
         return "none"
     return (
@@ -530,7 +530,7 @@ def _by_dataset(rows: pl.DataFrame, keys: list[str], figure: str) -> str:
             _figure(row[name], row[error], form)
             for name, error in ((figure, "error"), ("lines", "lines_error"))
         )
-        counts = agreed(row.get("larger"), row.get("lines_larger")) is not None
+        counts = agree_on(row.get("larger"), row.get("lines_larger")) is not None
         names = tuple(row[key] for key in keys)
         cells.setdefault(names, {})[row["dataset"]] = f"**{text}**" if counts else text
     head = (*keys, *(dataset_label(name) for name in datasets))
@@ -603,7 +603,7 @@ def _tables(reproduction: Reproduction) -> str:
             "AUC" if reproduction.of(dataset).task == "classification" else "mean squared error"
         )
         parts.append(f"## {dataset_label(dataset)}: {which}\n")
-        parts.append(f"Performance is {measured}; {counted(reproduction.n_runs, 'run')}.\n")
+        parts.append(f"Performance is {measured}; {plural(reproduction.n_runs, 'run')}.\n")
         parts.append(table_markdown(table))
     parts += [_own_table(reproduction, name) for name in reproduction.datasets]
     return "\n".join(parts)

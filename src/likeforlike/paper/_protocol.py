@@ -59,7 +59,7 @@ from likeforlike.experiments import (
 from likeforlike.penalties import FairBiT, FairLeap, Penalty, WassersteinPenalty
 
 
-def _spaced(low: float, high: float) -> tuple[float, ...]:
+def _log_grid(low: float, high: float) -> tuple[float, ...]:
     """Ten strengths, evenly spaced in their logarithms."""
     return tuple(float(value) for value in np.geomspace(low, high, 10))
 
@@ -76,7 +76,7 @@ def _by_batch(name: str, strengths: tuple[float, ...], penalty: Penalty) -> Meth
     return Penalized(name, strengths, penalty, penalty_rows=None, strata="levels")
 
 
-_BIT, _LEAP = _spaced(1e-4, 10.0), _spaced(1e-4, 100.0)
+_BIT, _LEAP = _log_grid(1e-4, 10.0), _log_grid(1e-4, 100.0)
 _ADVERSARIES = (
     Adversarial("adversarial, CDP", (1.0,), "conditional", weighted=False),
     Adversarial("adversarial, DP", (1.0,), "parity", weighted=False),
@@ -130,7 +130,7 @@ LITERAL_METHODS: tuple[Method, ...] = (
 """The paper's regularizers to the letter and in the readings its tables suggest; its rivals as
 fairlearn has them, and with A out of the inputs; its future work, repair and FairBiT together."""
 
-_STRENGTHS = _spaced(0.03, 100.0)
+_STRENGTHS = _log_grid(0.03, 100.0)
 _FAIRLEAP = Penalized("our FairLeap", _STRENGTHS, FairLeap())
 _FAIRBIT = Penalized("our FairBiT", _STRENGTHS, FairBiT())
 OWN_METHODS: tuple[Method, ...] = (
@@ -170,10 +170,10 @@ def paper_methods(names: Sequence[str] | None = None) -> list[Method]:
     unknown = [name for name in names if name not in PAPER_METHOD_NAMES]
     if unknown:
         raise InputError(f"name must be among {list(PAPER_METHOD_NAMES)}, not {unknown[0]!r}.")
-    return [_named()[name] for name in dict.fromkeys(names)]
+    return [_methods_by_name()[name] for name in dict.fromkeys(names)]
 
 
-def _named() -> dict[str, Method]:
+def _methods_by_name() -> dict[str, Method]:
     """The paper's methods by the names of the command line."""
     methods = {method.name: method for method in ALL_METHODS}
     exact = ["FairBiT", *FAIRLEAPS, "Wasserstein"]

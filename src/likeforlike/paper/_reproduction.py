@@ -221,7 +221,7 @@ def reproduce(
         "wall_seconds": round(took, 3),
         "units_run": repeated,
     }
-    return _gathered(units, entries, said)
+    return _gather(units, entries, said)
 
 
 def _tasks(datasets: Sequence[str] | Mapping[str, Task], profile: Profile) -> dict[str, Task]:
@@ -245,7 +245,7 @@ def _work(
     # Separated by identity: the same unit would be another one on another data set.
     homes = {id(unit): name for name, unit in everything}
     waiting = [unit for name, unit in everything if unit.key not in journals[name]]
-    waiting.sort(key=_expected_cost, reverse=True)
+    waiting.sort(key=_unit_cost, reverse=True)
     total = sum(unit.size for _, unit in everything)
     done = total - sum(unit.size for unit in waiting)
     for unit, entry in run_units(waiting, workers):
@@ -256,14 +256,14 @@ def _work(
     return len(waiting)
 
 
-def _expected_cost(unit: Unit) -> float:
+def _unit_cost(unit: Unit) -> float:
     """Long units first; the adversaries of DCFR take ten times the steps and never stop early."""
     rows, method = len(unit.task.data.frame), unit.method
     entropic = getattr(getattr(method, "penalty", None), "reg", 0.0) > 0.0
     return unit.size * rows * (10.0 if isinstance(method, DCFR) else 5.0 if entropic else 1.0)
 
 
-def _gathered(
+def _gather(
     units: dict[str, list[Unit]], entries: dict[str, dict[str, Entry]], took: dict[str, Any]
 ) -> Reproduction:
     runs = [

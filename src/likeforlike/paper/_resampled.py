@@ -235,7 +235,7 @@ def resample(sweep: Sweep, disparity: str, name: str = "") -> Resampled:
         raise InputError(f"{name or 'the sweep'} has no run that all methods share.")
     n_runs = len(shared)
     performance, gaps = (
-        np.array([_by_seed(row["seed"], row[column], shared) for row in settings.to_dicts()]).T
+        np.array([_align_runs(row["seed"], row[column], shared) for row in settings.to_dicts()]).T
         for column in ("performance", disparity)
     )
     draws = np.random.default_rng(0).multinomial(n_runs, np.full(n_runs, 1.0 / n_runs), DRAWS)
@@ -249,7 +249,7 @@ def resample(sweep: Sweep, disparity: str, name: str = "") -> Resampled:
     return Resampled(name, disparity, tuple(settings["method"]), losses, means, n_runs)
 
 
-def _by_seed(seeds: list[int], values: list[float], wanted: list[int]) -> list[float]:
+def _align_runs(seeds: list[int], values: list[float], wanted: list[int]) -> list[float]:
     known = dict(zip(seeds, values, strict=True))
     return [known[seed] for seed in wanted]
 
@@ -420,6 +420,6 @@ def _figures(
     return {key: figure if math.isfinite(figure) else None for key, figure in figures.items()}
 
 
-def agreed(steps: bool | None, lines: bool | None) -> bool | None:
+def agree_on(steps: bool | None, lines: bool | None) -> bool | None:
     """Whether a frontier is larger, if its area by steps and by lines say the same."""
     return steps if steps is lines else None

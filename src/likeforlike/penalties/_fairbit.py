@@ -45,10 +45,10 @@ from likeforlike.penalties._penalty import (
     scale_models,
 )
 from likeforlike.transport import (
-    Packed,
+    PackedAtoms,
     Stack,
     add_pair,
-    balanced,
+    balance_totals,
     cheapest_flow,
     compiled,
     entropic_flow,
@@ -72,7 +72,7 @@ _NOT_MOVED = 1e-14
 
 @compiled
 def _optimal_flow(
-    packed: Packed,
+    packed: PackedAtoms,
     left: IntArray,
     right: IntArray,
     supply: FloatArray,
@@ -117,7 +117,7 @@ def _split_marginals(
     for level in range(left.size):
         of_left += totals[left[level]]
         of_right += totals[right[level]]
-    times_left, times_right = balanced(of_left, of_right)
+    times_left, times_right = balance_totals(of_left, of_right)
     stay, moving = np.zeros(left.size), 0.0
     for level in range(left.size):
         # Scaled by the other side's total: whole numbers stay whole numbers.
@@ -133,7 +133,7 @@ def _split_marginals(
 
 @compiled
 def _transport_groups(
-    packed: Packed,
+    packed: PackedAtoms,
     left: IntArray,
     right: IntArray,
     ground: FloatArray,
@@ -163,7 +163,7 @@ def _transport_groups(
 
 @compiled
 def _entropic_inside_levels(
-    packed: Packed,
+    packed: PackedAtoms,
     left: IntArray,
     right: IntArray,
     order: float,
@@ -185,7 +185,7 @@ def _entropic_inside_levels(
 
 @compiled
 def _entropic_between_groups(
-    packed: Packed,
+    packed: PackedAtoms,
     left: IntArray,
     right: IntArray,
     ground: FloatArray,
@@ -232,7 +232,7 @@ def _entropic_between_groups(
 
 @compiled
 def _update_costs(
-    packed: Packed,
+    packed: PackedAtoms,
     left: IntArray,
     right: IntArray,
     order: float,

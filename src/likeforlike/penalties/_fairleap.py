@@ -46,7 +46,7 @@ from likeforlike.transport import (
     entropic_pair,
     model_constant,
     model_mass,
-    moderate,
+    moderate_weights,
     run_models,
     sort_atoms,
     split_slopes,
@@ -246,7 +246,7 @@ def _encode_measure(measure: Measure, layout: Layout, *, summed: bool) -> tuple[
         raise InputError("measure must give finite weights of 0 or more, not all of them 0.")
     if summed and weight_factor(float(given.max())) != 1.0:
         raise InputError("summed=True adds weights up, and these are too large or too small.")
-    return _GIVEN, given if summed else moderate(given)
+    return _GIVEN, given if summed else moderate_weights(given)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from likeforlike._arrays import BoolArray, FloatArray, IntArray, plain
 from likeforlike.disparity import Codes, Column, encode, refuse_many_groups, weights
 from likeforlike.errors import InputError
-from likeforlike.transport import Scale, Stack, moderate
+from likeforlike.transport import Scale, Stack, moderate_weights
 
 # Probabilities that were written with a few digits add up to one only nearly.
 _SLACK = 1e-6
@@ -204,7 +204,7 @@ class Layout:
 
     def with_moderate_weights(self) -> Layout:
         """Scale weights so that their products do not overflow."""
-        mass = moderate(self.mass) if self.mass.size else self.mass
+        mass = moderate_weights(self.mass) if self.mass.size else self.mass
         return self if mass is self.mass else replace(self, mass=mass)
 
     @property

@@ -25,10 +25,10 @@ from typing import NamedTuple
 import numpy as np
 
 from likeforlike._arrays import FloatArray
-from likeforlike.disparity import Column, numbers, refuse_masked
+from likeforlike.disparity import Column, numbers, refuse_mask
 from likeforlike.errors import InputError
 from likeforlike.penalties._layout import Layout
-from likeforlike.transport import Scale, is_moderate, moderate, powered, scale_of
+from likeforlike.transport import Scale, choose_scale, is_moderate, moderate_weights, rescale_cost
 
 # Disparities below this share of the reach do not make parabolas any steeper.
 _LEAST = 0.01
@@ -62,7 +62,7 @@ def restore_models(
     for k, size in enumerate(sizes.tolist()):
         if size != 1.0:
             values[k] = Scale(size=size).powered(float(values[k]), order)
-            gradients[k] = powered(gradients[k], size, order - 1.0)
+            gradients[k] = rescale_cost(gradients[k], size, order - 1.0)
     return values, layout.sum_copies(gradients)
 
 
@@ -71,7 +71,7 @@ def _choose_scale(lowest: float, highest: float, order: float) -> Scale:
     # Where they lie does not matter here: costs and slopes are made of differences.
     if not math.isfinite(highest - lowest) or is_moderate(highest - lowest, order):
         return Scale()
-    return scale_of(lowest, highest, order)
+    return choose_scale(lowest, highest, order)
 
 
 class AnchorSlopes(NamedTuple):
@@ -167,7 +167,7 @@ class Penalty(ABC):
 
     def max_curvature(self, scores: FloatArray, layout: Layout) -> float:
         """Bound the curvature at scores (n,) per unit of moved mass of a prepared layout."""
-        scale = scale_of(float(scores.min()), float(scores.max()), self.order)
+        scale = choose_scale(float(scores.min()), float(scores.max()), self.order)
         scaled = scale.inward(scores)
         reach = float(np.ptp(scaled))
         steepness = 2.0
@@ -247,7 +247,7 @@ class Penalty(ABC):
 
 def _score_array(scores: Column, axes: tuple[int, int]) -> FloatArray:
     """Convert scores to finite floats with one of the given numbers of axes."""
-    refuse_masked(scores, "scores")
+    refuse_mask(scores, "scores")
     try:
         if np.ndim(scores) == 1 and 1 in axes:
             return numbers(scores, "scores")
@@ -272,7 +272,7 @@ def _score_array(scores: Column, axes: tuple[int, int]) -> FloatArray:
 
 def pair_weights(mass: FloatArray) -> FloatArray:
     """Compute weights ω_a ω_b / Σ_{a<b} ω_a ω_b of pairs of groups from their mass (G,)."""
-    mass = moderate(mass)
+    mass = moderate_weights(mass)
     products = np.outer(mass, mass)
     np.fill_diagonal(products, 0.0)
     shares: FloatArray = products / max(products.sum() / 2.0, np.finfo(float).tiny)

@@ -25,7 +25,7 @@ import numpy as np
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.penalties._layout import Layout
 from likeforlike.penalties._penalty import Penalty
-from likeforlike.transport import compiled, deal, run_models, seek, sort_small
+from likeforlike.transport import compiled, partition_rows, run_models, seek, sort_small
 
 # Scores that differ by no more than this, in last digits of the largest, are equal up to rounding.
 _LAST_DIGITS = 4.0
@@ -108,7 +108,7 @@ def _sort_field(
         for s in range(offsets.shape[1] - 1):
             offsets[k, s + 1] += offsets[k, s]
         rows = np.empty(cells.size, np.int64)
-        deal(scores[k], cells, offsets[k], places[k], rows)
+        partition_rows(scores[k], cells, offsets[k], places[k], rows)
         sort_small(
             places[k].view(np.uint64), rows, offsets[k], cells.size + 1, 0, offsets.shape[1] - 1
         )

@@ -34,21 +34,21 @@ from typing import Self
 import numpy as np
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
-from likeforlike.disparity import Column, Numbered, check_cost_order, numbered_levels
+from likeforlike.disparity import Column, NumericLevels, check_cost_order, split_levels
 from likeforlike.errors import InputError
 from likeforlike.penalties._fairleap import FairLeap, levelwise_cost
 from likeforlike.penalties._layout import Layout, NoCommonSupportError
 from likeforlike.penalties._penalty import AnchorSlopes, Penalty
 from likeforlike.smoothing import (
-    FineCells,
+    Grid,
     Ranking,
     arrange_cells,
+    assign_windows,
     find_overlap,
-    fine_cells,
+    make_grid,
     propensity,
     restrict_smoothers,
     window_counts,
-    windows_of_cells,
 )
 from likeforlike.transport import compiled, run_models
 
@@ -92,9 +92,9 @@ class Anchors:
                 f"groups are {list(layout.groups)}, but the anchors were learned from "
                 f"{list(self.groups)}; learn them from rows of all groups."
             )
-        return self._assign(layout, *self._locate(numbered_levels(layout.levels, _WHO)))
+        return self._assign(layout, *self._locate(split_levels(layout.levels, _WHO)))
 
-    def _locate(self, levels: Numbered) -> tuple[FloatArray, IntArray, FloatArray]:
+    def _locate(self, levels: NumericLevels) -> tuple[FloatArray, IntArray, FloatArray]:
         """Return position (0 to m - 1), category (-1 if unseen) and chances (K, G) of levels."""
         known = {
             label: code for code, label in enumerate(self.categories) if self.segment[code] >= 0
@@ -131,7 +131,7 @@ class Anchors:
 
 def fit_anchors(layout: Layout, number: int) -> tuple[Anchors, Layout]:
     """Learn anchors from the rows of one model; return them and the rows, each at two anchors."""
-    levels = numbered_levels(layout.levels, _WHO)
+    levels = split_levels(layout.levels, _WHO)
     size = len(layout.levels), len(layout.groups)
     cells = layout.segments[0]
     rows = np.bincount(cells, minlength=size[0] * size[1]).reshape(size).astype(np.float64)
@@ -141,7 +141,7 @@ def fit_anchors(layout: Layout, number: int) -> tuple[Anchors, Layout]:
     seen = np.flatnonzero(mass.sum(axis=1) > 0.0)
     category = levels.category[seen]
     there, segment = np.unique(category, return_inverse=True)
-    fine = fine_cells(
+    fine = make_grid(
         levels.numbers[seen], segment, mass=mass[seen].sum(axis=1), rows=rows[seen].sum(axis=1)
     )
     fine, apart = _restrict_overlap(fine, levels.numbers[seen], segment, rows[seen])
@@ -172,8 +172,8 @@ def fit_anchors(layout: Layout, number: int) -> tuple[Anchors, Layout]:
 
 
 def _restrict_overlap(
-    fine: FineCells, numbers: FloatArray, segment: IntArray, rows: FloatArray
-) -> tuple[FineCells, BoolArray]:
+    fine: Grid, numbers: FloatArray, segment: IntArray, rows: FloatArray
+) -> tuple[Grid, BoolArray]:
     """Restrict bandwidths so that groups overlap; return segments (S,) where they cannot, too.
 
     Where rows with nearly the same number are of one group, a propensity that follows single
@@ -182,9 +182,9 @@ def _restrict_overlap(
     """
     level, group = np.nonzero(rows)
     many = rows[level, group]
-    cells = fine_cells(numbers[level], segment[level], rows=many)
+    cells = make_grid(numbers[level], segment[level], rows=many)
     overlap = find_overlap(cells, group)
-    window = windows_of_cells(cells, window_counts(cells))[cells.cell]
+    window = assign_windows(cells, window_counts(cells))[cells.cell]
     fine = arrange_cells(fine, overlap)
     cells, overlap = restrict_smoothers(cells, window, group, overlap)
     if cells.held is not None and cells.allowed is not None:
@@ -194,7 +194,7 @@ def _restrict_overlap(
     return fine, overlap.unit == "apart"
 
 
-def _estimate_propensities(fine: FineCells, mass: FloatArray) -> FloatArray:
+def _estimate_propensities(fine: Grid, mass: FloatArray) -> FloatArray:
     """Estimate e_a(L) of every level, (K, G), with sum one."""
     shares = mass / mass.sum(axis=1, keepdims=True)
     if mass.shape[1] == 2:
@@ -205,7 +205,7 @@ def _estimate_propensities(fine: FineCells, mass: FloatArray) -> FloatArray:
     return whole
 
 
-def _place_levels(fine: FineCells, chances: FloatArray, number: int) -> FloatArray:
+def _place_levels(fine: Grid, chances: FloatArray, number: int) -> FloatArray:
     """Return where levels stand among the anchors of their category, (K,), from 0 to m - 1."""
     overlap = 1.0 / (1.0 / chances).sum(axis=1)
     dense = fine.rows * overlap**_DENSITY

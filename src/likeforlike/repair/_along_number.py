@@ -32,29 +32,29 @@ from typing import TypeAlias
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.disparity import Codes, numbered_levels, unnamed
+from likeforlike.disparity import Codes, split_levels, use_codes_as_labels
 from likeforlike.errors import InputError
 from likeforlike.smoothing import (
     REASONS,
-    FineCells,
-    Place,
-    ScaleCarry,
-    ValueCarry,
+    DiscreteMap,
+    Grid,
+    GridPosition,
+    LocationScaleMap,
     arrange_cells,
-    cdf_at,
-    chance_at,
+    assign_windows,
     common_gaps,
     compare_along,
     find_overlap,
-    fine_cells,
-    fit_carry,
-    number_at,
-    propensity_curve,
+    fit_location_scale_map,
+    fit_propensity,
+    fit_quantile_map,
+    interpolate_cdf,
+    interpolate_propensity,
+    make_grid,
+    quantile,
     restrict_smoothers,
-    scale_carry,
     window_counts,
     windows,
-    windows_of_cells,
 )
 
 _WHO = "smooth=True"
@@ -70,7 +70,7 @@ groups each holds."""
 
 _VALUE_WINDOWS = (4.0, 1000.0)
 
-Places: TypeAlias = tuple[IntArray, Place, Place]
+Places: TypeAlias = tuple[IntArray, GridPosition, GridPosition]
 """Windows (n,) of rows, the places of the rows, and those of the centers of their windows."""
 
 
@@ -90,13 +90,13 @@ class WindowedLevels:
     mean_gaps : (K,) floats, by how much the mean of all rows is.
     """
 
-    cells: FineCells
+    cells: Grid
     categories: tuple[Hashable, ...]
     window: IntArray
     segment: IntArray
     center: FloatArray
     labels: tuple[Hashable, ...]
-    model: ScaleCarry | ValueCarry
+    model: LocationScaleMap | DiscreteMap
     group_gaps: FloatArray
     mean_gaps: FloatArray
 
@@ -110,28 +110,28 @@ class WindowedLevels:
         size: tuple[float, float] | None = None,
     ) -> WindowedLevels:
         """Fit the carry to scores (n,) with weights (n,) > 0, in windows of a given size."""
-        levels = numbered_levels(level.labels, _WHO)
+        levels = split_levels(level.labels, _WHO)
         there, segment = np.unique(levels.category[level.codes], return_inverse=True)
         numbers = levels.numbers[level.codes]
         categories = tuple(levels.categories[k] for k in there.tolist())
-        cells = _overlapping_cells(fine_cells(numbers, segment, mass=mass), group.codes, scores)
-        model = fit_carry(cells, scores)
-        usual = SCORE_WINDOWS if isinstance(model, ScaleCarry) else _VALUE_WINDOWS
+        cells = _overlapping_cells(make_grid(numbers, segment, mass=mass), group.codes, scores)
+        model = fit_quantile_map(cells, scores)
+        usual = SCORE_WINDOWS if isinstance(model, LocationScaleMap) else _VALUE_WINDOWS
         window, segment, center = _cut_windows(cells, group.codes, *(size or usual))
-        labels: tuple[Hashable, ...] = tuple(number_at(cells, segment, center).tolist())
+        labels: tuple[Hashable, ...] = tuple(quantile(cells, segment, center).tolist())
         if len(levels.categories) > 1:
             named = (categories[k] for k in segment.tolist())
             labels = tuple(zip(named, labels, strict=True))
         rows = window[cells.cell]
         of_group, of_all = np.zeros((len(labels), len(group.labels))), np.zeros(len(labels))
-        if isinstance(model, ScaleCarry):
+        if isinstance(model, LocationScaleMap):
             of_group, of_all = _common_gaps(cells, scores, group, model, len(labels), rows)
-            model = scale_carry(cells, scores - of_group[rows, group.codes])
+            model = fit_location_scale_map(cells, scores - of_group[rows, group.codes])
         fitted = cls(cells, categories, window, segment, center, labels, model, of_group, of_all)
-        if not isinstance(model, ScaleCarry):
+        if not isinstance(model, LocationScaleMap):
             return fitted
         of_group, of_all = fitted._estimate_gaps(scores, group)
-        model = scale_carry(cells, scores - of_group[rows, group.codes])
+        model = fit_location_scale_map(cells, scores - of_group[rows, group.codes])
         return replace(fitted, model=model, group_gaps=of_group, mean_gaps=of_all)
 
     def _estimate_gaps(self, scores: FloatArray, group: Codes) -> tuple[FloatArray, FloatArray]:
@@ -156,13 +156,13 @@ class WindowedLevels:
     ) -> tuple[FloatArray, Places]:
         """Carry scores (n,) of groups (n,) to the centers of their windows; return both."""
         places = self.locate(level)
-        if isinstance(self.model, ScaleCarry):
+        if isinstance(self.model, LocationScaleMap):
             return self._move(scores, group, *places), places
         return _random_ranks(self.model, scores, places[1], seed), places
 
     def locate(self, level: Codes) -> Places:
         """Return windows of rows (n,), the places of the rows, and those of the centers."""
-        levels = numbered_levels(level.labels, _WHO)
+        levels = split_levels(level.labels, _WHO)
         known = {label: k for k, label in enumerate(self.categories)}
         unknown = [label for label in levels.categories if label not in known]
         if unknown:
@@ -176,13 +176,18 @@ class WindowedLevels:
         window = self.window[np.where(start.share < 0.5, start.below, start.above)]
         return window, start, self._centers(window)
 
-    def _centers(self, window: IntArray) -> Place:
+    def _centers(self, window: IntArray) -> GridPosition:
         return self.cells.place(self.segment, self.center).of(window)
 
     def _move(
-        self, scores: FloatArray, group: IntArray, window: IntArray, start: Place, end: Place
+        self,
+        scores: FloatArray,
+        group: IntArray,
+        window: IntArray,
+        start: GridPosition,
+        end: GridPosition,
     ) -> FloatArray:
-        assert isinstance(self.model, ScaleCarry)
+        assert isinstance(self.model, LocationScaleMap)
         gap = self.group_gaps[window, group]
         moved: FloatArray = self.model.move(scores - gap, start, end) + gap
         return moved
@@ -190,23 +195,23 @@ class WindowedLevels:
     def map_back(self, repaired: FloatArray, places: Places) -> FloatArray:
         """Carry repaired scores (n,) from the centers to where the rows are."""
         window, start, end = places
-        if isinstance(self.model, ScaleCarry):
+        if isinstance(self.model, LocationScaleMap):
             gap = self.mean_gaps[window]
             home: FloatArray = self.model.move(repaired - gap, end, start) + gap
             return home
         values = self.model.values
         found = np.empty(repaired.size, np.int64)
         for some in _blocks(repaired.size):
-            cdf = cdf_at(self.model.cdf, start.of(some))
+            cdf = interpolate_cdf(self.model.cdf, start.of(some))
             found[some] = (cdf < repaired[some, None]).sum(axis=1)
         return values[np.minimum(found, values.size - 1)]
 
 
-def _overlapping_cells(cells: FineCells, group: IntArray, scores: FloatArray) -> FineCells:
+def _overlapping_cells(cells: Grid, group: IntArray, scores: FloatArray) -> Grid:
     """Cells of rows as their groups (n,) can be compared; raises if they lie apart everywhere."""
     overlap = find_overlap(cells, group, scores)
     cells = arrange_cells(cells, overlap)
-    window = windows_of_cells(cells, window_counts(cells))[cells.cell]
+    window = assign_windows(cells, window_counts(cells))[cells.cell]
     cells, overlap = restrict_smoothers(cells, window, group, overlap)
     if (overlap.unit == "apart").all():
         why = REASONS[str(overlap.reason[int(np.argmax(np.bincount(cells.segment)))])]
@@ -218,10 +223,10 @@ def _overlapping_cells(cells: FineCells, group: IntArray, scores: FloatArray) ->
 
 
 def _common_gaps(
-    cells: FineCells,
+    cells: Grid,
     scores: FloatArray,
     group: Codes,
-    model: ScaleCarry,
+    model: LocationScaleMap,
     n_windows: int,
     window: IntArray,
 ) -> tuple[FloatArray, FloatArray]:
@@ -240,7 +245,7 @@ def _common_gaps(
 
 
 def _random_ranks(
-    model: ValueCarry, scores: FloatArray, start: Place, seed: int | None
+    model: DiscreteMap, scores: FloatArray, start: GridPosition, seed: int | None
 ) -> FloatArray:
     """Rank (n,) decisions and ratings among rows of the same number, with random tie-breaking."""
     # Ratings that were not there in fit count as the nearest one.
@@ -250,7 +255,7 @@ def _random_ranks(
     lot = np.random.default_rng(None if seed is None else [seed, _STREAM]).random(scores.size)
     ranks = np.empty(scores.size)
     for some in _blocks(scores.size):
-        cdf = cdf_at(model.cdf, start.of(some))
+        cdf = interpolate_cdf(model.cdf, start.of(some))
         lines = np.arange(some.size)
         high = cdf[lines, code[some]]
         low = np.where(code[some] > 0, cdf[lines, np.maximum(code[some] - 1, 0)], 0.0)
@@ -264,7 +269,7 @@ def _blocks(size: int) -> list[IntArray]:
 
 
 def _cut_windows(
-    cells: FineCells, group: IntArray, least: float, held: float
+    cells: Grid, group: IntArray, least: float, held: float
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Cut every segment into windows of equal overlap: `held` each, and `least` of them or more.
 
@@ -325,7 +330,7 @@ class UnawareWindows:
         """Learn from rows (n,) with weights (n,) > 0, whose groups are known."""
         along = WindowedLevels.fit(scores, level, group, mass, size)
         members = [(group.codes == a).astype(np.float64) for a in range(len(group.labels))]
-        curves = np.column_stack([propensity_curve(along.cells, member)[0] for member in members])
+        curves = np.column_stack([fit_propensity(along.cells, member)[0] for member in members])
         places = along.locate(level)
         plain = cls(along, curves, np.ones((len(along.labels), len(members))))
         among = plain.relative_propensities(np.column_stack(members), places)
@@ -347,7 +352,7 @@ class UnawareWindows:
 
     def numbers(self, level: Codes) -> FloatArray:
         """Return the number of every row, (n, 1); with its category, (n, 2), if there are any."""
-        levels = numbered_levels(level.labels, _WHO)
+        levels = split_levels(level.labels, _WHO)
         if len(self.along.categories) == 1:
             return levels.numbers[level.codes][:, None]
         known = {label: float(k) for k, label in enumerate(self.along.categories)}
@@ -356,7 +361,9 @@ class UnawareWindows:
 
     def relative_propensities(self, chances: FloatArray, places: Places) -> FloatArray:
         """Compute chances (n, G) relative to rows with the same number; see the module."""
-        local = np.column_stack([chance_at(curve, places[1]) for curve in self.chances.T])
+        local = np.column_stack(
+            [interpolate_propensity(curve, places[1]) for curve in self.chances.T]
+        )
         local /= local.sum(axis=1, keepdims=True)
         overlap = 1.0 / (1.0 / local).sum(axis=1, keepdims=True)
         among: FloatArray = chances * overlap / local * self.factors[places[0]]
@@ -372,9 +379,11 @@ class UnawareWindows:
         window, start, end = places
         return self._move(scores, window, end, start)
 
-    def _move(self, scores: FloatArray, window: IntArray, start: Place, end: Place) -> FloatArray:
+    def _move(
+        self, scores: FloatArray, window: IntArray, start: GridPosition, end: GridPosition
+    ) -> FloatArray:
         model = self.along.model
-        if not isinstance(model, ScaleCarry):
+        if not isinstance(model, LocationScaleMap):
             return scores
         # The curve is that of the largest group; scores are those of all rows.
         gap = self.along.mean_gaps[window]
@@ -384,14 +393,14 @@ class UnawareWindows:
 
 def number_levels(level: Codes, fold: IntArray) -> tuple[FloatArray, IntArray]:
     """Return numbers (n,) of rows, and their segments (n,), which are category and fold."""
-    levels = numbered_levels(level.labels, _WHO)
+    levels = split_levels(level.labels, _WHO)
     key = levels.category[level.codes] * (int(fold.max()) + 1) + fold
     return levels.numbers[level.codes], np.unique(key, return_inverse=True)[1]
 
 
 def comparison_windows(numbers: FloatArray, segment: IntArray) -> Codes:
     """Return windows narrow enough to compare rows in, for numbers (n,) in segments (n,)."""
-    found = windows(fine_cells(numbers, segment), numbers)
+    found = windows(make_grid(numbers, segment), numbers)
     return Codes(found.of_line, tuple(range(found.center.size)))
 
 
@@ -402,9 +411,9 @@ def compare_in_windows(
 
     Return them with their levels, the same whatever the scores, and what rows count as one with.
     """
-    cells = fine_cells(numbers, segment, mass=mass)
+    cells = make_grid(numbers, segment, mass=mass)
     overlap = find_overlap(cells, group)
     found = compare_along(cells, numbers, scores, group, overlap=overlap, cut=False, seed=_LOT)
     level, alone = found.levels()
     labels = tuple(range(found.speaks.size + len(alone)))
-    return found.refined().values, Codes(level, labels), unnamed(found.cells.cluster)
+    return found.refined().values, Codes(level, labels), use_codes_as_labels(found.cells.cluster)

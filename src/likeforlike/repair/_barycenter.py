@@ -60,7 +60,7 @@ from likeforlike.repair._report import (
     split_levels_by_fold,
     suffices,
 )
-from likeforlike.transport import Scale, moderate
+from likeforlike.transport import Scale, moderate_weights
 
 try:
     with extra("train"):
@@ -198,7 +198,7 @@ class ConditionalBarycenter(BaseEstimator):
         mass, counted = np.ones(values.size), np.arange(values.size)
         weighted = sample_weight is not None
         if weighted:
-            mass = moderate(weights(sample_weight, "sample_weight", values.size))
+            mass = moderate_weights(weights(sample_weight, "sample_weight", values.size))
             counted = np.flatnonzero(mass)
         self._along = None
         compared, compared_level = values, place
@@ -326,7 +326,7 @@ class ConditionalBarycenter(BaseEstimator):
         level = self._levels(legitimate_features, values.size)
         mass = None
         if sample_weight is not None:
-            mass = moderate(weights(sample_weight, "sample_weight", values.size))
+            mass = moderate_weights(weights(sample_weight, "sample_weight", values.size))
         moved = self._map(values, locate_groups(group, self.groups_), level, mass)
         repaired: FloatArray = (1.0 - self.repair_level) * values + self.repair_level * moved
         return repaired

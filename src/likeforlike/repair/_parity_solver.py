@@ -31,7 +31,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
-from likeforlike.transport import compiled, in_parts
+from likeforlike.transport import compiled, run_in_threads
 
 # β falls by this factor from a tenth of the squared range.
 _FALL, _FIRST = 4.0, 0.1
@@ -103,7 +103,7 @@ class LevelRows:
                 low, high, *rows, values, first, smallest, aim, potential, residual, steps
             )
 
-        in_parts(work, np.diff(self.offsets) * values.size)
+        run_in_threads(work, np.diff(self.offsets) * values.size)
         return potential, residual, steps
 
 
@@ -125,7 +125,7 @@ def barycentric_means(
     def work(low: int, high: int) -> None:
         _means(low, high, scores, tilts, place, values, potential, beta, mean)
 
-    in_parts(work, np.full(scores.size, 8, np.int64))
+    run_in_threads(work, np.full(scores.size, 8, np.int64))
     return mean
 
 

@@ -18,7 +18,7 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.errors import InputError
 from likeforlike.repair._along_number import UnawareWindows, WindowedLevels
 from likeforlike.repair._propensity import Classifier
-from likeforlike.smoothing import Choice, FineCells, Ranking, ScaleCarry, ValueCarry
+from likeforlike.smoothing import Bandwidth, DiscreteMap, Grid, LocationScaleMap, Ranking
 from likeforlike.transport import compiled
 
 
@@ -312,7 +312,7 @@ def numbers_to_document(along: UnawareWindows) -> dict[str, Any]:
     document: dict[str, Any] = {name: array.tolist() for name, array in arrays.items()}
     document["categories"] = [label_to_json(one) for one in inner.categories]
     document["curve"] = None
-    if isinstance(model, ScaleCarry):
+    if isinstance(model, LocationScaleMap):
         document["curve"] = {name: getattr(model, name).tolist() for name in _CURVE}
     return document
 
@@ -333,7 +333,7 @@ def numbers_from_document(document: dict[str, Any], labels: tuple[Hashable, ...]
     )
     center, empty, nowhere = floats["center"], np.zeros(0), np.zeros(0, np.int64)
     # Cells that no row lies in yet.
-    cells = FineCells(
+    cells = Grid(
         ranking=ranking,
         segment=nowhere,
         position=empty,
@@ -361,17 +361,17 @@ def numbers_from_document(document: dict[str, Any], labels: tuple[Hashable, ...]
     return UnawareWindows(along, floats["chances"], floats["factors"])
 
 
-def _model(cells: FineCells, curve: dict[str, Any] | None) -> ScaleCarry | ValueCarry:
-    choice = Choice(np.zeros(0, np.int64), np.zeros(0))
+def _model(cells: Grid, curve: dict[str, Any] | None) -> LocationScaleMap | DiscreteMap:
+    choice = Bandwidth(np.zeros(0, np.int64), np.zeros(0))
     if curve is None:
-        return ValueCarry(cells, np.zeros(0), np.zeros((cells.center.size, 0)), choice)
+        return DiscreteMap(cells, np.zeros(0), np.zeros((cells.center.size, 0)), choice)
     mean, scale, nodes, cdf = (read_numbers(curve[name], name) for name in _CURVE)
     m = cells.center.size
     if not (mean.shape == scale.shape == (m,) and cdf.shape == (m, nodes.size) and nodes.size):
         raise InputError("the curve does not fit its cells")
     if not (all(np.isfinite(one).all() for one in (mean, nodes, cdf)) and (scale > 0.0).all()):
         raise InputError("the curve must be of finite numbers, and its scale above 0")
-    return ScaleCarry(cells, mean, scale, nodes, cdf, choice)
+    return LocationScaleMap(cells, mean, scale, nodes, cdf, choice)
 
 
 def _check_windows(

@@ -19,7 +19,7 @@ from narwhals.exceptions import NarwhalsError
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._lazy import extra
-from likeforlike.disparity import Column, numbers, refuse_masked
+from likeforlike.disparity import Column, numbers, refuse_mask
 from likeforlike.errors import InputError, MissingDependencyError
 from likeforlike.transport import compiled
 
@@ -55,7 +55,7 @@ _LEAST = 1e-6
 
 def input_matrix(inputs: Inputs, size: int) -> FloatArray:
     """Return inputs of `size` rows, a table or an array, as numbers (n, d)."""
-    refuse_masked(inputs, "inputs")
+    refuse_mask(inputs, "inputs")
     try:
         table = nw.from_native(inputs, eager_only=True, pass_through=True)
     except NarwhalsError as error:

@@ -111,7 +111,7 @@ from likeforlike.repair._report import (
     suffices,
 )
 from likeforlike.training import BaseEstimator
-from likeforlike.transport import moderate
+from likeforlike.transport import moderate_weights
 
 with extra("train"):
     from sklearn.utils.validation import check_is_fitted
@@ -297,7 +297,7 @@ class UnawareEstimator(BaseEstimator):
             level = encode_columns(legitimate_features, "legitimate_features", values.size)
         mass = np.ones(values.size)
         if sample_weight is not None:
-            mass = moderate(weights(sample_weight, "sample_weight", values.size))
+            mass = moderate_weights(weights(sample_weight, "sample_weight", values.size))
             held = np.flatnonzero(mass)
             mass = mass[held] / mass[held].mean()
             values, matrix = values[held], matrix[held]

@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple
 
 from markupsafe import Markup
 
-from likeforlike._text import counted
+from likeforlike._text import plural
 from likeforlike.document import (
     AuditDocument,
     ContrastAudit,
@@ -36,15 +36,15 @@ from likeforlike.report._format import (
     confidence,
     count,
     decimals,
-    fixed,
+    format_places,
     interval,
     number,
     open_interval,
     p_value,
     percent,
-    shortened,
+    shorten,
     tick,
-    wrapped,
+    wrap_text,
 )
 from likeforlike.report._svg import AxisScale, ticks
 
@@ -106,7 +106,7 @@ def height_labels(low: float, high: float) -> dict[float, str]:
     """Round values between two heights and their labels, all with the same decimals."""
     values = ticks(low, high, 5)
     places = max(len(tick(value).partition(".")[2]) for value in values)
-    return {value: fixed(value, places) for value in values}
+    return {value: format_places(value, places) for value in values}
 
 
 def axis_up(labels: Mapping[float, str], place: Place, left: float, right: float) -> list[Markup]:
@@ -209,8 +209,8 @@ def coverage_chart(contrast: ContrastAudit) -> Markup:
         covered, thin = contrast.coverage[group], contrast.thin_share[group]
         parts = (covered - thin, thin, 1.0 - covered)
         words = _words(parts)
-        sentences.append(f"{shortened(group, 60)}: {words}, of {_total(contrast, k)} rows")
-        head = svg.text(0.0, 18.0, shortened(group, 34), class_="name", full=group)
+        sentences.append(f"{shorten(group, 60)}: {words}, of {_total(contrast, k)} rows")
+        head = svg.text(0.0, 18.0, shorten(group, 34), class_="name", full=group)
         of = svg.text(_COVERAGE_WIDTH, 18.0, f"{_total(contrast, k)} rows", class_="figure end")
         below = svg.text(0.0, 62.0, words, class_="small")
         bar = _bar(parts, "ab"[k])
@@ -367,7 +367,7 @@ def _axes(
     marks = axis_across(values, across, whole, below=frame.bottom + 18.0, room=room)
     marks += axis_up(height_labels(up.low, up.high), up, frame.left, frame.right)
     letters = 40 if frame.kind == "wide" else 16
-    gap = f"↑ {shortened(second, letters)} minus {shortened(first, letters)}"
+    gap = f"↑ {shorten(second, letters)} minus {shorten(first, letters)}"
     return svg.group(
         *marks,
         svg.line(frame.left, up(0.0), frame.right, up(0.0), class_="zero"),
@@ -375,7 +375,7 @@ def _axes(
         svg.text(
             frame.right,
             frame.bottom + 44.0,
-            f"{shortened(_name(document, smooth), 40)} →",
+            f"{shorten(_name(document, smooth), 40)} →",
             class_="word end",
         ),
     )
@@ -402,13 +402,13 @@ def distribution_charts(contrast: ContrastAudit) -> list[tuple[str, Markup]]:
     """The name of each level that matters and a chart of its scores, all along one scale."""
     shown = contrast.distributions
     groups = contrast.groups
-    draw = _columns if all(_is_two_valued(entry) for entry in shown) else _histogram
+    draw = _columns if all(_has_two_values(entry) for entry in shown) else _histogram
     return [
         (
             entry.level,
             svg.chart(
                 "distribution",
-                f"Scores in level {shortened(entry.level, 80)}",
+                f"Scores in level {shorten(entry.level, 80)}",
                 _describe_distributions(entry, groups),
                 (_DISTRIBUTION_WIDTH, _HEIGHT),
                 *draw(
@@ -427,7 +427,7 @@ def _tallest(entry: Distribution) -> float:
     return max(height for heights in entry.heights.values() for height in heights) or 1.0
 
 
-def _is_two_valued(entry: Distribution) -> bool:
+def _has_two_values(entry: Distribution) -> bool:
     """Whether only the first and the last bin hold anything, as with decisions."""
     between = [share for shares in entry.shares.values() for share in shares[1:-1]]
     return bool(between) and not any(share > 0.0 for share in between)
@@ -485,7 +485,7 @@ def _describe_distributions(entry: Distribution, groups: Sequence[str]) -> str:
             for share, left, right in zip(entry.shares[group], edges[:-1], edges[1:], strict=True)
             if share > 0.0
         )
-        parts.append(f"Share of {shortened(group, 40)} by score: {bins}.")
+        parts.append(f"Share of {shorten(group, 40)} by score: {bins}.")
     return " ".join(parts)
 
 
@@ -541,7 +541,7 @@ def gap_chart(
     contrast = document.contrasts[0]
     drawn = contrast.levels[:DRAWN]
     levels = drawn[SHOWN:] if more else drawn[:SHOWN]
-    if any(len(wrapped(level.name, layout.letters)) > 1 for level in levels):
+    if any(len(wrap_text(level.name, layout.letters)) > 1 for level in levels):
         layout = _roomier(layout)
     scale = _scale(drawn, layout)
     height = _HEAD + layout.row * len(levels) + _GAPS_FOOT
@@ -600,7 +600,7 @@ def _head(document: AuditDocument, layout: ChartLayout) -> Markup:
     first, second = document.contrasts[0].groups
     left, right = layout.plot
     apart = len(first) + len(second) > layout.together
-    here, there = (shortened(group, layout.direction) for group in (first, second))
+    here, there = (shorten(group, layout.direction) for group in (first, second))
     pieces = [
         svg.text(left, 12.0 if apart else 28.0, f"← {here} scores higher", class_="a word"),
         svg.text(right, 28.0, f"{there} scores higher →", class_="b word end"),
@@ -610,8 +610,8 @@ def _head(document: AuditDocument, layout: ChartLayout) -> Markup:
         pieces += [
             svg.text(0.0, 28.0, "level", class_="small"),
             svg.text(_BARS_AT, 12.0, "rows of", class_="small mid"),
-            svg.text(_BARS_AT - 4.0, 28.0, shortened(first, 9), class_="a small end", full=first),
-            svg.text(_BARS_AT + 4.0, 28.0, shortened(second, 9), class_="b small", full=second),
+            svg.text(_BARS_AT - 4.0, 28.0, shorten(first, 9), class_="a small end", full=first),
+            svg.text(_BARS_AT + 4.0, 28.0, shorten(second, 9), class_="b small", full=second),
             svg.text(layout.width, 28.0, f"gap, {share} interval", class_="small end"),
         ]
     return svg.group(*pieces, class_="head")
@@ -641,7 +641,7 @@ def _gaps_row(
             *_sizes(level, groups, middle, biggest),
         ]
     else:
-        rows = " · ".join(f"{count(level.rows[g])} {shortened(g, 6)}" for g in groups)
+        rows = " · ".join(f"{count(level.rows[g])} {shorten(g, 6)}" for g in groups)
         pieces += [
             svg.text(0.0, middle + 21.0, figure, class_="small"),
             svg.text(layout.width, middle + 21.0, rows, class_="small end"),
@@ -650,7 +650,7 @@ def _gaps_row(
 
 
 def _level_name(level: LevelAudit, layout: ChartLayout, y: float) -> list[Markup]:
-    lines = wrapped(level.name, layout.letters - (5 if level.thin else 0))
+    lines = wrap_text(level.name, layout.letters - (5 if level.thin else 0))
     top = y - 7.0 * (len(lines) - 1) if layout.bars else y
     full = level.name if lines[-1].endswith("…") else None
     return [
@@ -661,10 +661,10 @@ def _level_name(level: LevelAudit, layout: ChartLayout, y: float) -> list[Markup
 
 def _figure(level: LevelAudit, scale: AxisScale) -> str:
     places = decimals((scale.low, scale.high))
-    gap = fixed(level.gap, places)
+    gap = format_places(level.gap, places)
     if level.gap_interval is None:
         return gap
-    return f"{gap}  [{', '.join(fixed(bound, places) for bound in level.gap_interval)}]"
+    return f"{gap}  [{', '.join(format_places(bound, places) for bound in level.gap_interval)}]"
 
 
 def _sizes(level: LevelAudit, groups: Sequence[str], middle: float, biggest: int) -> list[Markup]:
@@ -696,12 +696,12 @@ def _mark(level: LevelAudit, scale: AxisScale, y: float) -> list[Markup]:
                 edge = scale.clipped(bound)
                 head = [(edge + side * 6.0, y - 4.0), (edge, y), (edge + side * 6.0, y + 4.0)]
                 pieces.append(svg.path(head, class_=f"{color} span open"))
-    if _is_marked(level):
+    if _has_mark(level):
         return [*pieces, svg.diamond(scale(gap), y, 6.5, class_=f"{color} full")]
     return [*pieces, svg.circle(scale(gap), y, 4.5, class_=f"{color} hollow")]
 
 
-def _is_marked(level: LevelAudit) -> bool:
+def _has_mark(level: LevelAudit) -> bool:
     return level.p_adjusted is not None and level.p_adjusted <= _EVIDENCE
 
 
@@ -721,15 +721,15 @@ def _describe_gaps(document: AuditDocument, levels: Sequence[LevelAudit]) -> str
     share = confidence(document.settings.confidence)
     return (
         f"Mean {document.roles.score} of {second} minus that of {first}, with a {share} "
-        f"interval, in {counted(len(levels), 'level')}. {rows}."
+        f"interval, in {plural(len(levels), 'level')}. {rows}."
     )
 
 
 def _level_in_words(level: LevelAudit, groups: Sequence[str]) -> str:
-    parts = [f"{shortened(level.name, 80)}: gap {number(level.gap)}"]
+    parts = [f"{shorten(level.name, 80)}: gap {number(level.gap)}"]
     if level.gap_interval is not None:
         parts.append(f"interval {interval(level.gap_interval)}")
-    parts += [f"{count(level.rows[group])} rows of {shortened(group, 40)}" for group in groups]
+    parts += [f"{count(level.rows[group])} rows of {shorten(group, 40)}" for group in groups]
     if level.p_adjusted is not None:
         parts.append(f"adjusted p {p_value(level.p_adjusted)}")
     return ", ".join([*parts, "thin"] if level.thin else parts)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from markupsafe import Markup
 
-from likeforlike._text import counted, p_text, visible
+from likeforlike._text import p_text, plural, visible
 from likeforlike.document import ContrastAudit
 
 NONE = "–"
@@ -65,7 +65,7 @@ def decimals(values: Iterable[float]) -> int:
     return 2 if largest < _DUST else max(0, 2 - math.floor(math.log10(largest)))
 
 
-def fixed(value: float, places: int) -> str:
+def format_places(value: float, places: int) -> str:
     """A figure in a column of others, all with as many places after the point."""
     text = f"{value:,.{places}f}"
     if text.startswith("-") and not text.strip("-0.,"):
@@ -117,39 +117,39 @@ def tick(value: float) -> str:
     return text.replace("-", "−", 1) if value < 0.0 else text
 
 
-def shortened(text: str, length: int) -> str:
+def shorten(text: str, length: int) -> str:
     """Text cut to this many characters, with an ellipsis where something is missing."""
     flat = " ".join(text.split())
     return flat if len(flat) <= length else flat[: length - 1].rstrip() + "…"
 
 
-def wrapped(text: str, length: int) -> list[str]:
+def wrap_text(text: str, length: int) -> list[str]:
     """Text in one or two lines of this many characters."""
     first, *rest = textwrap.wrap(text, length, max_lines=2, placeholder="…") or [""]
     # A first word that is itself too long would leave an empty line.
-    return [first, *rest] if first != "…" else [shortened(text, length)]
+    return [first, *rest] if first != "…" else [shorten(text, length)]
 
 
-def listed(names: Sequence[str]) -> str:
+def list_names(names: Sequence[str]) -> str:
     """Names in a sentence."""
     if not names:
         return "none"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def shown(text: str) -> str:
+def escape_hidden(text: str) -> str:
     """Text with hidden characters as escapes; markup is our own and stays as it is."""
     return text if isinstance(text, Markup) else visible(text)
 
 
 def label(text: str) -> Markup:
     """A name from the data, whose direction of writing does not turn its neighbors around."""
-    return Markup("<bdi>{}</bdi>").format(shown(text))
+    return Markup("<bdi>{}</bdi>").format(escape_hidden(text))
 
 
 def sentence(text: str) -> Markup:
     """A sentence with names in it, those that are written from right to left kept apart."""
-    parts = _RIGHT_TO_LEFT.split(shown(text))
+    parts = _RIGHT_TO_LEFT.split(escape_hidden(text))
     return Markup("").join(label(part) if k % 2 else part for k, part in enumerate(parts))
 
 
@@ -158,20 +158,20 @@ FILTERS: dict[str, Callable[..., object]] = {
     for each in (
         confidence,
         count,
-        counted,
+        plural,
         decimals,
-        fixed,
+        format_places,
         interval,
         label,
-        listed,
+        list_names,
         number,
         open_interval,
         p_value,
         percent,
         sentence,
-        shortened,
+        shorten,
         tick,
-        wrapped,
+        wrap_text,
     )
 }
 """What templates may call."""

@@ -14,7 +14,7 @@ from likeforlike.document import (
     LevelAudit,
     Verdict,
     as_document,
-    named_groups,
+    name_groups,
     verdict_meaning,
     verdict_origin,
     verdict_title,
@@ -40,11 +40,11 @@ from likeforlike.report._tables import (
     contrast_convention_rows,
     contrast_rows,
     convention_lines,
-    excluded_rows,
     group_rows,
     key_figures,
     level_convention_rows,
     level_rows,
+    missing_level_rows,
     settings_rows,
 )
 
@@ -75,7 +75,7 @@ def page(document: AuditDocument | Mapping[str, object]) -> str:
     >>> page(audit.document).startswith("<!doctype html>")
     True
     """
-    document = named_groups(as_document(document))
+    document = name_groups(as_document(document))
     contrast = document.contrasts[0]
     nested = contrast.nested if document.roles.legitimate else None
     return (
@@ -92,7 +92,7 @@ def page(document: AuditDocument | Mapping[str, object]) -> str:
             comparison=comparison_chart(document),
             distributions=distribution_charts(contrast),
             coverage=coverage_chart(contrast),
-            excluded=excluded_rows(contrast),
+            excluded=missing_level_rows(contrast),
             nested=nested,
             split=None if nested is None else split_chart(nested),
             level_rows=level_rows(contrast),
@@ -130,7 +130,7 @@ def summary(document: AuditDocument | Mapping[str, object]) -> str:
     >>> "20 points lower for women than for men" in summary(audit.document)
     True
     """
-    document = named_groups(as_document(document))
+    document = name_groups(as_document(document))
     template = _templates().get_template("summary.html.j2")
     return template.render(**_finding(document), wide_gaps=gap_chart(document, WIDE_GAPS))
 
@@ -194,7 +194,7 @@ def _templates() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: formats.shown(value) if isinstance(value, str) else value,
+        finalize=lambda value: formats.escape_hidden(value) if isinstance(value, str) else value,
     )
     environment.filters.update(formats.FILTERS)
     keys: dict[str, Markup] = {kind: key(kind) for kind in ("full", "hollow", "dashed")}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from likeforlike.report._format import shown
+from likeforlike.report._format import escape_hidden
 
 Value = str | float | None
 """Of an attribute; `None` leaves it out."""
@@ -26,12 +26,12 @@ def element(name: str, *children: str, **attributes: Value) -> Markup:
     tag = Markup(name)
     if not children:
         return Markup("<{}{}/>").format(tag, written)
-    inner = Markup("").join(escape(shown(child)) for child in children)
+    inner = Markup("").join(escape(escape_hidden(child)) for child in children)
     return Markup("<{}{}>{}</{}>").format(tag, written, inner, tag)
 
 
 def _plain(value: str | float) -> str:
-    return shown(value) if isinstance(value, str) else f"{value:.1f}".removesuffix(".0")
+    return escape_hidden(value) if isinstance(value, str) else f"{value:.1f}".removesuffix(".0")
 
 
 def chart(kind: str, title: str, desc: str, size: tuple[float, float], *children: Markup) -> Markup:

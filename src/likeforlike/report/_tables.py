@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from likeforlike._text import counted, date_words, figure, null_words
+from likeforlike._text import date_words, figure, null_words, plural
 from likeforlike.classical import NOTES, Category
 from likeforlike.document import (
     OTHER_LEVELS,
@@ -28,13 +28,13 @@ from likeforlike.report._format import (
     contrast_p,
     count,
     interval,
-    listed,
+    list_names,
     number,
     open_interval,
     p_equals,
     p_value,
     percent,
-    shortened,
+    shorten,
     tick,
 )
 
@@ -68,7 +68,7 @@ def level_rows(contrast: ContrastAudit) -> list[Row]:
     ]
 
 
-def excluded_rows(contrast: ContrastAudit) -> list[tuple[str, str]]:
+def missing_level_rows(contrast: ContrastAudit) -> list[tuple[str, str]]:
     """Levels that lack a group, and the rows they hold."""
     return [
         (name, ", ".join(f"{count(n)} {group}" for group, n in rows.items() if n) or "few")
@@ -115,9 +115,9 @@ def settings_rows(document: AuditDocument) -> list[tuple[str, str]]:
         ("Scores are", _KINDS[data.kind]),
         (
             "Sensitive columns" if roles.also_sensitive else "Sensitive column",
-            listed([roles.sensitive, *roles.also_sensitive]),
+            list_names([roles.sensitive, *roles.also_sensitive]),
         ),
-        ("Legitimate columns", listed(roles.legitimate)),
+        ("Legitimate columns", list_names(roles.legitimate)),
         ("Weight column", roles.weight or "none"),
         ("Cluster column", roles.cluster or "none"),
         *((_setting(name), _value_text(value)) for name, value in plain(document.settings).items()),
@@ -158,19 +158,19 @@ def _value_text(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name}: {inner}" for name, inner in value.items())
     if isinstance(value, list):
-        return _listed_setting(value)
+        return _format_setting(value)
     return count(value) if isinstance(value, int) else str(value)
 
 
-def _listed_setting(values: list[object]) -> str:
+def _format_setting(values: list[object]) -> str:
     """Two numbers as a range, names as a list."""
     if all(isinstance(value, str) for value in values):
-        return listed([str(value) for value in values]) if values else "none"
+        return list_names([str(value) for value in values]) if values else "none"
     return " to ".join(tick(float(str(value))) for value in values)
 
 
 def _missing(missing: Mapping[str, int]) -> str:
-    return ", ".join(f"{shortened(name, 60)}: {count(n)}" for name, n in missing.items())
+    return ", ".join(f"{shorten(name, 60)}: {count(n)}" for name, n in missing.items())
 
 
 def _lost(lost: Sequence[LostRows]) -> str:
@@ -182,7 +182,7 @@ def _lost(lost: Sequence[LostRows]) -> str:
 def _lost_name(part: LostRows) -> str:
     """The group, or the column of which it is not known."""
     name = part.group
-    return shortened(f"{' × '.join(part.columns)} unknown" if name is None else name, 60)
+    return shorten(f"{' × '.join(part.columns)} unknown" if name is None else name, 60)
 
 
 def _edges(edges: Sequence[float], *, dates: bool) -> str:
@@ -403,7 +403,7 @@ def _p_value(document: AuditDocument, contrast: ContrastAudit) -> KeyFigure:
             else "from the spread between rows or clusters"
         )
         if len(document.contrasts) > 1:
-            note += f", adjusted for {counted(len(document.contrasts), 'contrast')}"
+            note += f", adjusted for {plural(len(document.contrasts), 'contrast')}"
     return KeyFigure("p-value", [(contrast_p(contrast), "")], note)
 
 
@@ -424,14 +424,14 @@ def _rows(contrast: ContrastAudit) -> KeyFigure:
     ]
     shown = [level for level in contrast.levels if level.name != OTHER_LEVELS]
     others = " and others" if len(shown) < len(contrast.levels) else ""
-    note = f"in {counted(len(shown), 'level')}{others} where both occur"
+    note = f"in {plural(len(shown), 'level')}{others} where both occur"
     return KeyFigure("Rows compared", lines, note)
 
 
 def _coverage(document: AuditDocument, contrast: ContrastAudit) -> KeyFigure:
     lines = [(percent(contrast.coverage[group]), group) for group in contrast.groups]
     excluded = len(contrast.excluded)
-    note = f"{counted(excluded, 'level')} left out" if excluded else "no level left out"
+    note = f"{plural(excluded, 'level')} left out" if excluded else "no level left out"
     if excluded and document.settings.suppress_below is not None:
         note = "some levels left out"
     return KeyFigure("Coverage", lines, note)

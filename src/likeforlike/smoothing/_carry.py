@@ -22,9 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.smoothing._grid import FineCells, Place, Windows
-from likeforlike.smoothing._local_linear import Choice, select_bandwidth
-from likeforlike.transport import compiled, in_parts
+from likeforlike.smoothing._grid import Grid, GridPosition, Windows
+from likeforlike.smoothing._local_linear import Bandwidth, select_bandwidth
+from likeforlike.transport import compiled, run_in_threads
 
 MOST_VALUES = 64
 """Up to this many different values are mapped to values, not between them."""
@@ -36,7 +36,7 @@ _EDGE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class ScaleCarry:
+class LocationScaleMap:
     """The map of many different values: z = (s - m) / σ and the distribution of z.
 
     Attributes
@@ -48,19 +48,19 @@ class ScaleCarry:
     choice : the smoother of the mean.
     """
 
-    cells: FineCells
+    cells: Grid
     mean: FloatArray
     scale: FloatArray
     nodes: FloatArray
     cdf: FloatArray
-    choice: Choice
+    choice: Bandwidth
 
-    def standard(self, values: FloatArray, place: Place) -> FloatArray:
+    def standard(self, values: FloatArray, place: GridPosition) -> FloatArray:
         """Standardize values at these places to z."""
         z: FloatArray = (values - place.read(self.mean)) / place.read(self.scale)
         return z
 
-    def move(self, values: FloatArray, start: Place, end: Place) -> FloatArray:
+    def move(self, values: FloatArray, start: GridPosition, end: GridPosition) -> FloatArray:
         """Map values from places to places; (n,) each."""
         z, moved = self.standard(values, start), np.empty(values.size)
 
@@ -69,18 +69,18 @@ class ScaleCarry:
             part = slice(first, last)
             _move(z[part], *start.of(part), *end.of(part), self.nodes, self.cdf, moved[part])
 
-        in_parts(move_part, np.ones(values.size, np.int64))
+        run_in_threads(move_part, np.ones(values.size, np.int64))
         return np.asarray(end.read(self.mean) + end.read(self.scale) * moved)
 
-    def rest(self, values: FloatArray, place: Place) -> FloatArray:
+    def rest(self, values: FloatArray, place: GridPosition) -> FloatArray:
         """Compute 1{z <= node} - F(node | place) for each line and node, (n, q)."""
         below = self.standard(values, place)[:, None] <= self.nodes[None, :]
-        rest: FloatArray = below - cdf_at(self.cdf, place)
+        rest: FloatArray = below - interpolate_cdf(self.cdf, place)
         return rest
 
 
 @dataclass(frozen=True, slots=True)
-class ValueCarry:
+class DiscreteMap:
     """The map of few different values, such as decisions and ratings.
 
     Attributes
@@ -91,24 +91,26 @@ class ValueCarry:
     choice : its smoother.
     """
 
-    cells: FineCells
+    cells: Grid
     values: FloatArray
     cdf: FloatArray
-    choice: Choice
+    choice: Bandwidth
 
-    def move(self, values: FloatArray, start: Place, end: Place, uniform: FloatArray) -> FloatArray:
+    def move(
+        self, values: FloatArray, start: GridPosition, end: GridPosition, uniform: FloatArray
+    ) -> FloatArray:
         """Map values from places to places; `uniform` (n,) in [0, 1) is the position in a step."""
         moved = np.empty(values.size, np.int64)
         _move_values(np.searchsorted(self.values, values), *start, *end, self.cdf, uniform, moved)
         return self.values[moved]
 
-    def chances(self, values: FloatArray, start: Place, end: Place) -> FloatArray:
+    def chances(self, values: FloatArray, start: GridPosition, end: GridPosition) -> FloatArray:
         """Compute the probability that a value becomes each of the values, (n, k).
 
         A value outside the distribution at its start stays as it is.
         """
         code = np.searchsorted(self.values, values)
-        at_start, at_end = cdf_at(self.cdf, start), cdf_at(self.cdf, end)
+        at_start, at_end = interpolate_cdf(self.cdf, start), interpolate_cdf(self.cdf, end)
         lines = np.arange(code.size)
         high = at_start[lines, code]
         low = np.where(code > 0, at_start[lines, np.maximum(code - 1, 0)], 0.0)
@@ -122,24 +124,28 @@ class ValueCarry:
         chances /= chances.sum(axis=1, keepdims=True)
         return chances
 
-    def rest(self, values: FloatArray, place: Place) -> FloatArray:
+    def rest(self, values: FloatArray, place: GridPosition) -> FloatArray:
         """Compute 1{s <= value} - F(value | place) for all values but the last, (n, k - 1)."""
         below = values[:, None] <= self.values[None, :-1]
-        rest: FloatArray = below - cdf_at(self.cdf[:, :-1], place)
+        rest: FloatArray = below - interpolate_cdf(self.cdf[:, :-1], place)
         return rest
 
 
-def cdf_at(cdf: FloatArray, place: Place) -> FloatArray:
+def interpolate_cdf(cdf: FloatArray, place: GridPosition) -> FloatArray:
     """Interpolate a table of cdfs (m, k) at these places, (n, k)."""
     share = place.share[:, None]
     at: FloatArray = cdf[place.below] * (1.0 - share) + cdf[place.above] * share
     return at
 
 
-def fit_carry(cells: FineCells, values: FloatArray) -> ScaleCarry | ValueCarry:
+def fit_quantile_map(cells: Grid, values: FloatArray) -> LocationScaleMap | DiscreteMap:
     """Fit the map of values (n,) to the lines that the cells were made of."""
     distinct = few_values(values)
-    return scale_carry(cells, values) if distinct is None else value_carry(cells, values, distinct)
+    return (
+        fit_location_scale_map(cells, values)
+        if distinct is None
+        else value_carry(cells, values, distinct)
+    )
 
 
 def few_values(values: FloatArray) -> FloatArray | None:
@@ -151,7 +157,7 @@ def few_values(values: FloatArray) -> FloatArray | None:
     return distinct if distinct.size <= MOST_VALUES else None
 
 
-def scale_carry(cells: FineCells, values: FloatArray) -> ScaleCarry:
+def fit_location_scale_map(cells: Grid, values: FloatArray) -> LocationScaleMap:
     """Fit the map of many different values."""
     means = cells.mean(values)
     choice = select_bandwidth(cells, means, cells.variance(values))
@@ -170,7 +176,7 @@ def scale_carry(cells: FineCells, values: FloatArray) -> ScaleCarry:
     # A tiny slope makes every share invertible.
     slope = 1e-9 * np.arange(nodes.size)
     cdf = np.maximum.accumulate(np.clip(cdf, _EDGE, 1.0 - _EDGE), axis=1) + slope
-    return ScaleCarry(cells, mean, scale, nodes, cdf, choice)
+    return LocationScaleMap(cells, mean, scale, nodes, cdf, choice)
 
 
 def _nodes(z: FloatArray, rows: FloatArray) -> FloatArray:
@@ -184,11 +190,11 @@ def _nodes(z: FloatArray, rows: FloatArray) -> FloatArray:
     return np.unique(z[order][np.searchsorted(cumulative, wanted)])
 
 
-def value_carry(cells: FineCells, values: FloatArray, distinct: FloatArray) -> ValueCarry:
+def value_carry(cells: Grid, values: FloatArray, distinct: FloatArray) -> DiscreteMap:
     """Fit the map of few different values, smoothed as their mean is."""
     choice = select_bandwidth(cells, cells.mean(values), cells.variance(values))
     steps = cells.means_of_steps(np.searchsorted(distinct, values), distinct.size)
-    return ValueCarry(cells, distinct, monotone_cdf(choice.smooth(cells, steps)), choice)
+    return DiscreteMap(cells, distinct, monotone_cdf(choice.smooth(cells, steps)), choice)
 
 
 def monotone_cdf(cdf: FloatArray) -> FloatArray:
@@ -312,7 +318,7 @@ def _move_values(
         moved[i] = min(found, cdf.shape[1] - 1)
 
 
-class Carried(NamedTuple):
+class MappedValues(NamedTuple):
     """Values at the centers of their windows.
 
     Attributes
@@ -328,8 +334,8 @@ class Carried(NamedTuple):
 
 
 def map_to_centers(
-    cells: FineCells, windows: Windows, values: FloatArray, uniform: FloatArray
-) -> tuple[ScaleCarry | ValueCarry, Carried]:
+    cells: Grid, windows: Windows, values: FloatArray, uniform: FloatArray
+) -> tuple[LocationScaleMap | DiscreteMap, MappedValues]:
     """Map each line to the center of its window, whatever its group.
 
     Parameters
@@ -337,9 +343,9 @@ def map_to_centers(
     values : (n,) floats.
     uniform : (n,) floats in [0, 1), used if there are few different values.
     """
-    fitted = fit_carry(cells, values)
+    fitted = fit_quantile_map(cells, values)
     start, end = cells.own_places, centers(cells, windows)
-    if isinstance(fitted, ScaleCarry):
+    if isinstance(fitted, LocationScaleMap):
         return fitted, unsplit_lines(cells, values, fitted.move(values, start, end))
     if (cells.rows == 1.0).all():
         return fitted, unsplit_lines(cells, values, fitted.move(values, start, end, uniform))
@@ -350,11 +356,11 @@ def map_to_centers(
     counts = np.empty(chances.shape, np.int64)
     counts[order] = rng.multinomial(cells.rows[order].astype(np.int64), chances[order])
     line, value = np.nonzero(counts)
-    return fitted, Carried(fitted.values[value], line, counts[line, value])
+    return fitted, MappedValues(fitted.values[value], line, counts[line, value])
 
 
 def tie_breaking_uniforms(
-    cells: FineCells, values: FloatArray, group: IntArray, seed: int
+    cells: Grid, values: FloatArray, group: IntArray, seed: int
 ) -> FloatArray:
     """Draw a uniform number per line, the same whatever the order of the lines."""
     keys = [cells.mass, group, values, cells.position, cells.segment]
@@ -365,18 +371,18 @@ def tie_breaking_uniforms(
     return drawn
 
 
-def centers(cells: FineCells, windows: Windows) -> Place:
+def centers(cells: Grid, windows: Windows) -> GridPosition:
     """Locate the center of each line's window, to which the line is mapped."""
     return cells.place(windows.segment, windows.center).of(windows.of_line)
 
 
-def restore_still_segments(cells: FineCells, values: FloatArray, moved: FloatArray) -> FloatArray:
+def restore_still_segments(cells: Grid, values: FloatArray, moved: FloatArray) -> FloatArray:
     """Restore the values of segments that are not smoothed, to the last bit."""
     still = cells.still
     return np.where(still[cells.segment], values, moved) if still.any() else moved
 
 
-def unsplit_lines(cells: FineCells, values: FloatArray, moved: FloatArray) -> Carried:
+def unsplit_lines(cells: Grid, values: FloatArray, moved: FloatArray) -> MappedValues:
     """Return values (n,) as mapped, with all lines whole."""
     moved = restore_still_segments(cells, values, moved)
-    return Carried(moved, np.arange(values.size), cells.rows.astype(np.int64))
+    return MappedValues(moved, np.arange(values.size), cells.rows.astype(np.int64))

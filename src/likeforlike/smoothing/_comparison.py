@@ -19,28 +19,28 @@ import numpy as np
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike.smoothing._carry import (
-    Carried,
-    ScaleCarry,
-    ValueCarry,
+    DiscreteMap,
+    LocationScaleMap,
+    MappedValues,
     centers,
     few_values,
+    fit_location_scale_map,
     map_to_centers,
     monotone_cdf,
     restore_still_segments,
-    scale_carry,
     tie_breaking_uniforms,
     unsplit_lines,
 )
 from likeforlike.smoothing._grid import (
-    FineCells,
+    Grid,
     Windows,
-    fine_cells,
     group_sums,
     joint_codes,
+    make_grid,
     windows,
 )
 from likeforlike.smoothing._jumps import Cuts
-from likeforlike.smoothing._local_linear import Choice, select_bandwidth
+from likeforlike.smoothing._local_linear import Bandwidth, select_bandwidth
 from likeforlike.smoothing._overlap import (
     REASONS,
     Overlap,
@@ -164,13 +164,13 @@ _TINY = 1e-300
 
 
 def map_with_gaps(
-    cells: FineCells,
+    cells: Grid,
     windows: Windows,
     values: FloatArray,
     group: IntArray,
-    fitted: ScaleCarry | ValueCarry,
+    fitted: LocationScaleMap | DiscreteMap,
     uniform: FloatArray,
-) -> Carried:
+) -> MappedValues:
     """Map lines to the centers of windows with gaps subtracted before and added after.
 
     There are two rounds. The first subtracts the common gap, with the number partialled out,
@@ -193,18 +193,18 @@ def map_with_gaps(
     rows = np.bincount(group, cells.rows)
     new_code = np.empty(rows.size, np.int64)
     new_code[np.argsort(-rows, kind="stable")] = np.arange(rows.size)
-    if isinstance(fitted, ScaleCarry):
+    if isinstance(fitted, LocationScaleMap):
         return _map_continuous(cells, windows, values, new_code[group], fitted)
     return _map_discrete(cells, windows, values, new_code[group], fitted, uniform)
 
 
 def _map_continuous(
-    cells: FineCells,
+    cells: Grid,
     windows: Windows,
     values: FloatArray,
     group: IntArray,
-    fitted: ScaleCarry,
-) -> Carried:
+    fitted: LocationScaleMap,
+) -> MappedValues:
     """Map many different values, with gaps of their means."""
     table = _GapTable.from_lines(cells, windows, group)
     common = common_gaps(cells, values, group, fitted.choice)
@@ -222,17 +222,18 @@ def _map_continuous(
     return unsplit_lines(cells, values, moved)
 
 
-def _map_without(
-    cells: FineCells, windows: Windows, values: FloatArray, gap: FloatArray
-) -> FloatArray:
+def _map_without(cells: Grid, windows: Windows, values: FloatArray, gap: FloatArray) -> FloatArray:
     """Map values (n,) without a gap (n,), which is added again."""
     rest = values - gap
-    moved = scale_carry(cells, rest).move(rest, cells.own_places, centers(cells, windows)) + gap
+    moved = (
+        fit_location_scale_map(cells, rest).move(rest, cells.own_places, centers(cells, windows))
+        + gap
+    )
     return restore_still_segments(cells, values, moved)
 
 
 def _residual_factor(
-    cells: FineCells, windows: Windows, group: IntArray, choice: Choice
+    cells: Grid, windows: Windows, group: IntArray, choice: Bandwidth
 ) -> FloatArray:
     """Compute by how much residuals are too small in each segment, (S,).
 
@@ -248,13 +249,13 @@ def _residual_factor(
 
 
 def _map_discrete(
-    cells: FineCells,
+    cells: Grid,
     windows: Windows,
     values: FloatArray,
     group: IntArray,
-    fitted: ValueCarry,
+    fitted: DiscreteMap,
     uniform: FloatArray,
-) -> Carried:
+) -> MappedValues:
     """Map few different values, with gaps of the cdf F at each value v.
 
     At or below v a group gets Σ (1{s <= v} - F(v | L) + F(v | window)) rows of a window: residuals
@@ -286,11 +287,11 @@ def _map_discrete(
     due = monotone_cdf(means.reshape(-1, k)) * table.total.reshape(-1, 1)
     order = np.lexsort((uniform, code, table.code))
     line, value, rows = systematic_sample(table.code, order, cells.mass, cells.rows, uniform, due)
-    return Carried(fitted.values[value], line, rows)
+    return MappedValues(fitted.values[value], line, rows)
 
 
 def common_gaps(
-    cells: FineCells, values: FloatArray, of_group: IntArray, choice: Choice
+    cells: Grid, values: FloatArray, of_group: IntArray, choice: Bandwidth
 ) -> FloatArray:
     """Compute Δ_0 of values (n,) between each group and group 0, (g,); that of group 0 is 0."""
     rests, gram = _group_residuals(cells, of_group, choice)
@@ -300,7 +301,7 @@ def common_gaps(
 
 
 def _common_steps(
-    cells: FineCells, code: IntArray, own: FloatArray, group: IntArray, choice: Choice
+    cells: Grid, code: IntArray, own: FloatArray, group: IntArray, choice: Bandwidth
 ) -> FloatArray:
     """Compute Δ_0 of 1{s <= v} for each value v, (g, k)."""
     rests, gram = _group_residuals(cells, group, choice)
@@ -319,7 +320,7 @@ def _common_steps(
 
 
 def _group_residuals(
-    cells: FineCells, group: IntArray, choice: Choice
+    cells: Grid, group: IntArray, choice: Bandwidth
 ) -> tuple[FloatArray, FloatArray]:
     """Compute w r of each group but group 0, (g - 1, n), and Σ w r r', (g - 1, g - 1)."""
     place, n_groups = cells.own_places, int(group.max()) + 1
@@ -333,7 +334,7 @@ def _group_residuals(
     return weighted, gram
 
 
-def _window_cdfs(cells: FineCells, table: _GapTable, code: IntArray, cdf: FloatArray) -> FloatArray:
+def _window_cdfs(cells: Grid, table: _GapTable, code: IntArray, cdf: FloatArray) -> FloatArray:
     """Average 1{s <= v} - F(v | L) + F(v | window) in each window and group, (K, g, k).
 
     F(v | window) is the mean of F(v | L) in the groups, and that of the group with fewest rows
@@ -371,7 +372,7 @@ class _GapTable:
     unit: IntArray | None = None
 
     @classmethod
-    def from_lines(cls, cells: FineCells, windows: Windows, group: IntArray) -> Self:
+    def from_lines(cls, cells: Grid, windows: Windows, group: IntArray) -> Self:
         """Count lines in their windows and groups."""
         shape = windows.center.size, int(group.max()) + 1
         code, mass, size = windows.of_line * shape[1] + group, cells.mass, shape[0] * shape[1]
@@ -440,18 +441,18 @@ class Comparison:
     uniform : (n,) uniform numbers of the lines; empty if there are many different scores.
     """
 
-    cells: FineCells
+    cells: Grid
     windows: Windows
     cuts: Cuts
     overlap: Overlap
     speaks: BoolArray
     scores: FloatArray
     group: IntArray
-    fitted: ScaleCarry | ValueCarry
-    carried: Carried
+    fitted: LocationScaleMap | DiscreteMap
+    carried: MappedValues
     uniform: FloatArray
 
-    def refined(self) -> Carried:
+    def refined(self) -> MappedValues:
         """Map the lines again, with gaps subtracted before and added after."""
         return map_with_gaps(
             self.cells, self.windows, self.scores, self.group, self.fitted, self.uniform
@@ -481,7 +482,7 @@ class Comparison:
 
 
 def compare_along(
-    cells: FineCells,
+    cells: Grid,
     numbers: FloatArray,
     scores: FloatArray,
     group: IntArray,
@@ -508,7 +509,7 @@ def compare_along(
     cuts = Cuts.at_jumps(cells, numbers, scores) if cut else Cuts.without_cuts(cells.segment)
     if cuts.numbers.size:
         overlap = overlap.split(cuts.origin)
-        parts = fine_cells(
+        parts = make_grid(
             numbers, cuts.segment, mass=cells.mass, rows=cells.rows, cluster=cells.cluster
         )
         cells = arrange_cells(parts, overlap)

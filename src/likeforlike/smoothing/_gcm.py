@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.smoothing._carry import ScaleCarry, ValueCarry
-from likeforlike.smoothing._grid import FineCells
+from likeforlike.smoothing._carry import DiscreteMap, LocationScaleMap
+from likeforlike.smoothing._grid import Grid
 
 _DRAWS = 9_999
 # Tables of this many lines stay in the processor's cache, which is twice as fast.
@@ -25,9 +25,9 @@ _AT_A_TIME = 4_096
 _NOTHING = 1e-6
 
 
-def companion_p_value(
-    cells: FineCells,
-    fitted: ScaleCarry | ValueCarry,
+def gcm_test(
+    cells: Grid,
+    fitted: LocationScaleMap | DiscreteMap,
     values: FloatArray,
     member: FloatArray,
     chance: FloatArray,
@@ -53,7 +53,7 @@ def companion_p_value(
 
 
 def _moments(
-    cells: FineCells, fitted: ScaleCarry | ValueCarry, values: FloatArray, rest: FloatArray
+    cells: Grid, fitted: LocationScaleMap | DiscreteMap, values: FloatArray, rest: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Compute T and its covariance in blocks of lines; rows of a cluster are added up first."""
     place = cells.own_places

@@ -133,7 +133,7 @@ _NOTHING, _TINY = 1e-12, 1e-300
 _FEW_ROWS = 20_000
 
 
-class Place(NamedTuple):
+class GridPosition(NamedTuple):
     """Positions among the centers of the cells of their segment, for linear interpolation.
 
     Attributes
@@ -151,9 +151,9 @@ class Place(NamedTuple):
         at: FloatArray = values[self.below] * (1.0 - self.share) + values[self.above] * self.share
         return at
 
-    def of(self, lines: IntArray | slice) -> Place:
+    def of(self, lines: IntArray | slice) -> GridPosition:
         """Select some lines."""
-        return Place(self.below[lines], self.above[lines], self.share[lines])
+        return GridPosition(self.below[lines], self.above[lines], self.share[lines])
 
 
 def group_sums(code: IntArray, amount: FloatArray, size: int = 0) -> FloatArray:
@@ -185,7 +185,7 @@ def joint_codes(*columns: IntArray) -> IntArray:
 
 
 @dataclass(frozen=True)
-class FineCells:
+class Grid:
     """Cells of all segments, one segment after the other, increasing in rank.
 
     Attributes
@@ -267,7 +267,7 @@ class FineCells:
         shares: FloatArray = np.cumsum(counted.reshape(-1, n_steps), axis=1)
         return shares / self.total[:, None]
 
-    def place(self, segment: IntArray, position: FloatArray) -> Place:
+    def place(self, segment: IntArray, position: FloatArray) -> GridPosition:
         """Locate positions of these segments among the centers of the cells."""
         first, last = self.offsets[segment], self.offsets[segment + 1] - 1
         # Ranks lie between 0 and 1, so that segments two apart are separated by one search.
@@ -276,10 +276,10 @@ class FineCells:
         above = np.minimum(below + 1, last)
         width = self.center[above] - self.center[below]
         share = (position - self.center[below]) / np.where(width > 0.0, width, 1.0)
-        return Place(below, above, np.clip(share, 0.0, 1.0))
+        return GridPosition(below, above, np.clip(share, 0.0, 1.0))
 
     @cached_property
-    def own_places(self) -> Place:
+    def own_places(self) -> GridPosition:
         """Positions of the lines themselves."""
         return self.place(self.segment, self.position)
 
@@ -347,14 +347,14 @@ def _neighbors(
     return before, own, after, part
 
 
-def fine_cells(
+def make_grid(
     numbers: FloatArray,
     segment: IntArray | None = None,
     *,
     mass: FloatArray | None = None,
     rows: FloatArray | None = None,
     cluster: IntArray | None = None,
-) -> FineCells:
+) -> Grid:
     """Cut every segment into clip(n / 5, 20, 200) fine cells by rank.
 
     Parameters
@@ -380,7 +380,7 @@ def fine_cells(
     offsets = np.r_[0, np.cumsum(there)][first]
     total = group_sums(cell, weight)
     held_by_cell = group_sums(cell, many)
-    return FineCells(
+    return Grid(
         ranking=ranking,
         segment=segment,
         position=position,
@@ -424,7 +424,7 @@ class Windows:
 
 
 def window_counts(
-    cells: FineCells, wanted: int | IntArray | None = None, group: IntArray | None = None
+    cells: Grid, wanted: int | IntArray | None = None, group: IntArray | None = None
 ) -> IntArray:
     """Choose the number of windows of each segment, (S,); 0 makes each cell a window.
 
@@ -450,7 +450,7 @@ def window_counts(
 
 
 def windows(
-    cells: FineCells,
+    cells: Grid,
     numbers: FloatArray,
     wanted: int | IntArray | None = None,
     group: IntArray | None = None,
@@ -463,7 +463,7 @@ def windows(
     wanted : most windows of a segment, or (S,) of each segment; `None` means `window_counts`.
     group : (n,) integers, groups that are to be compared in the windows.
     """
-    of_cell = windows_of_cells(cells, window_counts(cells, wanted, group))
+    of_cell = assign_windows(cells, window_counts(cells, wanted, group))
     of_line = of_cell[cells.cell]
     held = group_sums(of_line, cells.rows)
     segment = cells.of_segment[np.searchsorted(of_cell, np.arange(held.size))]
@@ -471,17 +471,17 @@ def windows(
     low, high = np.full(held.size, np.inf), np.full(held.size, -np.inf)
     np.minimum.at(low, of_line, numbers)
     np.maximum.at(high, of_line, numbers)
-    return Windows(of_line, of_cell, segment, center, low, high, number_at(cells, segment, center))
+    return Windows(of_line, of_cell, segment, center, low, high, quantile(cells, segment, center))
 
 
-def windows_of_cells(cells: FineCells, counts: IntArray) -> IntArray:
+def assign_windows(cells: Grid, counts: IntArray) -> IntArray:
     """Assign each cell to a window, (m,), with `window_counts` windows in each segment."""
     of_cell = np.empty(cells.total.size, np.int64)
     _gather(group_sums(cells.cell, cells.rows), cells.offsets, counts, of_cell)
     return of_cell
 
 
-def number_at(cells: FineCells, segment: IntArray, position: FloatArray) -> FloatArray:
+def quantile(cells: Grid, segment: IntArray, position: FloatArray) -> FloatArray:
     """Interpolate the numbers that have these ranks in their segments."""
     ranking = cells.ranking
     owner = np.repeat(np.arange(ranking.offsets.size - 1), np.diff(ranking.offsets))

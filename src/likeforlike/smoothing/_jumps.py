@@ -22,7 +22,7 @@ from typing import Self
 import numpy as np
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
-from likeforlike.smoothing._grid import FineCells, group_sums
+from likeforlike.smoothing._grid import Grid, group_sums
 from likeforlike.transport import compiled
 
 _WIDE, _NARROW = 0.10, 0.05
@@ -32,7 +32,7 @@ _FEW = 4
 _LEAST_ERROR = 1e-12
 
 
-def jumps(cells: FineCells, values: FloatArray, clear: float = _CLEAR) -> IntArray:
+def detect_jumps(cells: Grid, values: FloatArray, clear: float = _CLEAR) -> IntArray:
     """Detect the cells behind which the mean of values (n,) given the number jumps.
 
     Parameters
@@ -150,9 +150,9 @@ class Cuts:
         return cls(segment, np.arange(int(segment.max()) + 1), np.zeros(0))
 
     @classmethod
-    def at_jumps(cls, cells: FineCells, numbers: FloatArray, values: FloatArray) -> Self:
+    def at_jumps(cls, cells: Grid, numbers: FloatArray, values: FloatArray) -> Self:
         """Split segments where values (n,) jump along the numbers (n,) beyond doubt."""
-        behind = jumps(cells, values, _BEYOND_DOUBT)
+        behind = detect_jumps(cells, values, _BEYOND_DOUBT)
         if not behind.size:
             return cls.without_cuts(cells.segment)
         cut_segments = cells.of_segment[behind]
@@ -173,7 +173,7 @@ class Cuts:
         return np.maximum(1, np.round(wanted * share)).astype(np.int64)
 
 
-def _edge(cells: FineCells, numbers: FloatArray, values: FloatArray, behind: int) -> float:
+def _edge(cells: Grid, numbers: FloatArray, values: FloatArray, behind: int) -> float:
     """Find the last number before the jump that lies near the end of a cell."""
     segment = cells.of_segment[behind]
     first = max(behind + 1 - _AROUND, int(cells.offsets[segment]))

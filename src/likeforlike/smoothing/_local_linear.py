@@ -27,7 +27,7 @@ from typing import Literal
 import numpy as np
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
-from likeforlike.smoothing._grid import FineCells
+from likeforlike.smoothing._grid import Grid
 from likeforlike.transport import compiled
 
 # A little beyond the second neighbor, which then gets some weight.
@@ -122,7 +122,7 @@ _CLEARLY = 1.0 - 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Bandwidth:
     """A smoother: a coordinate and a width for each segment.
 
     Attributes
@@ -138,21 +138,21 @@ class Choice:
         """Return the name of the coordinate of one segment."""
         return _NAMES[int(self.coordinate[segment])]
 
-    def at_least(self, width: float, *, still: BoolArray | bool = False) -> Choice:
+    def at_least(self, width: float, *, still: BoolArray | bool = False) -> Bandwidth:
         """Widen to a least width, in the rank where there was no smoothing.
 
         Segments that are `still` (S,) stay without smoothing.
         """
-        return Choice(
+        return Bandwidth(
             np.where((self.coordinate == _NONE) & np.logical_not(still), _RANK, self.coordinate),
             np.where(still, 0.0, np.maximum(self.width, width)),
         )
 
-    def smooth(self, cells: FineCells, values: FloatArray) -> FloatArray:
+    def smooth(self, cells: Grid, values: FloatArray) -> FloatArray:
         """Smooth curves (m,) or (m, q) over the cells."""
         return self.fit(cells, values)[0]
 
-    def fit(self, cells: FineCells, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def fit(self, cells: Grid, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Smooth curves (m,) or (m, q) over the cells, and return the leverages S_gg (m,), too."""
         along = np.repeat(self.coordinate, np.diff(cells.offsets))
         coordinate = np.where(along == _NUMBER, cells.raw, cells.center)
@@ -162,7 +162,7 @@ class Choice:
         return fitted.reshape(values.shape), leverage
 
 
-def select_bandwidth(cells: FineCells, means: FloatArray, variance: FloatArray) -> Choice:
+def select_bandwidth(cells: Grid, means: FloatArray, variance: FloatArray) -> Bandwidth:
     """Select a coordinate and a width for each segment by C_p.
 
     Parameters
@@ -171,7 +171,7 @@ def select_bandwidth(cells: FineCells, means: FloatArray, variance: FloatArray) 
     variance : (m,) floats, σ² of a row in each cell.
     """
     n_segments = cells.offsets.size - 1
-    best = Choice(np.full(n_segments, _NONE), np.zeros(n_segments))
+    best = Bandwidth(np.full(n_segments, _NONE), np.zeros(n_segments))
     least = 2.0 * np.add.reduceat(variance, cells.offsets[:-1])
     if cells.allowed is not None:
         least = np.where(cells.allowed[:, _NONE, 0], least, np.inf)
@@ -182,20 +182,20 @@ def select_bandwidth(cells: FineCells, means: FloatArray, variance: FloatArray) 
                 may &= cells.allowed[:, coordinate, k]
             if not may.any():
                 continue
-            tried = Choice(np.full(n_segments, coordinate), np.where(may, width, 0.0))
+            tried = Bandwidth(np.full(n_segments, coordinate), np.where(may, width, 0.0))
             fitted, leverage = tried.fit(cells, means)
             paid = cells.effective * (means - fitted) ** 2 + 2.0 * variance * leverage
             criterion = np.add.reduceat(paid, cells.offsets[:-1])
             better = (criterion < least * _CLEARLY) & may
             least = np.where(better, criterion, least)
-            best = Choice(
+            best = Bandwidth(
                 np.where(better, coordinate, best.coordinate),
                 np.where(better, width, best.width),
             )
     return best
 
 
-def wide_enough(cells: FineCells, width: float) -> BoolArray:
+def wide_enough(cells: Grid, width: float) -> BoolArray:
     """Return whether a width reaches beyond a cell in each segment, (S,)."""
     enough: BoolArray = width * np.diff(cells.offsets) >= _LEAST_CELLS
     return enough

@@ -31,13 +31,13 @@ import numpy.typing as npt
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike.smoothing._grid import (
-    FineCells,
+    Grid,
+    assign_windows,
     group_sums,
     joint_codes,
     window_counts,
-    windows_of_cells,
 )
-from likeforlike.smoothing._local_linear import WIDTHS, Choice, select_bandwidth, wide_enough
+from likeforlike.smoothing._local_linear import WIDTHS, Bandwidth, select_bandwidth, wide_enough
 
 Unit = Literal["rows", "numbers", "units", "apart"]
 """Unit of a comparison along a number; none where groups are apart."""
@@ -191,7 +191,7 @@ class _Numbers:
     rank : (P,) floats.
     """
 
-    def __init__(self, cells: FineCells, group: IntArray) -> None:
+    def __init__(self, cells: Grid, group: IntArray) -> None:
         self.of_line = cells.number
         size, n_groups = int(self.of_line.max()) + 1, int(group.max()) + 1
         counted = group_sums(self.of_line * n_groups + group, cells.rows, size * n_groups)
@@ -212,7 +212,7 @@ class _Numbers:
         return np.ones(share.shape[0]), share, row_sums(share**2)
 
     def cluster_elements(
-        self, cells: FineCells, group: IntArray
+        self, cells: Grid, group: IntArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return them for the rows of a cluster at a number as an element, or for rows."""
         if cells.cluster is None:
@@ -243,7 +243,7 @@ def _variation(rows: FloatArray) -> FloatArray:
 
 
 def find_overlap(
-    cells: FineCells, group: IntArray, scores: FloatArray | None = None, *, exact: bool = True
+    cells: Grid, group: IntArray, scores: FloatArray | None = None, *, exact: bool = True
 ) -> Overlap:
     """Decide how the groups (n,) of each segment are compared along the number.
 
@@ -257,7 +257,7 @@ def find_overlap(
     exact : whether the rows of a line have the same number, and not only similar ones.
     """
     numbers, size = _Numbers(cells, group), cells.offsets.size - 1
-    of_cell = windows_of_cells(cells, window_counts(replace(cells, cluster=None)))
+    of_cell = assign_windows(cells, window_counts(replace(cells, cluster=None)))
     window, segment, count = of_cell[numbers.cell], numbers.segment, row_sums(numbers.rows)
     of_window = np.zeros(int(of_cell.max()) + 1, np.int64)
     of_window[of_cell] = cells.of_segment
@@ -316,7 +316,7 @@ def find_overlap(
     return found.without(rest & few, "few").without(rest & alone, "units")
 
 
-def _crossing(cells: FineCells, number: IntArray) -> BoolArray:
+def _crossing(cells: Grid, number: IntArray) -> BoolArray:
     """Return which segments have clusters with several numbers, (S,)."""
     assert cells.cluster is not None
     one = np.zeros(int(cells.cluster.max()) + 1, np.int64)
@@ -328,7 +328,7 @@ def _crossing(cells: FineCells, number: IntArray) -> BoolArray:
 
 
 def _rough(
-    cells: FineCells, numbers: _Numbers, group: IntArray, scores: FloatArray, of_cell: IntArray
+    cells: Grid, numbers: _Numbers, group: IntArray, scores: FloatArray, of_cell: IntArray
 ) -> BoolArray:
     """Return the segments where scores without the gap inside numbers jump between numbers, (S,).
 
@@ -355,7 +355,7 @@ def _rough(
 
 
 def remaining_share(
-    cells: FineCells, window: IntArray, group: IntArray, choice: Choice
+    cells: Grid, window: IntArray, group: IntArray, choice: Bandwidth
 ) -> FloatArray:
     """Compute φ(S), the share of the variation of the group inside windows that a smoother leaves.
 
@@ -375,7 +375,7 @@ def remaining_share(
     return share
 
 
-def arrange_cells(cells: FineCells, overlap: Overlap) -> FineCells:
+def arrange_cells(cells: Grid, overlap: Overlap) -> Grid:
     """Arrange cells as groups are compared: rows of a number a cluster, or each number a cell."""
     own, together = overlap.unit == "numbers", overlap.unit == "units"
     if not (own | together).any():
@@ -388,7 +388,7 @@ def arrange_cells(cells: FineCells, overlap: Overlap) -> FineCells:
     return _separate_numbers(cells, number, own) if own.any() else cells
 
 
-def _separate_numbers(cells: FineCells, number: IntArray, own: BoolArray) -> FineCells:
+def _separate_numbers(cells: Grid, number: IntArray, own: BoolArray) -> Grid:
     """Make each number a cell in some segments (S,), which are not smoothed."""
     there = own[cells.segment]
     cell = joint_codes(cells.segment, np.where(there, number, cells.cell))
@@ -412,8 +412,8 @@ def _separate_numbers(cells: FineCells, number: IntArray, own: BoolArray) -> Fin
 
 
 def restrict_smoothers(
-    cells: FineCells, window: IntArray, group: IntArray, overlap: Overlap
-) -> tuple[FineCells, Overlap]:
+    cells: Grid, window: IntArray, group: IntArray, overlap: Overlap
+) -> tuple[Grid, Overlap]:
     """Allow only smoothers that leave enough of the group where rows do not mix.
 
     Parameters
@@ -430,7 +430,7 @@ def restrict_smoothers(
     for coordinate in (1, 2):
         for k, width in enumerate(WIDTHS):
             may = held & wide_enough(cells, width)
-            tried = Choice(np.full(size, coordinate), np.where(may, width, 0.0))
+            tried = Bandwidth(np.full(size, coordinate), np.where(may, width, 0.0))
             if may.any():
                 left = remaining_share(cells, window, group, tried)
                 allowed[may, coordinate, k] = left[may] >= _LEFT
@@ -439,7 +439,7 @@ def restrict_smoothers(
 
 
 def comparable_windows(
-    cells: FineCells, window: IntArray, group: IntArray, overlap: Overlap, choice: Choice
+    cells: Grid, window: IntArray, group: IntArray, overlap: Overlap, choice: Bandwidth
 ) -> tuple[BoolArray, Overlap]:
     """Return the windows (K,) in which groups are close to each other along the number.
 

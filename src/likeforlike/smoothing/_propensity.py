@@ -19,25 +19,25 @@ from itertools import combinations
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.smoothing._grid import FineCells, Place, midranks
-from likeforlike.smoothing._local_linear import Choice, select_bandwidth
+from likeforlike.smoothing._grid import Grid, GridPosition, midranks
+from likeforlike.smoothing._local_linear import Bandwidth, select_bandwidth
 
 # Propensities are clipped this far from 0 and 1: a few hundred rows cannot tell more.
 _CLOSEST = 1e-3
 
 
-def propensity(cells: FineCells, member: FloatArray) -> tuple[FloatArray, Choice]:
+def propensity(cells: Grid, member: FloatArray) -> tuple[FloatArray, Bandwidth]:
     """Estimate e(L) = P(A = 1 | L) of each line, (n,), and return its smoother.
 
     Parameters
     ----------
     member : (n,) floats, 1 for lines of the group and 0 for others, or the share of it.
     """
-    curve, choice = propensity_curve(cells, member)
-    return chance_at(curve, cells.own_places), choice
+    curve, choice = fit_propensity(cells, member)
+    return interpolate_propensity(curve, cells.own_places), choice
 
 
-def propensity_curve(cells: FineCells, member: FloatArray) -> tuple[FloatArray, Choice]:
+def fit_propensity(cells: Grid, member: FloatArray) -> tuple[FloatArray, Bandwidth]:
     """Estimate e(L) over the fine cells, (m,), and return its smoother."""
     share = cells.mean(member)
     segment, n_segments = cells.of_segment, cells.offsets.size - 1
@@ -49,7 +49,7 @@ def propensity_curve(cells: FineCells, member: FloatArray) -> tuple[FloatArray, 
     return choice.smooth(cells, share), choice
 
 
-def chance_at(curve: FloatArray, place: Place) -> FloatArray:
+def interpolate_propensity(curve: FloatArray, place: GridPosition) -> FloatArray:
     """Interpolate propensities at these places, clipped away from 0 and 1."""
     return np.clip(place.read(curve), _CLOSEST, 1.0 - _CLOSEST)
 

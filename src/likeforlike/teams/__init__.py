@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._custodian import HeldTable as HeldTable
     from ._custodian import open_ledger as open_ledger
-    from ._custodian import read_named as read_named
+    from ._custodian import read_columns as read_columns
     from ._custodian import reopen as reopen
     from ._requests import Request as Request
 

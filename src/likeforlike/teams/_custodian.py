@@ -48,7 +48,7 @@ from likeforlike.files import (
     read_texts,
     readable,
 )
-from likeforlike.teams._files import refuse_repeated, texts, whole_numbers
+from likeforlike.teams._files import check_unique, texts, whole_numbers
 from likeforlike.teams._ledger import AlteredLedger, Answered, Ledger, check_groups
 from likeforlike.teams._noise import (
     Cost,
@@ -57,7 +57,7 @@ from likeforlike.teams._noise import (
     discrete_laplace,
     keep_threshold,
     laplace_variance,
-    randomized,
+    randomize_codes,
     rho_of,
 )
 from likeforlike.teams._releases import Noise, Release, ReleaseKind
@@ -67,7 +67,7 @@ from likeforlike.teams._requests import (
     Request,
     SumsRequest,
     file_digest,
-    squared_norms,
+    sum_squares,
 )
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class Custodian:
         people : (n,), or `None`.
         """
         named = texts(ids, "ids")
-        refuse_repeated(named)
+        check_unique(named)
         held = dict(zip(named, texts(sensitive_features, "groups"), strict=True))
         whose = None if people is None else dict(zip(named, texts(people, "people"), strict=True))
         return cls(held, ledger, whose)
@@ -163,10 +163,10 @@ class Custodian:
         epsilon : what the answer may tell about one person, > 0.
         """
         exact, rows = answer_epsilon(epsilon), self._rows(request.ids)
-        scale = Fraction(rows.most * self._released_twice) / exact
+        scale = Fraction(rows.most * self._groups_per_person) / exact
         cells = rows.groups * request.n_codes + request.codes
         counted = np.bincount(cells, minlength=len(self.groups) * request.n_codes)
-        released = counted.reshape(len(self.groups), -1)[self._released].tolist()
+        released = counted.reshape(len(self.groups), -1)[self._answer_groups].tolist()
 
         def make() -> list[list[int]]:
             return [[n + discrete_laplace(scale) for n in row] for row in released]
@@ -176,7 +176,7 @@ class Custodian:
             "scale": str(scale),
             "variance": laplace_variance(scale),
         }
-        answered = self._answered("counts", request.digest, exact, Cost(epsilon=exact), make)
+        answered = self._answer("counts", request.digest, exact, Cost(epsilon=exact), make)
         shape = (len(released), request.n_codes)
         values = self._whole(answered.value, shape)
         return self._release(
@@ -195,7 +195,7 @@ class Custodian:
         exact, rows = answer_epsilon(epsilon), self._rows(request.ids)
         rho = rho_of(exact, self.ledger.delta)
         # In parts of the grid. Two groups: A_i moves one sum. More: it leaves one for another.
-        squared = _largest_square(request.features, rows) * self._released_twice
+        squared = _largest_square(request.features, rows) * self._groups_per_person
         if not squared:
             raise InputError(
                 "features add up to 0 for every person; there is nothing to sum. Ask about "
@@ -204,7 +204,7 @@ class Custodian:
         variance = Fraction(squared) / (2 * rho)
         summed = [
             request.features[rows.groups == group].sum(axis=0).tolist()
-            for group in range(len(self.groups))[self._released]
+            for group in range(len(self.groups))[self._answer_groups]
         ]
 
         def make() -> list[list[int]]:
@@ -215,7 +215,7 @@ class Custodian:
             "scale": None,
             "variance": float(variance / GRID**2),
         }
-        answered = self._answered("sums", request.digest, exact, Cost(rho=rho), make)
+        answered = self._answer("sums", request.digest, exact, Cost(rho=rho), make)
         values = self._whole(answered.value, (len(summed), request.features.shape[1]))
         delta = self.ledger.delta
         return self._release(
@@ -234,13 +234,13 @@ class Custodian:
         epsilon : what the file may tell about one person, > 0.
         """
         exact, named = answer_epsilon(epsilon), tuple(texts(ids, "ids"))
-        refuse_repeated(named)
+        check_unique(named)
         rows, many = self._rows(named), len(self.groups)
         asked = file_digest(named)
         _, first, person = np.unique(rows.persons, return_index=True, return_inverse=True)
 
         def make() -> str:
-            drawn = randomized(rows.groups[first], exact, many)[person]
+            drawn = randomize_codes(rows.groups[first], exact, many)[person]
             return base64.b64encode(zlib.compress(drawn.astype("<u4").tobytes())).decode()
 
         kept = Fraction(keep_threshold(exact, many), 1 << 64)
@@ -249,7 +249,7 @@ class Custodian:
             "scale": f"{float(kept):.12g}",
             "variance": None,
         }
-        answered = self._answered("groups", asked, exact, Cost(epsilon=exact), make)
+        answered = self._answer("groups", asked, exact, Cost(epsilon=exact), make)
         try:
             codes = np.frombuffer(zlib.decompress(base64.b64decode(answered.value)), "<u4")
         except (TypeError, ValueError, binascii.Error, zlib.error) as error:
@@ -260,12 +260,12 @@ class Custodian:
         return self._release("groups", asked, values, answered, exact, 0.0, noise, rows.most)
 
     @property
-    def _released(self) -> slice:
+    def _answer_groups(self) -> slice:
         """Groups that are counted: with two of them, the first is the public rest."""
         return slice(1, None) if len(self.groups) == 2 else slice(None)
 
     @property
-    def _released_twice(self) -> int:
+    def _groups_per_person(self) -> int:
         """In how many released groups one person's change shows: in both, or in the second."""
         return 1 if len(self.groups) == 2 else 2
 
@@ -288,7 +288,7 @@ class Custodian:
             )
         return _RequestedRows(self._codes[at], persons, most)
 
-    def _answered(
+    def _answer(
         self,
         kind: ReleaseKind,
         digest: str,
@@ -344,7 +344,7 @@ def encode_rows(
     ids: list[str], labels: list[str], whose: list[str] | None, groups: tuple[str, ...]
 ) -> tuple[IntArray, IntArray]:
     """Codes of the groups and numbers of the persons of rows (n,); raise if a table is not fit."""
-    refuse_repeated(ids)
+    check_unique(ids)
     code = {label: k for k, label in enumerate(groups)}
     strange = sorted(set(labels) - set(code))
     if strange:
@@ -375,11 +375,11 @@ def _whose(people: Mapping[Any, Hashable], ids: list[str]) -> list[str]:
 def _largest_square(features: IntArray, rows: _RequestedRows) -> int:
     """The largest squared norm of what the rows of one person add up to, in parts of the grid."""
     if rows.most == 1:
-        return int(squared_norms(features).max())
+        return int(sum_squares(features).max())
     _, person = np.unique(rows.persons, return_inverse=True)
     order = np.argsort(person, kind="stable")
     begins = np.flatnonzero(np.diff(person[order], prepend=-1))
-    return int(squared_norms(np.add.reduceat(features[order], begins, axis=0)).max())
+    return int(sum_squares(np.add.reduceat(features[order], begins, axis=0)).max())
 
 
 def _refuse_two_groups(persons: IntArray, codes: IntArray) -> None:
@@ -392,7 +392,7 @@ def _refuse_two_groups(persons: IntArray, codes: IntArray) -> None:
         )
 
 
-def read_named(
+def read_columns(
     file: Path,
     names: Sequence[str],
     *,
@@ -506,7 +506,8 @@ def reopen(ledger: Ledger, table: Path | None, options: CsvOptions | None = None
 def _columns(held: HeldTable, options: CsvOptions | None) -> list[list[str]]:
     names = [name for name in (held.id, held.sensitive, held.person) if name is not None]
     return [
-        list(map(str, column)) for column in read_named(held.file, names, options=options).values()
+        list(map(str, column))
+        for column in read_columns(held.file, names, options=options).values()
     ]
 
 

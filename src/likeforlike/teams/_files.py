@@ -78,7 +78,7 @@ def _is_missing(label: object) -> bool:
         return True
 
 
-def refuse_repeated(ids: Sequence[str], name: str = "ids") -> None:
+def check_unique(ids: Sequence[str], name: str = "ids") -> None:
     """Raise if a row is named twice: it would count twice, and be known twice as well."""
     if len(set(ids)) == len(ids):
         return

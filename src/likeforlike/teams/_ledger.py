@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from likeforlike.errors import InputError
-from likeforlike.teams._files import refuse_repeated, texts
+from likeforlike.teams._files import check_unique, texts
 from likeforlike.teams._noise import Cost, as_fraction, check_delta, read_fraction
 
 if sys.platform == "win32":
@@ -39,7 +39,7 @@ if sys.platform == "win32":
     _FAR = 1 << 40
 
     @contextmanager
-    def locked(file: int) -> Iterator[None]:
+    def lock_file(file: int) -> Iterator[None]:
         """Wait until no other process has the file locked, and lock it."""
         while True:
             os.lseek(file, _FAR, os.SEEK_SET)
@@ -58,7 +58,7 @@ else:
     import fcntl
 
     @contextmanager
-    def locked(file: int) -> Iterator[None]:
+    def lock_file(file: int) -> Iterator[None]:
         """Wait until no other process has the file locked, and lock it."""
         fcntl.flock(file, fcntl.LOCK_EX)
         try:
@@ -186,7 +186,7 @@ class Ledger:
             raise InputError(f"{self.path} does not exist; say the budget epsilon to open it.")
         if declared is None and not self.path.exists():
             raise InputError(f"{self.path} does not exist; declare the groups to open it.")
-        with self._opened(create=budget is not None) as (file, entries):
+        with self._open_entries(create=budget is not None) as (file, entries):
             if not entries:
                 if budget is None or declared is None:
                     raise InputError(
@@ -211,11 +211,11 @@ class Ledger:
     @property
     def left(self) -> float:
         """ε that may still be spent on counts; sums together cost less than one by one."""
-        return _left(self.epsilon, self.spent)
+        return _remaining(self.epsilon, self.spent)
 
     def entries(self) -> list[Entry]:
         """All lines, checked, the opening first; answers are among them."""
-        with self._opened() as (_, entries):
+        with self._open_entries() as (_, entries):
             return entries
 
     def holds(self, receipt: Receipt) -> bool:
@@ -239,8 +239,8 @@ class Ledger:
         make : draws the answer, as plain values; called after the booking is on the disk, while
             others may use the ledger.
         """
-        with self._opened() as (file, entries):
-            if (stored := _stored(entries, request)) is not None:
+        with self._open_entries() as (file, entries):
+            if (stored := _find_entry(entries, request)) is not None:
                 return stored
             self._check_budget(entries, cost)
             booking = {
@@ -253,9 +253,9 @@ class Ledger:
             }
             self._append(file, entries, booking, "nothing was booked and nothing answered")
         value = make()
-        with self._opened() as (file, entries):
+        with self._open_entries() as (file, entries):
             # Who asked the same meanwhile has got an answer; another one would reveal more.
-            if (stored := _stored(entries, request)) is not None:
+            if (stored := _find_entry(entries, request)) is not None:
                 return stored
             answer = {"kind": "answer", "request": request, "value": value}
             entry = self._append(
@@ -264,15 +264,15 @@ class Ledger:
             return Answered(entry["value"], _receipt(entry), replayed=False)
 
     def _cost(self) -> Cost:
-        return _booked(self.entries())
+        return _book_keeping(self.entries())
 
     def _check_budget(self, entries: list[Entry], cost: Cost) -> None:
-        budget, before = float(Fraction(entries[0]["epsilon"])), _booked(entries)
+        budget, before = float(Fraction(entries[0]["epsilon"])), _book_keeping(entries)
         delta = float(entries[0]["delta"])
         total = before.plus(cost).total(delta)
         # What is spent to the last bit is not beyond the budget for rounding.
         if total > budget * (1.0 + _ROUNDING):
-            left = _left(budget, before.total(delta))
+            left = _remaining(budget, before.total(delta))
             raise OverBudget(
                 f"the answer would bring the total to epsilon = {total:.6g}, and the budget is "
                 f"{budget:.6g}, of which {left:.6g} is left."
@@ -302,7 +302,7 @@ class Ledger:
             )
 
     @contextmanager
-    def _opened(self, *, create: bool = False) -> Iterator[tuple[int, list[Entry]]]:
+    def _open_entries(self, *, create: bool = False) -> Iterator[tuple[int, list[Entry]]]:
         """The file, locked, and its entries."""
         flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
         try:
@@ -314,7 +314,7 @@ class Ledger:
             # A device or a pipe keeps nothing.
             if not stat.S_ISREG(os.fstat(file).st_mode):
                 raise InputError(f"{self.path} is not a file; a ledger must be kept in one.")
-            with locked(file):
+            with lock_file(file):
                 try:
                     entries = self._read(file)
                 except OSError as error:
@@ -340,13 +340,13 @@ class Ledger:
         *lines, rest = content.split(b"\n")
         entries: list[Entry] = []
         for number, line in enumerate(lines):
-            entry = _checked(line, number, entries)
+            entry = _check_entry(line, number, entries)
             if entry is None:
-                raise self._altered(number, content)
+                raise self._alteration(number, content)
             entries.append(entry)
         if not rest:
             return entries
-        whole = _checked(rest, len(entries), entries)
+        whole = _check_entry(rest, len(entries), entries)
         if whole is not None:
             _write(file, b"\n")
             return [*entries, whole]
@@ -356,7 +356,7 @@ class Ledger:
         os.fsync(file)
         return entries
 
-    def _altered(self, number: int, content: bytes) -> InputError:
+    def _alteration(self, number: int, content: bytes) -> InputError:
         if _FORMAT.encode() not in content:
             return InputError(f"{self.path} is not a ledger and was left as it is.")
         return AlteredLedger(
@@ -384,7 +384,7 @@ class Ledger:
 def check_groups(groups: Sequence[Any]) -> tuple[str, ...]:
     """Names of groups as text: two or more, each once."""
     declared = tuple(texts(groups, "groups"))
-    refuse_repeated(declared, "groups")
+    check_unique(declared, "groups")
     if len(declared) < 2:
         raise InputError(
             f"groups must be two or more, not {list(declared)}; declare also those that no row "
@@ -404,7 +404,7 @@ def check_receipt(receipt: object) -> None:
         raise InputError("the hash of a receipt must be text.")
 
 
-def _stored(entries: list[Entry], request: str) -> Answered | None:
+def _find_entry(entries: list[Entry], request: str) -> Answered | None:
     for entry in entries:
         if entry["kind"] == "answer" and entry["request"] == request:
             return Answered(entry["value"], _receipt(entry), replayed=True)
@@ -427,7 +427,7 @@ def _opening(
     }
 
 
-def _left(budget: float, spent: float) -> float:
+def _remaining(budget: float, spent: float) -> float:
     left = budget - spent
     return left if left > _ROUNDING * budget else 0.0
 
@@ -436,7 +436,7 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _booked(entries: list[Entry]) -> Cost:
+def _book_keeping(entries: list[Entry]) -> Cost:
     booked = Cost()
     for entry in entries:
         if entry["kind"] == "booking":
@@ -452,7 +452,7 @@ def _hash(entry: Mapping[str, Any]) -> str:
     return sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()
 
 
-def _checked(line: bytes, number: int, entries: list[Entry]) -> Entry | None:
+def _check_entry(line: bytes, number: int, entries: list[Entry]) -> Entry | None:
     """An entry that is whole and continues those before it; else `None`."""
     try:
         entry = json.loads(line)

@@ -115,7 +115,7 @@ def keep_threshold(epsilon: Fraction, groups: int) -> int:
         return min(int(exact.to_integral_value(ROUND_FLOOR)) - 1, _WORD - 1)
 
 
-def randomized(codes: IntArray, epsilon: Fraction, groups: int) -> IntArray:
+def randomize_codes(codes: IntArray, epsilon: Fraction, groups: int) -> IntArray:
     """Codes (n,) of groups, each kept with probability e^ε / (e^ε + groups - 1), else another."""
     threshold = np.uint64(keep_threshold(epsilon, groups))
     kept = _words(codes.size) < threshold
@@ -284,5 +284,5 @@ def randomize(
     if strange:
         raise InputError(f"groups holds {strange}, which labels does not name; add them there.")
     codes = np.array([declared.index(label) for label in held.labels], np.int64)[held.codes]
-    answers = randomized(codes, answer_epsilon(epsilon), len(declared))
+    answers = randomize_codes(codes, answer_epsilon(epsilon), len(declared))
     return [declared[code] for code in answers.tolist()]

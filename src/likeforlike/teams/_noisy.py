@@ -53,10 +53,10 @@ from likeforlike.inference import (
     DistanceEstimate,
     Gap,
     SquaredDistance,
+    debias_distance,
     largest_distance,
     normal_quantile,
-    smallest_gap,
-    unbiased_distance,
+    wilson_hilferty_limit,
 )
 from likeforlike.teams._releases import Release
 from likeforlike.teams._score_bins import ScoreBins
@@ -221,7 +221,7 @@ class NoisyPair:
         """What a unit in every bin adds to a potential with slope sgn(F_0 - F_1), (..., B)."""
         slopes = np.where(heights < -_ROUNDING, -1.0, 1.0) * self.bins.steps
         climbed = np.cumsum(slopes, axis=-1) - slopes
-        return self.bins.gathered(climbed)
+        return self.bins.gather(climbed)
 
     @cached_property
     def own_heights(self) -> FloatArray:
@@ -234,7 +234,7 @@ class NoisyPair:
         return self.areas(self.own_heights)
 
     @cached_property
-    def moved_inside(self) -> tuple[float, float]:
+    def bin_shift(self) -> tuple[float, float]:
         """What the rise or fall of shares inside bins changed: the gap, and the distance.
 
         The distance by its root mean square over levels, since W_1 of each may have risen or
@@ -272,7 +272,7 @@ class NoisyPair:
     @cached_property
     def scores(self) -> LevelMeans:
         """Gaps of the mean score."""
-        return self.means(self.bins.gathered(self.bins.places))
+        return self.means(self.bins.gather(self.bins.places))
 
     @cached_property
     def from_median(self) -> LevelMeans:
@@ -285,7 +285,7 @@ class NoisyPair:
         first = np.flatnonzero(beyond & np.r_[True, ~beyond[:-1] | (np.diff(bins.part_level) != 0)])
         medians = np.zeros(bins.n_levels)
         medians[bins.part_level[first][::-1]] = bins.places[first][::-1]
-        return self.means(bins.gathered(np.abs(bins.places - medians[bins.part_level])))
+        return self.means(bins.gather(np.abs(bins.places - medians[bins.part_level])))
 
     def draw(self, rng: np.random.Generator, draws: int) -> Drawn:
         """Noise of sampling and of the custodian, drawn together around parity."""
@@ -306,11 +306,11 @@ class NoisyPair:
         total = np.zeros(self.bins.n_levels)
         for size in self._blocks(draws):
             fresh = self.known.draw(rng, self.pair, (size, self.bins.rows.size))
-            total += (self.areas(self.heights(self.renewed(fresh))) ** 2).sum(axis=0)
+            total += (self.areas(self.heights(self.update_counts(fresh))) ** 2).sum(axis=0)
         mean: FloatArray = total / draws
         return mean
 
-    def renewed(self, more: FloatArray) -> FloatArray:
+    def update_counts(self, more: FloatArray) -> FloatArray:
         """Shares of the bins when counts (2, ..., B) are added to those seen."""
         counts = self.counts[:, None] + more
         shares: FloatArray = counts / self._away_from_0(self._level_sums(counts))
@@ -369,7 +369,7 @@ def parity_test(pair: NoisyPair, draws: int, rng: np.random.Generator) -> NoisyT
     """Test whether both groups fall alike into the bins of every level."""
     measure, size = pair.measure, pair.bins.rows.size
     gaps, squares, plain = [], [], np.zeros(pair.bins.n_levels)
-    score = pair.bins.gathered(pair.bins.places)
+    score = pair.bins.gather(pair.bins.places)
     for block in pair._blocks(draws):
         drawn = _deal(pair, block, rng)
         plain += pair.areas(pair.heights(_shares(pair, drawn))).sum(axis=0)
@@ -397,7 +397,7 @@ def _tails(statistic: FloatArray) -> FloatArray:
 
 
 def _shares(pair: NoisyPair, counts: FloatArray) -> FloatArray:
-    return pair.renewed(counts - pair.counts[:, None])
+    return pair.update_counts(counts - pair.counts[:, None])
 
 
 def _deal(pair: NoisyPair, draws: int, rng: np.random.Generator) -> FloatArray:
@@ -450,7 +450,7 @@ def estimate(pair: NoisyPair, confidence: float, rng: np.random.Generator) -> Es
     value = float(measure @ scores.gaps)
     sampling, noise = (float(measure**2 @ part) for part in (scores.sampling, scores.noise))
     error = math.sqrt(sampling + noise)
-    reach = normal_quantile(0.5 + confidence / 2.0) * error + pair.moved_inside[0]
+    reach = normal_quantile(0.5 + confidence / 2.0) * error + pair.bin_shift[0]
     gap = Gap(value, (value - reach, value + reach), error, math.inf, "t", confidence)
     distance = _distance(pair, gap, rng)
     return Estimates(gap, distance, math.sqrt(sampling), math.sqrt(noise), observed(pair, rng))
@@ -468,15 +468,15 @@ def observed(pair: NoisyPair, rng: np.random.Generator) -> FloatArray:
 
 def _distance(pair: NoisyPair, gap: Gap, rng: np.random.Generator) -> DistanceEstimate:
     measure, confidence = pair.measure, gap.confidence
-    known = _squared(pair, rng)
+    known = _distance_square(pair, rng)
     quantile = normal_quantile(0.5 + confidence / 2.0)
     lower = _lower_end(pair, confidence)
     upper = largest_distance(known, quantile)
     # D is never below the signed gap.
     least = math.sqrt(max(gap.value**2 - gap.error**2, 0.0))
-    inside = pair.moved_inside[1]
+    inside = pair.bin_shift[1]
     return DistanceEstimate(
-        value=max(unbiased_distance(known), least),
+        value=max(debias_distance(known), least),
         interval=(max(0.0, lower - inside), max(lower, upper) + inside),
         squared=known.total - known.noise,
         replicated=float(measure.sum()),
@@ -486,7 +486,7 @@ def _distance(pair: NoisyPair, gap: Gap, rng: np.random.Generator) -> DistanceEs
     )
 
 
-def _squared(pair: NoisyPair, rng: np.random.Generator) -> SquaredDistance:
+def _distance_square(pair: NoisyPair, rng: np.random.Generator) -> SquaredDistance:
     """What is known of T = Σ_l Q(l) Ŵ_1(l)², as `inference` has it."""
     measure, drawn = pair.measure, pair.draw(rng, DRAWS)
     potential = pair.means(pair.potential(pair.own_heights)).variances
@@ -535,4 +535,4 @@ def _of_squares(measure: FloatArray, means: LevelMeans, quantile: float) -> floa
         float((measure * means.gaps) ** 2 @ variances) / total,
     )
     spread = float((2.0 * (measure * variances) ** 2).sum())
-    return smallest_gap(total, noise, slope, spread, quantile)
+    return wilson_hilferty_limit(total, noise, slope, spread, quantile)

@@ -21,9 +21,9 @@ from likeforlike.auditing import (
     Examination,
     TableCells,
     audit_document,
-    order_contrasts,
+    drop_lower_limit,
     provenance,
-    without_lower_end,
+    sort_contrasts,
 )
 from likeforlike.disparity import (
     Cells,
@@ -31,19 +31,19 @@ from likeforlike.disparity import (
     Column,
     Disparity,
     LevelTable,
-    denoised,
     encode_columns,
-    float_noise,
+    find_float_noise,
     numbers,
+    replace_scores,
 )
 from likeforlike.document import Distribution, LevelAudit, Roles, Settings, Unexamined
 from likeforlike.errors import InputError
 from likeforlike.inference import (
     HeadlineTest,
     adjust,
+    bonferroni_confidence,
     check_confidence,
     normal_quantile,
-    simultaneous_confidence,
 )
 from likeforlike.teams._files import texts
 from likeforlike.teams._noisy import (
@@ -141,7 +141,7 @@ def examine_pairs(
     if isinstance(permutations, bool) or not permutations >= _FEWEST_DEALS:
         raise InputError(f"permutations must be {_FEWEST_DEALS} or more, not {permutations!r}.")
     compared = [pair for pair in pairs if isinstance(pair, NoisyPair)]
-    each = simultaneous_confidence(confidence, len(compared))
+    each = bonferroni_confidence(confidence, len(compared))
     rngs = np.random.default_rng(seed).spawn(len(compared))
     found = [
         (pair, estimate(pair, each, rng), parity_test(pair, permutations, rng))
@@ -149,12 +149,12 @@ def examine_pairs(
     ]
     adjusted = adjust(np.array([test.p_value for _, _, test in found]), "holm")
     examined = [
-        _examined(plan, release, pair, said, test, float(p_value), permutations)
+        _audit_pair(plan, release, pair, said, test, float(p_value), permutations)
         for (pair, said, test), p_value in zip(found, adjusted, strict=True)
     ]
     clear = [p_value <= 1.0 - confidence for p_value in adjusted.tolist()]
     examined = [
-        contrast if differs else without_lower_end(contrast)
+        contrast if differs else drop_lower_limit(contrast)
         for contrast, differs in zip(examined, clear, strict=True)
     ]
     errors = {
@@ -162,7 +162,7 @@ def examine_pairs(
         for contrast, (_, said, _) in zip(examined, found, strict=True)
     }
     evidence = Evidence(
-        contrasts=tuple(order_contrasts(examined, clear)),
+        contrasts=tuple(sort_contrasts(examined, clear)),
         omnibus=None,
         unexamined=tuple(_apart(plan, release, pair) for pair in pairs if isinstance(pair, tuple)),
         roles=Roles(plan.score, plan.sensitive, plan.legitimate),
@@ -195,7 +195,7 @@ def _noise_words(release: Release, said: Estimates) -> str:
     )
 
 
-def _examined(
+def _audit_pair(
     plan: Planned,
     release: Release,
     pair: NoisyPair,
@@ -489,7 +489,7 @@ def audit_plan(
     (True, 0.001)
     """
     values = numbers(scores, "scores")
-    values = denoised(values, changed) if (changed := float_noise(values)[0]) else values
+    values = replace_scores(values, changed) if (changed := find_float_noise(values)[0]) else values
     named = texts(ids, "ids")
     if len(named) != values.size:
         raise InputError(f"ids has {len(named)} row(s), but scores have {values.size}.")

@@ -13,7 +13,7 @@ import numpy as np
 
 from likeforlike._arrays import IntArray
 from likeforlike.errors import InputError
-from likeforlike.files import read_noted, write_noted
+from likeforlike.files import read_with_notes, write_with_notes
 from likeforlike.teams import _files
 
 GRID = 1 << 20
@@ -50,7 +50,7 @@ class Request(ABC):
         object.__setattr__(self, "ids", tuple(_files.texts(self.ids, "ids")))
         if not self.ids:
             raise InputError("ids is empty; there is nothing to ask.")
-        _files.refuse_repeated(self.ids)
+        _files.check_unique(self.ids)
 
     @abstractmethod
     def _columns(self) -> dict[str, Any]:
@@ -89,7 +89,9 @@ class Request(ABC):
         }
         if file.suffix == ".parquet":
             ids = np.array(self.ids, dtype=object)
-            write_noted(file, {"id": ids, **self._columns()}, {"kind": _KIND, "header": header})
+            write_with_notes(
+                file, {"id": ids, **self._columns()}, {"kind": _KIND, "header": header}
+            )
             return
         if file.suffix != ".json":
             raise InputError(f"{file} must end in .json or .parquet.")
@@ -106,7 +108,7 @@ class Request(ABC):
         """
         file = Path(path)
         if file.suffix == ".parquet":
-            columns, notes = read_noted(file, _KIND)
+            columns, notes = read_with_notes(file, _KIND)
             header = _files.of_kind(notes.get("header"), "likeforlike.request", str(file))
             if "id" not in columns:
                 raise InputError(f"{file} has no column 'id'.")
@@ -199,7 +201,7 @@ class SumsRequest(Request):
         # a sign, 64 bits do not hold.
         within = ((self.features >= -GRID) & (self.features <= GRID)).all(axis=1)
         if within.all():
-            within = squared_norms(self.features) <= GRID * GRID
+            within = sum_squares(self.features) <= GRID * GRID
         if not within.all():
             row = int(np.argmin(within))
             raise InputError(
@@ -235,7 +237,7 @@ class SumsRequest(Request):
         return cls(ids, np.column_stack(whole))
 
 
-def squared_norms(features: IntArray) -> IntArray:
+def sum_squares(features: IntArray) -> IntArray:
     """Squared norms of rows (n, d) whose norms are known to be below 2^31, in whole numbers."""
     squares: IntArray = np.einsum("ij,ij->i", features, features)
     return squares

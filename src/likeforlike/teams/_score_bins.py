@@ -102,7 +102,7 @@ class ScoreBins:
         parts: FloatArray = of_bins[..., self.bin] * self.share
         return parts
 
-    def gathered(self, of_parts: FloatArray) -> FloatArray:
+    def gather(self, of_parts: FloatArray) -> FloatArray:
         """What a function of parts (..., J) is worth for a unit in each bin (..., B).
 
         The transpose of `spread`: Σ_j h_j spread(x)_j = Σ_b gathered(h)_b x_b.

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.disparity import Column, encode_columns, refuse_masked
+from likeforlike.disparity import Column, encode_columns, refuse_mask
 from likeforlike.errors import InputError
 from likeforlike.penalties import SoftGroups
 from likeforlike.teams._files import texts
@@ -69,7 +69,7 @@ def request(X: Any, legitimate_features: Column | None, ids: Column) -> SumsRequ
 
 def whole_features(X: Any, levels: Column | None, size: int) -> IntArray:  # noqa: N803, ANN401
     """Features (n, d') of rows whose norm is at most 1, in parts of the grid."""
-    whitened = _whitened(_design(X, levels, size))
+    whitened = _whiten(_design(X, levels, size))
     norms = np.linalg.norm(whitened, axis=1)
     longest = float(np.quantile(norms, _CLIPPED))
     # Rounding must not make a row of length 1 longer.
@@ -80,7 +80,7 @@ def whole_features(X: Any, levels: Column | None, size: int) -> IntArray:  # noq
 
 def _design(X: Any, levels: Column | None, size: int) -> FloatArray:  # noqa: N803, ANN401
     """A constant, the inputs in units of their spread, and a column for every level."""
-    refuse_masked(X, "X")
+    refuse_mask(X, "X")
     try:
         inputs = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -99,7 +99,7 @@ def _design(X: Any, levels: Column | None, size: int) -> FloatArray:  # noqa: N8
     return np.hstack(parts)
 
 
-def _whitened(design: FloatArray) -> FloatArray:
+def _whiten(design: FloatArray) -> FloatArray:
     """The same features turned so that all directions have about the same mean square."""
     spreads, directions = np.linalg.eigh(design.T @ design / len(design))
     kept = spreads > _LEAST_SPREAD * spreads.max()
@@ -156,7 +156,7 @@ def fit(request: SumsRequest, release: Release) -> SoftGroups:
         sums = np.stack([whole - released[0], released[0]])
     else:
         sums = released + (whole - released.sum(axis=0)) / many
-    return _fitted(features, sums, variance, release.groups)
+    return _fit_logistic(features, sums, variance, release.groups)
 
 
 def from_file(
@@ -207,10 +207,10 @@ def from_file(
     sums = ((codes - other) / (kept - other)).T @ features
     # Of one label, on average over rows; a person's rows are answered alike, which is left aside.
     variance = other * (1.0 - other) / (kept - other) ** 2 * float((features**2).sum(axis=0).mean())
-    return _fitted(features, sums, variance, release.groups)
+    return _fit_logistic(features, sums, variance, release.groups)
 
 
-def _fitted(
+def _fit_logistic(
     features: FloatArray, sums: FloatArray, variance: float, groups: tuple[str, ...]
 ) -> SoftGroups:
     """Maximize the likelihood; `variance` is that of the noise in every sum."""

@@ -28,7 +28,7 @@ from likeforlike.disparity import (
     encode_columns,
     encode_known,
     refuse_many_groups,
-    refuse_masked,
+    refuse_mask,
     same_length,
     warn_of_thin_levels,
     weights,
@@ -206,7 +206,7 @@ def check_weights(sample_weight: Column | None, size: int) -> FloatArray | None:
     """Return checked weights (n,) of the rows, or `None` where all of them count one."""
     if sample_weight is None:
         return None
-    refuse_masked(sample_weight, "sample_weight")
+    refuse_mask(sample_weight, "sample_weight")
     return weights(np.asarray(sample_weight), "sample_weight", size)
 
 
@@ -266,8 +266,8 @@ class GroupedEstimator(BaseEstimator, ABC):
         self._check_settings()
         with restore_on_error(self):
             keep_to_one_thread_after_fork()
-            refuse_masked(X, "X")
-            refuse_masked(y, "y")
+            refuse_mask(X, "X")
+            refuse_mask(y, "y")
             self._fit_columns(
                 X, y, sensitive_features, legitimate_features, sample_weight, validation
             )

@@ -27,7 +27,7 @@ from likeforlike._arrays import FloatArray
 from likeforlike._lazy import extra
 from likeforlike._settings import real
 from likeforlike._text import epochs_bar
-from likeforlike.disparity import Column, numbers, refuse_masked
+from likeforlike.disparity import Column, numbers, refuse_mask
 from likeforlike.errors import InputError, UnderfitWarning
 from likeforlike.penalties import FairLeap, Penalty
 from likeforlike.training._base import (
@@ -56,7 +56,7 @@ from likeforlike.training._trees import (
     boost,
     probabilities,
 )
-from likeforlike.transport import is_moderate, moderate
+from likeforlike.transport import is_moderate, moderate_weights
 
 with extra("boost"):
     from sklearn.utils.multiclass import type_of_target
@@ -98,7 +98,7 @@ class TreeInputs:
 
     def read(self, estimator: object, given: Inputs) -> Inputs:
         """Return inputs (n, d) of new rows as numbers."""
-        refuse_masked(given, "X")
+        refuse_mask(given, "X")
         if not self.categories:
             return validate_data(estimator, given, reset=False, **_NUMBERS)
         if not hasattr(given, "columns"):
@@ -253,7 +253,7 @@ class BoostedEstimator(PenalizedEstimator):
         row_weight = check_weights(weight, size)
         if row_weight is not None:
             rows = np.flatnonzero(row_weight)
-            loss_weight = loss_weight * moderate(row_weight)
+            loss_weight = loss_weight * moderate_weights(row_weight)
             layout = None if layout is None else layout.with_weights(row_weight)
         table = Table(matrix, learned, loss_weight, layout, check_validation(validation, size))
         if rows.size < size:

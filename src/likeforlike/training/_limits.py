@@ -29,11 +29,18 @@ import numpy as np
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike._settings import real
-from likeforlike.disparity import Cells, Codes, contrasts, level_weights, numbered_levels, unnamed
+from likeforlike.disparity import (
+    Cells,
+    Codes,
+    contrasts,
+    level_weights,
+    split_levels,
+    use_codes_as_labels,
+)
 from likeforlike.errors import InputError
 from likeforlike.inference import DistanceEstimate, estimate_distance
 from likeforlike.penalties import SMALL, Layout, split_holdout
-from likeforlike.smoothing import compare_along, fine_cells
+from likeforlike.smoothing import compare_along, make_grid
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,18 +188,22 @@ def _make_cells(scores: FloatArray, layout: Layout, *, smooth: bool) -> Iterator
         for column in columns:
             yield Cells.from_codes(Codes(level, layout.levels), group, column, sample_weight=weight)
         return
-    levels = numbered_levels(layout.levels, "SmoothFairLeap")
+    levels = split_levels(layout.levels, "SmoothFairLeap")
     numbers = levels.numbers[level]
     weight = None if weight is None else layout.with_moderate_weights().mass[0]
     _, segment = np.unique(levels.category[level], return_inverse=True)
-    fine = fine_cells(numbers, segment, mass=weight)
+    fine = make_grid(numbers, segment, mass=weight)
     for column in columns:
         compared = compare_along(fine, numbers, column, group.codes, seed=_SEED)
         windows, alone = compared.levels()
         window = Codes(windows, tuple(range(compared.speaks.size + len(alone))))
         refined = compared.refined().values
         yield Cells.from_codes(
-            window, group, refined, sample_weight=weight, cluster=unnamed(compared.cells.cluster)
+            window,
+            group,
+            refined,
+            sample_weight=weight,
+            cluster=use_codes_as_labels(compared.cells.cluster),
         )
 
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._lazy import extra
 from likeforlike._text import epochs_bar
-from likeforlike.disparity import Column, numbers, refuse_masked
+from likeforlike.disparity import Column, numbers, refuse_mask
 from likeforlike.errors import InputError
 from likeforlike.inference import DistanceEstimate
 from likeforlike.penalties import Layout
@@ -229,7 +229,7 @@ class NetworkEstimator(GroupedEstimator):
     def _scores(self, X: Inputs) -> FloatArray:  # noqa: N803
         """Compute scores of new rows, (n,) or (n, c), in the unit of the target."""
         check_is_fitted(self)
-        refuse_masked(X, "X")
+        refuse_mask(X, "X")
         given = validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr")
         return self._fitted.scores(_dense(given))
 

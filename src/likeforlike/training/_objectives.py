@@ -32,11 +32,11 @@ import numpy as np
 
 from likeforlike._arrays import FloatArray
 from likeforlike._settings import is_one_of, real
-from likeforlike.disparity import Column, numbers, refuse_masked, same_length, weights
+from likeforlike.disparity import Column, numbers, refuse_mask, same_length, weights
 from likeforlike.errors import InputError
 from likeforlike.penalties import Layout, Penalty
 from likeforlike.training._trees import BoostingProblem, Expansion, LossName, evaluate_loss
-from likeforlike.transport import unit_weights
+from likeforlike.transport import normalize_weights
 
 
 @runtime_checkable
@@ -128,7 +128,7 @@ class PenalizedLoss:
         """Compute the mean loss + strength * V."""
         scores, _, losses, _, _ = evaluate_loss(self.loss, raw, targets)
         disparity, _ = self.penalty.evaluate(scores[None], layout)
-        weight = unit_weights(weight)
+        weight = normalize_weights(weight)
         # A loss or a disparity that overflows is infinite, but nothing is not times that.
         counted = weight > 0.0
         with np.errstate(over="ignore"):
@@ -154,7 +154,7 @@ def is_nonnegative(number: object) -> bool:
 
 def _one_column(raw: Column) -> FloatArray:
     """Compute raw scores as floats of one column."""
-    refuse_masked(raw, "the raw scores")
+    refuse_mask(raw, "the raw scores")
     try:
         given = np.asarray(raw)
         # Casting would keep the real part of complex numbers, with a warning at most.

@@ -20,7 +20,7 @@ import polars as pl
 
 from likeforlike._arrays import FloatArray
 from likeforlike._settings import is_one_of
-from likeforlike.disparity import encode, numbers, refuse_masked
+from likeforlike.disparity import encode, numbers, refuse_mask
 from likeforlike.errors import InputError
 from likeforlike.files import write_whole
 
@@ -71,7 +71,7 @@ class InputColumn:
         label = f"column {self.name!r}"
         if self.values is None:
             return numbers(column, label)[:, None]
-        refuse_masked(column, label)
+        refuse_mask(column, label)
         # The same text for a value as in training, where polars wrote it: True is "true".
         codes, labels = encode(_texts(column, label), label)
         known = {value: place for place, value in enumerate(self.values)}

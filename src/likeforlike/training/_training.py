@@ -45,7 +45,7 @@ from likeforlike.training._networks import (
     output_slopes,
     to_scores,
 )
-from likeforlike.transport import Scale, means_and_spreads, unit_weights
+from likeforlike.transport import Scale, means_and_spreads, normalize_weights
 
 with extra("train"):
     import torch
@@ -471,7 +471,7 @@ class Standardization:
     def fit(cls, table: Table, loss: Loss) -> Standardization:
         """Compute means and spreads of the rows of a table, with their weights."""
         size = len(table.inputs)
-        weight = np.ones(size) if table.weight is None else unit_weights(table.weight)
+        weight = np.ones(size) if table.weight is None else normalize_weights(table.weight)
         share = weight / weight.sum()
         mean, spread = means_and_spreads(table.inputs, share)
         # A constant input says nothing; one constant up to rounding must not be blown up.
@@ -503,7 +503,7 @@ class Standardization:
                 )
         weight = None
         if table.weight is not None:
-            weight = torch.tensor(unit_weights(table.weight), dtype=dtype)[None].to(device)
+            weight = torch.tensor(normalize_weights(table.weight), dtype=dtype)[None].to(device)
         layout = (
             Layout.ungrouped(len(inputs)) if table.penalty_layout is None else table.penalty_layout
         )

@@ -38,7 +38,7 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.disparity import Column, numbers
 from likeforlike.errors import InputError
 from likeforlike.penalties import Layout, Penalty
-from likeforlike.transport import compiled, deal, sort_small
+from likeforlike.transport import compiled, partition_rows, sort_small
 
 LossName = Literal["logistic", "squared"]
 """Logistic for a target of 0 and 1, squared for a number."""
@@ -120,7 +120,7 @@ def _sort_rows(scores: FloatArray, segments: IntArray, offsets: IntArray) -> Int
     for s in range(n_segments):
         offsets[s + 1] += offsets[s]
     grouped, order = np.empty(scores.size), np.empty(scores.size, np.int64)
-    deal(scores, segments, offsets, grouped, order)
+    partition_rows(scores, segments, offsets, grouped, order)
     sort_small(grouped.view(np.uint64), order, offsets, order.size + 1, 0, n_segments)
     return order
 

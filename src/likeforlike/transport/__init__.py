@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._atoms import HIGHEST_ORDER as HIGHEST_ORDER
     from ._atoms import Atoms as Atoms
-    from ._atoms import Packed as Packed
+    from ._atoms import PackedAtoms as PackedAtoms
     from ._atoms import Scale as Scale
     from ._atoms import SortedRows as SortedRows
-    from ._atoms import atom_of_rows as atom_of_rows
-    from ._atoms import atoms_of_rows as atoms_of_rows
-    from ._atoms import balanced as balanced
+    from ._atoms import atom_codes as atom_codes
+    from ._atoms import balance_totals as balance_totals
+    from ._atoms import choose_scale as choose_scale
     from ._atoms import is_moderate as is_moderate
     from ._atoms import means_and_spreads as means_and_spreads
-    from ._atoms import moderate as moderate
-    from ._atoms import powered as powered
+    from ._atoms import merge_ties as merge_ties
+    from ._atoms import moderate_weights as moderate_weights
+    from ._atoms import normalize_weights as normalize_weights
+    from ._atoms import rescale_cost as rescale_cost
     from ._atoms import run_sums as run_sums
-    from ._atoms import scale_of as scale_of
     from ._atoms import segment_counts as segment_counts
     from ._atoms import segment_means as segment_means
     from ._atoms import segment_sums as segment_sums
-    from ._atoms import sums_by as sums_by
-    from ._atoms import unit_weights as unit_weights
+    from ._atoms import sum_parts as sum_parts
     from ._atoms import weight_factor as weight_factor
     from ._entropic import entropic_flow as entropic_flow
     from ._entropic import entropic_pair as entropic_pair
@@ -50,13 +50,13 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._line import Ranks as Ranks
     from ._line import carry as carry
     from ._line import mean_curves as mean_curves
+    from ._line import monotone_plan as monotone_plan
     from ._line import ranks as ranks
     from ._line import seek as seek
-    from ._line import sorted_plan as sorted_plan
     from ._nested import least_level_transport as least_level_transport
-    from ._numba import spare_linear_algebra as spare_linear_algebra
-    from ._sorting import deal as deal
-    from ._sorting import join_segments as join_segments
+    from ._numba import skip_blas_import as skip_blas_import
+    from ._sorting import merge_segments as merge_segments
+    from ._sorting import partition_rows as partition_rows
     from ._sorting import sort_rows as sort_rows
     from ._sorting import sort_small as sort_small
     from ._sweeps import Stack as Stack
@@ -68,10 +68,10 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._sweeps import pair_sizes as pair_sizes
     from ._sweeps import sort_atoms as sort_atoms
     from ._sweeps import split_slopes as split_slopes
-    from ._threads import in_blocks as in_blocks
-    from ._threads import in_parts as in_parts
+    from ._threads import iterate_blocks as iterate_blocks
+    from ._threads import map_blocks as map_blocks
     from ._threads import n_threads as n_threads
-    from ._threads import over_blocks as over_blocks
+    from ._threads import run_in_threads as run_in_threads
     from ._threads import run_models as run_models
 
 attach(__name__)

@@ -55,7 +55,7 @@ _AT_ONCE = 100_000
 _MOST_SMALL = 65_535
 
 
-class Packed(NamedTuple):
+class PackedAtoms(NamedTuple):
     """Atoms as kernels take them: values (m,), mass (m,), offsets (S + 1,) and totals (S,)."""
 
     values: FloatArray
@@ -103,19 +103,19 @@ class Atoms:
         return mass is self.counts_kept
 
     @property
-    def packed(self) -> Packed:
+    def packed(self) -> PackedAtoms:
         """Values (m,), mass (m,), offsets (S + 1,) and totals (S,): all that transport reads."""
         mass = self._plain_mass if self.values.size <= _KEPT else plain(self.mass)
-        return Packed(self.values, mass, self.offsets, self.totals)
+        return PackedAtoms(self.values, mass, self.offsets, self.totals)
 
     @property
-    def light(self) -> Packed:
+    def light(self) -> PackedAtoms:
         """The same for kernels that also take mass as small integers, for very many atoms."""
         if self.mass_kept.strides == (0,) and self.values.size > _KEPT:
             mass = np.ones(self.values.size, np.uint8)
-            return Packed(self.values, mass, self.offsets, self.totals)  # type: ignore[arg-type]
+            return PackedAtoms(self.values, mass, self.offsets, self.totals)  # type: ignore[arg-type]
         if self.counts_alone:
-            return Packed(self.values, self.mass_kept, self.offsets, self.totals)
+            return PackedAtoms(self.values, self.mass_kept, self.offsets, self.totals)
         return self.packed
 
     @cached_property
@@ -142,13 +142,13 @@ def _begins(values: FloatArray, offsets: IntArray) -> npt.NDArray[np.bool_]:
     return begins
 
 
-def atom_of_rows(ordered: SortedRows) -> IntArray:
+def atom_codes(ordered: SortedRows) -> IntArray:
     """Return the atom that each sorted position belongs to, shape (n,)."""
     atom_of: IntArray = np.cumsum(_begins(ordered.values, ordered.offsets)) - 1
     return atom_of
 
 
-def atoms_of_rows(
+def merge_ties(
     ordered: SortedRows,
     mass: FloatArray | None = None,
     counts: IntArray | None = None,
@@ -179,7 +179,7 @@ def atoms_of_rows(
     if sorted_mass is None:
         summed = rows.astype(np.float64)
     else:
-        summed = sums_by(np.cumsum(begins) - 1, sorted_mass, n_atoms)
+        summed = sum_parts(np.cumsum(begins) - 1, sorted_mass, n_atoms)
     summed_counts = rows if sorted_counts is None else np.add.reduceat(sorted_counts, firsts)
     offsets = np.searchsorted(firsts, ordered.offsets)
     return Atoms(values[firsts], summed, summed_counts, offsets)
@@ -218,7 +218,7 @@ def _small_counts(
     return new_offsets, rows if begins.size - previous <= _MOST_SMALL else None
 
 
-def sums_by(part: IntArray, amounts: FloatArray, n_parts: int) -> FloatArray:
+def sum_parts(part: IntArray, amounts: FloatArray, n_parts: int) -> FloatArray:
     """Sum the amounts of each part, from left to right as sweeps do."""
     return np.bincount(part, amounts, n_parts).astype(np.float64, copy=False)
 
@@ -294,10 +294,10 @@ class Scale(NamedTuple):
 
     def powered(self, cost: float, order: float) -> float:
         """Compute cost * size^order, the cost of scores from that of scaled ones; it may be inf."""
-        return cost if self.size == 1.0 else float(powered(np.array(cost), self.size, order))
+        return cost if self.size == 1.0 else float(rescale_cost(np.array(cost), self.size, order))
 
 
-def powered(costs: FloatArray, size: float, order: float) -> FloatArray:
+def rescale_cost(costs: FloatArray, size: float, order: float) -> FloatArray:
     """Compute costs * size^order in two steps, because the power may overflow; 0 and inf stay."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         half = np.float64(size) ** (order / 2.0)
@@ -311,7 +311,7 @@ def is_moderate(reach: float, order: float) -> bool:
     return reach == 0.0 or abs(math.log2(reach)) * order <= _MODERATE
 
 
-def scale_of(lowest: float, highest: float, order: float) -> Scale:
+def choose_scale(lowest: float, highest: float, order: float) -> Scale:
     """Choose the scale of scores between these ends; `Scale()` if they need none."""
     reach = highest - lowest
     if math.isinf(reach):
@@ -342,7 +342,7 @@ def weight_factor(largest: float) -> float:
     return math.ldexp(1.0, min(int(_MODERATE) - exponent, 1023))
 
 
-def moderate(weights: FloatArray) -> FloatArray:
+def moderate_weights(weights: FloatArray) -> FloatArray:
     """Scale weights to a moderate size by a power of two, where they are not."""
     factor = weight_factor(float(weights.max(initial=0.0)))
     if factor == 1.0:
@@ -357,7 +357,7 @@ def moderate(weights: FloatArray) -> FloatArray:
     return scaled
 
 
-def unit_weights(weights: FloatArray) -> FloatArray:
+def normalize_weights(weights: FloatArray) -> FloatArray:
     """Divide weights by the power of two next to the largest, which makes them 0 to 2."""
     scaled: FloatArray = weights / _floor_to_power_of_two(float(weights.max()))
     return scaled
@@ -377,7 +377,7 @@ def means_and_spreads(values: FloatArray, share: FloatArray) -> tuple[FloatArray
 
 
 @compiled
-def balanced(total_u: float, total_v: float) -> tuple[float, float]:
+def balance_totals(total_u: float, total_v: float) -> tuple[float, float]:
     """Scale the totals of two sides so that no product with a mass of the other side overflows.
 
     A kernel. Sides of moderate size stay as they are; else such products are at most 4.

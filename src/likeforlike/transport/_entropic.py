@@ -32,11 +32,11 @@ from functools import partial
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.transport._atoms import Atoms, Packed
+from likeforlike.transport._atoms import Atoms, PackedAtoms
 from likeforlike.transport._flow import solve_flow
 from likeforlike.transport._jit import compiled
 from likeforlike.transport._sweeps import pair_sizes, power, slope
-from likeforlike.transport._threads import in_parts
+from likeforlike.transport._threads import run_in_threads
 
 # Σ |row sums - marginal| at which a plan counts as found.
 _TOLERANCE = 1e-12
@@ -293,7 +293,7 @@ def _differentiate(cost: FloatArray, plan: FloatArray, reg: float) -> float:
 
 
 @compiled
-def _atoms_with_mass(packed: Packed, segment: int) -> tuple[IntArray, FloatArray, FloatArray]:
+def _atoms_with_mass(packed: PackedAtoms, segment: int) -> tuple[IntArray, FloatArray, FloatArray]:
     """Return the atoms of a segment that have mass, their values, and their shares of its mass."""
     begin, end = packed.offsets[segment], packed.offsets[segment + 1]
     atoms, found = np.empty(end - begin, np.int64), 0
@@ -329,7 +329,7 @@ def _start_on_the_line(
 
 @compiled
 def entropic_pair(
-    packed: Packed,
+    packed: PackedAtoms,
     left: int,
     right: int,
     order: float,
@@ -388,7 +388,7 @@ def entropic_flow(
 
 @compiled
 def _entropic_costs(
-    packed: Packed,
+    packed: PackedAtoms,
     left: IntArray,
     right: IntArray,
     order: float,
@@ -409,7 +409,7 @@ def entropic_costs(
     costs = np.empty(left.size)
     left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
     work = partial(_entropic_costs, atoms.packed, left, right, float(order), float(reg), costs)
-    in_parts(work, pair_sizes(atoms, left, right) ** 2)
+    run_in_threads(work, pair_sizes(atoms, left, right) ** 2)
     if np.isnan(costs).any():
         raise ArithmeticError(f"An entropic plan was not found; reg={reg:g} may be too small.")
     return costs

@@ -29,11 +29,11 @@ from typing import NamedTuple
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.transport._atoms import Atoms, SortedRows, atom_of_rows, atoms_of_rows, moderate
+from likeforlike.transport._atoms import Atoms, SortedRows, atom_codes, merge_ties, moderate_weights
 from likeforlike.transport._jit import compiled
 from likeforlike.transport._sorting import sort_rows
 from likeforlike.transport._sweeps import pair_costs, pair_gradient, row_gradient
-from likeforlike.transport._threads import in_parts
+from likeforlike.transport._threads import run_in_threads
 
 
 class Plan(NamedTuple):
@@ -57,7 +57,7 @@ class Plan(NamedTuple):
     mass: FloatArray
 
 
-def sorted_plan(a: FloatArray, b: FloatArray) -> Plan:
+def monotone_plan(a: FloatArray, b: FloatArray) -> Plan:
     """Find the monotone plan between masses a and b, whose values rise."""
     below_a, below_b = np.cumsum(a), np.cumsum(b)
     # Scaled by the other side's total: equal shares meet exactly.
@@ -77,7 +77,7 @@ def _two_samples(
         return values, segments, None
     parts = [np.ones(x.size) if x_mass is None else x_mass]
     parts.append(np.ones(y.size) if y_mass is None else y_mass)
-    return values, segments, np.concatenate([moderate(part) for part in parts])
+    return values, segments, np.concatenate([moderate_weights(part) for part in parts])
 
 
 _LEFT, _RIGHT = np.array([0]), np.array([1])
@@ -107,7 +107,7 @@ def cost(
     4.0
     """
     values, segments, mass = _two_samples(x, y, x_mass, y_mass)
-    atoms = atoms_of_rows(sort_rows(values, segments, 2), mass)
+    atoms = merge_ties(sort_rows(values, segments, 2), mass)
     return float(pair_costs(atoms, _LEFT, _RIGHT, order)[0])
 
 
@@ -142,7 +142,7 @@ def cost_and_gradient(
     """
     values, segments, mass = _two_samples(x, y, x_mass, y_mass)
     ordered = sort_rows(values, segments, 2)
-    atoms = atoms_of_rows(ordered, mass)
+    atoms = merge_ties(ordered, mass)
     value = float(pair_costs(atoms, _LEFT, _RIGHT, order)[0])
     by_atom = pair_gradient(atoms.packed, _LEFT, _RIGHT, np.ones(1), float(order))
     by_row = row_gradient(by_atom, atoms, ordered, mass)
@@ -176,7 +176,7 @@ def plan(
     values, segments, mass = _two_samples(x, y, x_mass, y_mass)
     ordered = sort_rows(values, segments, 2)
     sorted_mass = np.ones(values.size) if mass is None else mass[ordered.rows]
-    moves = sorted_plan(sorted_mass[: x.size], sorted_mass[x.size :])
+    moves = monotone_plan(sorted_mass[: x.size], sorted_mass[x.size :])
     rows_x, rows_y = ordered.rows[: x.size], ordered.rows[x.size :] - x.size
     return Plan(rows_x[moves.source], rows_y[moves.target], moves.mass)
 
@@ -233,8 +233,8 @@ def _shares_below(mass: FloatArray, offsets: IntArray, totals: FloatArray) -> Fl
 def ranks(atoms: Atoms) -> Ranks:
     """Compute the cdf of each packed distribution; neighbors of equal value are merged."""
     ordered = SortedRows(np.arange(atoms.values.size), atoms.values, atoms.offsets)
-    merged = atoms_of_rows(ordered, atoms.mass, atoms.counts)
-    firsts = np.flatnonzero(np.diff(atom_of_rows(ordered), prepend=-1))
+    merged = merge_ties(ordered, atoms.mass, atoms.counts)
+    firsts = np.flatnonzero(np.diff(atom_codes(ordered), prepend=-1))
     smallest = np.minimum.reduceat(atoms.mass / atoms.counts, firsts)
     smallest /= np.repeat(merged.totals, np.diff(merged.offsets))
     ends = _shares_below(merged.mass, merged.offsets, merged.totals)
@@ -292,7 +292,7 @@ def mean_curves(known: Ranks, shares: FloatArray) -> Curves:
     begins = np.cumsum(sizes) - sizes
     values, ends, sums, rests = (np.empty(int(sizes.sum())) for _ in range(4))
     curves = Curves(values, ends, sums, rests, begins, begins.copy())
-    in_parts(partial(_mean_curves, known, shares, curves), sizes)
+    run_in_threads(partial(_mean_curves, known, shares, curves), sizes)
     return curves
 
 
@@ -431,7 +431,7 @@ def carry(
     sorted_mass = np.zeros(ordered.values.size) if mass is None else mass[ordered.rows]
     in_order = np.empty(ordered.values.size)
     work = partial(_carry, ordered, sorted_mass, known, curves, segments, chosen, in_order)
-    in_parts(work, np.diff(ordered.offsets))
+    run_in_threads(work, np.diff(ordered.offsets))
     carried = np.empty(in_order.size)
     carried[ordered.rows] = in_order
     return carried

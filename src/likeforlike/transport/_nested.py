@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.transport._atoms import Atoms, atoms_of_rows, moderate
+from likeforlike.transport._atoms import Atoms, merge_ties, moderate_weights
 from likeforlike.transport._entropic import entropic_costs, entropic_flow
 from likeforlike.transport._flow import is_discrete, outer_plan
 from likeforlike.transport._line import Plan
@@ -101,7 +101,7 @@ def nested_transport(
     """
     # Mass of each level times the total of the other side: counts of rows stay whole numbers, and
     # equal shares are equal exactly.
-    supply, demand = moderate(atoms.totals[left]), moderate(atoms.totals[right])
+    supply, demand = moderate_weights(atoms.totals[left]), moderate_weights(atoms.totals[right])
     whole_left, whole_right = float(supply.sum()), float(demand.sum())
     supply, demand, whole = supply * whole_right, demand * whole_left, whole_left * whole_right
     kept = np.zeros(supply.size)
@@ -181,7 +181,7 @@ def nested_cost_and_gradient(
     """
     n_levels = ground.shape[0]
     ordered = sort_rows(values, 2 * levels + sides, 2 * n_levels)
-    atoms = atoms_of_rows(ordered, mass)
+    atoms = merge_ties(ordered, mass)
     left = 2 * np.arange(n_levels)
     solved = nested_transport(atoms, left, left + 1, ground, order=order, level_cost=level_cost)
     sources, targets, moved = solved.plan

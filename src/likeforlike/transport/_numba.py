@@ -186,7 +186,7 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def spare_linear_algebra() -> None:
+def skip_blas_import() -> None:
     """Keep numba from importing `scipy.linalg`, in a process that runs nothing but our kernels.
 
     Before its first kernel numba looks for a BLAS, which takes longer than a small audit; no

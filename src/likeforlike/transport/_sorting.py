@@ -18,7 +18,7 @@ import numpy.typing as npt
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.transport._atoms import SortedRows
 from likeforlike.transport._jit import compiled
-from likeforlike.transport._threads import in_parts
+from likeforlike.transport._threads import run_in_threads
 
 _KeyArray = npt.NDArray[np.uint64]
 
@@ -114,7 +114,7 @@ def _radix_sort(
 
 
 @compiled
-def deal(
+def partition_rows(
     values: FloatArray, segments: IntArray, offsets: IntArray, grouped: FloatArray, rows: IntArray
 ) -> None:
     """Fill in values and rows (unless empty) segment after segment: a counting sort. A kernel."""
@@ -183,8 +183,8 @@ def sort_rows(
         return SortedRows(order if with_rows else order[:0], values[order] + 0.0, offsets)
     grouped = np.empty(values.size)
     rows = np.empty(values.size if with_rows else 0, np.int64)
-    deal(values, segments, offsets, grouped, rows)
-    in_parts(partial(_sort_segments, grouped, rows, offsets), np.diff(offsets))
+    partition_rows(values, segments, offsets, grouped, rows)
+    run_in_threads(partial(_sort_segments, grouped, rows, offsets), np.diff(offsets))
     return SortedRows(rows, grouped, offsets)
 
 
@@ -199,7 +199,7 @@ def _copy_segments(
             place += 1
 
 
-def join_segments(values: FloatArray, offsets: IntArray, groups: IntArray) -> SortedRows:
+def merge_segments(values: FloatArray, offsets: IntArray, groups: IntArray) -> SortedRows:
     """Merge the segments of each row of `groups` and sort the values; rows are not tracked."""
     sizes = np.diff(offsets)[groups].sum(axis=1)
     joined = np.concatenate([[0], np.cumsum(sizes)])
@@ -212,5 +212,5 @@ def join_segments(values: FloatArray, offsets: IntArray, groups: IntArray) -> So
     copied = np.empty(int(joined[-1]))
     _copy_segments(values, offsets, groups.ravel(), copied)
     none = np.empty(0, np.int64)
-    in_parts(partial(_sort_segments, copied, none, joined), sizes)
+    run_in_threads(partial(_sort_segments, copied, none, joined), sizes)
     return SortedRows(none, copied, joined)

@@ -27,10 +27,10 @@ from typing import NamedTuple
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray, plain
-from likeforlike.transport._atoms import Atoms, Packed, SortedRows, atom_of_rows, balanced
+from likeforlike.transport._atoms import Atoms, PackedAtoms, SortedRows, atom_codes, balance_totals
 from likeforlike.transport._jit import compiled
-from likeforlike.transport._sorting import deal, sort_small
-from likeforlike.transport._threads import in_parts
+from likeforlike.transport._sorting import partition_rows, sort_small
+from likeforlike.transport._threads import run_in_threads
 
 # Costs outside of this and its reciprocal may have lost digits to underflow or overflow.
 _LEAST_COST = 1e-250
@@ -69,7 +69,7 @@ def _mass_or_zero(mass: FloatArray, at: int) -> float:
 
 @compiled
 def add_pair(
-    packed: Packed, left: int, right: int, order: float, weight: float, slopes: FloatArray
+    packed: PackedAtoms, left: int, right: int, order: float, weight: float, slopes: FloatArray
 ) -> float:
     """Return W_p^p of two segments; add weight * ∂W_p^p to `slopes`, unless empty. A kernel."""
     of_left = slice(packed.offsets[left], packed.offsets[left + 1])
@@ -78,7 +78,7 @@ def add_pair(
     v, b, total_v = packed.values[of_right], packed.mass[of_right], packed.totals[right]
     slope_u = slopes[of_left] if slopes.size else slopes
     slope_v = slopes[of_right] if slopes.size else slopes
-    times_u, times_v = balanced(total_u, total_v)
+    times_u, times_v = balance_totals(total_u, total_v)
     scale = 1.0 / (total_u * times_v)
     i, j = 0, 0
     reached, cost = 0.0, 0.0
@@ -104,7 +104,7 @@ def add_pair(
 
 @compiled
 def _pair_costs(
-    packed: Packed,
+    packed: PackedAtoms,
     left: IntArray,
     right: IntArray,
     order: float,
@@ -118,11 +118,11 @@ def _pair_costs(
 
 
 @compiled
-def _relative_cost(packed: Packed, left: int, right: int, order: float, unit: float) -> float:
+def _relative_cost(packed: PackedAtoms, left: int, right: int, order: float, unit: float) -> float:
     """Compute W_p^p of differences divided by `unit`, or W_∞ if that is 0."""
     i, end_i = packed.offsets[left], packed.offsets[left + 1]
     j, end_j = packed.offsets[right], packed.offsets[right + 1]
-    times_u, times_v = balanced(packed.totals[left], packed.totals[right])
+    times_u, times_v = balance_totals(packed.totals[left], packed.totals[right])
     sum_u, sum_v = packed.mass[i], packed.mass[j]
     reached, cost, farthest = 0.0, 0.0, 0.0
     while i < end_i and j < end_j:
@@ -145,7 +145,7 @@ def _relative_cost(packed: Packed, left: int, right: int, order: float, unit: fl
 
 @compiled
 def _stable_distances(
-    packed: Packed,
+    packed: PackedAtoms,
     left: IntArray,
     right: IntArray,
     order: float,
@@ -172,7 +172,7 @@ def pair_distances(atoms: Atoms, left: IntArray, right: IntArray, order: float) 
     if odd.size:
         relative, left, right = np.empty(odd.size), left[odd], right[odd]
         sweeps = partial(_stable_distances, atoms.light, left, right, float(order), relative)
-        in_parts(sweeps, pair_sizes(atoms, left, right))
+        run_in_threads(sweeps, pair_sizes(atoms, left, right))
         distances[odd] = relative
     return distances
 
@@ -186,7 +186,7 @@ def pair_costs(atoms: Atoms, left: IntArray, right: IntArray, order: float) -> F
     # Columns of a table have strides of their own, for which the kernel would be compiled again.
     left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
     sweeps = partial(_pair_costs, atoms.light, left, right, float(order), costs)
-    in_parts(sweeps, pair_sizes(atoms, left, right))
+    run_in_threads(sweeps, pair_sizes(atoms, left, right))
     return costs
 
 
@@ -198,7 +198,7 @@ def pair_sizes(atoms: Atoms, left: IntArray, right: IntArray) -> IntArray:
 
 @compiled
 def pair_gradient(
-    packed: Packed, left: IntArray, right: IntArray, weight: FloatArray, order: float
+    packed: PackedAtoms, left: IntArray, right: IntArray, weight: FloatArray, order: float
 ) -> FloatArray:
     """Compute the gradient of Σ_k weight[k] W_p^p(left[k], right[k]) for every atom. A kernel."""
     gradient = np.zeros(packed.values.size)
@@ -230,7 +230,7 @@ def row_gradient(
     weight = np.empty(0) if mass is None else mass
     by_row = np.empty(ordered.rows.size)
     each = atoms.values.size == by_row.size  # is an atom of its own
-    atom_of = np.arange(by_row.size) if each else atom_of_rows(ordered)
+    atom_of = np.arange(by_row.size) if each else atom_codes(ordered)
     split_slopes(gradient, plain(atoms.mass), atom_of, ordered.rows, weight, by_row)
     return by_row
 
@@ -269,7 +269,7 @@ def model_mass(stack: Stack, k: int) -> FloatArray:
 
 
 @compiled
-def sort_atoms(stack: Stack, k: int) -> tuple[Packed, IntArray, IntArray]:
+def sort_atoms(stack: Stack, k: int) -> tuple[PackedAtoms, IntArray, IntArray]:
     """Return atoms of model k, its rows in their order, and the atom of each row. A kernel."""
     values, mass = stack.scores[k], model_mass(stack, k)
     segments = stack.segments[min(k, stack.segments.shape[0] - 1)]
@@ -281,7 +281,7 @@ def sort_atoms(stack: Stack, k: int) -> tuple[Packed, IntArray, IntArray]:
         offsets[s + 1] += offsets[s]
     grouped = np.empty(values.size)
     rows = np.empty(values.size, np.int64)
-    deal(values, segments, offsets, grouped, rows)
+    partition_rows(values, segments, offsets, grouped, rows)
     sort_small(grouped.view(np.uint64), rows, offsets, values.size + 1, 0, n_segments)
     begins = np.zeros(n_segments + 1, np.int64)
     atom_of = np.empty(values.size, np.int64)
@@ -300,4 +300,4 @@ def sort_atoms(stack: Stack, k: int) -> tuple[Packed, IntArray, IntArray]:
     for s in range(n_segments):
         for i in range(begins[s], begins[s + 1]):
             totals[s] += atom_mass[i]
-    return Packed(atoms, atom_mass, begins, totals), rows, atom_of
+    return PackedAtoms(atoms, atom_mass, begins, totals), rows, atom_of

@@ -33,7 +33,7 @@ def n_threads() -> int:
     return os.cpu_count() or 1
 
 
-def in_parts(work: Callable[[int, int], None], sizes: IntArray) -> None:
+def run_in_threads(work: Callable[[int, int], None], sizes: IntArray) -> None:
     """Call `work(first, last)` on consecutive ranges of items that together cover all of them."""
     if sizes.size < 2 or int(sizes.sum()) < _WORTH_IT:
         work(0, sizes.size)
@@ -52,10 +52,10 @@ def run_models(work: Callable[[int, int], None], models: int, each: int) -> None
     if models < 2:
         work(0, models)
     else:
-        in_parts(work, np.full(models, each))
+        run_in_threads(work, np.full(models, each))
 
 
-def over_blocks(
+def iterate_blocks(
     work: Callable[[int, int], T],
     n_items: int,
     block: int,
@@ -93,11 +93,11 @@ def over_blocks(
     pool.shutdown()
 
 
-def in_blocks(
+def map_blocks(
     work: Callable[[int, int], T],
     n_items: int,
     block: int,
     progress: Callable[[int], None] | None = None,
 ) -> list[T]:
-    """List the results of `over_blocks`."""
-    return list(over_blocks(work, n_items, block, progress))
+    """List the results of `iterate_blocks`."""
+    return list(iterate_blocks(work, n_items, block, progress))

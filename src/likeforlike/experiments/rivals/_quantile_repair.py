@@ -39,7 +39,7 @@ from likeforlike.disparity import (
     Column,
     encode_columns,
     numbers,
-    refuse_masked,
+    refuse_mask,
     weights,
 )
 from likeforlike.errors import InputError, MissingGroupsWarning
@@ -89,7 +89,7 @@ def check_table(
     dtype: str | None,
 ) -> Table:
     """X as a dataframe if it is one, or else as a checked array of shape (n, d)."""
-    refuse_masked(X, "X")
+    refuse_mask(X, "X")
     try:
         table = nw.from_native(X, pass_through=True)
     except NarwhalsError as error:
