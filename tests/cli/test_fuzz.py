@@ -120,6 +120,7 @@ def test_a_call_does_not_depend_on_those_before() -> None:
         "ConditionalBarycenter:43947",  # scores whose variance is next to none
         "estimators:4103",  # groups of which one is an array
         "trees:4328",  # a regularization without end
+        "trees:20482",  # raw scores beyond numbers
     ],
 )
 def test_odd_input_is_no_failure_of_the_library(case: str) -> None:

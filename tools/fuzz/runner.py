@@ -77,7 +77,7 @@ class Report:
         yield f"{'all':24}{_columns(*total)}"
         kinds: dict[tuple[str, str], list[Failure]] = {}
         for failure in self.failures:
-            kind = _NUMBERS.sub("#", failure.error)[:40], failure.place
+            kind = _NUMBERS.sub("#", failure.error)[:70], failure.place
             kinds.setdefault(kind, []).append(failure)
         for (_, place), found in sorted(kinds.items(), key=lambda item: -len(item[1])):
             yield f"\n{len(found)} times: {found[0].error}\n  at {place}\n  case {found[0].case}"

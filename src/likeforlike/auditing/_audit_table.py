@@ -568,7 +568,7 @@ def _read_salt(path: Path) -> str:
             raise InputError(f"{path} is too large for a salt; was another file meant?")
         salt = content.decode("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read as a salt: {error}.") from error
+        raise InputError(f"{path} cannot be read as a salt (--salt-file): {error}.") from error
     if not salt:
         raise InputError(f"{path} is empty; name a file that is not there to have a salt made.")
     return salt

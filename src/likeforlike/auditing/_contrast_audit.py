@@ -330,7 +330,8 @@ def _histograms(contrast: Contrast, levels: tuple[LevelAudit, ...]) -> tuple[Dis
         for g, group in zip(contrast.positions, contrast.groups, strict=True):
             segment = position[entry.level] * len(cells.groups) + g
             part = slice(atoms.offsets[segment], atoms.offsets[segment + 1])
-            held, _ = np.histogram(atoms.values[part], bins=edges, weights=atoms.mass[part])
+            mass = atoms.mass_kept[part].astype(np.float64)
+            held, _ = np.histogram(atoms.values[part], bins=edges, weights=mass)
             shares[str(group)] = tuple((held / held.sum()).tolist())
         shown.append(Distribution(entry.name, tuple(scale.outward(edges).tolist()), shares))
     return tuple(shown)

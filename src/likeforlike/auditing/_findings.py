@@ -374,9 +374,9 @@ def _overall(document: AuditDocument, contrast: ContrastAudit) -> str:
 
 
 def _ignoring(document: AuditDocument, contrast: ContrastAudit, gap: float, what: str) -> str:
-    decided = document.data.kind == "decision"
     if figure(abs(gap)) == "0":
-        return f"Ignoring {what}, the {'rates' if decided else 'means'} do not differ."
+        means = "rates" if document.data.kind == "decision" else "means"
+        return f"Ignoring {what}, the {means} do not differ."
     return f"Ignoring {what}, the {mean_name(document)} is {_lower(document, contrast, gap)}."
 
 

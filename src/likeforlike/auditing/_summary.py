@@ -549,7 +549,7 @@ def _refuse_other(first: Summary, other: Summary) -> None:
             which = f" ({', '.join(names[:3])})" if names else ""
             raise InputError(
                 f"summaries of another {what} do not merge: {mine!r} and {theirs!r}{which}. "
-                "Summarize both alike."
+                "Summarize both by the same options (--resolution, --bins, ...)."
             )
 
 

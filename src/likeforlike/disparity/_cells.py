@@ -566,11 +566,11 @@ class Cells:
             sums=np.concatenate(sums) if len(sums) == len(parts) else None,
         )
 
-    def with_scores(self, values: FloatArray) -> Cells:
+    def with_scores(self, values: FloatArray, *, spent: bool = False) -> Cells:
         """Give each atom its new score in `values` (m,); scores may be tied then."""
         alike = self.atoms.mass_kept.strides == (0,)
         if not self.weighted and self.cluster is None and alike:
-            values = values + 0.0  # turns -0 into 0
+            values = np.add(values, 0.0, out=values if spent else None)  # turns -0 into 0
             for low, high in pairwise(self.atoms.offsets.tolist()):
                 values[low:high].sort()
             rows = SortedRows(np.empty(0, np.int64), values, self.atoms.offsets)

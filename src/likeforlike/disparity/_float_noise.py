@@ -60,7 +60,7 @@ def remove_float_noise(cells: Cells) -> tuple[Cells, dict[float, float], float]:
     if not changed:
         return cells, {}, within
     # The new scores get no name here, so that their memory is freed once they are sorted.
-    return cells.with_scores(replace_scores(atoms.values, changed)), changed, within
+    return cells.with_scores(replace_scores(atoms.values, changed), spent=True), changed, within
 
 
 def replace_scores(values: FloatArray, changed: dict[float, float]) -> FloatArray:

@@ -352,7 +352,7 @@ class Layout:
         """Raise unless some level contains two groups."""
         if len(self.groups) < 2:
             raise NoCommonSupportError(
-                f"groups has the single value {self.groups[0]!r}; a comparison needs at least two."
+                f"groups (--sensitive) has the single value {self.groups[0]!r}, and needs another."
             )
         if not any(self.coverage().values()):
             raise NoCommonSupportError(

@@ -20,6 +20,7 @@ from likeforlike.document import (
     ClassicalLevel,
     ContrastAudit,
     LostRows,
+    amount,
     plain,
 )
 from likeforlike.report._format import (
@@ -374,12 +375,13 @@ def key_figures(document: AuditDocument) -> list[KeyFigure]:
 
 def _gap(document: AuditDocument, contrast: ContrastAudit) -> KeyFigure:
     gap, (first, second) = contrast.gap, contrast.groups
-    note = f"mean of {second} minus mean of {first}"
+    decided = document.data.kind == "decision"
+    note = "{0} of {2} minus {0} of {1}".format("rate" if decided else "mean", first, second)
     if gap.interval is not None:
         note = f"{confidence(gap.confidence)} interval {interval(gap.interval)}; {note}"
-    unit = document.settings.unit or f"in units of {document.roles.score}"
+    units = amount(document, gap.value) if decided else f"in units of {document.roles.score}"
     label = "Gap among equals" if document.roles.legitimate else "Gap"
-    return KeyFigure(label, [(number(gap.value), unit)], note)
+    return KeyFigure(label, [(number(gap.value), document.settings.unit or units)], note)
 
 
 def _estimate(contrast: ContrastAudit) -> KeyFigure:

@@ -180,6 +180,8 @@ def _make_cells(scores: FloatArray, layout: Layout, *, smooth: bool) -> Iterator
     """Make cells of every class of scores (n,) or (n, c)."""
     layout, scores = _expand_rows(layout, scores)
     by_class = scores[:, None] if scores.ndim == 1 else scores
+    if not np.isfinite(by_class).all():
+        raise InputError("scores of rows held back are not finite; use a smaller learning_rate.")
     columns = [np.ascontiguousarray(column) for column in by_class.T]
     group = Codes(layout.segments[0] % len(layout.groups), layout.groups)
     level = layout.segments[0] // len(layout.groups)
@@ -345,7 +347,7 @@ class LimitResult(Generic[Model]):
         looser = f"a limit of {_round_up(upper):g} would be held"
         if size >= self.limit.size:
             return f"The estimate is above the limit already; {looser}, or change the inputs."
-        shrink = (upper - size) / (self.limit.size - size)
+        shrink = (upper - size) / (float(self.limit.size) - size)
         needed = self.rows * shrink * shrink
         if needed > _ALL_ROWS:
             return f"No number of rows would show it; {looser}."
