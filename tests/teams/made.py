@@ -47,6 +47,6 @@ def without_noise() -> Iterator[None]:
     with (
         patch(at + "discrete_laplace", lambda _: 0),
         patch(at + "discrete_gaussian", lambda _: 0),
-        patch(at + "randomized", lambda codes, *_: codes),
+        patch(at + "randomize_codes", lambda codes, *_: codes),
     ):
         yield

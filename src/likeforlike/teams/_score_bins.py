@@ -105,7 +105,7 @@ class ScoreBins:
     def gather(self, of_parts: FloatArray) -> FloatArray:
         """What a function of parts (..., J) is worth for a unit in each bin (..., B).
 
-        The transpose of `spread`: Σ_j h_j spread(x)_j = Σ_b gathered(h)_b x_b.
+        The transpose of `spread`: Σ_j h_j spread(x)_j = Σ_b gather(h)_b x_b.
         """
         below, above = self._neighbors
         worth = np.add.reduceat(of_parts * self.share, self.begins, axis=-1)
