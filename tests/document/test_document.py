@@ -285,7 +285,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     count(Contrast, "__init__")
     count(Cells, "regroup")
     count(Cells, "pool_levels")
-    count(_contrast_audit, "contrast_disparity")
+    count(_contrast_audit, "contrast_cdd_lp")
     count(_audit_table, "audit_document")
     count(_audit_table, "contrast_figures")
     count(_audit_table, "finding")
@@ -295,7 +295,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 def test_two_groups_are_one_contrast_and_one_without_levels(calls: Counter[str]) -> None:
     lfl.audit(load_loans(1000).frame, **ROLES, permutations=9)
     once = {"audit_document": 1, "contrast_figures": 1, "finding": 1}
-    parts = {"contrasts": 1, "__init__": 2, "pool_levels": 1, "contrast_disparity": 2}
+    parts = {"contrasts": 1, "__init__": 2, "pool_levels": 1, "contrast_cdd_lp": 2}
     assert calls == {**parts, **once}
 
 
@@ -311,7 +311,7 @@ def test_three_groups_are_three_contrasts_with_cells_of_their_own(calls: Counter
         "__init__": 3 * 3 + 1,
         "regroup": 3,
         "pool_levels": 3,
-        "contrast_disparity": 3 * 2,
+        "contrast_cdd_lp": 3 * 2,
         "audit_document": 1,
         "contrast_figures": 3,
         "finding": 1,
