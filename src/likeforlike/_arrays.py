@@ -14,6 +14,6 @@ Number = TypeVar("Number", bound=np.generic)
 
 
 def plain(array: npt.NDArray[Number]) -> npt.NDArray[Number]:
-    """An array that may be written to, in one piece and by rows: itself, or a copy of it."""
+    """Return the array itself if it is writable and C-contiguous, else a copy of it that is."""
     flags = array.flags
     return array if flags.c_contiguous and flags.writeable else array.copy()

@@ -20,7 +20,7 @@ _state = {"forked": False, "limited": False, "polars": False}
 
 
 def _threads() -> list[Path]:
-    """The threads of this process, where the system has a list of them."""
+    """List the threads of this process, where the system has a list of them."""
     try:
         return list(_THREADS.iterdir())
     except OSError:

@@ -48,7 +48,7 @@ ENGINES: tuple[Engine, ...] = get_args(Engine)
 
 
 def real(value: object) -> float:
-    """A number that was passed as a setting; NaN for anything that is none, text too."""
+    """Convert a number passed as a setting to a float; NaN for anything else, text too."""
     if isinstance(value, str | bytes) or getattr(value, "ndim", None):
         return float("nan")
     try:

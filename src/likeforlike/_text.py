@@ -1,6 +1,6 @@
-"""Text for people: labels made safe to show, numbers as people write them.
+"""Text for people: labels made safe to show, and numbers as people write them.
 
-Progress on long work: a bar on a terminal, silence elsewhere.
+Progress on long work is shown here, too: a bar on a terminal, silence elsewhere.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def are_values_hidden() -> bool:
 
 
 def quote(value: object) -> str:
-    """A value of a row as an error quotes it, where it may."""
+    """Quote a value of a row for an error message, where quoting is allowed."""
     return repr(value) if _QUOTES.get() else "(not shown)"
 
 
@@ -57,7 +57,7 @@ def _escape(character: str) -> str:
 
 
 def json_visible(text: str) -> str:
-    r"""The same JSON with hidden characters inside its strings written as \u escapes."""
+    r"""Write hidden characters inside the strings of a JSON text as \u escapes."""
 
     def escape(match: re.Match[str]) -> str:
         units = match[0].encode("utf-16-be", "surrogatepass")
@@ -72,7 +72,7 @@ def plural(number: int, noun: str) -> str:
 
 
 def figure(value: float, digits: int = 3) -> str:
-    """A number in a sentence: some significant digits, and never a power of ten.
+    """Format a number for a sentence: some significant digits, and never a power of ten.
 
     Thousands are separated and whole numbers stay whole: 2,320 and not 2.32e+03.
     """
@@ -90,7 +90,7 @@ LEAST_P = 0.001
 
 
 def p_text(p_value: float, permutations: int | None = None) -> str:
-    """A p-value in a sentence; never below what the permutations can count."""
+    """Format a p-value for a sentence; never below what the permutations can count."""
     least = LEAST_P if not permutations else max(LEAST_P, 1.0 / (permutations + 1))
     # A count is given as one: 1 of 1,000 is 0.001.
     return f"p = {p_value:.2g}" if p_value >= least * (1.0 - 1e-9) else f"p < {least:.2g}"
@@ -105,7 +105,7 @@ def null_words(nulls: Mapping[str, Mapping[str, int]]) -> str:
 
 
 def group_name(group: str, column: str) -> str:
-    """What to call a group in a sentence: one that is no word is named with its column.
+    """Name a group in a sentence: one that is no word is named with its column.
 
     "sex 0" says what "0" does not; so do "member True" and "member False".
     """
@@ -114,7 +114,7 @@ def group_name(group: str, column: str) -> str:
 
 
 def cross_names(values: Sequence[Hashable], columns: Sequence[str]) -> str:
-    """What to call a group: its value or, in several columns, its values crossed.
+    """Name a group by its value or, in several columns, by its values crossed.
 
     A value that is no word is named with its column there: "female × race 3".
     """
@@ -137,7 +137,7 @@ def date_words(numbers: Sequence[float]) -> list[str]:
 
 @contextmanager
 def epochs_bar(epochs: int, wanted: bool) -> Iterator[Callable[[int], None]]:
-    """A bar over the epochs of a fit; what is yielded takes the number of an epoch just done."""
+    """Show a bar over the epochs of a fit; yield what takes the number of an epoch just done."""
     if not wanted or not sys.stderr.isatty():
         yield lambda _: None
         return

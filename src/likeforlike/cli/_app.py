@@ -1,8 +1,7 @@
 """The commands, put together, and what becomes of their errors.
 
-Each imports what it works with when it is called, so that `--help` answers at once.
-
-`likeforlike schema`.
+Each imports what it works with when it is called, so that `--help` answers at once. The command
+`likeforlike schema` is defined here.
 """
 
 from __future__ import annotations

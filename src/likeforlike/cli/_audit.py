@@ -1,10 +1,8 @@
-"""`likeforlike audit`, of a table and of summaries, and an audit through a custodian.
+"""`likeforlike audit`, of a table and of summaries, and `likeforlike summarize`, which makes these.
 
-`likeforlike summarize`.
-
-Audits in pipelines: by a policy, for build servers, next to a run on GitHub.
-
-`likeforlike audit-plan` and `audit-release`: the side of those who do not see A.
+In pipelines an audit may be judged by a policy, written for build servers, and shown next to a run
+on GitHub. `likeforlike audit-plan` and `audit-release` audit through a custodian: they are the side
+of those who do not see A.
 """
 
 from __future__ import annotations
@@ -48,7 +46,7 @@ _STEP_SUMMARY, _ACTIONS = "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"
 def policy_for(
     file: Path | None, asked: Mapping[str, object], *, needs_verdict: bool
 ) -> Policy | None:
-    """The policy in a file, if there is one; options that contradict each other are refused."""
+    """Read the policy in a file, if there is one; refuse options that contradict each other."""
     from likeforlike.auditing import Policy
 
     policy = None if file is None else Policy.read(file)
@@ -342,7 +340,7 @@ def audit_plan_release(
     release: Path,
     asked: Mapping[str, object],
 ) -> tuple[Audit, Verdict | None]:
-    """The audit that a release makes of a plan, and the verdict at a threshold."""
+    """Return the audit that a release makes of a plan, and the verdict at a threshold."""
     from likeforlike.teams import Release
 
     audited = _plan(file, options, csv).read(

@@ -268,7 +268,7 @@ def _own_task(
     batch_size: int,
     profile: Profile,
 ) -> dict[str, Task] | None:
-    """The task of a table of one's own, by the name of its file; `None` without one."""
+    """Make a task of the user's own table, by the name of its file; `None` without a file."""
     from likeforlike.datasets import dataset_of_table, read_table
     from likeforlike.files import CsvOptions
     from likeforlike.paper import protocol_task

@@ -65,7 +65,7 @@ class Declared(NamedTuple):
 
 
 def options_of(settings: type) -> dict[str, Declared]:
-    """The options of all settings, by their names, as the fields of the class declare them."""
+    """Declare the options of all settings, by their names, from the fields of the class."""
     hints, options = get_type_hints(settings), {}
     for each in fields(settings):
         asked = each.metadata
@@ -82,7 +82,7 @@ def options_of(settings: type) -> dict[str, Declared]:
 
 
 def _input_kind(hint: Any) -> Any:  # noqa: ANN401
-    """The type of what is typed for a setting: a number, several texts, or a text."""
+    """Return the type of what is typed for a setting: a number, several texts, or a text."""
     kinds = [each for each in get_args(hint) if each is not NoneType] or [hint]
     if get_origin(hint) is tuple:
         return list[str] if kinds[-1] is Ellipsis else str
@@ -90,7 +90,7 @@ def _input_kind(hint: Any) -> Any:  # noqa: ANN401
 
 
 def _one_score(columns: list[str] | None) -> str | None:
-    """The column of scores, of which there can be one: of several the last would win unseen."""
+    """Return the only column of scores; refuse several, of which the last would win unseen."""
     if not columns:
         return None
     if len(columns) > 1:
@@ -240,7 +240,7 @@ def _parameter(name: str, option: Declared) -> inspect.Parameter:
 
 
 def collect_options(context: typer.Context) -> list[str]:
-    """The options that were typed, by the names of their parameters."""
+    """List the options that were typed, by the names of their parameters."""
     sources = {option: context.get_parameter_source(option) for option in context.params}
     return [
         option
@@ -252,7 +252,7 @@ def collect_options(context: typer.Context) -> list[str]:
 def audit_arguments(
     context: typer.Context, options: Mapping[str, Any], sensitive: Sequence[str] = ()
 ) -> dict[str, object]:
-    """The arguments of an audit that were typed; for all others the library has the same defaults.
+    """Return the audit arguments that were typed; all others have the defaults of the library.
 
     `sensitive` are the columns that are known before anything is read.
     """
@@ -274,7 +274,7 @@ def audit_arguments(
 
 
 def csv_of(typed: Mapping[str, Any]) -> dict[str, object]:
-    """The argument `csv` of an audit, from the options that were typed."""
+    """Make the argument `csv` of an audit from the options that were typed."""
     from likeforlike.files import check_decimal
 
     named = {"null_value": "null_values", "no_usual_nulls": "usual_nulls"}
@@ -287,7 +287,7 @@ def csv_of(typed: Mapping[str, Any]) -> dict[str, object]:
 
 
 def engine_of(name: str) -> Engine:
-    """The engine of this name."""
+    """Return the engine of this name; refuse any other name."""
     for engine in ENGINES:
         if name == engine:
             return engine
@@ -331,7 +331,7 @@ def _reference(given: Sequence[str], columns: Sequence[str]) -> str | dict[str, 
 
 
 def _threshold(text: str) -> float | str:
-    """A number, or a percentage as it is written."""
+    """Read a threshold: a number, or a percentage, which is kept as it is written."""
     if text.strip().endswith("%"):
         return text
     try:

@@ -1,6 +1,6 @@
 """What commands share: options about files, bars while something takes long, results in files.
 
-What commands say on a terminal besides an audit: errors, and the runs of a sweep.
+What commands print on a terminal besides an audit is here, too: errors, and the runs of a sweep.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TableFile = Annotated[
 
 
 def one_column(sensitive: Sequence[str] | None) -> str:
-    """The sensitive column, of which there can be one: of several the last would win unseen."""
+    """Return the only sensitive column; refuse several, of which the last would win unseen."""
     if not sensitive:
         raise InputError("--sensitive must name the column whose values are the groups.")
     if len(sensitive) > 1:
@@ -48,7 +48,7 @@ def _is_terminal() -> bool:
 
 @contextmanager
 def resampling_bar(permutations: int, audits: int = 1) -> Iterator[Callable[[int], None] | None]:
-    """A bar on the terminal; silence where none is seen."""
+    """Show a bar on the terminal, and nothing where there is no terminal."""
     if not _is_terminal():
         yield None
         return
@@ -71,7 +71,7 @@ def resampling_bar(permutations: int, audits: int = 1) -> Iterator[Callable[[int
 
 @contextmanager
 def training_bar() -> Iterator[Callable[[int, int], None] | None]:
-    """A bar over the units of a sweep, with the time that is left."""
+    """Show a bar over the units of a sweep, with the time that is left."""
     if not _is_terminal():
         yield None
         return
@@ -132,7 +132,7 @@ def say_error(words: str) -> None:
 
 
 def sweep_table(sweep: Sweep) -> Table:
-    """What a sweep found, one line for each method and strength."""
+    """Tabulate the results of a sweep, one line for each method and strength."""
     means = sweep.means()
     performance = "AUC" if sweep.task == "classification" else "squared error"
     table = Table(
@@ -174,7 +174,7 @@ def _short(value: float, figures: int = 3) -> str:
 
 
 def sweep_notes(sweep: Sweep) -> str:
-    """What the columns of the table are, and how many rows they rest on."""
+    """Explain the columns of the table, and say how many rows they rest on."""
     runs = sweep.runs
     words = (
         "± standard deviation over splits. among equals: W1 inside levels, weighted by P(L); "

@@ -1,12 +1,9 @@
 """A table, the roles of its columns, and where it comes from.
 
-Inputs: columns of a table as one matrix of numbers, with a name for each column of it.
-
-A user's own table as a data set: roles checked, incomplete rows left out and counted.
-
-A file of a user's own as a table with types, for models that need to know what is a number.
-
-Deciles: a number cut into ten levels at the quantiles of its own values.
+The columns that a model uses become one matrix of numbers, with a name for each of its columns. A
+user's own table becomes a data set once its roles are checked; incomplete rows are left out and
+counted. A user's own file is read with types, for models that need to know what is a number.
+Deciles cut a number into ten levels at the quantiles of its own values.
 """
 
 from __future__ import annotations
@@ -189,7 +186,7 @@ class Dataset:
         return self.frame[self.target].to_numpy()
 
     def inputs(self, encoding: Encoding = "one-hot", *, with_sensitive: bool = False) -> Inputs:
-        """The features as a matrix for a model, with the names of its columns.
+        """Return the features as a matrix for a model, with the names of its columns.
 
         Numbers, ordered levels such as deciles among them, stay what they are. Text and booleans,
         and so levels that have names, become one column a value, or with `"integer"` the rank of
@@ -247,7 +244,7 @@ def dataset_of_table(
     features: Sequence[str] | None = None,
     smooth: str | None = None,
 ) -> OwnTable:
-    """A table with roles.
+    """Make a data set of a table by giving its columns their roles.
 
     Parameters
     ----------
@@ -289,7 +286,7 @@ def dataset_of_table(
 
 
 def _along(frame: pl.DataFrame, smooth: str, legitimate: Sequence[str]) -> pl.DataFrame:
-    """The table with one legitimate number, and text for the other legitimate columns."""
+    """Keep one legitimate column as a number, and turn the other legitimate columns into text."""
     if smooth not in legitimate:
         raise InputError(f"smooth must be one of the legitimate columns, not {smooth!r}.")
     number = frame[column_key(smooth)]
@@ -412,7 +409,7 @@ def _parse_column(
     *,
     plain: bool,
 ) -> pl.Series:
-    """A column of text as numbers or truth values, if all of it is."""
+    """Convert a column of text to numbers or truth values, if all of it is one of these."""
     bare = texts.str.strip_chars()
     lower = bare.str.to_lowercase()
     if texts.null_count() < len(texts) and lower.drop_nulls().is_in(["true", "false"]).all():
@@ -428,7 +425,7 @@ def _parse_column(
 def _as_people_write(
     texts: pl.Series, name: str, decimal: Decimal | None, notes: list[str]
 ) -> pl.Series:
-    """The numbers in a column, if all texts are numbers in one way; else the texts."""
+    """Return the numbers in a column, if all texts are numbers in one way; else the texts."""
     counts = dict(texts.drop_nulls().value_counts().rows())
     if not counts or not are_numbers(counts) or decision_words(counts):
         return texts
@@ -445,7 +442,7 @@ def decile_edges(column: pl.Series) -> FloatArray:
 
 
 def deciles(column: pl.Series) -> pl.Series:
-    """The decile of every value, 0..9: how many inner edges lie below it.
+    """Return the decile of every value, 0..9: how many inner edges lie below it.
 
     A value equal to an edge belongs to the decile below, so ties stay together and deciles of tied
     values are of unequal size.

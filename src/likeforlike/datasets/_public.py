@@ -1,12 +1,9 @@
-"""Availability: which of the public data sets are at hand, and on what terms.
+"""The public data sets, and which of them are at hand, on what terms.
 
-Adult: who earns more than 50,000 dollars a year, by sex, among people of equal occupation.
-
-Communities and Crime: violent crime, by share of black residents, among equal incomes.
-
-Drug consumption: who ever used cannabis, by gender, among people of equal education.
-
-Law School: grades of the first year, by gender, among people of equal admission test.
+- Adult: who earns more than 50,000 dollars a year, by sex, among people of equal occupation.
+- Communities and Crime: violent crime, by share of black residents, among equal incomes.
+- Drug consumption: who ever used cannabis, by gender, among people of equal education.
+- Law School: grades of the first year, by gender, among people of equal admission test.
 """
 
 from __future__ import annotations

@@ -1,17 +1,14 @@
 """Storage: where the files of data sets are kept, and that only undamaged ones are used.
 
 A file is looked for in the folder that `LIKEFORLIKE_DATA` names, then among those that come with
-the package, then in the user's cache, then fetched into the cache. What is used is what was
-checked: content is read once, compared with its SHA-256 and handed on.
+the package, then in the user's cache, then fetched into the cache from the first public origin that
+sends it exactly as it should be. What is used is what was checked: content is read once, compared
+with its SHA-256 and handed on. `sources.toml` says which files a data set is made of, byte for
+byte, and where they are public.
 
-Sources: which files a data set is made of, byte for byte, and where they are public.
-
-The bundle: files of data sets that come with the package, compressed and otherwise unchanged.
-
-Only files that anybody may pass on are in it; `bundled/ATTRIBUTION.txt` says whose they are and on
-what terms. `python -m tools.bundle` packs them.
-
-Downloads: a file from the first public origin that sends it exactly as it should be.
+The files that come with the package are compressed and otherwise unchanged. Only files that may be
+passed on freely are among them; `bundled/ATTRIBUTION.txt` names their owners and terms.
+`python -m tools.bundle` packs them.
 """
 
 from __future__ import annotations
@@ -58,7 +55,7 @@ class DataFile:
     origins: tuple[str, ...]
 
     def damage(self, content: bytes) -> str | None:
-        """What is wrong with content that should be this file; `None` if nothing is."""
+        """Say what is wrong with content that should be this file; `None` if nothing is."""
         digest = hashlib.sha256(content).hexdigest()
         if digest == self.sha256:
             return None
@@ -98,7 +95,7 @@ class Source:
 
 
 def source(name: str) -> Source:
-    """The source of a data set, as `sources.toml` has it."""
+    """Return the source of a data set, as `sources.toml` has it."""
     entry = dict(_entries()[name])
     files = tuple(
         DataFile(**{**file, "origins": tuple(file["origins"])}) for file in entry["files"]
@@ -118,7 +115,7 @@ def bundle_folder() -> Traversable:
 
 
 def read_bundle(file: DataFile) -> bytes | None:
-    """The content of a file that comes with the package, checked; `None` if it does not.
+    """Read and check a file that comes with the package; `None` if it does not come with it.
 
     Damage means that the installation is broken. That is said and not mended behind anybody's
     back, for other parts of it may be broken too.
@@ -198,14 +195,14 @@ def _receive(address: str, name: str) -> bytes:
 
 
 def _extract(archive: bytes, member: str, size: int) -> bytes:
-    """A member of a ZIP archive; one that is too long is cut, and its checksum then tells."""
+    """Extract a member of a ZIP archive; cut one that is too long, so that its checksum fails."""
     with ZipFile(io.BytesIO(archive)) as zipped, zipped.open(member) as inside:
         return inside.read(size + 1)
 
 
 @contextmanager
 def _bar(name: str, promised: str | None) -> Iterator[Callable[[int], None]]:
-    """A bar on the terminal; silence where none is seen."""
+    """Show a bar on the terminal, and nothing where there is no terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
@@ -227,7 +224,7 @@ State = Literal[
 
 
 def data_folder() -> Path | None:
-    """The folder that `LIKEFORLIKE_DATA` names, or `None`."""
+    """Return the folder that `LIKEFORLIKE_DATA` names, or `None`."""
     named = os.environ.get("LIKEFORLIKE_DATA")
     return Path(named).expanduser() if named else None
 
@@ -261,7 +258,7 @@ def _home() -> Path:
 
 
 def read(file: DataFile) -> bytes:
-    """The content of a file, checked; fetched and kept if there is no good copy yet.
+    """Read and check the content of a file; fetch and keep it if there is no good copy yet.
 
     A damaged copy in `LIKEFORLIKE_DATA` is refused, since it was put there on purpose, and
     so is one that came with the package, since the installation is then broken. A damaged copy in

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def column_key(name: str) -> str:
-    """What a column is called inside an engine: the same harmless word whatever the engine."""
+    """Return the name of a column inside an engine: the same harmless word whatever the engine."""
     return "c" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def pick_column(name: str) -> nw.Expr:
-    """A column of a table that `take_columns` made, by the name the user gave."""
+    """Select a column of a table that `take_columns` made, by the name the user gave."""
     import narwhals as nw
 
     return nw.col(column_key(name))
@@ -57,7 +57,7 @@ def find_column(name: str, names: Sequence[object], where: str | None = None) ->
 
 
 def _nearest(name: str, names: Sequence[str]) -> str | None:
-    """The name that was probably meant: but for case and spaces, else the most similar."""
+    """Find the name that was probably meant: equal up to case and spaces, else most similar."""
 
     def bare(text: str) -> str:
         return "".join(letter for letter in text.casefold() if letter.isalnum()) or text
@@ -128,7 +128,7 @@ def places_of(
 
 
 def _duplicate_key(column: str, number: int) -> str:
-    """What the further columns of a name are called inside an engine."""
+    """Return the name inside an engine of a further column of the same name."""
     return f"{column_key(column)}_{number}"
 
 

@@ -1,14 +1,13 @@
-"""CSV files as people have them: which separator and encoding, what stands for a missing value.
+"""CSV files as people have them: separators, encodings, missing values, and ways to write numbers.
 
 A CSV file has no types, so none are guessed: every column is read as text, by every engine, and
 only those that must hold numbers are turned into numbers. "01" and "1" stay different groups, and
 a column that begins with whole numbers may go on with others.
 
-Numbers and decisions as people write them: 52.301,00 EUR, $100,040, 12,5 %, (1,234.50), yes.
-
-How a column is written is found from all of its texts together, where these leave one way to read
-them; where they leave two, as 1.234 alone does, nothing is guessed. Every number is read by the
-same rule, and what the rule is can be said in a sentence.
+Numbers and decisions are read as people write them: 52.301,00 EUR, $100,040, 12,5 %, (1,234.50),
+yes. How a column is written is found from all of its texts together, where these leave one way to
+read them; where they leave two, as 1.234 alone does, nothing is guessed. Every number is read by
+the same rule, and what the rule is can be said in a sentence.
 """
 
 from __future__ import annotations
@@ -99,7 +98,7 @@ def is_currency(unit: str) -> bool:
 
 
 def check_decimal(decimal: object) -> Decimal | None:
-    """The decimal mark that was said, if one was."""
+    """Return the decimal mark that was given, if one was; refuse anything else."""
     if decimal is None:
         return None
     for mark in get_args(Decimal):
@@ -120,7 +119,7 @@ def are_numbers(texts: Iterable[str]) -> bool:
 
 
 def decision_words(texts: Collection[str]) -> tuple[str, str] | None:
-    """The words for 1 and 0 that all texts are, in any case and with 1 and 0 among them."""
+    """Find the words for 1 and 0 that all texts are, in any case and with 1 and 0 among them."""
     lower = {text.strip().lower() for text in texts} - {"1", "0"}
     return next((pair for pair in DECISIONS if lower and lower <= set(pair)), None)
 
@@ -185,7 +184,7 @@ def _value(digits: str, mark: Decimal) -> float:
 
 
 def _mark(column: str, digits: dict[str, str], said: Decimal | None) -> Decimal:
-    """The decimal mark that all texts have; the point where it makes no difference."""
+    """Find the decimal mark that all texts have; the point where it makes no difference."""
     fits: dict[Decimal, bool] = {}
     for mark in get_args(Decimal):
         fits[mark] = all(_DIGITS[mark].fullmatch(each) for each in digits.values())
@@ -219,7 +218,7 @@ def _mark(column: str, digits: dict[str, str], said: Decimal | None) -> Decimal:
 
 
 def _one_unit(column: str, units: dict[str | None, str]) -> str | None:
-    """The unit of all numbers; some without one are no matter, except next to a percent sign."""
+    """Find the unit of all numbers; some may lack one, except next to a percent sign."""
     named = [unit for unit in units if unit is not None]
     if len(named) > 1 or (None in units and {"%", "‰"} & set(named)):
         shown = " and ".join(unit or "no unit" for unit in units)
@@ -447,12 +446,12 @@ class TextTable(NamedTuple):
 
 
 def text_column(place: int) -> str:
-    """What the texts in this place are called inside an engine."""
+    """Return the name inside an engine of the texts in this place."""
     return f"text{place}"
 
 
 def number_column(place: int) -> str:
-    """What the numbers among the texts in this place are called inside an engine."""
+    """Return the name inside an engine of the numbers among the texts in this place."""
     return f"number{place}"
 
 
@@ -515,7 +514,7 @@ def read_layout(
 
 @contextmanager
 def as_utf8(path: Path, layout: CsvLayout) -> Iterator[Path]:
-    """A file as UTF-8 with ordinary lines: itself, or a private copy that goes afterwards.
+    """Provide a file as UTF-8 with ordinary lines: itself, or a private copy, deleted afterwards.
 
     A copy is written block by block, so that what a compressed file holds need not fit in memory.
     """
@@ -603,7 +602,7 @@ def _header_lines(text: str, separator: str) -> int:
 
 
 def _lines(text: str, separator: str) -> Iterator[list[str]]:
-    """The values of every line that has any, up to the first that cannot be understood."""
+    """Yield the values of every line that has any, up to the first that cannot be understood."""
     try:
         yield from filter(None, csv.reader(io.StringIO(text, newline=""), delimiter=separator))
     except csv.Error:
@@ -611,7 +610,7 @@ def _lines(text: str, separator: str) -> Iterator[list[str]]:
 
 
 def _best_separator(headers: Mapping[str, Sequence[str]], named: Sequence[str]) -> str:
-    """The first that gives all columns named; without one, the first that gives several columns."""
+    """Find the first separator that gives all columns named, else the first that gives several."""
     complete = (
         each for each, header in headers.items() if named and set(named) <= set(tell_apart(header))
     )

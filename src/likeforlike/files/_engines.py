@@ -77,7 +77,7 @@ def _duckdb_csv(file: Path, layout: CsvLayout, numbers: Sequence[int]) -> Any:  
 
 
 def _duckdb_number(place: int) -> str:
-    """The numbers in a column of text, in SQL."""
+    """Write the SQL that reads the numbers in a column of text."""
     column, number = text_column(place), number_column(place)
     # DuckDB reads 1_000 as a number, and no other engine does.
     return (
@@ -91,7 +91,7 @@ def _duckdb_parquet(file: Path) -> Any:  # noqa: ANN401
 
 
 def _duckdb_name(file: Path) -> str:
-    """A name that DuckDB does not take for a pattern."""
+    """Escape a file name so that DuckDB does not take it for a pattern."""
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(file))
 
 
@@ -142,7 +142,7 @@ def _spark_parquet(file: Path) -> Any:  # noqa: ANN401
 
 
 def _spark_name(file: Path) -> str:
-    """A name that Spark does not take for a pattern, and looks for on this machine."""
+    """Escape a file name so that Spark takes it for no pattern and looks for it on this machine."""
     whole = file.absolute().as_posix()
     return "file://" + "".join(f"\\{each}" if each in "*?[]{}\\" else each for each in whole)
 

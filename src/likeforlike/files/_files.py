@@ -104,7 +104,7 @@ def _places(names: Sequence[str], columns: Sequence[str]) -> list[int]:
 
 
 def _read_excel(file: Path, options: CsvOptions, numbers: Sequence[str]) -> TextTable:
-    """A sheet of an Excel file as a table of text, whose first row names columns."""
+    """Read a sheet of an Excel file as a table of text, whose first row names columns."""
     import polars as pl
 
     try:
@@ -132,7 +132,7 @@ def _read_excel(file: Path, options: CsvOptions, numbers: Sequence[str]) -> Text
 
 
 def _sheet(names: Sequence[str], wanted: str | None, file: Path) -> str:
-    """The sheet that is read: the one named, or the only one."""
+    """Return the sheet that is read: the one named, or the only one."""
     if wanted in names:
         return str(wanted)
     listed = f"it has {list(names)}"
@@ -168,7 +168,7 @@ def readable(data: object) -> Iterator[None]:
 
 
 def _reason(error: BaseException) -> str:
-    """What an engine complains about, in one line."""
+    """Say in one line what an engine complains about."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     # Java says last what came first.
     causes = [line.partition(": ")[2] for line in lines if line.startswith("Caused by: ")]
@@ -183,7 +183,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _engine_errors() -> tuple[type[BaseException], ...]:
-    """What engines raise; only those that have been imported can have raised anything."""
+    """List what engines raise; only those that have been imported can have raised anything."""
     errors: list[type[BaseException]] = [OSError, EOFError, UnicodeError, zlib.error]
     for module, name in (
         ("narwhals.exceptions", "NarwhalsError"),

@@ -1,6 +1,6 @@
 """Files written whole or not at all.
 
-Columns with notes about them in one Parquet file, which any engine can read.
+Columns with notes about them are written to one Parquet file, which any engine can read.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _is_written_into(path: Path) -> bool:
 
 
 def _descriptor(path: Path) -> int | None:
-    """The number behind /dev/stdout and its like.
+    """Return the number of the descriptor behind /dev/stdout and its like.
 
     It may be that of a file, in whose place no other must be put: what is printed would be lost.
     """

@@ -1,4 +1,4 @@
-"""The custodian: holds the groups, and answers with noise, through the ledger only.
+"""The custodian: holds the groups of a table, and answers with noise, through the ledger only.
 
 The one primitive is a noisy sum over public rows, Σ_i 1{A_i = a} φ_i + noise, with φ chosen by the
 modelers. Only A is private. If one person's group were another,
@@ -9,15 +9,13 @@ modelers. Only A is private. If one person's group were another,
   Gaussian noise of variance S² / (2 ρ) makes them ρ-zCDP.
 
 For more than two groups a change takes from one and gives to another: 2 m, and √2 S. S and m are
-found here, in whole numbers, from what was asked and who the rows belong to, never from A. Which
-groups there are is declared in the ledger and never found from A either: a name that only appears
-because one person has it would show who that is.
+found here, in whole numbers, from what was asked and which rows belong to one person, never from A.
+Which groups there are is declared in the ledger and never found from A either: a name that only
+appears because one person has it would show which person that is.
 
-Whatever can fail is done before the cost is booked; after that, only noise is drawn.
-
-The table of a custodian: which file holds A, remembered in the ledger and held to it.
-
-Columns of a file by name, whole: no row may lack a value.
+Whatever can fail is done before the cost is booked; after that, only noise is drawn. The ledger
+remembers which file holds A, and a later session must use the same table. The columns of the file
+are read by name, and no row may lack a value.
 """
 
 from __future__ import annotations
@@ -126,7 +124,7 @@ class Custodian:
     def of_columns(
         cls, ids: Column, sensitive_features: Column, ledger: Ledger, people: Column | None = None
     ) -> Custodian:
-        """The custodian of a table: columns of ids, groups and, if rows repeat people, of people.
+        """Make a custodian from columns of ids, groups and, if rows repeat people, of people.
 
         Parameters
         ----------
@@ -184,7 +182,7 @@ class Custodian:
         )
 
     def sums(self, request: SumsRequest, *, epsilon: float) -> Release:
-        """Sums of features over the rows of each group, with discrete Gaussian noise.
+        """Sum features over the rows of each group, with discrete Gaussian noise.
 
         Parameters
         ----------
@@ -223,7 +221,7 @@ class Custodian:
         )
 
     def randomize(self, ids: Column, *, epsilon: float) -> Release:
-        """A group for every row by randomized response: a file that may be published once.
+        """Draw a group for every row by randomized response: a file that may be published once.
 
         A person keeps the true group with probability e^ε / (e^ε + G - 1), in all rows, and else
         gets one of the others.
@@ -301,7 +299,7 @@ class Custodian:
         return self.ledger.answer(key, kind, cost, make)
 
     def _whole(self, stored: object, shape: tuple[int, ...]) -> IntArray:
-        """An answer as it was stored, which is of this shape unless the file was changed."""
+        """Return an answer as it was stored, which is of this shape unless the file was changed."""
         try:
             values = whole_numbers(stored, "the stored answer")
         except InputError as error:
@@ -373,7 +371,7 @@ def _whose(people: Mapping[Any, Hashable], ids: list[str]) -> list[str]:
 
 
 def _largest_square(features: IntArray, rows: _RequestedRows) -> int:
-    """The largest squared norm of what the rows of one person add up to, in parts of the grid."""
+    """Return the largest squared norm of the sum of one person's rows, in parts of the grid."""
     if rows.most == 1:
         return int(sum_squares(features).max())
     _, person = np.unique(rows.persons, return_inverse=True)
@@ -430,7 +428,7 @@ def read_columns(
 
 
 def _numbers(texts: pl.Series, name: str, options: CsvOptions | None) -> pl.Series:
-    """The numbers in a column of text, also as people write them."""
+    """Read the numbers in a column of text, also as people write them."""
     import polars as pl
 
     decimal = None if options is None else options.decimal
@@ -488,7 +486,7 @@ def open_ledger(
 
 
 def reopen(ledger: Ledger, table: Path | None, options: CsvOptions | None = None) -> Custodian:
-    """The custodian of a ledger, with the table that it was opened for."""
+    """Return the custodian of a ledger, with the table that it was opened for."""
     about = ledger.about
     if not _names_a_table(about):
         raise InputError(f"the ledger {ledger.path} does not say which table it is for.")

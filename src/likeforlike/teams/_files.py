@@ -22,7 +22,7 @@ def write_document(path: str | Path, document: Mapping[str, Any]) -> None:
 
 
 def read_document(path: str | Path, kind: str) -> dict[str, Any]:
-    """A document of a kind, such as "likeforlike.release", from a JSON file."""
+    """Read a document of a kind, such as "likeforlike.release", from a JSON file."""
     file = Path(path)
     try:
         text = file.read_text("utf-8")
@@ -37,7 +37,7 @@ def read_document(path: str | Path, kind: str) -> dict[str, Any]:
 
 
 def of_kind(document: object, kind: str, name: str) -> dict[str, Any]:
-    """The document, if it says that it is of this kind and of a version that is known."""
+    """Return the document, if it says that it is of this kind and of a version that is known."""
     if not isinstance(document, dict) or document.get("schema") != kind:
         raise InputError(
             f"{name} is not a {kind.rpartition('.')[2]} (its schema must be {kind!r})."
@@ -50,7 +50,7 @@ def of_kind(document: object, kind: str, name: str) -> dict[str, Any]:
 
 
 def entry(document: Mapping[str, Any], name: str, kind: type | tuple[type, ...]) -> Any:  # noqa: ANN401
-    """An entry of a document, which must be there and of some type."""
+    """Return an entry of a document, which must be there and of some type."""
     if not isinstance(document.get(name), kind) or isinstance(document.get(name), bool):
         raise InputError(f"the {document['schema'].rpartition('.')[2]} has no valid {name!r}.")
     return document[name]

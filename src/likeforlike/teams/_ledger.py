@@ -3,12 +3,10 @@
 Every line is JSON and carries the SHA-256 of the line before it, so that no line can be changed or
 taken out of the middle unseen. A cost is booked and forced to the disk *before* noise is drawn: a
 process that is killed may lose budget and never gains any. The file is locked while a line is
-added, not while noise is drawn: two who ask the same at the same time both pay, and get one answer.
-A last line that was cut short had
-answered nothing, and is taken back. Restoring an old copy of the file brings its budget back;
-the modelers' receipts tell (`Ledger.holds`).
-
-A lock on an open file that goes with the process, however it ends.
+added, not while noise is drawn: two processes that ask the same at the same time both pay, and get
+one answer. The lock is on an open file and ends with the process, however it ends. A last line that
+was cut short had answered nothing, and is taken back. Restoring an old copy of the file brings its
+budget back; the modelers' receipts tell (`Ledger.holds`).
 """
 
 from __future__ import annotations
@@ -229,7 +227,7 @@ class Ledger:
         return 0 <= number < len(entries) and entries[number]["hash"] == receipt["hash"]
 
     def answer(self, request: str, kind: str, cost: Cost, make: Callable[[], Any]) -> Answered:
-        """The answer stored for this very request, or a new one, whose cost is booked first.
+        """Return the answer stored for this very request, or a new one, whose cost is booked first.
 
         Parameters
         ----------
@@ -303,7 +301,7 @@ class Ledger:
 
     @contextmanager
     def _open_entries(self, *, create: bool = False) -> Iterator[tuple[int, list[Entry]]]:
-        """The file, locked, and its entries."""
+        """Open and lock the file, and read its entries."""
         flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
         try:
             file = os.open(self.path, flags | (os.O_CREAT if create else 0), _MODE)
@@ -453,7 +451,7 @@ def _hash(entry: Mapping[str, Any]) -> str:
 
 
 def _check_entry(line: bytes, number: int, entries: list[Entry]) -> Entry | None:
-    """An entry that is whole and continues those before it; else `None`."""
+    """Return an entry that is whole and continues those before it; else `None`."""
     try:
         entry = json.loads(line)
         if not isinstance(entry, dict) or "hash" not in entry:

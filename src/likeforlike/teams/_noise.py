@@ -1,13 +1,7 @@
-"""Noise of integers, drawn exactly: no floating-point number takes part.
+"""Noise of integers, drawn exactly, and what answers with noise cost together.
 
 Noise of floating-point numbers leaks what it should hide through its last bits (Mironov 2012). Here
 every coin is a whole number below another, from the random numbers of the operating system.
-
-References: Canonne, Kamath & Steinke (2020), *The discrete Gaussian for differential privacy*,
-algorithms 1 to 3; Mironov (2012), *On significance of the least significant bits for differential
-privacy*.
-
-What answers cost together: ε for counts and files, ρ for sums, and one ε for all of it.
 
 Counts with discrete Laplace noise and randomized files are ε-differentially private; sums with
 discrete Gaussian noise are ρ-zCDP (Bun & Steinke 2016). Together they are (ε, δ)-differentially
@@ -17,12 +11,12 @@ private with
     ε(ρ, δ) = min over α > 1 of  ρ α + log(1 / (α δ)) / (α - 1) + log(1 - 1 / α).
 
 One tally in zCDP for all would be larger where a few counts are asked: four at ε = .5 next to sums
-at ε = 1 are 3.0 here, and 5.4 there.
+at ε = 1 are 3.0 here, and 5.4 there. `randomize` draws randomized response of a column of groups
+without a ledger, for a file that is published once.
 
 References: Bun & Steinke (2016), *Concentrated differential privacy*; Canonne, Kamath & Steinke
-(2020), corollary 13.
-
-Randomized response of a column of groups, without a ledger: for those who publish once.
+(2020), *The discrete Gaussian for differential privacy*, algorithms 1 to 3 and corollary 13;
+Mironov (2012), *On significance of the least significant bits for differential privacy*.
 """
 
 from __future__ import annotations
@@ -50,7 +44,7 @@ _DIGITS = 60
 
 
 def _below_exponential(numerator: int, denominator: int) -> bool:
-    """A coin that falls with probability exp(-γ), γ = numerator / denominator in [0, 1]."""
+    """Draw `True` with probability exp(-γ), γ = numerator / denominator in [0, 1]."""
     k = 1
     while secrets.randbelow(denominator * k) < numerator:
         k += 1
@@ -58,7 +52,7 @@ def _below_exponential(numerator: int, denominator: int) -> bool:
 
 
 def exponential_coin(numerator: int, denominator: int) -> bool:
-    """A coin that falls with probability exp(-γ), γ = numerator / denominator >= 0."""
+    """Draw `True` with probability exp(-γ), γ = numerator / denominator >= 0."""
     while numerator > denominator:
         if not _below_exponential(1, 1):
             return False
@@ -67,7 +61,7 @@ def exponential_coin(numerator: int, denominator: int) -> bool:
 
 
 def discrete_laplace(scale: Fraction) -> int:
-    """An integer x with probability proportional to exp(-|x| / scale)."""
+    """Draw an integer x with probability proportional to exp(-|x| / scale)."""
     whole, parts = scale.numerator, scale.denominator
     while True:
         rest = secrets.randbelow(whole)
@@ -84,7 +78,7 @@ def discrete_laplace(scale: Fraction) -> int:
 
 
 def discrete_gaussian(variance: Fraction) -> int:
-    """An integer x with probability proportional to exp(-x² / (2 variance))."""
+    """Draw an integer x with probability proportional to exp(-x² / (2 variance))."""
     top, bottom = variance.numerator, variance.denominator
     scale = math.isqrt(top // bottom) + 1
     wide = Fraction(scale)
@@ -164,12 +158,12 @@ class Cost(NamedTuple):
         return Cost(self.epsilon + other.epsilon, self.rho + other.rho)
 
     def total(self, delta: float) -> float:
-        """The ε of all of it at δ."""
+        """Return the ε that the whole cost comes to at δ."""
         return float(self.epsilon) + epsilon_of(float(self.rho), delta)
 
 
 def as_fraction(number: float | str, name: str) -> Fraction:
-    """A number > 0 exactly as it is written: 0.1 is one tenth."""
+    """Return a number > 0 exactly as it is written: 0.1 is one tenth."""
     amount = real(number) if not isinstance(number, str) else float("nan")
     if not 0.0 < amount < math.inf:
         raise InputError(f"{name} must be a finite number above 0, not {number!r}.")
@@ -177,7 +171,7 @@ def as_fraction(number: float | str, name: str) -> Fraction:
 
 
 def answer_epsilon(epsilon: float) -> Fraction:
-    """The ε of one answer, exactly as it is written, if an answer can be given with it."""
+    """Return the ε of one answer exactly as it is written, if an answer can be given with it."""
     exact = as_fraction(epsilon, "epsilon")
     if not _LEAST_EPSILON <= exact <= _MOST_EPSILON:
         raise InputError(
@@ -188,7 +182,7 @@ def answer_epsilon(epsilon: float) -> Fraction:
 
 
 def read_fraction(text: object) -> Fraction | None:
-    """A fraction of at least 0 that a file spells, such as "1/10"; `None` for anything else."""
+    """Read a fraction of at least 0 from its text, such as "1/10"; `None` for anything else."""
     if not isinstance(text, str) or not _FRACTION.fullmatch(text):
         return None
     try:
@@ -214,7 +208,7 @@ def _bound(rho: float, delta: float, t: float) -> float:
 
 @lru_cache(maxsize=1024)
 def epsilon_of(rho: float, delta: float) -> float:
-    """The ε that ρ-zCDP comes to at δ."""
+    """Return the ε that ρ-zCDP comes to at δ."""
     if rho <= 0.0:
         return 0.0
     width = (_MOST - _LEAST) / _STEPS
@@ -232,7 +226,7 @@ def epsilon_of(rho: float, delta: float) -> float:
 
 
 def rho_of(epsilon: Fraction, delta: float) -> Fraction:
-    """The largest ρ, rounded down, that comes to no more than ε at δ."""
+    """Return the largest ρ, rounded down, that comes to no more than ε at δ."""
     wanted = float(epsilon)
     low, high = 0.0, 1.0
     while epsilon_of(high, delta) < wanted:
@@ -252,7 +246,7 @@ def rho_of(epsilon: Fraction, delta: float) -> Fraction:
 def randomize(
     sensitive_features: Column, *, labels: Sequence[Hashable], epsilon: float
 ) -> list[Hashable]:
-    """Groups of which each is kept with probability e^ε / (e^ε + G - 1), else another one.
+    """Keep each group with probability e^ε / (e^ε + G - 1), and else replace it by another one.
 
     ε-differentially private for every row, and exactly so: coins are whole numbers. It keeps no
     books: calling it twice tells twice as much. `Custodian.randomize` books it in a ledger, knows

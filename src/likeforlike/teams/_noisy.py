@@ -1,40 +1,26 @@
-"""Two groups compared by noisy counts: gaps, distances, and how both vary.
+"""Two groups compared by noisy counts: gaps, distances, how both vary, and a test of parity.
 
 With y_a the noisy counts of group a in the bins of a level, T_a their sum and x_a = y_a / T_a,
 
     F_0 - F_1 = Σ (x_0 - x_1),      W_1 = ∫ |F_0 - F_1|,      gap of h = Σ h (x_1 - x_0).
 
-Two things vary: who is in the sample, y_a by about √y_a in every bin, and the noise the custodian
-added, whose distribution is known. Means of any function h of the score have the variance
+Means of a function h of the score vary by sampling, y_a by about √y_a in every bin, and by the
+custodian's noise, whose distribution is known; their variance is the sum of both, in this order,
 
-    Σ_a s_a²(h) / T_a   +   τ² Σ_b [c_0² + c_1² - (c_0 + c_1)² / G],     c_a = ± (h - m_a) / T_a,
+    Σ_a s_a²(h) / T_a   +   τ² Σ_b [c_0² + c_1² - (c_0 + c_1)² / G],     c_a = ± (h - m_a) / T_a.
 
-the first from sampling and the second from noise.
+With v the variance of a released count, the noise of two groups in a bin has the covariance
+τ² (1{a = b} - 1 / G). With two groups the second is released and the first is the public rest, so
+their noise is opposite and τ² = 2 v. With G > 2 all are released, with independent noise, and their
+sum is public: the surplus of a bin is shared out evenly, and τ² = v. Counts are not cut off at 0:
+that would bias every sum of them. Estimates are those of `inference` (gap, root mean square of W_1,
+its bias and both ends of its interval), with noise in every variance and, at both ends, what is not
+known inside the bins of scores (`NoisyPair.moved_inside`).
 
-Counts of groups in bins as a release has them, with the distribution of their noise.
-
-With two groups the second is released and the first is the public rest, so their noise is opposite.
-With G > 2 all are released, with independent noise, and what they add up to is public: the surplus
-of a bin is shared out evenly. In both cases the noise of two groups in a bin has the covariance
-
-    τ² (1{a = b} - 1 / G),
-
-with τ² = 2 v for two groups and τ² = v for more, v the variance of a released count. Counts are not
-cut off at 0: that would bias every sum of them.
-
-The test of equal treatment inside levels, from noisy counts.
-
-At parity the rows of the second group fall into the bins of a level at random. So they are
-drawn, from a hypergeometric distribution with the totals that were seen, the custodian's noise is
-drawn afresh, and everything is computed as for the release. Two statistics, the signed gap and the
-mean square of W_1, make one p-value: the smaller of their two is compared with the smaller of two
-in every deal.
-
-Estimates from noisy counts: the signed gap, the distance, and what would have been observed.
-
-The statistics are those of `inference` (gap, root mean square of W_1, its bias and both ends of its
-interval), with the noise of the custodian next to that of sampling in every variance, and with what
-is not known inside the bins of scores at both ends (`NoisyPair.moved_inside`).
+At parity the rows of the second group fall into the bins of a level at random. So the test draws
+them from a hypergeometric distribution with the totals that were seen, draws the custodian's noise
+afresh, and computes the signed gap and the mean square of W_1 as for the release. The smaller of
+their two p-values is compared with the smaller of two in every deal.
 """
 
 from __future__ import annotations
@@ -113,7 +99,7 @@ class NoisyCounts:
 
 
 def read_counts(release: Release, bins: ScoreBins) -> NoisyCounts:
-    """The counts of a release about these bins."""
+    """Read the counts of a release about these bins."""
     many, noise = len(release.groups), release.noise
     released = 1 if many == 2 else many
     if release.values.shape != (released, bins.rows.size):
@@ -218,7 +204,7 @@ class NoisyPair:
         return areas
 
     def potential(self, heights: FloatArray) -> FloatArray:
-        """What a unit in every bin adds to a potential with slope sgn(F_0 - F_1), (..., B)."""
+        """Find what a unit in each bin adds to a potential with slope sgn(F_0 - F_1), (..., B)."""
         slopes = np.where(heights < -_ROUNDING, -1.0, 1.0) * self.bins.steps
         climbed = np.cumsum(slopes, axis=-1) - slopes
         return self.bins.gather(climbed)
@@ -401,7 +387,7 @@ def _shares(pair: NoisyPair, counts: FloatArray) -> FloatArray:
 
 
 def _deal(pair: NoisyPair, draws: int, rng: np.random.Generator) -> FloatArray:
-    """Counts (2, draws, B) of both groups, drawn at random inside the levels.
+    """Draw counts (2, draws, B) of both groups at random inside the levels.
 
     All levels at once, bin after bin: of the rows left, some go to the second group.
     """
@@ -487,7 +473,7 @@ def _distance(pair: NoisyPair, gap: Gap, rng: np.random.Generator) -> DistanceEs
 
 
 def _distance_square(pair: NoisyPair, rng: np.random.Generator) -> SquaredDistance:
-    """What is known of T = Σ_l Q(l) Ŵ_1(l)², as `inference` has it."""
+    """Estimate T = Σ_l Q(l) Ŵ_1(l)², as `inference` does."""
     measure, drawn = pair.measure, pair.draw(rng, DRAWS)
     potential = pair.means(pair.potential(pair.own_heights)).variances
     totals = drawn.squares @ measure
@@ -511,7 +497,7 @@ def _distance_square(pair: NoisyPair, rng: np.random.Generator) -> SquaredDistan
 
 
 def _lower_end(pair: NoisyPair, confidence: float) -> float:
-    """The largest of three bounds, each at a third of the error allowed (`inference`)."""
+    """Return the largest of three bounds, each at a third of the error allowed (`inference`)."""
     quantile = normal_quantile(0.5 + (1.0 - (1.0 - confidence) / 3.0) / 2.0)
     bounds = [
         _away_from_0(pair.measure, means, quantile) for means in (pair.scores, pair.from_median)

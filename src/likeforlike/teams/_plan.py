@@ -1,8 +1,7 @@
 """The plan of an audit without A: what the custodian is to count, and how to read the answer.
 
-The audit of a plan: noisy counts read as an audit, on the same page as any other.
-
-What is public about an audit that is planned, and how its levels are called.
+A plan holds what is public about the audit: the scores, the levels and how the levels are called.
+With the custodian's noisy counts it becomes an audit, on the same page as any other.
 """
 
 from __future__ import annotations
@@ -136,7 +135,7 @@ def examine_pairs(
     permutations: int,
     seed: int,
 ) -> PlanAudit:
-    """The audit of a plan: every pair of groups examined, those that differ most first."""
+    """Audit a plan: examine every pair of groups, and put those that differ most first."""
     check_confidence(confidence)
     if isinstance(permutations, bool) or not permutations >= _FEWEST_DEALS:
         raise InputError(f"permutations must be {_FEWEST_DEALS} or more, not {permutations!r}.")
@@ -183,7 +182,7 @@ def examine_pairs(
 
 
 def _noise_words(release: Release, said: Estimates) -> str:
-    """What is in every interval next to chance."""
+    """Describe the noise that every interval contains next to sampling error."""
     rows = f", up to {release.rows_per_person} rows a person" if release.rows_per_person > 1 else ""
     return (
         f"The custodian added noise to every count (epsilon = {release.epsilon:g}, discrete "
@@ -374,7 +373,7 @@ def _apart(plan: Planned, release: Release, pair: tuple[int, int]) -> Unexamined
 
 
 def _table(plan: Planned, release: Release) -> TableCells:
-    """What the page says about the data; the cells are noisy counts, as whole numbers."""
+    """Describe the data for the page; the cells are noisy counts, as whole numbers."""
     bins, known = plan.bins, read_counts(release, plan.bins)
     counts = whole_counts(np.maximum(bins.spread(known.counts), 0.0))
     size = bins.places.size
@@ -423,7 +422,7 @@ class AuditPlan(Planned):
         permutations: int = 999,
         random_state: int = 0,
     ) -> PlanAudit:
-        """What the custodian's answer says about the scores.
+        """Read from the custodian's answer what it says about the scores.
 
         Parameters
         ----------

@@ -1,9 +1,8 @@
 """Releases: what the custodian answers, with the noise that is in it and a receipt.
 
-Requests and releases as JSON: the type of every entry, of which their schemas are made.
-
-In Parquet files a request has its entries but `ids` and `columns` in the notes, and these two as
-columns of the table.
+The documents below give the type of every entry of requests and releases as JSON, and their schemas
+are made of these types. A request in a Parquet file has the same entries: `ids` and `columns` as
+columns of the table, and all others in its notes.
 """
 
 from __future__ import annotations
@@ -168,7 +167,7 @@ class GroupsReleaseDocument(TypedDict):
 
 
 def request_schema() -> str:
-    """The JSON schema (draft 2020-12) of what modelers send to a custodian.
+    """Return the JSON schema (draft 2020-12) of what modelers send to a custodian.
 
     Examples
     --------
@@ -181,7 +180,7 @@ def request_schema() -> str:
 
 
 def release_schema() -> str:
-    """The JSON schema (draft 2020-12) of what a custodian answers.
+    """Return the JSON schema (draft 2020-12) of what a custodian answers.
 
     Examples
     --------
@@ -300,7 +299,7 @@ class Release:
 
     @classmethod
     def read(cls, path: str | Path) -> Release:
-        """The release in a file.
+        """Read the release in a file.
 
         Parameters
         ----------

@@ -54,16 +54,16 @@ class Request(ABC):
 
     @abstractmethod
     def _columns(self) -> dict[str, Any]:
-        """What is asked about every row, column by column."""
+        """Return what is asked about every row, column by column."""
 
     @abstractmethod
     def _header(self) -> dict[str, Any]:
-        """What else is asked, as plain values."""
+        """Return what else is asked, as plain values."""
 
     @classmethod
     @abstractmethod
     def _of(cls, header: dict[str, Any], ids: tuple[str, ...], columns: dict[str, Any]) -> Self:
-        """The request of a file."""
+        """Make the request from the header, ids and columns of a file."""
 
     @property
     def digest(self) -> str:
@@ -100,7 +100,7 @@ class Request(ABC):
 
     @staticmethod
     def read(path: str | Path) -> Request:
-        """The request in a file, whichever kind it is.
+        """Read the request in a file, whichever kind it is.
 
         Parameters
         ----------
@@ -244,7 +244,7 @@ def sum_squares(features: IntArray) -> IntArray:
 
 
 def _size(number: object, name: str, most: int) -> int:
-    """A size from 1 to `most`: checked before anything of that size is made."""
+    """Return a size from 1 to `most`, checked before anything of that size is made."""
     if isinstance(number, bool | np.bool_) or not isinstance(number, int | np.integer):
         raise InputError(f"{name} must be a whole number, not {type(number).__name__}.")
     if not 1 <= number <= most:

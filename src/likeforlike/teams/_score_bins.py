@@ -88,7 +88,7 @@ class ScoreBins:
         return per_row
 
     def spread(self, of_bins: FloatArray) -> FloatArray:
-        """What bins (..., B) hold, spread over their parts (..., J)."""
+        """Spread what bins (..., B) hold over their parts (..., J)."""
         below, above = self._neighbors
         by_row = of_bins / self.rows
         slope = (by_row[..., above] - by_row[..., below]) * self._per_row
@@ -98,12 +98,12 @@ class ScoreBins:
         return parts
 
     def flat(self, of_bins: FloatArray) -> FloatArray:
-        """The same if the share of a group were constant inside bins."""
+        """Spread what bins hold as if the share of a group were constant inside bins."""
         parts: FloatArray = of_bins[..., self.bin] * self.share
         return parts
 
     def gather(self, of_parts: FloatArray) -> FloatArray:
-        """What a function of parts (..., J) is worth for a unit in each bin (..., B).
+        """Return what a function of parts (..., J) is worth for a unit in each bin (..., B).
 
         The transpose of `spread`: Σ_j h_j spread(x)_j = Σ_b gather(h)_b x_b.
         """
@@ -117,13 +117,13 @@ class ScoreBins:
         return gathered
 
     def by_level(self, of_bins: FloatArray) -> FloatArray:
-        """Sums over the bins of each level, (..., B) to (..., K)."""
+        """Sum over the bins of each level, (..., B) to (..., K)."""
         begins = np.flatnonzero(np.diff(self.level, prepend=-1))
         sums: FloatArray = np.add.reduceat(of_bins, begins, axis=-1)
         return sums
 
     def of_levels(self, kept: BoolArray) -> ScoreBins:
-        """The bins of some levels, (K,) truth values, numbered anew."""
+        """Select the bins of some levels, (K,) truth values, and number them anew."""
         bins, parts = kept[self.level], kept[self.part_level]
         return ScoreBins(
             rows=self.rows[bins],

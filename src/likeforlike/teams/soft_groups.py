@@ -2,11 +2,8 @@
 
 Logistic regression of A on public features needs A only through sums of the features over the
 groups. These are released once, with noise; all that is fitted and trained afterwards is made of
-the release and of public data, and costs nothing more.
-
-Logistic regression of A on public features, from noisy sums.
-
-With features ψ_i and t_a = Σ_i 1{A_i = a} ψ_i the likelihood is
+the release and of public data, and costs nothing more. With features ψ_i and
+t_a = Σ_i 1{A_i = a} ψ_i the likelihood is
 
     Σ_a β_a · t_a - Σ_i log Σ_a exp(ψ_i · β_a) - ½ λ Σ_a |β_a|²,
 
@@ -14,11 +11,10 @@ in which A stands nowhere but in t. λ grows with the variance of the noise in t
 found by steps that never make it worse: the curvature is at most ½ Ψ'Ψ + λ for every group, so one
 factorization serves all steps (Böhning 1992, *Multinomial logistic regression algorithm*).
 
-Public features that A is regressed on: whitened, clipped, in whole parts of one.
-
-Rows are as long as each other is allowed to be: a few rows of great length would need noise of
-their size. After whitening all directions have the same spread; rows longer than 98% of all others
-are shortened to that, and all are divided by it, so that none is longer than 1.
+The features are whitened, clipped, and rounded to whole parts of one. The noise is as large as the
+longest row is allowed to be, so a few rows of great length would need noise of their size. After
+whitening all directions have the same spread; rows longer than 98% of all others are shortened to
+that, and all are divided by it, so that none is longer than 1.
 """
 
 from __future__ import annotations
@@ -79,7 +75,7 @@ def whole_features(X: Any, levels: Column | None, size: int) -> IntArray:  # noq
 
 
 def _design(X: Any, levels: Column | None, size: int) -> FloatArray:  # noqa: N803, ANN401
-    """A constant, the inputs in units of their spread, and a column for every level."""
+    """Join a constant, the inputs in units of their spread, and a column for every level."""
     refuse_mask(X, "X")
     try:
         inputs = np.asarray(X, dtype=np.float64)
@@ -100,7 +96,7 @@ def _design(X: Any, levels: Column | None, size: int) -> FloatArray:  # noqa: N8
 
 
 def _whiten(design: FloatArray) -> FloatArray:
-    """The same features turned so that all directions have about the same mean square."""
+    """Turn the features so that all directions have about the same mean square."""
     spreads, directions = np.linalg.eigh(design.T @ design / len(design))
     kept = spreads > _LEAST_SPREAD * spreads.max()
     scale = np.sqrt(spreads[kept] + _RIDGE * spreads.mean())
