@@ -15,7 +15,8 @@ in `__all__` nor in `dir`, and may change at any time.
 name that needs a missing library is simply absent: `hasattr` is false, and importing it by name
 raises the `ImportError` that says what to install.
 
-Libraries that only an extra brings: where they are asked for, and what is said without them.
+Libraries that only an extra brings are imported within `extra`, which says what to install where
+they are missing.
 """
 
 from __future__ import annotations

@@ -1,20 +1,13 @@
 """Drawings with matplotlib, from plain values: what `plot` methods and figures are made of.
 
 matplotlib comes with the extra `plot` and is imported when something is drawn. Nothing here changes
-its settings: with `ax` they return that axes, and without one a new figure is opened.
+its settings: with `ax` drawings use and return that axes, and without one a new figure is opened.
 
-Axes to draw on: those that were given, or those of a new figure.
-
-Marks that tell many methods apart: by shape and fill, then by color.
-
-Shapes alone do it, so that a figure can be read in gray.
-
-Levels of an audit or a disparity: their gaps with intervals, their distances, their scores.
-
-Power against disparity: points of methods, their frontier, one panel or a grid of them.
-
-Better is always up and to the left. Disparity is on a square-root scale, which sets points
-near parity apart.
+Levels of an audit or a disparity are drawn with their gaps and intervals, their distances or their
+scores. Power is drawn against disparity, as points of methods with their frontier, in one panel or
+a grid of them: better is always up and to the left, and disparity is on a square-root scale, which
+sets points near parity apart. Marks tell many methods apart by shape and fill, then by color;
+shapes alone do it, so that a figure can be read in gray.
 """
 
 from __future__ import annotations
@@ -49,7 +42,7 @@ COLORS = {
 
 
 def axes_or_new(ax: Axes | None, **size: Any) -> Axes:  # noqa: ANN401
-    """The axes given, or one of a new figure, as scikit-learn's displays do."""
+    """Return the axes given, or those of a new figure, as scikit-learn's displays do."""
     if ax is not None:
         return ax
     with extra("plot"):
@@ -59,7 +52,7 @@ def axes_or_new(ax: Axes | None, **size: Any) -> Axes:  # noqa: ANN401
 
 
 def plain_figure(width: float, height: float) -> Figure:
-    """A figure in inches that no window and no list of open figures knows: for files."""
+    """Make a figure in inches that no window and no list of open figures knows: for files."""
     with extra("plot"):
         from matplotlib.figure import Figure
     return Figure(figsize=(width, height), layout="constrained")
@@ -130,7 +123,7 @@ LOOKS = (
 
 
 def looks_of(methods: Iterable[str], given: Mapping[str, Look]) -> dict[str, Look]:
-    """A look for every method, in the order of the methods; those given are kept."""
+    """Choose a look for every method, in the order of the methods; those given are kept."""
     names = list(dict.fromkeys(methods))
     settled = {name: look for name, look in given.items() if name in names}
     taken = [look.form for look in settled.values()]
@@ -169,7 +162,7 @@ class LevelFigures:
 
 
 def draw_gaps(ax: Axes, levels: Sequence[LevelFigures], *, label: str) -> None:
-    """A gap a line with its interval, the first level on top, and a line at 0."""
+    """Draw one gap per line with its interval, the first level on top, and a line at 0."""
     rows = _rows(ax, levels, label)
     for y, level in zip(rows, levels, strict=False):
         if level.interval is not None:
@@ -179,7 +172,7 @@ def draw_gaps(ax: Axes, levels: Sequence[LevelFigures], *, label: str) -> None:
 
 
 def draw_distances(ax: Axes, levels: Sequence[LevelFigures], *, label: str) -> None:
-    """A distance a line from 0, with a tick at what chance alone would give."""
+    """Draw one distance per line from 0, with a tick at what chance alone would give."""
     rows = _rows(ax, levels, label)
     shown = levels[:MOST_LEVELS]
     ax.hlines(rows, 0.0, [level.value for level in shown], color=COLORS["blue"], linewidth=1.2)
@@ -333,13 +326,13 @@ def draw_panel(ax: Axes, panel: Panel, looks: Mapping[str, Look] | None = None) 
 
 
 def panel_looks(panels: Sequence[Panel]) -> dict[str, Look]:
-    """Looks for all methods of some panels; one method looks the same everywhere."""
+    """Choose looks for all methods of some panels; one method looks the same everywhere."""
     given = {s.method: s.look for panel in panels for s in panel.series if s.look is not None}
     return looks_of((s.method for panel in panels for s in panel.series), given)
 
 
 def tradeoff_svg(panels: Sequence[Panel], *, title: str, columns: int | None = None) -> str:
-    """A grid of panels with one key as an SVG of its own, whose description tells every figure."""
+    """Draw a grid of panels with one key as an SVG whose description tells every figure."""
     figure = tradeoff_figure(panels, title=title, columns=columns)
     with extra("plot"):
         from matplotlib import rc_context
@@ -354,7 +347,7 @@ def tradeoff_svg(panels: Sequence[Panel], *, title: str, columns: int | None = N
 
 
 def tradeoff_figure(panels: Sequence[Panel], *, title: str, columns: int | None = None) -> Figure:
-    """A grid of panels with one key below all of them."""
+    """Draw a grid of panels with one key below all of them."""
     if not panels or (columns is not None and columns < 1):
         raise InputError("a figure needs at least one panel and one column.")
     wide = min(len(panels), 4) if columns is None else columns

@@ -1,16 +1,12 @@
-"""Audits in other programs: runs in MLflow, JUnit files, and annotations on GitHub.
+"""Audits in other programs: summaries and annotations on GitHub, JUnit files, runs in MLflow.
 
-What GitHub shows of a run: a summary of the step, and a line for every verdict.
+GitHub shows a summary of the step, and a line for every verdict. A JUnit file, which every build
+server reads, has a suite for each verdict and a case for every two groups: "fail" is a failure;
+"investigate" is neither passed nor failed, which JUnit calls skipped, and the message says what it
+is. MLflow gets figures as metrics, what was asked as parameters, and the verdict as tags.
 
-Labels come from data that anybody may have written, so nothing in them is obeyed: neither Markdown
-nor the commands that a runner reads in what is printed.
-
-A verdict as a JUnit file, which every build server reads.
-
-A suite for each verdict, a case for every two groups. "fail" is a failure. "investigate" is
-neither passed nor failed: JUnit calls that skipped, and the message says what it is.
-
-Audits in MLflow: figures as metrics, what was asked as parameters, the verdict as tags.
+Labels come from data of any origin, so nothing in them is obeyed: neither Markdown nor the commands
+that a runner reads in what is printed.
 """
 
 from __future__ import annotations
@@ -49,7 +45,7 @@ _SHOWN_CONTRASTS = 20
 
 
 def github_summary(document: AuditDocument | Mapping[str, object]) -> str:
-    r"""The finding, verdicts and contrasts as Markdown.
+    r"""Write the finding, verdicts and contrasts as Markdown.
 
     Parameters
     ----------
@@ -78,7 +74,7 @@ def github_summary(document: AuditDocument | Mapping[str, object]) -> str:
 
 
 def github_annotations(document: AuditDocument | Mapping[str, object]) -> list[str]:
-    """A command of GitHub's runner for every verdict: an error, a warning or a notice.
+    """Write a command of GitHub's runner for every verdict: an error, a warning or a notice.
 
     Parameters
     ----------
@@ -134,7 +130,7 @@ _ELEMENT = {"fail": "failure", "investigate": "skipped"}
 
 
 def junit(document: AuditDocument | Mapping[str, object]) -> str:
-    """The verdicts of an audit as JUnit XML, as Jenkins' schema has it.
+    """Write the verdicts of an audit as JUnit XML, as Jenkins' schema has it.
 
     Parameters
     ----------

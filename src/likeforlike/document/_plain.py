@@ -61,7 +61,7 @@ def _hints(kind: Any) -> dict[str, Any]:  # noqa: ANN401
 
 @cache
 def entries(kind: Any) -> dict[str, Callable[[Any], object]]:  # noqa: ANN401
-    """The fields of a dataclass that are written to JSON, and how."""
+    """List the fields of a dataclass that are written to JSON, and how."""
     return {
         field.name: field.metadata.get(_PLAIN, plain)
         for field in dataclasses.fields(kind)
@@ -70,14 +70,14 @@ def entries(kind: Any) -> dict[str, Callable[[Any], object]]:  # noqa: ANN401
 
 
 def kinds(kind: Any) -> dict[str, Any]:  # noqa: ANN401
-    """The types of these entries, as the schema has them."""
+    """List the types of the entries of a dataclass, as the schema has them."""
     hints = _hints(kind)
     own = {field.name: field.metadata.get(_KIND) for field in dataclasses.fields(kind)}
     return {name: hints[name] if own[name] is None else own[name] for name in entries(kind)}
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401
-    """A result as dictionaries, lists, text, finite numbers, truth values and None."""
+    """Write a result as dictionaries, lists, text, finite numbers, truth values and None."""
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float):
@@ -94,14 +94,14 @@ def plain(value: Any) -> Any:  # noqa: ANN401
 
 
 def plain_label(label: Hashable) -> Label:
-    """The label of a level; that of several columns is a list."""
+    """Write the label of a level in plain values; that of several columns is a list."""
     if isinstance(label, tuple | list):
         return [plain_scalar(part) for part in label]
     return plain_scalar(label)
 
 
 def plain_scalar(value: Hashable) -> Scalar:
-    """A value of a column as JSON can hold it; dates, decimals and infinities become text."""
+    """Write a column's value as JSON can hold it; dates, decimals and infinities become text."""
     value = _python_number(value)
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
@@ -109,12 +109,12 @@ def plain_scalar(value: Hashable) -> Scalar:
 
 
 def _python_number(value: Any) -> Any:  # noqa: ANN401
-    """A number of numpy, which is not loaded to find out, as one of Python; all else as it is."""
+    """Turn a number of numpy into one of Python, without loading numpy; keep all else."""
     return value.item() if getattr(value, "ndim", None) == 0 else value
 
 
 def restore(kind: Any, value: Any) -> Any:  # noqa: ANN401
-    """A result of this type from the plain values that `plain` made of it."""
+    """Restore a result of this type from the plain values that `plain` made of it."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated:
         found = restore(inner[0], value)

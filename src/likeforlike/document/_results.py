@@ -1,9 +1,8 @@
 """What an audit found, each result declared once.
 
-`Audit` holds these; its JSON, its schema, its frames, the page and the terminal are derived from
-them. What a docstring below says of an entry is what the schema says of it.
-
-The published JSON schema of the document, which is made of the types in `document`.
+`Audit` holds these; its JSON, the published JSON schema (`audit_schema`), its frames, the page and
+the terminal are derived from them. What a docstring below says of an entry is what the schema says
+of it.
 """
 
 from __future__ import annotations
@@ -702,7 +701,7 @@ def read_document(text: str) -> AuditDocument:
 
 
 def as_document(values: object) -> AuditDocument:
-    """The document in plain values, as JSON gives them; a document stays as it is."""
+    """Read a document from plain values, as JSON gives them; a document stays as it is."""
     if isinstance(values, AuditDocument):
         return values
     if not isinstance(values, Mapping) or values.get("schema") != "likeforlike.audit":
@@ -721,7 +720,7 @@ SCHEMA_FILE = "likeforlike.audit.schema.json"
 
 
 def audit_schema() -> str:
-    """The JSON schema of the document (draft 2020-12), as `likeforlike schema` prints it.
+    """Return the document's JSON schema (draft 2020-12), as `likeforlike schema` prints it.
 
     Examples
     --------

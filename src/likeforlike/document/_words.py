@@ -1,6 +1,6 @@
-"""Groups and amounts as people read them.
+"""Groups, amounts and verdicts in words, as people read them.
 
-A verdict in words: what page, terminal, pipelines and trackers say about it.
+What the page, the terminal, pipelines and trackers say about a verdict is written here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SEX = ("sex", "gender")
 
 
 def name_groups(document: AuditDocument) -> AuditDocument:
-    """The same document with groups that fit into sentences: "sex 0" instead of "0"."""
+    """Rename the groups of a document to fit into sentences: "sex 0" instead of "0"."""
     data = document.data
     return replace(
         document,
@@ -38,7 +38,7 @@ def name_groups(document: AuditDocument) -> AuditDocument:
 
 
 def spoken_groups(document: AuditDocument) -> AuditDocument:
-    """The same document with women and men called so, for sentences, where labels mean them."""
+    """Rename groups of a document to women and men, for sentences, where labels mean them."""
     parts: tuple[Any, ...] = (*document.contrasts, *document.unexamined)
     alone = [
         (group, each.columns[0])
@@ -64,18 +64,18 @@ def spoken_groups(document: AuditDocument) -> AuditDocument:
 
 
 def mean_name(document: AuditDocument) -> str:
-    """What the mean of the scores is called."""
+    """Name the mean of the scores."""
     kind, score = document.data.kind, document.roles.score
     return f"rate of {score}" if kind == "decision" else f"mean {score}"
 
 
 def score_words(document: AuditDocument) -> str:
-    """What the scores are called where they are many."""
+    """Name the scores in the plural."""
     return {"decision": "rates", "money": "amounts"}.get(document.data.kind, "scores")
 
 
 def amount(document: AuditDocument, value: float, digits: int = 3, *, bare: bool = False) -> str:
-    """A difference of scores in a sentence: points of decisions, and otherwise with its unit.
+    """Write a difference of scores for a sentence: in points for decisions, else with its unit.
 
     `bare` leaves the unit to another amount behind this one.
     """
@@ -90,7 +90,7 @@ def _rename_each(parts: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _names(part: Any) -> dict[str, str]:  # noqa: ANN401
-    """New names for groups of a part; crossed ones have names that say all."""
+    """Find new names for groups of a part; crossed ones have names that say all."""
     if len(part.columns) != 1:
         return {}
     groups = part.groups if hasattr(part, "groups") else (part.group,)
@@ -99,7 +99,7 @@ def _names(part: Any) -> dict[str, str]:  # noqa: ANN401
 
 
 def _names_in_verdicts(document: AuditDocument) -> dict[str, str]:
-    """New names for groups of the only sensitive column."""
+    """Find new names for groups of the only sensitive column."""
     if document.roles.also_sensitive:
         return {}
     parts = (*document.contrasts, *document.unexamined)
@@ -107,7 +107,7 @@ def _names_in_verdicts(document: AuditDocument) -> dict[str, str]:
 
 
 def _rename(part: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401
-    """A part of the document with groups renamed wherever they are named."""
+    """Rename groups in a part of the document, wherever they are named."""
     if not names:
         return part
     if isinstance(part, tuple):
@@ -140,12 +140,12 @@ _MEANING = {
 
 
 def verdict_title(part: Verdict) -> str:
-    """The threshold and the verdict, in a few words."""
+    """State the threshold and the verdict in a few words."""
     return f"Threshold {_values(part)}: {part.verdict}"
 
 
 def verdict_meaning(part: Verdict) -> str:
-    """What the verdict means."""
+    """Say what the verdict means."""
     return _MEANING[part.verdict]
 
 

@@ -9,17 +9,11 @@ is larger, by steps and by lines, *loss* is the way from no regularization (0) t
 decided under three readings of the paper (`READINGS`). What the paper's tables contradict is no
 claim of its; that is in `inconsistencies`.
 
-What panels are asked, so that claims of the paper can be decided.
-
-A *panel* is a data set seen by one disparity. A *cut* is the share of the disparity of no
-regularization that is gone.
-
-What claims are decided by: parts that hold, do not hold, or cannot be separated from noise.
-
 A claim over several data sets has one part for each. A part holds, or does not, when a difference
 is more than three standard errors over runs away from its limit, or when at least 95% or at most 5%
-of draws of runs say so (`resampled`); anything else, a data set that was not run included, is open.
-Hypervolumes have to differ both by steps and by lines between neighbors on the frontier.
+of draws of runs say so (`resampled`); anything else cannot be separated from noise and is open, as
+is a data set that was not run. Hypervolumes have to differ both by steps and by lines between
+neighbors on the frontier.
 """
 
 from __future__ import annotations
@@ -73,7 +67,7 @@ class Reading:
     squared: bool
 
     def disparity(self, name: str) -> str:
-        """The column that holds a disparity."""
+        """Return the name of the column that holds a disparity."""
         return name.replace("cdd_", "w2sq_") if self.squared and name != "cdd_wass" else name
 
 
@@ -161,7 +155,7 @@ Judge = Callable[[Sequence[EvidencePart]], Verdict]
 
 
 def every(parts: Sequence[EvidencePart]) -> Verdict:
-    """The verdict on a claim that needs all its parts; some of them make it true in part."""
+    """Judge a claim that needs all its parts; some of them make it true in part."""
     holding, failing = (sum(part.holds is kind for part in parts) for kind in (True, False))
     if failing:
         return "partly reproduced" if holding else "not reproduced"
@@ -169,7 +163,7 @@ def every(parts: Sequence[EvidencePart]) -> Verdict:
 
 
 def mostly(parts: Sequence[EvidencePart]) -> Verdict:
-    """The verdict on a claim that something is generally so: in more than half of its parts."""
+    """Judge a claim that something is generally so: in more than half of its parts."""
     holding, failing = (sum(part.holds is kind for part in parts) for kind in (True, False))
     if 2 * holding > len(parts):
         return "reproduced"
@@ -177,14 +171,14 @@ def mostly(parts: Sequence[EvidencePart]) -> Verdict:
 
 
 def somewhere(parts: Sequence[EvidencePart]) -> Verdict:
-    """The verdict on a claim that something is so somewhere: in at least one of its parts."""
+    """Judge a claim that something is so somewhere: in at least one of its parts."""
     if any(part.holds for part in parts):
         return "reproduced"
     return "not reproduced" if all(part.holds is False for part in parts) else "not decidable"
 
 
 def summarize_parts(parts: Sequence[EvidencePart]) -> str:
-    """What was seen in the parts of a claim; of many parts only those that fail are shown."""
+    """Say what was seen in the parts of a claim; of many parts show only those that fail."""
     shown = [part.seen for part in parts]
     counts = ""
     if len(parts) > _LISTED:
@@ -260,7 +254,7 @@ class Evidence:
 
 
 def panel_name(panel: Resampled) -> str:
-    """Data set and disparity, as people write them."""
+    """Name the data set and the disparity of a panel by their labels."""
     return f"{DATASET_LABELS[panel.dataset]}, {DISPARITY_LABELS[panel.disparity]}"
 
 
@@ -348,7 +342,7 @@ def leads(method: str | tuple[str, ...], *others: str) -> Question:
 
 
 def each_leads(*others: str) -> Question:
-    """The same of each proposed method."""
+    """Ask whether each proposed method has more hypervolume than the best of others."""
 
     def ask(panel: Resampled) -> list[EvidencePart]:
         parts = [(name, ahead(panel, name, others)) for name in PROPOSED]
@@ -426,7 +420,7 @@ def adversaries_are_poor(panel: Resampled) -> list[EvidencePart]:
 
 
 def _hard(panel: Resampled) -> str:
-    """The same of decisions in the place of probabilities, which is all that fairlearn gives."""
+    """State loss and cut of decisions, all that fairlearn gives, in the place of probabilities."""
     name = "fairlearn, hard"
     if name not in panel.methods:
         return ""
@@ -592,7 +586,7 @@ _JUDGES = {"every": every, "mostly": mostly, "somewhere": somewhere}
 
 
 def _decide_claim(name: str, words: Words, readings: Mapping[str, Evidence]) -> Claim:
-    """A claim with its verdict under every reading."""
+    """Decide a claim under every reading."""
     verdicts: dict[str, Verdict] = {}
     seen: dict[str, str] = {}
     for reading, evidence in readings.items():

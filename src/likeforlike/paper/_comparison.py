@@ -4,29 +4,24 @@ Runs of ours stand for a method of the paper in two ways: *exact*, the same regu
 transport, and *to the letter*, entropic as the paper has it, FairBiT with the root that Algorithm 1
 returns and adversarial debiasing by fairlearn (`stands_for`).
 
-The paper's tables as printed, and in units in which their rows can be compared.
-
-Source: Ghassemi et al. (2025), *Auditing and Enforcing Conditional Fairness via Optimal
-Transport*, the eight tables of results at the end of the appendix (four data sets; the variants of
-FairLeap, and all other methods), 304 rows. `published.csv` holds them as printed: mean and standard
-deviation over ten runs, under the names of the paper.
-
-Rows of one table are not all in the same unit. What is corrected here was inferred from the tables:
+`published.csv` holds the 304 rows of the eight tables of results at the end of the appendix of
+Ghassemi et al. (2025), *Auditing and Enforcing Conditional Fairness via Optimal Transport*, as
+printed: mean and standard deviation over ten runs, under the names of the paper. Rows of one table
+are not all in the same unit. What is corrected here was inferred from the tables:
 
 - the uniform column is a mean over levels for no regularization, repair and legitimate only, and a
-  sum for everything else: compared with the average column it is 9 or 10 times as large. Sums are
-  divided by the number of levels the paper counts, 9 for Drug and 10 elsewhere;
+  sum for all else, 9 or 10 times the average column. Sums are divided by the number of levels the
+  paper counts, 9 for Drug and 10 elsewhere;
 - the three l_p columns of DCFR on Adult are ten times too large and are divided by 10;
-- no regularization on Adult averages runs of two scales (41.8 ± 37.4 and 7.85 ± 0.64 for repair
-  at 0); its l_p columns are set aside;
-- CDD-wass on Communities is not normalized: constant models have 2.815. It is taken off. DCFR was
-  run on other splits there (its standard deviations differ), so its offset is unknown.
+- no regularization on Adult averages runs of two scales (41.8 ± 37.4 and 7.85 ± 0.64 for repair at
+  0); its l_p columns are set aside;
+- CDD-wass on Communities is not normalized: constant models have 2.815, which is taken off. DCFR
+  was run on other splits there (its standard deviations differ), so its offset is unknown.
 
-The l_p columns are a hundred times Σ_l Q(l) W_2²(l), a thousand times on Law School: so POT's
-functions of one dimension measure by default, whatever p says. On Adult, Law School and Communities
-all three columns of models without a penalty are then within 25% of ours; on Drug they are not, and
-there the unit is open (`docs/reproduction/printed.md` has the figures). Columns named `w2sq_*` hold
-them divided by that factor. Performance and CDD-wass are in natural units.
+The l_p columns are 100 Σ_l Q(l) W_2²(l), 1,000 Σ_l Q(l) W_2²(l) on Law School: so POT measures in
+one dimension by default, whatever p says. `w2sq_*` are divided by that factor: all three columns of
+models without a penalty are then within 25% of ours, except on Drug, where the unit is open
+(`docs/reproduction/printed.md`). Performance and CDD-wass are in natural units.
 """
 
 from __future__ import annotations
@@ -77,7 +72,7 @@ _LEFT_IN = 2.815
 
 
 def load_published() -> pl.DataFrame:
-    """The 304 rows of the paper's tables, as printed and corrected.
+    """Load the 304 rows of the paper's tables, as printed and corrected.
 
     Returns
     -------
@@ -112,7 +107,7 @@ def load_published() -> pl.DataFrame:
 
 
 def _read_tables() -> pl.DataFrame:
-    """The file: strengths as text, since "0.00" stands for four of them."""
+    """Read the file, with strengths as text, since "0.00" stands for four of them."""
     text = files("likeforlike.paper").joinpath("published.csv").read_bytes()
     rows = pl.read_csv(text, schema_overrides={"strength": pl.String})
     return rows.rename(lambda name: name.replace("cdd_", "w2sq_") if "wass" not in name else name)
@@ -132,7 +127,7 @@ def _add_names(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _uniform_scale() -> pl.Expr:
-    """What the uniform column is divided by: the levels, where it is a sum."""
+    """Find what the uniform column is divided by: the number of levels, where it is a sum."""
     levels = pl.col("dataset").replace_strict(_LEVELS)
     return pl.when(pl.col("method").is_in(_MEANS)).then(1.0).otherwise(levels)
 
@@ -146,7 +141,7 @@ def _two_scales() -> pl.Expr:
 
 
 def _correct_units(rows: pl.DataFrame) -> pl.DataFrame:
-    """The corrections of the module's docstring."""
+    """Apply the corrections of the module's docstring."""
     tenfold = pl.when(_dcfr_on("adult")).then(10.0).otherwise(1.0)
     unit = pl.col("dataset").replace_strict(PRINTED_UNIT)
     divisors = {name: pl.col("scale") if name == "w2sq_uniform" else pl.lit(1.0) for name in _LP}
@@ -176,7 +171,7 @@ def _correct_units(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _notes() -> pl.Expr:
-    """What was done to a row, in words."""
+    """Say in words what was done to a row."""
     said = [
         (~pl.col("method").is_in(_MEANS), "uniform column divided by the number of levels"),
         (_dcfr_on("adult"), "l_p columns divided by 10 once more"),
@@ -195,7 +190,7 @@ def _notes() -> pl.Expr:
 
 
 def inconsistencies() -> list[tuple[str, str]]:
-    """What does not fit together in the printed tables, each with the figures that show it.
+    """List what is inconsistent in the printed tables, each with the figures that show it.
 
     Returns
     -------
@@ -270,7 +265,7 @@ _OURS = ("performance", *PUBLISHED_DISPARITIES, *ENTROPIC_MEASURES, "cdd_margina
 
 
 def stands_for(method: str, dataset: str, way: str) -> str:
-    """The method of ours whose runs stand for a method of the paper."""
+    """Name the method of ours whose runs stand for a method of the paper."""
     if way == "exact":
         return method
     if method == "FairBiT":
@@ -283,7 +278,7 @@ def stands_for(method: str, dataset: str, way: str) -> str:
 
 
 def reference_row(dataset: str) -> str:
-    """The method whose row at strength 0 is that of no penalty; on Adult its own cannot be used."""
+    """Name the method whose row at strength 0 has no penalty; on Adult its own cannot be used."""
     return "repair" if dataset == "adult" else "no regularization"
 
 
@@ -399,7 +394,7 @@ def agreement_summary(reproduction: Reproduction) -> list[tuple[str, dict[str, s
 
 
 def unit_evidence(reproduction: Reproduction) -> pl.DataFrame:
-    """Printed CDD-lp of models without a penalty, and ours as W_2² and as W_1 in the print's unit.
+    """Compare printed CDD-lp of models without a penalty with our W_2² and W_1 in its unit.
 
     One row for each data set and measure: `printed`, its `printed_sd`, `w2sq` and `w1`.
     """
@@ -441,7 +436,7 @@ def entropic_evidence(reproduction: Reproduction) -> pl.DataFrame:
 
 
 def strength_factors(reproduction: Reproduction) -> pl.DataFrame:
-    """What the paper's strengths have to be multiplied by to do the same in ours.
+    """Find what the paper's strengths have to be multiplied by to do the same in ours.
 
     For every printed setting of FairBiT, FairLeap P(L) and Wasserstein regularization that leaves
     between a tenth and nine tenths of W_2² with P(L), the strength at which our runs leave the same
@@ -500,7 +495,7 @@ def strength_factors(reproduction: Reproduction) -> pl.DataFrame:
 
 
 def _strength_that_leaves(curve: pl.DataFrame, free: float, left: float) -> float:
-    """The strength at which a share of the disparity is left; nan where none does."""
+    """Find the strength at which a share of the disparity is left; nan where none leaves it."""
     strengths = np.log(curve["strength"].to_numpy())
     shares = np.minimum.accumulate(curve["w2sq_marginal"].to_numpy() / free)
     if not shares[-1] <= left <= shares[0]:
@@ -509,7 +504,7 @@ def _strength_that_leaves(curve: pl.DataFrame, free: float, left: float) -> floa
 
 
 def comparison_tables(reproduction: Reproduction) -> dict[tuple[str, str], pl.DataFrame]:
-    """The paper's eight tables with our figures: two for each of its data sets that was run."""
+    """Build the paper's eight tables with our figures: two for each data set that was run."""
     exact, letter = (compare_rows(reproduction, way) for way in WAYS)
     keys = ["dataset", "method", "strength"]
     shown = ("performance", *PUBLISHED_DISPARITIES)
@@ -525,7 +520,7 @@ def comparison_tables(reproduction: Reproduction) -> dict[tuple[str, str], pl.Da
 
 
 def table_markdown(table: pl.DataFrame) -> str:
-    """A comparison table as Markdown: in every cell exact, to the letter, printed.
+    """Write a comparison table as Markdown: in every cell exact, to the letter, printed.
 
     Disparities are in the unit of the print.
     """
@@ -581,7 +576,7 @@ def write_tables(reproduction: Reproduction, folder: Path | str) -> list[Path]:
 
 
 def halving_table(reproduction: Reproduction) -> pl.DataFrame:
-    """The weakest strength that at least halves W_2² uniform: exact, to the letter, and printed.
+    """Find the weakest strength that at least halves W_2² uniform: exact, to the letter, printed.
 
     One row for each data set and method with strengths; three columns, `strength`, `relative` and
     `performance`, for each of the three, those to the letter with `letter_` and the paper's with
@@ -623,5 +618,5 @@ def _first_half(
 
 
 def dataset_label(name: str) -> str:
-    """A data set as people write it: the paper's by their names, others as they are called."""
+    """Return the label of a data set: the paper's by their names, others as they are called."""
     return DATASET_LABELS.get(name, name)

@@ -120,7 +120,7 @@ def _counts(share: float, difference: float, applicants: int) -> tuple[int, int,
 def _draw_applicants(
     rng: np.random.Generator, share: float, difference: float, applicants: int
 ) -> tuple[int, int, int, int]:
-    """The same of applicants drawn at random, two men and two women at least."""
+    """Draw applicants at random, at least two men and two women, and count as `_counts` does."""
     men = min(max(int(rng.binomial(applicants, share)), 2), applicants - 2)
     a = int(rng.binomial(men, 0.5 + difference / 2.0))
     b = int(rng.binomial(applicants - men, 0.5 - difference / 2.0))
@@ -255,7 +255,7 @@ def _axes(panel: _Panel) -> list[Markup]:
 
 
 def _labels(panel: _Panel, ends: list[tuple[tuple[float, float], str]]) -> list[Markup]:
-    """The share of men at the end of its line, moved aside where labels would touch.
+    """Write the share of men at the end of its line, moved aside where labels would touch.
 
     Lines that end in one place have one label.
     """

@@ -66,7 +66,7 @@ def reproduction_pages(
     to_appendix: str = "reproduction/",
     to_page: str = "../reproduction.md",
 ) -> dict[str, str]:
-    """The pages of a reproduction as Markdown, by the name of a file.
+    """Write the pages of a reproduction as Markdown, by the name of a file.
 
     The first, `reproduction.md`, is one screen of what came out. The others are its appendix:
     `protocol.md`, `claims.md`, `printed.md`, `frontiers.md`, `together.md` and `tables.md`; of data
@@ -547,7 +547,7 @@ def _figure(value: float | None, error: float | None, form: str) -> str:
 
 
 def _together(reproduction: Reproduction, volumes: pl.DataFrame) -> str:
-    """The grid of repair and FairBiT: the paper's second direction of future work."""
+    """Write the grid of repair and FairBiT: the paper's second direction of future work."""
     grid = volumes.filter(
         pl.col("method").str.contains("and FairBiT")
         | pl.col("method").is_in(

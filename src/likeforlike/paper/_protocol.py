@@ -72,7 +72,7 @@ one comes closest to its printed CDD-wass."""
 
 
 def _by_batch(name: str, strengths: tuple[float, ...], penalty: Penalty) -> Method:
-    """A method that penalizes batches drawn by level, as the paper does."""
+    """Make a method that penalizes batches drawn by level, as the paper does."""
     return Penalized(name, strengths, penalty, penalty_rows=None, strata="levels")
 
 
@@ -149,7 +149,7 @@ ALL_METHODS: tuple[Method, ...] = (*PAPER_METHODS, *LITERAL_METHODS, *OWN_METHOD
 
 
 def paper_methods(names: Sequence[str] | None = None) -> list[Method]:
-    """The paper's methods with their strengths, for sweeps of one's own data.
+    """List the paper's methods with their strengths, for sweeps of one's own data.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def paper_methods(names: Sequence[str] | None = None) -> list[Method]:
 
 
 def _methods_by_name() -> dict[str, Method]:
-    """The paper's methods by the names of the command line."""
+    """List the paper's methods by the names of the command line."""
     methods = {method.name: method for method in ALL_METHODS}
     exact = ["FairBiT", *FAIRLEAPS, "Wasserstein"]
     rivals = ["DCFR", "adversarial, CDP", "adversarial, DP", "repair"]
@@ -238,7 +238,7 @@ class Profile:
         return cls(runs=2, max_epochs=1, patience=1, every=5)
 
     def methods(self, methods: tuple[Method, ...]) -> list[Method]:
-        """The `methods` with the strengths that are kept."""
+        """Return the `methods` with the strengths that are kept."""
         return [
             replace(method, strengths=method.strengths[:: -self.every][::-1]) for method in methods
         ]
@@ -288,7 +288,7 @@ def protocol_task(data: Dataset, batch_size: int, profile: Profile | None = None
 
 
 def paper_task(name: str, profile: Profile | None = None) -> Task:
-    """A data set of the paper, and how networks are trained on it."""
+    """Load a data set of the paper with the settings by which networks are trained on it."""
     if name not in _SETTINGS:
         raise InputError(f"dataset must be one of {list(PAPER_DATASETS)}, not {name!r}.")
     setting = _SETTINGS[name]

@@ -1,6 +1,6 @@
 """Write what a reproduction found: results, tables, figures, and the page that shows them.
 
-The paper's figures, from our runs.
+The figures are the paper's, from our runs, and one of our recipe.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ FIGURES = {
 
 
 def reproduction_figures(reproduction: Reproduction) -> dict[str, str]:
-    """The paper's figures from our runs, and one of our recipe, each as an SVG of its own."""
+    """Draw the paper's figures from our runs, and one of our recipe, each as an SVG of its own."""
     figures = {}
     for name, panels in figure_panels(reproduction).items():
         rows = len({panel.disparity for panel in panels})
@@ -152,7 +152,7 @@ def _panels(
 
 
 def _only(sweep: Sweep, methods: Sequence[str]) -> Sweep:
-    """The runs of some methods, in their order."""
+    """Select the runs of some methods, in their order."""
     parts = [sweep.runs.filter(pl.col("method") == name) for name in methods]
     return Sweep(pl.concat([sweep.runs.clear(), *parts]), sweep.task)
 
@@ -222,5 +222,5 @@ def publish(reproduction: Reproduction, folder: Path | str, page: Path | str) ->
 
 
 def _link(to: Path, page: Path) -> str:
-    """The path from a page to a file."""
+    """Return the path from a page to a file."""
     return Path(os.path.relpath(to, page.parent)).as_posix()

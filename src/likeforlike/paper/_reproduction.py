@@ -87,14 +87,14 @@ class Reproduction:
         return int(self.runs["seed"].n_unique())
 
     def of(self, dataset: str) -> Sweep:
-        """The runs of one `dataset`."""
+        """Return the runs of one `dataset`."""
         usual = "classification" if dataset in CLASSIFICATION else "regression"
         task = self.setting.get("tasks", {}).get(dataset, usual)
         runs = self.runs.filter(pl.col("dataset") == dataset).drop("dataset")
         return Sweep(runs, task)
 
     def renewed(self, part: Reproduction) -> Reproduction:
-        """These results, with those of `part` in the place of the same data sets and methods."""
+        """Put the results of `part` in the place of those of the same data sets and methods."""
         again = {
             "methods": part.runs["method"].unique(maintain_order=True).to_list(),
             "cpu_seconds": round(float(part.times["cpu_seconds"].sum()), 1),

@@ -4,14 +4,12 @@ Run k has the same split for every method, so differences between methods are ta
 runs are drawn with replacement, all methods together, and whatever is computed from means is
 computed for every draw. Row 0 of every array is what was measured, the others are draws.
 
-How large frontiers are, and whether ours are larger than the paper's.
-
-A union of methods has a larger frontier than each of them, so single methods are compared with
-single methods: our FairLeap with each of the paper's, our FairBiT with the paper's, and the better
-of our two with the best of the paper's four. All have ten strengths, but not at the same places,
-and a frontier of steps is larger where strengths lie closer. So every figure is given twice: by
-steps, and by straight lines between neighbors on the frontier. What the two do not agree on is
-a matter of where strengths were tried.
+Whether our frontiers are larger than the paper's is asked of single methods, since a union of
+methods has a larger frontier than each of them: our FairLeap is compared with each of the paper's,
+our FairBiT with the paper's, and the better of our two with the best of the paper's four. All have
+ten strengths, but not at the same places, and a frontier of steps is larger where strengths lie
+closer. So every figure is given twice: by steps, and by straight lines between neighbors on the
+frontier. What the two do not agree on is a matter of where strengths were tried.
 """
 
 from __future__ import annotations
@@ -131,7 +129,7 @@ class Resampled:
         return np.asarray(~(no_worse & better).any(axis=2), dtype=np.bool_)
 
     def volumes(self, *methods: str, between: Between = "steps") -> FloatArray:
-        """Normalized hypervolume of the frontier of some methods, (1 + b,), in [0, 1].
+        """Compute normalized hypervolumes of the frontier of some methods, (1 + b,), in [0, 1].
 
         The area between the frontier and the reference point (loss of legitimate only, 1.1 times
         the disparity of no regularization), divided by the area up to the point (least loss of all
@@ -147,7 +145,7 @@ class Resampled:
         return _ratio(area, (far - self.loss.min(axis=1)) * top)
 
     def best_volumes(self, methods: tuple[str, ...], between: Between = "steps") -> FloatArray:
-        """The largest volume of single methods, (1 + b,), in every draw."""
+        """Find the largest volume of single methods, (1 + b,), in every draw."""
         best: FloatArray = np.max(
             [self.volumes(method, between=between) for method in methods], axis=0
         )
@@ -172,7 +170,7 @@ class Resampled:
         return gaps
 
     def estimate(self, values: npt.NDArray[np.generic]) -> RunMean:
-        """The measured figure, and the spread of its draws as a standard error."""
+        """Return the measured figure, and the spread of its draws as a standard error."""
         drawn = np.asarray(values, dtype=np.float64)
         if self.runs < 2 or not np.isfinite(drawn).all():
             return RunMean(float(drawn[0]), math.nan, self.runs)
@@ -217,7 +215,7 @@ def _strip(
 
 
 def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
-    """A quotient; nan where nothing can be divided by."""
+    """Divide `above` by `below`; nan where `below` is not positive."""
     shape = np.broadcast_shapes(above.shape, below.shape)
     ratio: FloatArray = np.divide(above, below, out=np.full(shape, np.nan), where=below > 0.0)
     return ratio
@@ -281,7 +279,7 @@ _DIFFERENCES = {
 
 
 def hypervolumes(found: Reproduction | Sweep) -> pl.DataFrame:
-    """Normalized hypervolume of every method, data set and disparity; more is better.
+    """Compute the normalized hypervolume of every method, data set and disparity; more is better.
 
     The reference point is the loss of legitimate only and 1.1 times the disparity of no
     regularization; areas are divided by that up to (least loss of all methods, 0), so that values

@@ -1,16 +1,17 @@
-"""Axes: a line for each round value with its label, which stays inside the drawing.
+"""The charts of an audit as SVG.
 
-All rows, among equals, by chance, and the estimate: four lengths on one scale.
+- `comparison_chart`: all rows, among equals, by chance, and the estimate: four lengths on one
+  scale.
+- `coverage_chart`: one bar per group, cut into compared, thin and not comparable.
+- `gap_curves`: the gap along a number, a curve through the windows with its band, one chart per
+  category.
+- `distribution_charts`: scores of both groups in one level, the first filled, the second as an
+  outline over it.
+- `gap_chart`: the gap of each level with its interval, one row per level, one chart for desks and
+  one for phones.
+- `split_chart`: how the nested disparity is made up, one bar of three parts.
 
-Who could be compared: one bar a group, cut into compared, thin and not comparable.
-
-The gap along a number: a curve through the windows with its band, one chart a category.
-
-Scores of both groups in one level: the first filled, the second as an outline over it.
-
-The gap of each level with its interval: one row a level, one chart for desks, one for phones.
-
-How the nested disparity is made up: one bar of three parts.
+Axes have a line for each round value with its label, which stays inside the drawing.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def axis_across(
     below: float,
     room: tuple[float, float],
 ) -> list[Markup]:
-    """An upright line for each value, and its label below."""
+    """Draw an upright line for each value, and its label below."""
     marks = []
     for value in values:
         x, label = place(value), tick(value)
@@ -95,7 +96,7 @@ def axis_across(
 
 
 def upright(x: float, stretches: Sequence[Stretch], *, class_: str) -> Markup:
-    """An upright line in one part or several."""
+    """Draw an upright line in one part or several."""
     if len(stretches) == 1:
         return svg.line(x, stretches[0][0], x, stretches[0][1], class_=class_)
     strokes = "".join(f"M{x:.1f} {top:g}V{end:g}" for top, end in stretches)
@@ -110,7 +111,7 @@ def height_labels(low: float, high: float) -> dict[float, str]:
 
 
 def axis_up(labels: Mapping[float, str], place: Place, left: float, right: float) -> list[Markup]:
-    """A level line for each value from `left` to `right`, and its label to the left."""
+    """Draw a level line for each value from `left` to `right`, and its label to the left."""
     marks = []
     for value, label in labels.items():
         y = place(value)
@@ -264,7 +265,7 @@ class _CurvePoint(NamedTuple):
 
 
 def gap_curves(document: AuditDocument) -> list[Curve]:
-    """The gap along the number of the first contrast; empty if nothing was smoothed."""
+    """Draw the gap along the number of the first contrast, or nothing if nothing was smoothed."""
     contrast = document.contrasts[0]
     smooth = contrast.smooth
     if smooth is None:
@@ -390,7 +391,7 @@ def _describe_curve(points: Sequence[_CurvePoint]) -> str:
 
 
 def band_words(document: AuditDocument) -> str:
-    """What the band is, as a caption says it."""
+    """Say what the band is, as a caption does."""
     share = confidence(document.settings.confidence)
     return f"Band: {share} interval of the gap in each window by itself. Hollow points are thin."
 
@@ -399,7 +400,7 @@ _DISTRIBUTION_WIDTH, _HEIGHT, _TOP, _DISTRIBUTION_FOOT = 280.0, 150.0, 8.0, 24.0
 
 
 def distribution_charts(contrast: ContrastAudit) -> list[tuple[str, Markup]]:
-    """The name of each level that matters and a chart of its scores, all along one scale."""
+    """Draw the scores of each level that matters, with its name, all along one scale."""
     shown = contrast.distributions
     groups = contrast.groups
     draw = _columns if all(_has_two_values(entry) for entry in shown) else _histogram
@@ -683,7 +684,7 @@ def _sizes(level: LevelAudit, groups: Sequence[str], middle: float, biggest: int
 
 
 def _mark(level: LevelAudit, scale: AxisScale, y: float) -> list[Markup]:
-    """The interval as a line, dashed if thin; the gap as a diamond on evidence, else a circle."""
+    """Draw the interval, dashed if thin, and the gap: a diamond on evidence, else a circle."""
     gap, bounds = level.gap, level.gap_interval
     color = "b" if gap > 0.0 else "a" if gap < 0.0 else "c"
     pieces = []
@@ -706,7 +707,7 @@ def _has_mark(level: LevelAudit) -> bool:
 
 
 def key(kind: str) -> Markup:
-    """A mark of the chart on its own, to be explained: `"full"`, `"hollow"` or `"dashed"`."""
+    """Draw one mark of the chart, to be explained: `"full"`, `"hollow"` or `"dashed"`."""
     marks = {
         "full": svg.diamond(14.0, 8.0, 6.5, class_="c full"),
         "hollow": svg.circle(14.0, 8.0, 4.5, class_="c hollow"),
@@ -744,7 +745,7 @@ _PARTS: tuple[tuple[Literal["diagonal", "off_diagonal", "level_transport"], str,
 
 
 def split_chart(nested: NestedResult) -> Markup:
-    """The split of the bi-causal distance."""
+    """Draw the split of the bi-causal distance."""
     whole = nested.value or 1.0
     pieces, figures, left = [], [], 1.0
     for k, (part, words, look) in enumerate(_PARTS):

@@ -24,7 +24,7 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def number(value: float | None) -> str:
-    """A figure with three significant digits, or a dash if there is none."""
+    """Write a figure with three significant digits, or a dash if there is none."""
     if value is None or not math.isfinite(value):
         return NONE
     if abs(value) < _DUST:
@@ -40,7 +40,7 @@ def number(value: float | None) -> str:
 
 
 def p_value(value: float | None, permutations: int | None = None) -> str:
-    """A p-value: up to three significant digits, and no more than permutations can give."""
+    """Write a p-value: up to three significant digits, and no more than permutations can give."""
     if value is None:
         return NONE
     text = p_text(value, permutations).removeprefix("p ")
@@ -48,13 +48,13 @@ def p_value(value: float | None, permutations: int | None = None) -> str:
 
 
 def p_equals(value: float | None) -> str:
-    """The same behind a "p" in a sentence."""
+    """Write a p-value behind a "p", for a sentence."""
     text = p_value(value)
     return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
 def contrast_p(contrast: ContrastAudit) -> str:
-    """The p-value of two groups, and no more than their permutations could have counted."""
+    """Write the p-value of two groups, and no more than their permutations could have counted."""
     test = contrast.test
     return p_value(contrast.p_value, None if test is None else test.permutations)
 
@@ -66,7 +66,7 @@ def decimals(values: Iterable[float]) -> int:
 
 
 def format_places(value: float, places: int) -> str:
-    """A figure in a column of others, all with as many places after the point."""
+    """Write a figure in a column of others, all with as many places after the point."""
     text = f"{value:,.{places}f}"
     if text.startswith("-") and not text.strip("-0.,"):
         return text[1:]
@@ -74,7 +74,7 @@ def format_places(value: float, places: int) -> str:
 
 
 def count(value: float) -> str:
-    """A whole number with thousands separators."""
+    """Write a whole number with thousands separators."""
     return f"{value:,.0f}"
 
 
@@ -84,7 +84,7 @@ def interval(bounds: Sequence[float] | None, joint: str = " to ") -> str:
 
 
 def open_interval(bounds: Sequence[float | None]) -> str:
-    """An interval whose upper end may be missing."""
+    """Write an interval whose upper end may be missing."""
     low, high = bounds
     if low is None or high is None:
         return f"{number(low)} or more"
@@ -92,7 +92,7 @@ def open_interval(bounds: Sequence[float | None]) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share of one as a percentage; what is not quite none or all never reads as none or all."""
+    """Write a share as a percentage; what is not quite none or all never reads as none or all."""
     if share is None:
         return NONE
     if share <= _DUST:
@@ -105,12 +105,12 @@ def percent(share: float | None) -> str:
 
 
 def confidence(share: float) -> str:
-    """A confidence as a percentage, of at most four digits."""
+    """Write a confidence as a percentage, of at most four digits."""
     return f"{100.0 * share:.4g}%"
 
 
 def tick(value: float) -> str:
-    """A round value on an axis, as short as it can be."""
+    """Write a round value on an axis, as short as it can be."""
     if abs(value) < _DUST:
         return "0"
     text = f"{value:,.0f}" if abs(value) >= 1000.0 else f"{value:.6g}"
@@ -143,12 +143,12 @@ def escape_hidden(text: str) -> str:
 
 
 def label(text: str) -> Markup:
-    """A name from the data, whose direction of writing does not turn its neighbors around."""
+    """Mark up a name from the data, so that its direction of writing turns no neighbors around."""
     return Markup("<bdi>{}</bdi>").format(escape_hidden(text))
 
 
 def sentence(text: str) -> Markup:
-    """A sentence with names in it, those that are written from right to left kept apart."""
+    """Mark up a sentence with names in it, keeping apart those written from right to left."""
     parts = _RIGHT_TO_LEFT.split(escape_hidden(text))
     return Markup("").join(label(part) if k % 2 else part for k, part in enumerate(parts))
 

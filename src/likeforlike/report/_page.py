@@ -108,7 +108,7 @@ def page(document: AuditDocument | Mapping[str, object]) -> str:
 
 
 def summary(document: AuditDocument | Mapping[str, object]) -> str:
-    """A short fragment of HTML for notebooks: the finding and the gap of each level.
+    """Write a short fragment of HTML for notebooks: the finding and the gap of each level.
 
     Its styles hold inside it only, so it can stand on any page, next to others of its kind.
 
@@ -144,7 +144,7 @@ def _differs_beyond_its_mean(level: LevelAudit) -> bool:
 
 
 def _omnibus_p(document: AuditDocument) -> str:
-    """The p-value of all groups, and no more than the permutations could have counted."""
+    """Write the p-value of all groups, and no more than the permutations could have counted."""
     if document.omnibus is None:
         return ""
     test = document.contrasts[0].test
@@ -152,7 +152,7 @@ def _omnibus_p(document: AuditDocument) -> str:
 
 
 def _finding(document: AuditDocument) -> dict[str, object]:
-    """What both templates speak of."""
+    """Collect what both templates speak of."""
     contrast = document.contrasts[0]
     return {
         "document": document,
@@ -180,7 +180,7 @@ def _verdict(part: Verdict) -> dict[str, object]:
 
 
 def _further_gaps(document: AuditDocument) -> list[Markup]:
-    """The charts of levels that are folded, if there are any."""
+    """Draw the charts of levels that are folded, if there are any."""
     if len(document.contrasts[0].levels) <= SHOWN:
         return []
     return [gap_chart(document, layout, more=True) for layout in (WIDE_GAPS, NARROW_GAPS)]

@@ -1,6 +1,6 @@
-"""Pieces of SVG. Text and attributes are escaped here, so no chart has to think of it.
+"""Pieces of SVG, and the way from units of the score to lengths on the screen.
 
-From units of the score to lengths on the screen.
+Text and attributes are escaped here, so no chart has to think of it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Value = str | float | None
 
 
 def element(name: str, *children: str, **attributes: Value) -> Markup:
-    """An element of SVG; text among its children is escaped, markup is kept."""
+    """Write an element of SVG; text among its children is escaped, markup is kept."""
     written = Markup("").join(
         Markup(' {}="{}"').format(Markup(key.rstrip("_").replace("_", "-")), _plain(value))
         for key, value in attributes.items()
@@ -35,7 +35,7 @@ def _plain(value: str | float) -> str:
 
 
 def chart(kind: str, title: str, desc: str, size: tuple[float, float], *children: Markup) -> Markup:
-    """A whole drawing with its name and its figures in words, for those who do not see it."""
+    """Write a whole drawing, with its name and its figures in words for readers without sight."""
     return element(
         "svg",
         element("title", title),
@@ -53,22 +53,22 @@ def group(*children: Markup, **attributes: Value) -> Markup:
 
 
 def rect(x: float, y: float, width: float, height: float, **attributes: Value) -> Markup:
-    """A rectangle; one of no width is still drawn as nothing, never as an error."""
+    """Draw a rectangle; one of no width is still drawn as nothing, never as an error."""
     return element("rect", x=x, y=y, width=max(width, 0.0), height=max(height, 0.0), **attributes)
 
 
 def line(x1: float, y1: float, x2: float, y2: float, **attributes: Value) -> Markup:
-    """A straight line."""
+    """Draw a straight line."""
     return element("line", x1=x1, y1=y1, x2=x2, y2=y2, **attributes)
 
 
 def circle(x: float, y: float, radius: float, **attributes: Value) -> Markup:
-    """A circle."""
+    """Draw a circle."""
     return element("circle", cx=x, cy=y, r=radius, **attributes)
 
 
 def diamond(x: float, y: float, radius: float, **attributes: Value) -> Markup:
-    """A square on its corner."""
+    """Draw a square on its corner."""
     r = _plain(radius)
     corners = f"M{_plain(x - radius)} {_plain(y)}l{r} -{r} {r} {r} -{r} {r}z"
     return element("path", d=corners, **attributes)

@@ -1,8 +1,7 @@
-"""Tables as text: levels, contrasts, excluded levels, settings.
+"""Tables as text: levels, contrasts, excluded levels, settings, conventions and key figures.
 
-Figures by convention as text: one line a convention, tables by level and by contrast.
-
-The key figures: what a reader takes along after half a minute.
+Figures by convention have one line per convention, and tables by level and by contrast. The key
+figures are what a reader takes along after half a minute.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ _PARADOX_WORDS = {"none": "", "masked": "hidden overall", "reversed": "reversed 
 
 
 def level_rows(contrast: ContrastAudit) -> list[Row]:
-    """The levels that contribute most, one row of texts each."""
+    """List the levels that contribute most, one row of texts each."""
     return [
         [
             level.name,
@@ -108,7 +107,7 @@ _KINDS = {
 
 
 def settings_rows(document: AuditDocument) -> list[tuple[str, str]]:
-    """What was asked, of which data, by which versions, when."""
+    """List what was asked, of which data, by which versions, when."""
     roles, data, made = document.roles, document.data, document.provenance
     resolution = data.resolution
     return [
@@ -181,7 +180,7 @@ def _lost(lost: Sequence[LostRows]) -> str:
 
 
 def _lost_name(part: LostRows) -> str:
-    """The group, or the column of which it is not known."""
+    """Name the group, or the column of which it is not known."""
     name = part.group
     return shorten(f"{' × '.join(part.columns)} unknown" if name is None else name, 60)
 
@@ -207,7 +206,7 @@ class Convention:
 
 
 def convention_lines(document: AuditDocument) -> list[Convention]:
-    """The conventions of the first contrast, next to the transport estimate."""
+    """List the conventions of the first contrast, next to the transport estimate."""
     if not document.classical:
         return []
     part, contrast = document.classical[0], document.contrasts[0]
@@ -230,7 +229,7 @@ def convention_lines(document: AuditDocument) -> list[Convention]:
 
 
 def _among_equals(document: AuditDocument, part: ClassicalFigures, contrast: ContrastAudit) -> str:
-    """The gap within levels, if there are any, with the sign of the convention."""
+    """Write the gap within levels, if there are any, with the sign of the convention."""
     if not document.roles.legitimate:
         return ""
     same = part.groups[0] == contrast.groups[1]
@@ -298,7 +297,7 @@ def _level_row(entry: ClassicalLevel, part: ClassicalFigures) -> Row:
 
 
 def contrast_convention_rows(document: AuditDocument) -> list[Row]:
-    """The same conventions of every contrast, one row each."""
+    """List the conventions of every contrast, one row each."""
     return [_convention_row(part) for part in document.classical]
 
 
@@ -318,7 +317,7 @@ def _convention_row(part: ClassicalFigures) -> Row:
 
 
 def category_rows(document: AuditDocument) -> list[Row]:
-    """The summary of Local Law 144, one row a category."""
+    """Write the summary of Local Law 144, one row per category."""
     return [_category_row(part) for part in document.local_law_144]
 
 

@@ -49,7 +49,7 @@ class Terminal(Console):
 
 
 def text(document: AuditDocument) -> str:
-    """What a terminal shows of an audit, as plain text."""
+    """Write what a terminal shows of an audit, as plain text."""
     written = StringIO()
     terminal = Terminal(file=written, width=_PRINTED)
     show(document, terminal)
@@ -68,7 +68,7 @@ def summary_text(
     finding: Finding,
     document: AuditDocument | None = None,
 ) -> Text:
-    """The finding, the other contrasts, cautions, and what gates said and why."""
+    """Write the finding, the other contrasts, cautions, and what gates said and why."""
     lines = [Text(visible(finding.headline), "bold")]
     lines += [Text(visible(sentence)) for sentence in finding.sentences]
     lines += [] if document is None else [Text(visible(line)) for line in _others(document)]
@@ -108,7 +108,7 @@ def _p_of(contrast: ContrastAudit) -> str:
 
 
 def level_table(document: AuditDocument) -> Table:
-    """The levels that contribute most, with their sizes."""
+    """Tabulate the levels that contribute most, with their sizes."""
     from likeforlike.document import name_groups
 
     contrast = name_groups(document).contrasts[0]
@@ -145,7 +145,7 @@ def _number(value: float | None) -> str:
 
 
 def category_table(document: AuditDocument) -> Table:
-    """The summary of New York City's Local Law 144."""
+    """Tabulate the summary of New York City's Local Law 144."""
     decided = all(part.decisions for part in document.classical)
     table = Table(
         title="Local Law 144: impact ratio over the highest rate; categories below 2% have none",
