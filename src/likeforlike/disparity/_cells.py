@@ -567,7 +567,10 @@ class Cells:
         )
 
     def with_scores(self, values: FloatArray, *, spent: bool = False) -> Cells:
-        """Give each atom its new score in `values` (m,); scores may be tied then."""
+        """Give each atom its new score in `values` (m,); scores may be tied then.
+
+        `spent` says that `values` may be overwritten, which saves a copy.
+        """
         alike = self.atoms.mass_kept.strides == (0,)
         if not self.weighted and self.cluster is None and alike:
             values = np.add(values, 0.0, out=values if spent else None)  # turns -0 into 0
