@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ._sweep import Sweep as Sweep
     from ._sweep import fit_model as fit_model
     from ._sweep import sweep as sweep
-    from ._tradeoff import Decided as Decided
     from ._tradeoff import PostProcessed as PostProcessed
     from ._tradeoff import Repaired as Repaired
     from ._tradeoff import RepairedPenalized as RepairedPenalized
@@ -48,6 +47,7 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._sweep import collect_runs as collect_runs
     from ._sweep import cut_units as cut_units
     from ._sweep import select_methods as select_methods
+    from ._tradeoff import Decided as Decided
     from ._workers import Entry as Entry
     from ._workers import Unit as Unit
     from ._workers import dask_executor as dask_executor

@@ -8,12 +8,12 @@ from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
     from ._page import page as page
-    from ._page import summary as summary
 
 if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._format import count as count
     from ._format import number as number
     from ._format import tick as tick
+    from ._page import summary as summary
     from ._svg import AxisScale as AxisScale
     from ._svg import ticks as ticks
     from ._terminal import Terminal as Terminal

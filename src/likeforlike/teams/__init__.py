@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from ._plan import PlanAudit as PlanAudit
     from ._plan import audit_plan as audit_plan
     from ._releases import Release as Release
-    from ._releases import release_schema as release_schema
-    from ._releases import request_schema as request_schema
 
 if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._custodian import HeldTable as HeldTable
     from ._custodian import open_ledger as open_ledger
     from ._custodian import read_columns as read_columns
     from ._custodian import reopen as reopen
+    from ._releases import release_schema as release_schema
+    from ._releases import request_schema as request_schema
     from ._requests import Request as Request
 
 attach(__name__)
