@@ -47,7 +47,7 @@ from likeforlike.files import (
     readable,
 )
 from likeforlike.teams._files import check_unique, texts, whole_numbers
-from likeforlike.teams._ledger import AlteredLedger, Answered, Ledger, check_groups
+from likeforlike.teams._ledger import AlteredLedger, Ledger, Receipt, check_groups
 from likeforlike.teams._noise import (
     Cost,
     answer_epsilon,
@@ -166,10 +166,10 @@ class Custodian:
             "scale": str(scale),
             "variance": laplace_variance(scale),
         }
-        answered = self._answer("counts", request.digest, exact, Cost(epsilon=exact), make)
+        stored, receipt = self._answer("counts", request.digest, exact, Cost(epsilon=exact), make)
         shape = (len(released), request.n_codes)
-        values = self._whole(answered.value, shape)
-        return self._release("counts", request.digest, values, answered, exact, 0.0, noise, most)
+        values = self._whole(stored, shape)
+        return self._release("counts", request.digest, values, receipt, exact, 0.0, noise, most)
 
     def sums(self, request: SumsRequest, *, epsilon: float) -> Release:
         """Sum features over the rows of each group, with discrete Gaussian noise.
@@ -203,10 +203,10 @@ class Custodian:
             "scale": None,
             "variance": float(variance / GRID**2),
         }
-        answered = self._answer("sums", request.digest, exact, Cost(rho=rho), make)
-        values = self._whole(answered.value, (len(summed), request.features.shape[1]))
+        stored, receipt = self._answer("sums", request.digest, exact, Cost(rho=rho), make)
+        values = self._whole(stored, (len(summed), request.features.shape[1]))
         delta = self.ledger.delta
-        return self._release("sums", request.digest, values, answered, exact, delta, noise, most)
+        return self._release("sums", request.digest, values, receipt, exact, delta, noise, most)
 
     def randomize(self, ids: Column, *, epsilon: float) -> Release:
         """Draw a group for every row by randomized response: a file that may be published once.
@@ -235,15 +235,15 @@ class Custodian:
             "scale": f"{float(kept):.12g}",
             "variance": None,
         }
-        answered = self._answer("groups", asked, exact, Cost(epsilon=exact), make)
+        stored, receipt = self._answer("groups", asked, exact, Cost(epsilon=exact), make)
         try:
-            codes = np.frombuffer(zlib.decompress(base64.b64decode(answered.value)), "<u4")
+            codes = np.frombuffer(zlib.decompress(base64.b64decode(stored)), "<u4")
         except (TypeError, ValueError, binascii.Error, zlib.error) as error:
             raise self._strange() from error
         if codes.max(initial=0) >= many:
             raise self._strange()
         values = self._whole(codes, (len(named),))
-        return self._release("groups", asked, values, answered, exact, 0.0, noise, most)
+        return self._release("groups", asked, values, receipt, exact, 0.0, noise, most)
 
     @property
     def _answer_groups(self) -> slice:
@@ -282,7 +282,7 @@ class Custodian:
         epsilon: Fraction,
         cost: Cost,
         make: Callable[[], Any],
-    ) -> Answered:
+    ) -> tuple[Any, Receipt]:
         # The same question at another ε is another question.
         key = sha256(f"{kind} {digest} {epsilon}".encode()).hexdigest()
         return self.ledger.answer(key, kind, cost, make)
@@ -308,7 +308,7 @@ class Custodian:
         kind: ReleaseKind,
         digest: str,
         values: IntArray,
-        answered: Answered,
+        receipt: Receipt,
         epsilon: Fraction,
         delta: float,
         noise: Noise,
@@ -323,7 +323,7 @@ class Custodian:
             delta=delta,
             noise=noise,
             rows_per_person=most,
-            receipt=answered.receipt,
+            receipt=receipt,
         )
 
 

@@ -29,7 +29,12 @@ with extra("catboost"):
     from scipy.sparse import csr_matrix
 
 from likeforlike.training._base import check_count
-from likeforlike.training._boosted import BoostedClassifier, BoostedEstimator, BoostedRegressor
+from likeforlike.training._boosted import (
+    BoostedClassifier,
+    BoostedEstimator,
+    BoostedRegressor,
+    check_single_precision,
+)
 from likeforlike.training._trees import Matrix, Model
 
 # Values of leaves are written over, so a rate would only be in the way.
@@ -44,8 +49,7 @@ _FIXED = {
     "allow_writing_files": False,
     "logging_level": "Silent",
 }
-# CatBoost keeps inputs in single precision, and takes residuals in double.
-_LARGEST = float(np.finfo(np.float32).max)
+# What residuals and the ridge may be.
 _STEEPEST = 1e30
 _DEEPEST = 16
 
@@ -112,11 +116,7 @@ class CatBoost:
 
     def rows(self, inputs: Matrix) -> Matrix:
         """Compute matrix (n, d), dense or sparse, as a `Pool`; of sparse ones it knows matrices."""
-        values = inputs if isinstance(inputs, np.ndarray) else inputs.data
-        if np.fmax.reduce(np.abs(values), axis=None, initial=0.0) > _LARGEST:
-            raise InputError(
-                f"X has values beyond {_LARGEST:.2g}, which CatBoost cannot hold; scale them."
-            )
+        check_single_precision(inputs, "CatBoost")
         if self.categorical:
             inputs = np.column_stack(
                 [
