@@ -15,8 +15,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from likeforlike.datasets._public import SOURCES
-from likeforlike.datasets._storage import DataFile
+from likeforlike.datasets._public import SOURCES, DataFile
 from likeforlike.errors import InputError
 
 __all__ = ["LICENSE", "main", "pack", "packed", "to_be_bundled"]

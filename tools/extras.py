@@ -34,7 +34,8 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 BASE = "base"
 # The extras that a line without one may name: that of Dask brings torch, which is asked for first.
 _NAMED = {
-    name: (name,) for name in ("train", "boost", "plot", "excel", "mlflow", "duckdb", "spark")
+    name: (name,)
+    for name in ("train", "boost", "catboost", "plot", "excel", "mlflow", "duckdb", "spark")
 }
 _NAMED |= {"dask": ("dask", "train")}  # type: ignore[dict-item]
 # For those who work on the library; no line of the README is for them.
@@ -76,6 +77,9 @@ _MORE = (
     ),
     Line(f'python -c "{_BEGIN}lfl.FairLGBMClassifier(strength=1.0).fit(X, y, **who)"', "boost"),
     Line(f'python -c "{_BEGIN}lfl.FairXGBClassifier(strength=1.0).fit(X, y, **who)"', "boost"),
+    Line(
+        f'python -c "{_BEGIN}lfl.FairCatBoostClassifier(strength=1.0).fit(X, y, **who)"', "catboost"
+    ),
     Line(f'python -c "{_BEGIN}audited().plot()"', "plot"),
     Line(
         f'python -c "{_BEGIN}from likeforlike.integrations import log_to_mlflow; '

@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from .repair import RepairedClassifier as RepairedClassifier
     from .repair import RepairedRegressor as RepairedRegressor
     from .repair import UnawareRepair as UnawareRepair
+    from .training import FairCatBoostClassifier as FairCatBoostClassifier
+    from .training import FairCatBoostRegressor as FairCatBoostRegressor
     from .training import FairClassifier as FairClassifier
     from .training import FairLGBMClassifier as FairLGBMClassifier
     from .training import FairLGBMRegressor as FairLGBMRegressor

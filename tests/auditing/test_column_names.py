@@ -310,7 +310,7 @@ def test_sweep_takes_names_for_names(tmp_path: Path) -> None:
     frame = people().select("score", "sex", "level", "decoy")
     names = ["^.*$", "*", 'a"b', "decoy"]
     odd = frame.rename(dict(zip(frame.columns, names, strict=True)))
-    read = read_table(as_csv(odd, tmp_path), named=names[:3], groups=names[1:3]).frame
+    read, _, _ = read_table(as_csv(odd, tmp_path), named=names[:3], groups=names[1:3])
     for table in (odd, read):
         data, _ = dataset_of_table(table, target="^.*$", sensitive="*", legitimate=['a"b'])
         assert data.targets.tolist() == frame["score"].to_list()

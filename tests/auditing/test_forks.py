@@ -38,6 +38,7 @@ WORK = {
     "network": lambda: fit(lfl.FairClassifier(strength=1.0, max_epochs=2)),
     "lightgbm": lambda: fit(lfl.FairLGBMClassifier(strength=1.0, n_estimators=20)),
     "xgboost": lambda: fit(lfl.FairXGBClassifier(strength=1.0, n_estimators=20)),
+    "catboost": lambda: fit(lfl.FairCatBoostClassifier(strength=1.0, n_estimators=20)),
 }
 
 def answer(kind):
@@ -72,7 +73,7 @@ def by_prefork(kind):
     return found
 
 import multiprocessing.connection
-for kind in ("csv", "pandas", "duckdb", "network", "lightgbm", "xgboost"):
+for kind in ("csv", "pandas", "duckdb", "network", "lightgbm", "xgboost", "catboost"):
     WORK[kind]()
 for kind in WORK:
     print("multiprocessing", kind, by_multiprocessing(kind))
@@ -81,7 +82,7 @@ gap = joblib.delayed(lambda: lfl.audit(PANDAS, **ROLES).gap)
 gaps = joblib.Parallel(2)(gap() for _ in range(2))
 print("joblib loky", gaps == [lfl.audit(PANDAS, **ROLES).gap] * 2)
 '''
-SURE = ("pandas", "arrow", "duckdb", "cdd", "network", "lightgbm", "xgboost")
+SURE = ("pandas", "arrow", "duckdb", "cdd", "network", "lightgbm", "xgboost", "catboost")
 
 
 @pytest.mark.timeout(400)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from likeforlike.datasets import _storage as bundle
+from likeforlike.datasets import _public as bundle
 from tests.datasets.server import Serve, serving
 
 

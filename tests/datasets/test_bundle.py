@@ -10,11 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from likeforlike.datasets import _public as drug
-from likeforlike.datasets import _storage as storage
+from likeforlike.datasets import _public as storage
 from likeforlike.datasets import load_adult, load_communities, load_drug
-from likeforlike.datasets._public import SOURCES
-from likeforlike.datasets._storage import DataFile, Source, read_bundle
+from likeforlike.datasets._public import SOURCES, DataFile, Source, read_bundle
 from likeforlike.errors import InputError
 from tests.datasets.toy import CHANGED, FILE, GOOD, contents, put
 from tests.support.real import BUNDLE, LAW_SCHOOL, content
@@ -24,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 ATTRIBUTION = BUNDLE / "ATTRIBUTION.txt"
 FREE = [source for source in SOURCES if source.license == "CC BY 4.0"]
 FILES = [file for source in FREE for file in source.files]
-(DRUG,) = drug.DRUG.files
+(DRUG,) = storage.DRUG.files
 
 
 def test_it_holds_the_files_that_anybody_may_pass_on_and_no_others() -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from likeforlike.datasets import _storage as download
-from likeforlike.datasets import _storage as storage
+from likeforlike.datasets import _public as download
+from likeforlike.datasets import _public as storage
 from likeforlike.errors import InputError
 from tests.datasets.server import (
     Answer,

@@ -16,18 +16,18 @@ FRAME = pl.DataFrame(
 
 
 def test_two_values_make_a_classification_and_incomplete_rows_are_counted() -> None:
-    found = dataset_of_table(FRAME, target="paid", sensitive="sex", legitimate=["income"])
-    assert found.data.task == "classification"
-    assert found.data.features == ("income", "debt", "amount")
-    assert found.data.targets.tolist() == [1, 1, 0]
-    assert found.left_out == 2
+    data, left_out = dataset_of_table(FRAME, target="paid", sensitive="sex", legitimate=["income"])
+    assert data.task == "classification"
+    assert data.features == ("income", "debt", "amount")
+    assert data.targets.tolist() == [1, 1, 0]
+    assert left_out == 2
 
 
 def test_numbers_make_a_regression() -> None:
-    found = dataset_of_table(FRAME, target="amount", sensitive="sex", features=["paid"])
-    assert found.data.task == "regression"
-    assert found.left_out == 0
-    assert found.data.targets.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
+    data, left_out = dataset_of_table(FRAME, target="amount", sensitive="sex", features=["paid"])
+    assert data.task == "regression"
+    assert left_out == 0
+    assert data.targets.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from threading import Barrier
 import pytest
 
 from likeforlike.datasets import _public as drug
-from likeforlike.datasets import _storage as storage
+from likeforlike.datasets import _public as storage
 from likeforlike.datasets import load_adult, load_drug
 from likeforlike.errors import InputError
 from tests.datasets.server import Serve, Stall, sends

@@ -7,7 +7,7 @@ import io
 import zipfile
 from pathlib import Path
 
-from likeforlike.datasets._storage import DataFile
+from likeforlike.datasets._public import DataFile
 
 # Longer than one part of a download, so that some of it arrives before things go wrong.
 GOOD = bytes(range(256)) * 1000

@@ -14,7 +14,7 @@ import likeforlike as lfl
 from likeforlike._arrays import FloatArray
 from likeforlike.datasets import make_loans
 from likeforlike.experiments import Journal, Penalized, Plain, Task, sweep
-from likeforlike.experiments._journal import fingerprint
+from likeforlike.experiments._workers import fingerprint
 
 FOREIGN = {
     "a line without an end": b"shopping: eggs, flour",
@@ -52,7 +52,7 @@ def test_runs_of_another_version_are_not_mixed_in(
 ) -> None:
     path = tmp_path / "runs.jsonl"
     with monkeypatch.context() as patch:
-        patch.setattr("likeforlike.experiments._journal.version", lambda _: "0.0.1")
+        patch.setattr("likeforlike.experiments._workers.version", lambda _: "0.0.1")
         with Journal(path) as journal:
             journal.add("a", {"performance": 1.0})
     before = path.read_bytes()

@@ -217,7 +217,7 @@ class TestJournal:
     @pytest.mark.process
     def test_two_processes_do_not_share_a_journal(self, tmp_path: Path) -> None:
         path = tmp_path / "runs.jsonl"
-        code = f"from likeforlike.experiments._journal import Journal; Journal({str(path)!r})"
+        code = f"from likeforlike.experiments._workers import Journal; Journal({str(path)!r})"
         with Journal(path):
             done = subprocess.run(
                 [sys.executable, "-c", code], capture_output=True, text=True, check=False
@@ -236,7 +236,7 @@ class TestJournal:
         code = f"""
 import resource, signal
 from likeforlike.errors import InputError
-from likeforlike.experiments._journal import Journal
+from likeforlike.experiments._workers import Journal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 with Journal({str(path)!r}) as journal:
     journal.add("a", {{"performance": 1.0}})

@@ -295,9 +295,9 @@ def test_models_are_given_types_and_groups_stay_apart(
 
     path = tmp_path / "table.csv"
     path.write_text("x;y\n" + "".join(f"{value};1\n" for value in column) + "\n")
-    found = read_table(path, named=["x"])
-    assert found.frame.dtypes == [kind, pl.Int64]
-    assert found.frame.height == 4
-    assert found.frame["x"].null_count() == sum(v in ("NA", "?", "", "null") for v in column)
-    as_groups = read_table(path, named=["x"], groups=["x"]).frame
+    found, _, _ = read_table(path, named=["x"])
+    assert found.dtypes == [kind, pl.Int64]
+    assert found.height == 4
+    assert found["x"].null_count() == sum(v in ("NA", "?", "", "null") for v in column)
+    as_groups, _, _ = read_table(path, named=["x"], groups=["x"])
     assert as_groups.dtypes[0] == (pl.String if column[0] == "01" else kind)

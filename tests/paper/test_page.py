@@ -10,8 +10,8 @@ import pytest
 from likeforlike.paper import Reproduction, paper_claims
 from likeforlike.paper._claims import READINGS
 from likeforlike.paper._comparison import agreement, inconsistencies
-from likeforlike.paper._pages import reproduction_pages
 from likeforlike.paper._protocol import PAPER_METHODS
+from likeforlike.paper._publishing import reproduction_pages
 from likeforlike.paper._resampled import volume_differences
 from tests.paper.synthetic_reproductions import AS_CLAIMED, DENIED, SETTING, reproduction
 

@@ -29,8 +29,8 @@ def short_law_school(monkeypatch: pytest.MonkeyPatch) -> None:
         data = load_law_school()
         return replace(data, frame=data.frame.gather_every(8))
 
-    setting = _SETTINGS["law_school"]
-    monkeypatch.setitem(_SETTINGS, "law_school", replace(setting, load=load))
+    _, batch_size = _SETTINGS["law_school"]
+    monkeypatch.setitem(_SETTINGS, "law_school", (load, batch_size))
 
 
 @pytest.mark.law_school

@@ -163,15 +163,16 @@ except ModuleNotFoundError:
     pass
 import likeforlike
 lacking = {name for name in likeforlike.__all__ if not hasattr(likeforlike, name)}
-trees = {f"Fair{kind}{task}" for kind in ("LGBM", "XGB") for task in ("Classifier", "Regressor")}
+kinds = {"LGBM": "boost", "XGB": "boost", "CatBoost": "catboost"}
+trees = {f"Fair{kind}{task}": kinds[kind] for kind in kinds for task in ("Classifier", "Regressor")}
 repairs = {"FairDecisions", "RepairedClassifier", "RepairedRegressor", "UnawareRepair"}
-assert lacking == {"FairClassifier", "FairRegressor"} | repairs | trees, lacking
+assert lacking == {"FairClassifier", "FairRegressor"} | repairs | set(trees), lacking
 for name in lacking:
     try:
         exec(f"from likeforlike import {name}")
         raise SystemExit(f"{name} needs scikit-learn")
     except likeforlike.errors.MissingDependencyError as error:
-        extra = "boost" if name in trees else "train"
+        extra = trees.get(name, "train")
         assert f"pip install 'likeforlike[{extra}]'" in str(error), error
 assert float(likeforlike.cdd_lp([0, 1], ["f", "m"])) == 1.0
 assert likeforlike.cdd_wass([0, 1], ["f", "m"]).value == 1.0
@@ -190,8 +191,9 @@ def test_trees_need_no_torch() -> None:
 import sys
 import likeforlike
 rows, classes, groups = [[0.0], [1.0], [2.0], [3.0]] * 30, [0, 0, 1, 1] * 30, ["f", "m"] * 60
-for kind in (likeforlike.FairLGBMClassifier, likeforlike.FairXGBClassifier):
-    kind(n_estimators=9, learning_rate=1.0).fit(rows, classes, sensitive_features=groups)
+for kind in ("FairLGBMClassifier", "FairXGBClassifier", "FairCatBoostClassifier"):
+    model = getattr(likeforlike, kind)(n_estimators=9, learning_rate=1.0)
+    model.fit(rows, classes, sensitive_features=groups)
 assert "torch" not in sys.modules
 """
     run(code)
@@ -332,7 +334,7 @@ assert not heavy & set(sys.modules), heavy & set(sys.modules)
 
 
 # What only an extra brings.
-OPTIONAL = {"duckdb", "lightgbm", "matplotlib", "pandas", "pyarrow", "pyspark"}
+OPTIONAL = {"catboost", "duckdb", "lightgbm", "matplotlib", "pandas", "pyarrow", "pyspark"}
 OPTIONAL |= {"sklearn", "torch", "xgboost"}
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from likeforlike.repair._decisions import find_cutoffs, largest_gap
 from likeforlike.repair._parity_solver import LevelRows
+from likeforlike.repair._repaired_model import find_cutoffs, largest_gap
 from tests.repair.unaware import best_decisions, tilts
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.smoothing import make_grid
-from likeforlike.smoothing._jumps import Cuts, _edge
+from likeforlike.smoothing._comparison import Cuts, _edge
 
 N = 8000
 

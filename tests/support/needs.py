@@ -64,8 +64,7 @@ def java() -> Settings | None:
 
 def law_school() -> Settings | None:
     """Found as the library finds it, but never fetched: tests ask nothing of the internet."""
-    from likeforlike.datasets._public import LAW_SCHOOL
-    from likeforlike.datasets._storage import state
+    from likeforlike.datasets._public import LAW_SCHOOL, state
 
     absent = any(state(file) in ("to be fetched", "damaged") for file in LAW_SCHOOL.files)
     return None if absent else {}

@@ -13,7 +13,7 @@ import polars as pl
 
 import likeforlike
 from likeforlike.datasets import _public as public
-from likeforlike.datasets import _storage as storage
+from likeforlike.datasets import _public as storage
 
 BUNDLE = Path(likeforlike.__file__).parent / "datasets" / "bundled"
 (LAW_SCHOOL,) = public.LAW_SCHOOL.files

@@ -11,6 +11,7 @@ import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.penalties import Layout, Penalty, SoftGroups
 from likeforlike.training import probabilities
+from likeforlike.training._catboost import CatBoost
 from likeforlike.training._lightgbm import LightGBM
 from likeforlike.training._trees import (
     Boosted,
@@ -140,6 +141,7 @@ def test_without_a_penalty_leaves_take_newton_steps() -> None:
 LIBRARIES: list[Library] = [
     LightGBM({"num_threads": 1, "num_leaves": 7, "seed": 0}),
     XGBoost({"nthread": 1, "max_depth": 3, "seed": 0}),
+    CatBoost({"thread_count": 1, "depth": 3, "seed": 0, "bootstrap_type": "No"}, {}),
 ]
 
 

@@ -234,10 +234,14 @@ def _trees(draw: Draw) -> None:
     size = draw.pick((30, 120, 300))
     inputs: Any = draw.numpy.normal(size=(size, 2)) * 10.0 ** draw.uniform(-200.0, 200.0)
     inputs[draw.numpy.random((size, 2)) < draw.pick((0.0, 0.2))] = np.nan
-    makers: tuple[Any, ...] = (lfl.FairLGBMClassifier, lfl.FairXGBClassifier)
+    makers: tuple[Any, ...] = (
+        lfl.FairLGBMClassifier,
+        lfl.FairXGBClassifier,
+        lfl.FairCatBoostClassifier,
+    )
     classify = draw.happens(0.5)
     if not classify:
-        makers = (lfl.FairLGBMRegressor, lfl.FairXGBRegressor)
+        makers = (lfl.FairLGBMRegressor, lfl.FairXGBRegressor, lfl.FairCatBoostRegressor)
     target: Any = draw.numpy.integers(0, 2, size) if classify else scores(draw, size)
     if draw.happens(0.15):
         inputs = hostile(draw, size)

@@ -1,7 +1,7 @@
 """The commands, put together, and what becomes of their errors.
 
-Each imports what it works with when it is called, so that `--help` answers at once. The command
-`likeforlike schema` is defined here.
+Each imports what it works with when it is called, so that `--help` answers at once. The commands
+`demo`, `datasets` and `schema` are defined here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from enum import StrEnum
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer.core import TyperGroup
@@ -27,10 +28,124 @@ from likeforlike.cli._audit import (
     summarize_command,
 )
 from likeforlike.cli._custodian import custodian_app
-from likeforlike.cli._demo import datasets_command, demo_command
 from likeforlike.cli._experiments import reproduce_command, sweep_command
-from likeforlike.cli._shared import leave_output, say_error
-from likeforlike.errors import BinnedLevelWarning, InputError
+from likeforlike.cli._shared import deliver, leave_output, report_files, resampling_bar, say_error
+from likeforlike.errors import BinnedLevelWarning, InputError, MissingDependencyError
+from likeforlike.report import Terminal, show
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from likeforlike._arrays import FloatArray
+
+
+_DATASET_COLUMNS: tuple[tuple[str, Literal["left", "right"]], ...] = (
+    ("name", "left"),
+    ("rows", "right"),
+    ("size", "right"),
+    ("state", "left"),
+    ("license", "left"),
+)
+
+
+def demo_command(
+    report: Annotated[Path, typer.Option(help="Where the page goes.")] = Path("loans.html"),
+    json: Annotated[str | None, typer.Option(help="Write JSON here; - prints it.")] = None,
+) -> None:
+    """Audit the embedded loan data, then train models without and with a limit on the disparity.
+
+    Training needs the extra `train`; without it the audit stands alone.
+    """
+    import likeforlike as lfl
+    from likeforlike.datasets import load_loans
+    from likeforlike.files import check_writable
+
+    check_writable(report, "--report")
+    check_writable(None if json == "-" else json, "--json")
+    terminal = Terminal(stderr=json == "-")
+    with resampling_bar(999) as advance:
+        audit = lfl.audit(
+            load_loans(2000).frame,
+            score="approved",
+            sensitive="sex",
+            legitimate="income",
+            progress=advance,
+        )
+    document = audit.document
+    show(document, terminal)
+    try:
+        terminal.print(_training_table())
+    except MissingDependencyError as error:
+        terminal.print(f"No model was trained: {error}", soft_wrap=True)
+    deliver(document, report, json)
+    report_files(document, report, json, terminal)
+
+
+def _training_table() -> Table:
+    """Train on loans drawn with a gap, and audit the scores of rows held out."""
+    import numpy as np
+    from rich.table import Table
+
+    import likeforlike as lfl
+    from likeforlike import FairClassifier
+    from likeforlike._text import figure, p_text
+    from likeforlike.datasets import make_loans
+
+    loans = make_loans(10_000, gap=0.15)
+    inputs, y, sex, income = loans.inputs().matrix, loans.targets, loans.groups, loans.levels
+    train = np.arange(len(y)) % 3 > 0
+    table = Table(
+        title="What training can do about it: 10,000 loans drawn with a gap of 0.15 at every "
+        f"income,\n{(~train).sum():,} of them held out for these figures",
+        title_justify="left",
+    )
+    for heading in ("model", "AUC", "gap among equals", "interval", "p"):
+        table.add_column(heading, justify="left" if heading == "model" else "right")
+    for name, limit in (("no penalty", {"strength": 0.0}), ("limit 0.05", {"max_disparity": 0.05})):
+        model = FairClassifier(max_epochs=60, learning_rate=0.003, random_state=0, verbose=True)
+        model.set_params(**limit).fit(
+            inputs[train],
+            y[train],
+            sensitive_features=sex[train],
+            legitimate_features=income[train],
+        )
+        scores = model.predict_proba(inputs[~train])[:, 1]
+        held_out = loans.frame.filter(~train).with_columns(score=scores)
+        audit = lfl.audit(held_out, score="score", sensitive="sex", legitimate="income")
+        low, high = audit.gap_interval or (float("nan"), float("nan"))
+        p_value = p_text(audit.p_value or 0.0, audit.settings.permutations).removeprefix("p ")
+        table.add_row(
+            name,
+            figure(_auc(scores, y[~train])),
+            figure(audit.gap),
+            f"{figure(low)} to {figure(high)}",
+            p_value.removeprefix("= "),
+        )
+    return table
+
+
+def _auc(scores: FloatArray, y: FloatArray) -> float:
+    """Area under the ROC curve, ties counted half: the rank-sum statistic."""
+    from likeforlike.experiments import predictive_performance
+
+    return predictive_performance(scores, y, "logistic")
+
+
+def datasets_command() -> None:
+    """List the public data sets and where their files are; nothing is fetched."""
+    from rich.table import Table
+
+    from likeforlike.datasets import available
+
+    table = Table(
+        caption="Read one with likeforlike.datasets.load_<name>().", caption_justify="left"
+    )
+    for heading, justify in _DATASET_COLUMNS:
+        table.add_column(heading, justify=justify)
+    for dataset in available():
+        size = f"{dataset.size / 1e6:.1f} MB"
+        table.add_row(dataset.name, f"{dataset.rows:,}", size, dataset.state, dataset.license)
+    Terminal().print(table)
 
 
 class Published(StrEnum):

@@ -79,7 +79,7 @@ def sweep_command(
     _check_limit(max_disparity, model)
     check_writable(model, "--model")
     group, levels = one_column(sensitive), [*(legitimate or []), *([smooth] if smooth else [])]
-    table = read_table(
+    frame, nulls, notes = read_table(
         file,
         CsvOptions(
             csv["separator"],
@@ -93,7 +93,7 @@ def sweep_command(
         groups=[group, *(legitimate or [])],
     )
     data, left_out = dataset_of_table(
-        table.frame,
+        frame,
         target=target,
         sensitive=group,
         legitimate=levels,
@@ -105,12 +105,12 @@ def sweep_command(
         for each in methods:
             as_network(each)
     terminal = Terminal()
-    for note in table.notes:
+    for note in notes:
         terminal.print(note)
     if left_out:
-        read_as = f" Read as missing: {null_words(table.nulls)}." if table.nulls else ""
+        read_as = f" Read as missing: {null_words(nulls)}." if nulls else ""
         terminal.print(
-            f"{left_out:,} of {table.frame.height:,} rows lack a value and are left out.{read_as}"
+            f"{left_out:,} of {frame.height:,} rows lack a value and are left out.{read_as}"
         )
     task = Task(data, max_epochs=epochs, patience=max(1, epochs // 5), smooth=smooth is not None)
     with warnings.catch_warnings(record=True) as complaints:
@@ -280,10 +280,10 @@ def _own_task(
     if target is None:
         raise InputError("--file needs --target, the column to be predicted.")
     group, levels = one_column(sensitive), legitimate or []
-    table = read_table(file, CsvOptions(), named=[target, group, *levels], groups=[group, *levels])
-    data, left_out = dataset_of_table(
-        table.frame, target=target, sensitive=group, legitimate=levels
+    frame, _, _ = read_table(
+        file, CsvOptions(), named=[target, group, *levels], groups=[group, *levels]
     )
+    data, left_out = dataset_of_table(frame, target=target, sensitive=group, legitimate=levels)
     if left_out:
         Terminal().print(f"{left_out:,} rows lack a value and are left out.")
     return {file.stem: protocol_task(data, batch_size, profile)}

@@ -211,30 +211,6 @@ class Dataset:
         return input_matrix(self.frame, columns, encoding)
 
 
-class OwnTable(NamedTuple):
-    """A data set, and how many rows were left out because a value was missing.
-
-    Attributes
-    ----------
-    data : the rows that are complete, with their roles.
-    left_out : how many rows are not.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from likeforlike.datasets import dataset_of_table
-    >>> frame = pl.DataFrame(
-    ...     {"age": [1, None, 3, 4], "sex": ["f", "m", "f", "m"], "paid": [0.5, 0.7, 0.9, 0.1]}
-    ... )
-    >>> data, left_out = dataset_of_table(frame, target="paid", sensitive="sex")
-    >>> data.frame.height, left_out
-    (3, 1)
-    """
-
-    data: Dataset
-    left_out: int
-
-
 def dataset_of_table(
     frame: pl.DataFrame,
     *,
@@ -243,8 +219,10 @@ def dataset_of_table(
     legitimate: Sequence[str] = (),
     features: Sequence[str] | None = None,
     smooth: str | None = None,
-) -> OwnTable:
+) -> tuple[Dataset, int]:
     """Make a data set of a table by giving its columns their roles.
+
+    Returns the rows that are complete, and how many were left out because a value was missing.
 
     Parameters
     ----------
@@ -264,8 +242,8 @@ def dataset_of_table(
     >>> frame = pl.DataFrame(
     ...     {"age": [1, 2, None], "sex": ["f", "m", "m"], "paid": ["no", "yes", "no"]}
     ... )
-    >>> own_table = dataset_of_table(frame, target="paid", sensitive="sex")
-    >>> own_table.data.task, own_table.data.targets.tolist(), own_table.left_out
+    >>> data, left_out = dataset_of_table(frame, target="paid", sensitive="sex")
+    >>> data.task, data.targets.tolist(), left_out
     ('classification', [0, 1], 1)
     """
     for column in (target, sensitive, *legitimate, *(features or ())):
@@ -282,7 +260,7 @@ def dataset_of_table(
     numbered, task = _target(complete, target)
     numbered.columns = named
     data = Dataset(numbered, used, target, sensitive, tuple(legitimate), task)
-    return OwnTable(data, frame.height - complete.height)
+    return data, frame.height - complete.height
 
 
 def _along(frame: pl.DataFrame, smooth: str, legitimate: Sequence[str]) -> pl.DataFrame:
@@ -317,29 +295,17 @@ def _target(
 _LEADING_ZERO = r"^\s*[+-]?0[0-9]"
 
 
-class FileTable(NamedTuple):
-    """A table that was read from a file.
-
-    Attributes
-    ----------
-    frame : its rows.
-    nulls : {column: {word: how often}} for words that were taken for a missing value.
-    notes : how columns were read where that is not plain, one sentence each.
-    """
-
-    frame: pl.DataFrame
-    nulls: dict[str, dict[str, int]]
-    notes: tuple[str, ...] = ()
-
-
 def read_table(
     path: str | Path,
     options: CsvOptions | None = None,
     *,
     named: Sequence[str] = (),
     groups: Collection[str] = (),
-) -> FileTable:
+) -> tuple[pl.DataFrame, dict[str, dict[str, int]], tuple[str, ...]]:
     """Read a file whole.
+
+    Returns its rows; {column: {word: how often}} for words that were taken for a missing value; and
+    how columns were read where that is not plain, one sentence each.
 
     In a CSV or Excel file a column is one of numbers if all its values are, also as people write
     them. A column of `groups` is so only if no two of them are the same number, so that 01 and 1
@@ -347,7 +313,7 @@ def read_table(
     """
     with open_file(path, "polars", options, named=named) as source, readable(path):
         if not isinstance(source, TextTable):
-            return FileTable(source.collect(), {})
+            return source.collect(), {}, ()
         whole = source.table.collect()
     options = source.options
     # A line without anything in it is no row.
@@ -365,7 +331,7 @@ def read_table(
         plain = place in source.typed
         typed = _parse_column(present, name, options.decimal, notes, name in groups, plain=plain)
         columns.append(typed.alias(name))
-    return FileTable(pl.DataFrame(columns), nulls, tuple(notes))
+    return pl.DataFrame(columns), nulls, tuple(notes)
 
 
 def _single(

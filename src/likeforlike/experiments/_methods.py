@@ -21,9 +21,12 @@ import numpy as np
 from likeforlike._arrays import FloatArray
 from likeforlike.errors import InputError
 from likeforlike.experiments._split import Split, Task
-from likeforlike.experiments.rivals._adversarial import AdversarialRegressor, Criterion
+from likeforlike.experiments.rivals._adversarial import (
+    AdversarialRegressor,
+    Criterion,
+    DCFRRegressor,
+)
 from likeforlike.experiments.rivals._contests import ContestEstimator, check_two_groups
-from likeforlike.experiments.rivals._dcfr import DCFRRegressor
 from likeforlike.penalties import Layout, Penalty, SmoothFairLeap, WassersteinPenalty
 from likeforlike.training import StackedMLP, evaluate
 

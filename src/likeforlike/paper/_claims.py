@@ -109,14 +109,6 @@ class Claim:
     verdicts : by the name of a reading: `"reproduced"`, `"partly reproduced"`, `"not reproduced"`
         or `"not decidable"`.
     evidence : by the name of a reading, what was measured.
-
-    Examples
-    --------
-    >>> from likeforlike.paper._claims import Claim
-    >>> reading, verdict = "exact, W_1", "reproduced"
-    >>> claim = Claim("FairBiT leads", "Results", "", {reading: verdict}, {reading: ""})
-    >>> claim.verdict
-    'reproduced'
     """
 
     said: str

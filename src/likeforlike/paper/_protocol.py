@@ -192,21 +192,15 @@ def protocol_methods(names: Sequence[str] | None) -> tuple[Method, ...]:
     return tuple(methods.values()) if not names else tuple(methods[name] for name in names)
 
 
-@dataclass(frozen=True, slots=True)
-class _Setting:
-    load: Callable[[], Dataset]
-    batch_size: int
-
-
 def _adult() -> Dataset:
     return load_adult(sample=5000)
 
 
-_SETTINGS = {
-    "adult": _Setting(_adult, 1024),
-    "drug": _Setting(load_drug, 256),
-    "law_school": _Setting(load_law_school, 128),
-    "communities": _Setting(load_communities, 128),
+_SETTINGS: dict[str, tuple[Callable[[], Dataset], int]] = {
+    "adult": (_adult, 1024),
+    "drug": (load_drug, 256),
+    "law_school": (load_law_school, 128),
+    "communities": (load_communities, 128),
 }
 
 
@@ -291,5 +285,5 @@ def paper_task(name: str, profile: Profile | None = None) -> Task:
     """Load a data set of the paper with the settings by which networks are trained on it."""
     if name not in _SETTINGS:
         raise InputError(f"dataset must be one of {list(PAPER_DATASETS)}, not {name!r}.")
-    setting = _SETTINGS[name]
-    return protocol_task(setting.load(), setting.batch_size, profile)
+    load, batch_size = _SETTINGS[name]
+    return protocol_task(load(), batch_size, profile)

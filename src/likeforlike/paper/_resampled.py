@@ -341,22 +341,6 @@ def volume_differences(reproduction: Reproduction) -> pl.DataFrame:
     runs `error`, and `larger`, true or false when the difference is more than three standard errors
     from 0 and empty when it is within noise; the same by lines, `lines`, `lines_error` and
     `lines_larger`.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from likeforlike.experiments._split import MEASURED
-    >>> from likeforlike.paper import Reproduction
-    >>> from likeforlike.paper._resampled import volume_differences
-    >>> names = ["no regularization", "FairBiT", "our FairBiT", "legitimate only"]
-    >>> runs = pl.DataFrame(
-    ...     {"dataset": "drug", "method": name, "strength": 0.0, "seed": 0, "rows": 9}
-    ...     | dict.fromkeys(MEASURED, 1.0 / (1 + k))
-    ...     for k, name in enumerate(names)
-    ... )
-    >>> reproduction = Reproduction(runs, pl.DataFrame(), {})
-    >>> volume_differences(reproduction).select("ours", "theirs", "larger").row(0)
-    ('our FairBiT', 'FairBiT', None)
     """
     rows = []
     for panel in _panels(reproduction):

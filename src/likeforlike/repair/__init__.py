@@ -8,7 +8,7 @@ from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
     from ._barycenter import ConditionalBarycenter as ConditionalBarycenter
-    from ._decisions import FairDecisions as FairDecisions
+    from ._repaired_model import FairDecisions as FairDecisions
     from ._repaired_model import RepairedClassifier as RepairedClassifier
     from ._repaired_model import RepairedRegressor as RepairedRegressor
     from ._report import RepairReport as RepairReport

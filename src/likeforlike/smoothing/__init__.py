@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._comparison import Comparison as Comparison
     from ._comparison import common_gaps as common_gaps
     from ._comparison import compare_along as compare_along
+    from ._comparison import detect_jumps as detect_jumps
     from ._gcm import gcm_test as gcm_test
     from ._grid import Grid as Grid
     from ._grid import GridPosition as GridPosition
@@ -30,7 +31,6 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._grid import quantile as quantile
     from ._grid import window_counts as window_counts
     from ._grid import windows as windows
-    from ._jumps import detect_jumps as detect_jumps
     from ._local_linear import Bandwidth as Bandwidth
     from ._overlap import REASONS as REASONS
     from ._overlap import Overlap as Overlap

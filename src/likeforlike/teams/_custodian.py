@@ -47,7 +47,7 @@ from likeforlike.files import (
     readable,
 )
 from likeforlike.teams._files import check_unique, texts, whole_numbers
-from likeforlike.teams._ledger import AlteredLedger, Answered, Ledger, check_groups
+from likeforlike.teams._ledger import AlteredLedger, Ledger, Receipt, check_groups
 from likeforlike.teams._noise import (
     Cost,
     answer_epsilon,
@@ -73,14 +73,6 @@ if TYPE_CHECKING:
 
 # Rows are at most 2^20 long, so the square of what these add up to is below 2^60: 64 bits hold it.
 _MOST_ROWS_OF_A_PERSON = 1000
-
-
-class _RequestedRows(NamedTuple):
-    """Rows that were asked about: their groups and persons (n,), and rows of one person at most."""
-
-    groups: IntArray
-    persons: IntArray
-    most: int
 
 
 class Custodian:
@@ -160,9 +152,9 @@ class Custodian:
         request : made by `audit_plan`, or by hand.
         epsilon : what the answer may tell about one person, > 0.
         """
-        exact, rows = answer_epsilon(epsilon), self._rows(request.ids)
-        scale = Fraction(rows.most * self._groups_per_person) / exact
-        cells = rows.groups * request.n_codes + request.codes
+        exact, (groups, _, most) = answer_epsilon(epsilon), self._rows(request.ids)
+        scale = Fraction(most * self._groups_per_person) / exact
+        cells = groups * request.n_codes + request.codes
         counted = np.bincount(cells, minlength=len(self.groups) * request.n_codes)
         released = counted.reshape(len(self.groups), -1)[self._answer_groups].tolist()
 
@@ -174,12 +166,10 @@ class Custodian:
             "scale": str(scale),
             "variance": laplace_variance(scale),
         }
-        answered = self._answer("counts", request.digest, exact, Cost(epsilon=exact), make)
+        stored, receipt = self._answer("counts", request.digest, exact, Cost(epsilon=exact), make)
         shape = (len(released), request.n_codes)
-        values = self._whole(answered.value, shape)
-        return self._release(
-            "counts", request.digest, values, answered, exact, 0.0, noise, rows.most
-        )
+        values = self._whole(stored, shape)
+        return self._release("counts", request.digest, values, receipt, exact, 0.0, noise, most)
 
     def sums(self, request: SumsRequest, *, epsilon: float) -> Release:
         """Sum features over the rows of each group, with discrete Gaussian noise.
@@ -190,10 +180,10 @@ class Custodian:
         epsilon : what the answer may tell about one person at the ledger's δ, > 0, if it were the
             only one of its kind; several cost less than one by one.
         """
-        exact, rows = answer_epsilon(epsilon), self._rows(request.ids)
+        exact, (groups, persons, most) = answer_epsilon(epsilon), self._rows(request.ids)
         rho = rho_of(exact, self.ledger.delta)
         # In parts of the grid. Two groups: A_i moves one sum. More: it leaves one for another.
-        squared = _largest_square(request.features, rows) * self._groups_per_person
+        squared = _largest_square(request.features, persons, most) * self._groups_per_person
         if not squared:
             raise InputError(
                 "features add up to 0 for every person; there is nothing to sum. Ask about "
@@ -201,7 +191,7 @@ class Custodian:
             )
         variance = Fraction(squared) / (2 * rho)
         summed = [
-            request.features[rows.groups == group].sum(axis=0).tolist()
+            request.features[groups == group].sum(axis=0).tolist()
             for group in range(len(self.groups))[self._answer_groups]
         ]
 
@@ -213,12 +203,10 @@ class Custodian:
             "scale": None,
             "variance": float(variance / GRID**2),
         }
-        answered = self._answer("sums", request.digest, exact, Cost(rho=rho), make)
-        values = self._whole(answered.value, (len(summed), request.features.shape[1]))
+        stored, receipt = self._answer("sums", request.digest, exact, Cost(rho=rho), make)
+        values = self._whole(stored, (len(summed), request.features.shape[1]))
         delta = self.ledger.delta
-        return self._release(
-            "sums", request.digest, values, answered, exact, delta, noise, rows.most
-        )
+        return self._release("sums", request.digest, values, receipt, exact, delta, noise, most)
 
     def randomize(self, ids: Column, *, epsilon: float) -> Release:
         """Draw a group for every row by randomized response: a file that may be published once.
@@ -233,12 +221,12 @@ class Custodian:
         """
         exact, named = answer_epsilon(epsilon), tuple(texts(ids, "ids"))
         check_unique(named)
-        rows, many = self._rows(named), len(self.groups)
+        (groups, persons, most), many = self._rows(named), len(self.groups)
         asked = file_digest(named)
-        _, first, person = np.unique(rows.persons, return_index=True, return_inverse=True)
+        _, first, person = np.unique(persons, return_index=True, return_inverse=True)
 
         def make() -> str:
-            drawn = randomize_codes(rows.groups[first], exact, many)[person]
+            drawn = randomize_codes(groups[first], exact, many)[person]
             return base64.b64encode(zlib.compress(drawn.astype("<u4").tobytes())).decode()
 
         kept = Fraction(keep_threshold(exact, many), 1 << 64)
@@ -247,15 +235,15 @@ class Custodian:
             "scale": f"{float(kept):.12g}",
             "variance": None,
         }
-        answered = self._answer("groups", asked, exact, Cost(epsilon=exact), make)
+        stored, receipt = self._answer("groups", asked, exact, Cost(epsilon=exact), make)
         try:
-            codes = np.frombuffer(zlib.decompress(base64.b64decode(answered.value)), "<u4")
+            codes = np.frombuffer(zlib.decompress(base64.b64decode(stored)), "<u4")
         except (TypeError, ValueError, binascii.Error, zlib.error) as error:
             raise self._strange() from error
         if codes.max(initial=0) >= many:
             raise self._strange()
         values = self._whole(codes, (len(named),))
-        return self._release("groups", asked, values, answered, exact, 0.0, noise, rows.most)
+        return self._release("groups", asked, values, receipt, exact, 0.0, noise, most)
 
     @property
     def _answer_groups(self) -> slice:
@@ -267,7 +255,8 @@ class Custodian:
         """In how many released groups one person's change shows: in both, or in the second."""
         return 1 if len(self.groups) == 2 else 2
 
-    def _rows(self, ids: tuple[str, ...]) -> _RequestedRows:
+    def _rows(self, ids: tuple[str, ...]) -> tuple[IntArray, IntArray, int]:
+        """Return groups and persons (n,) of rows, and how many rows one person has at most."""
         if not ids:
             raise InputError("ids is empty; there is nothing to ask.")
         places = [self._row.get(each, -1) for each in ids]
@@ -284,7 +273,7 @@ class Custodian:
                 f"a person has {most} of the rows asked about; at most {_MOST_ROWS_OF_A_PERSON} "
                 "are possible, and far fewer are useful: noise grows with them."
             )
-        return _RequestedRows(self._codes[at], persons, most)
+        return self._codes[at], persons, most
 
     def _answer(
         self,
@@ -293,7 +282,7 @@ class Custodian:
         epsilon: Fraction,
         cost: Cost,
         make: Callable[[], Any],
-    ) -> Answered:
+    ) -> tuple[Any, Receipt]:
         # The same question at another ε is another question.
         key = sha256(f"{kind} {digest} {epsilon}".encode()).hexdigest()
         return self.ledger.answer(key, kind, cost, make)
@@ -319,7 +308,7 @@ class Custodian:
         kind: ReleaseKind,
         digest: str,
         values: IntArray,
-        answered: Answered,
+        receipt: Receipt,
         epsilon: Fraction,
         delta: float,
         noise: Noise,
@@ -334,7 +323,7 @@ class Custodian:
             delta=delta,
             noise=noise,
             rows_per_person=most,
-            receipt=answered.receipt,
+            receipt=receipt,
         )
 
 
@@ -370,11 +359,11 @@ def _whose(people: Mapping[Any, Hashable], ids: list[str]) -> list[str]:
     return [named[each] for each in ids]
 
 
-def _largest_square(features: IntArray, rows: _RequestedRows) -> int:
+def _largest_square(features: IntArray, persons: IntArray, most: int) -> int:
     """Return the largest squared norm of the sum of one person's rows, in parts of the grid."""
-    if rows.most == 1:
+    if most == 1:
         return int(sum_squares(features).max())
-    _, person = np.unique(rows.persons, return_inverse=True)
+    _, person = np.unique(persons, return_inverse=True)
     order = np.argsort(person, kind="stable")
     begins = np.flatnonzero(np.diff(person[order], prepend=-1))
     return int(sum_squares(np.add.reduceat(features[order], begins, axis=0)).max())

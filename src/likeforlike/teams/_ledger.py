@@ -18,7 +18,6 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from hashlib import sha256
@@ -121,25 +120,10 @@ class Receipt(TypedDict):
     ----------
     entry : number of the line.
     hash : SHA-256 of the line, and so of all lines before it.
-
-    Examples
-    --------
-    >>> from likeforlike.teams._ledger import Receipt
-    >>> Receipt(entry=2, hash="0" * 64)["entry"]
-    2
     """
 
     entry: int
     hash: str
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """A stored answer, the receipt for it, and whether it was there before."""
-
-    value: Any
-    receipt: Receipt
-    replayed: bool
 
 
 class Ledger:
@@ -226,8 +210,12 @@ class Ledger:
         entries, number = self.entries(), receipt["entry"]
         return 0 <= number < len(entries) and entries[number]["hash"] == receipt["hash"]
 
-    def answer(self, request: str, kind: str, cost: Cost, make: Callable[[], Any]) -> Answered:
+    def answer(
+        self, request: str, kind: str, cost: Cost, make: Callable[[], Any]
+    ) -> tuple[Any, Receipt]:
         """Return the answer stored for this very request, or a new one, whose cost is booked first.
+
+        The receipt for it comes with it.
 
         Parameters
         ----------
@@ -259,7 +247,7 @@ class Ledger:
             entry = self._append(
                 file, entries, answer, "nothing was answered, but the budget for it was spent"
             )
-            return Answered(entry["value"], _receipt(entry), replayed=False)
+            return entry["value"], _receipt(entry)
 
     def _cost(self) -> Cost:
         return _book_keeping(self.entries())
@@ -402,10 +390,10 @@ def check_receipt(receipt: object) -> None:
         raise InputError("the hash of a receipt must be text.")
 
 
-def _find_entry(entries: list[Entry], request: str) -> Answered | None:
+def _find_entry(entries: list[Entry], request: str) -> tuple[Any, Receipt] | None:
     for entry in entries:
         if entry["kind"] == "answer" and entry["request"] == request:
-            return Answered(entry["value"], _receipt(entry), replayed=True)
+            return entry["value"], _receipt(entry)
     return None
 
 

@@ -141,19 +141,6 @@ class LevelMeans(NamedTuple):
         return self.sampling + self.noise
 
 
-class Drawn(NamedTuple):
-    """What noise of both kinds does at parity.
-
-    Attributes
-    ----------
-    squares : (draws, K) floats, (∫ |noise|)² of each level.
-    potential : (K,) floats, mean variance of the mean potential of noise.
-    """
-
-    squares: FloatArray
-    potential: FloatArray
-
-
 @dataclass(frozen=True, eq=False)
 class NoisyPair:
     """Two groups in the levels where both have enough rows.
@@ -273,8 +260,12 @@ class NoisyPair:
         medians[bins.part_level[first][::-1]] = bins.places[first][::-1]
         return self.means(bins.gather(np.abs(bins.places - medians[bins.part_level])))
 
-    def draw(self, rng: np.random.Generator, draws: int) -> Drawn:
-        """Noise of sampling and of the custodian, drawn together around parity."""
+    def draw(self, rng: np.random.Generator, draws: int) -> tuple[FloatArray, FloatArray]:
+        """Draw noise of sampling and of the custodian together, around parity.
+
+        Returns (∫ |noise|)² of each level (draws, K), and the mean variance of the mean potential
+        of noise (K,).
+        """
         deviation = np.sqrt(np.maximum(self.counts, 0.0))[:, None]
         squares, potentials = [], np.zeros(self.bins.n_levels)
         for size in self._blocks(draws):
@@ -285,7 +276,7 @@ class NoisyPair:
             heights = self.heights(moved)
             squares.append(self.areas(heights) ** 2)
             potentials += self.means(self.potential(heights)).variances.sum(axis=0)
-        return Drawn(np.concatenate(squares), potentials / draws)
+        return np.concatenate(squares), potentials / draws
 
     def with_more_noise(self, rng: np.random.Generator, draws: int) -> FloatArray:
         """Mean square of W_1 by level when the custodian's noise is added once more, (K,)."""
@@ -474,11 +465,11 @@ def _distance(pair: NoisyPair, gap: Gap, rng: np.random.Generator) -> DistanceEs
 
 def _distance_square(pair: NoisyPair, rng: np.random.Generator) -> SquaredDistance:
     """Estimate T = Σ_l Q(l) Ŵ_1(l)², as `inference` does."""
-    measure, drawn = pair.measure, pair.draw(rng, DRAWS)
+    measure, (squares, drawn_potential) = pair.measure, pair.draw(rng, DRAWS)
     potential = pair.means(pair.potential(pair.own_heights)).variances
-    totals = drawn.squares @ measure
+    totals = squares @ measure
     noise = float(totals.mean())
-    excess = np.maximum(pair.distances**2 - drawn.squares.mean(axis=0), 0.0)
+    excess = np.maximum(pair.distances**2 - squares.mean(axis=0), 0.0)
     whole = float(measure @ excess)
     allocation = np.sqrt(excess / whole) if whole > 0.0 else np.ones(excess.size)
     slope = max(
@@ -490,7 +481,7 @@ def _distance_square(pair: NoisyPair, rng: np.random.Generator) -> SquaredDistan
         total=float(measure @ pair.distances**2),
         noise=noise,
         floor=min(1.0, float(measure @ potential) / noise) if noise > 0.0 else 1.0,
-        chance=min(1.0, float(measure @ drawn.potential) / noise) if noise > 0.0 else 1.0,
+        chance=min(1.0, float(measure @ drawn_potential) / noise) if noise > 0.0 else 1.0,
         slope=slope,
         spread=float(totals.var(ddof=1)),
     )

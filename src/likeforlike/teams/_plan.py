@@ -60,8 +60,23 @@ from likeforlike.teams._score_bins import ROWS_PER_BIN, ScoreBins, cut_scores
 
 
 @dataclass(frozen=True, eq=False)
-class Planned:
-    """Bins of scores in levels, the request about them, and names for the report."""
+class AuditPlan:
+    """What modelers know of an audit before the custodian has answered. `audit_plan` makes one.
+
+    Attributes
+    ----------
+    request : for the custodian: a bin of the score inside its level for every row.
+    bins : what is public about those bins.
+    levels : labels of the K levels.
+    score, sensitive, legitimate : names, for sentences and headings.
+
+    Examples
+    --------
+    >>> from likeforlike.teams import audit_plan
+    >>> plan = audit_plan([0.1, 0.4, 0.2, 0.9], ["low", "low", "high", "high"], [1, 2, 3, 4])
+    >>> plan.levels, plan.request.n_codes
+    (('high', 'low'), 4)
+    """
 
     request: CountsRequest
     bins: ScoreBins = field(repr=False)
@@ -69,6 +84,36 @@ class Planned:
     score: str
     sensitive: str
     legitimate: tuple[str, ...]
+
+    def read(
+        self,
+        release: Release,
+        *,
+        confidence: float = 0.95,
+        permutations: int = 999,
+        random_state: int = 0,
+    ) -> PlanAudit:
+        """Read from the custodian's answer what it says about the scores.
+
+        Parameters
+        ----------
+        release : the answer to `request`.
+        confidence : of intervals, in (0, 1).
+        permutations : how often labels are permuted for the test, at least 19.
+        random_state : seed of deals and noise; the release is not changed by it.
+        """
+        release.check("counts", self.request.digest)
+        known = read_counts(release, self.bins)
+        pairs: list[NoisyPair | tuple[int, int]] = []
+        for pair in combinations(range(len(release.groups)), 2):
+            found = compare(self.bins, known, pair)
+            pairs.append(pair if found is None else found)
+        if not any(isinstance(pair, NoisyPair) for pair in pairs):
+            raise InputError(
+                "no level seems to hold enough rows of two groups to be compared under this noise; "
+                "use coarser levels (--legitimate), or ask for a larger epsilon (--epsilon)."
+            )
+        return examine_pairs(self, release, pairs, confidence, permutations, random_state)
 
 
 def level_name(level: Hashable, columns: Sequence[str]) -> str:
@@ -128,7 +173,7 @@ class PlanAudit(Audit):
 
 
 def examine_pairs(
-    plan: Planned,
+    plan: AuditPlan,
     release: Release,
     pairs: Sequence[NoisyPair | tuple[int, int]],
     confidence: float,
@@ -195,7 +240,7 @@ def _noise_words(release: Release, said: Estimates) -> str:
 
 
 def _audit_pair(
-    plan: Planned,
+    plan: AuditPlan,
     release: Release,
     pair: NoisyPair,
     said: Estimates,
@@ -254,7 +299,7 @@ def _whole(totals: FloatArray) -> list[int]:
 
 
 def _disparity(
-    plan: Planned, pair: NoisyPair, distances: FloatArray, groups: tuple[str, str]
+    plan: AuditPlan, pair: NoisyPair, distances: FloatArray, groups: tuple[str, str]
 ) -> Disparity:
     """Σ Q W_1 without the noise, with coverage and what is left out as noisy counts tell them."""
     everywhere = plan.bins.by_level(pair.known.counts[list(pair.pair)])
@@ -287,7 +332,7 @@ def _disparity(
     )
 
 
-def _overall(plan: Planned, pair: NoisyPair, groups: tuple[str, str]) -> Disparity:
+def _overall(plan: AuditPlan, pair: NoisyPair, groups: tuple[str, str]) -> Disparity:
     """W_1 of all rows, whatever their level. With all rows, noise hardly adds to it."""
     counts, bins = pair.known.counts[list(pair.pair)], plan.bins
     order = np.argsort(bins.places, kind="stable")
@@ -308,7 +353,7 @@ def _overall(plan: Planned, pair: NoisyPair, groups: tuple[str, str]) -> Dispari
 
 
 def _plan_levels(
-    plan: Planned,
+    plan: AuditPlan,
     pair: NoisyPair,
     said: Estimates,
     test: NoisyTest,
@@ -341,7 +386,7 @@ def _plan_levels(
 
 
 def _distributions(
-    plan: Planned, pair: NoisyPair, ranking: IntArray, groups: tuple[str, str]
+    plan: AuditPlan, pair: NoisyPair, ranking: IntArray, groups: tuple[str, str]
 ) -> tuple[Distribution, ...]:
     """Histograms of the levels that contribute most; what noise took below 0 is drawn as 0."""
     bins, kept = pair.bins, np.flatnonzero(pair.kept)
@@ -363,7 +408,7 @@ def _distributions(
     return tuple(shown)
 
 
-def _apart(plan: Planned, release: Release, pair: tuple[int, int]) -> Unexamined:
+def _apart(plan: AuditPlan, release: Release, pair: tuple[int, int]) -> Unexamined:
     """Two groups that have no level with enough rows of both."""
     counts = read_counts(release, plan.bins).counts[list(pair)].sum(axis=1)
     groups = (release.groups[pair[0]], release.groups[pair[1]])
@@ -372,7 +417,7 @@ def _apart(plan: Planned, release: Release, pair: tuple[int, int]) -> Unexamined
     return Unexamined(groups, rows, reason, (plan.sensitive,))
 
 
-def _table(plan: Planned, release: Release) -> TableCells:
+def _table(plan: AuditPlan, release: Release) -> TableCells:
     """Describe the data for the page; the cells are noisy counts, as whole numbers."""
     bins, known = plan.bins, read_counts(release, plan.bins)
     counts = whole_counts(np.maximum(bins.spread(known.counts), 0.0))
@@ -393,56 +438,6 @@ def _table(plan: Planned, release: Release) -> TableCells:
         edges={},
         engine="custodian",
     )
-
-
-@dataclass(frozen=True, eq=False)
-class AuditPlan(Planned):
-    """What modelers know of an audit before the custodian has answered. `audit_plan` makes one.
-
-    Attributes
-    ----------
-    request : for the custodian: a bin of the score inside its level for every row.
-    bins : what is public about those bins.
-    levels : labels of the K levels.
-    score, sensitive, legitimate : names, for sentences and headings.
-
-    Examples
-    --------
-    >>> from likeforlike.teams import audit_plan
-    >>> plan = audit_plan([0.1, 0.4, 0.2, 0.9], ["low", "low", "high", "high"], [1, 2, 3, 4])
-    >>> plan.levels, plan.request.n_codes
-    (('high', 'low'), 4)
-    """
-
-    def read(
-        self,
-        release: Release,
-        *,
-        confidence: float = 0.95,
-        permutations: int = 999,
-        random_state: int = 0,
-    ) -> PlanAudit:
-        """Read from the custodian's answer what it says about the scores.
-
-        Parameters
-        ----------
-        release : the answer to `request`.
-        confidence : of intervals, in (0, 1).
-        permutations : how often labels are permuted for the test, at least 19.
-        random_state : seed of deals and noise; the release is not changed by it.
-        """
-        release.check("counts", self.request.digest)
-        known = read_counts(release, self.bins)
-        pairs: list[NoisyPair | tuple[int, int]] = []
-        for pair in combinations(range(len(release.groups)), 2):
-            found = compare(self.bins, known, pair)
-            pairs.append(pair if found is None else found)
-        if not any(isinstance(pair, NoisyPair) for pair in pairs):
-            raise InputError(
-                "no level seems to hold enough rows of two groups to be compared under this noise; "
-                "use coarser levels (--legitimate), or ask for a larger epsilon (--epsilon)."
-            )
-        return examine_pairs(self, release, pairs, confidence, permutations, random_state)
 
 
 def audit_plan(

@@ -93,12 +93,6 @@ class Noise(TypedDict):
     scale : of a discrete Laplace distribution, as a fraction; for randomized response the
         probability with which a label is kept; null for a discrete Gaussian.
     variance : of every value, in its unit; null for randomized response.
-
-    Examples
-    --------
-    >>> from likeforlike.teams._releases import Noise
-    >>> Noise(law="discrete Laplace", scale="1", variance=1.84)["scale"]
-    '1'
     """
 
     law: NoiseLaw
@@ -197,15 +191,7 @@ def _text(name: str) -> str:
 
 
 ReleaseKind = Literal["counts", "sums", "groups"]
-"""What a release holds: noisy counts, noisy sums, or a randomized group for every row.
-
-Examples
---------
->>> from typing import get_args
->>> from likeforlike.teams._releases import ReleaseKind
->>> get_args(ReleaseKind)
-('counts', 'sums', 'groups')
-"""
+"""What a release holds: noisy counts, noisy sums, or a randomized group for every row."""
 
 _KINDS: tuple[ReleaseKind, ...] = get_args(ReleaseKind)
 # Wider noise than any custodian adds; squares of it are far from what a float holds.

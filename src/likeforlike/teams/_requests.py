@@ -34,13 +34,6 @@ class Request(ABC):
     Attributes
     ----------
     ids : of the rows, as text, each once.
-
-    Examples
-    --------
-    >>> from likeforlike.teams._requests import CountsRequest
-    >>> from likeforlike.teams import Request
-    >>> issubclass(CountsRequest, Request)
-    True
     """
 
     ids: tuple[str, ...]

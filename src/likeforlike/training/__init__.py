@@ -8,6 +8,8 @@ from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
     from ._base import disparity_scorer as disparity_scorer
+    from ._catboost import FairCatBoostClassifier as FairCatBoostClassifier
+    from ._catboost import FairCatBoostRegressor as FairCatBoostRegressor
     from ._custom_loops import CellBatchSampler as CellBatchSampler
     from ._custom_loops import PenaltyLoss as PenaltyLoss
     from ._custom_loops import SlopeFieldLoss as SlopeFieldLoss

@@ -170,6 +170,16 @@ def _plain(series: nw.Series[Any], name: str) -> FloatArray:
     return np.asarray(numbers, np.float64)
 
 
+def check_single_precision(inputs: Matrix, library: str) -> None:
+    """Raise where a library that keeps inputs in single precision cannot hold them."""
+    largest = float(np.finfo(np.float32).max)
+    values = inputs if isinstance(inputs, np.ndarray) else inputs.data
+    if np.fmax.reduce(np.abs(values), axis=None, initial=0.0) > largest:
+        raise InputError(
+            f"X has values beyond {largest:.2g}, which {library} cannot hold; scale them."
+        )
+
+
 # The smallest share of a class at the start.
 _LEAST_SHARE = 1e-9
 _Judged = tuple[list[Boosted], list[float], list[FloatArray], list[FloatArray]]
@@ -188,13 +198,15 @@ def _initial_score(table: Table, loss: LossName) -> float:
 _OURS = {
     "alpha",
     "base_score",
+    "booster",
     "boosting",
     "boosting_type",
-    "booster",
     "eta",
+    "l2_leaf_reg",
     "lambda_l1",
     "lambda_l2",
     "linear_tree",
+    "loss_function",
     "max_delta_step",
     "metric",
     "monotone_constraints",

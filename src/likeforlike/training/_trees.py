@@ -493,7 +493,9 @@ def boost(
         values.append(tree)
         objective, loss = at.objective, at.loss
         if held is not None:
-            raw += tree[grower.leaves(held_inputs)]
+            # A leaf without a row to learn from adds nothing.
+            found = grower.leaves(held_inputs)
+            raw += np.append(tree, 0.0)[np.minimum(found, tree.size)]
             objective, loss = watched.evaluate_excess(raw, permuted)
         objectives.append(objective)
         losses.append(loss)

@@ -24,13 +24,16 @@ with extra("boost"):
     import xgboost
 
 from likeforlike.training._base import check_count
-from likeforlike.training._boosted import BoostedClassifier, BoostedEstimator, BoostedRegressor
+from likeforlike.training._boosted import (
+    BoostedClassifier,
+    BoostedEstimator,
+    BoostedRegressor,
+    check_single_precision,
+)
 from likeforlike.training._trees import Matrix, Model
 
 # Values of leaves are written over, so a rate would only be in the way.
 _FIXED = {"objective": "reg:squarederror", "base_score": 0.0, "learning_rate": 1.0, "verbosity": 0}
-# XGBoost keeps inputs in single precision.
-_LARGEST = float(np.finfo(np.float32).max)
 # What a node without children has in the place of its left child.
 _NONE = -1
 
@@ -82,11 +85,7 @@ class XGBoost:
 
     def rows(self, inputs: Matrix) -> Matrix:
         """Compute matrix (n, d), dense or sparse, as a `DMatrix`."""
-        values = inputs if isinstance(inputs, np.ndarray) else inputs.data
-        if np.fmax.reduce(np.abs(values), axis=None, initial=0.0) > _LARGEST:
-            raise InputError(
-                f"X has values beyond {_LARGEST:.2g}, which XGBoost cannot hold; scale them."
-            )
+        check_single_precision(inputs, "XGBoost")
         kinds = ["c" if column in self.categorical else "q" for column in range(inputs.shape[1])]
         return xgboost.DMatrix(
             inputs,

@@ -11,8 +11,8 @@ import torch
 import likeforlike as lfl
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.experiments.rivals import DCFRRegressor
+from likeforlike.experiments.rivals._adversarial import AdversaryLoss, represent
 from likeforlike.experiments.rivals._contests import Learner, Opponent, Optimizer
-from likeforlike.experiments.rivals._dcfr import AdversaryLoss, represent
 from likeforlike.penalties import Layout
 from likeforlike.training import Loss, Rows, StackedMLP, limit_to_one_thread
 from tests.experiments.rivals.loans import disparities, loans, small_rows

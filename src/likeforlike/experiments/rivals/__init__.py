@@ -9,8 +9,8 @@ from likeforlike._lazy import attach
 if TYPE_CHECKING:
     from ._adversarial import AdversarialClassifier as AdversarialClassifier
     from ._adversarial import AdversarialRegressor as AdversarialRegressor
-    from ._dcfr import DCFRClassifier as DCFRClassifier
-    from ._dcfr import DCFRRegressor as DCFRRegressor
+    from ._adversarial import DCFRClassifier as DCFRClassifier
+    from ._adversarial import DCFRRegressor as DCFRRegressor
     from ._quantile_repair import LegitimateOnly as LegitimateOnly
     from ._quantile_repair import QuantileRepair as QuantileRepair
 

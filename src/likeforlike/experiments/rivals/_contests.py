@@ -18,7 +18,7 @@ A low loss may mean no more than an adversary that lags behind, so no epoch is c
 rows: a model with an adversary keeps its last weights. It settles since the learning rate falls
 linearly to 0, as Zhang et al. (2018) ask (steps of order 1/t), and since Adam has no momentum, with
 which the two circle around each other. A model of strength 0 has no adversary and stops early.
-`_dcfr` and `_adversarial` define the steps.
+`_adversarial` defines the steps.
 """
 
 from __future__ import annotations
