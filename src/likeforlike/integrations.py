@@ -27,8 +27,8 @@ from likeforlike.document import (
     Verdict,
     as_document,
     json_text,
-    name_groups,
     plain,
+    spoken,
     verdict_meaning,
     verdict_origin,
     verdict_title,
@@ -60,7 +60,7 @@ def github_summary(document: AuditDocument | Mapping[str, object]) -> str:
     >>> print(github_summary(audit.document).splitlines()[0])
     ### Overall, no difference in the rate of approved between women and men was detected\.
     """
-    named = name_groups(as_document(document))
+    named = spoken(as_document(document))
     lines = [f"### {_plain(named.finding.headline)}", ""]
     for part in named.verdicts:
         lines += [*_verdict(part), ""]
@@ -89,7 +89,7 @@ def github_annotations(document: AuditDocument | Mapping[str, object]) -> list[s
     >>> github_annotations(audit.with_threshold(0.9).document)[0].split("::")[1]
     'notice title=approved by sex%3A pass'
     """
-    named = name_groups(as_document(document))
+    named = spoken(as_document(document))
     about = f"{named.roles.score} by {named.roles.sensitive}"
     return [
         f"::{_COMMAND[part.verdict]} title={_property(about + ': ' + part.verdict)}::"
@@ -154,7 +154,7 @@ def junit(document: AuditDocument | Mapping[str, object]) -> str:
         raise InputError(
             "a JUnit file needs a verdict; give a threshold (--threshold), or a policy with one."
         )
-    named = name_groups(document)
+    named = spoken(document)
     suites = [_suite(named, part) for part in named.verdicts]
     root = ET.Element("testsuites", name="likeforlike")
     for total in ("tests", "failures", "errors"):
@@ -255,7 +255,7 @@ def log_to_mlflow(audit: Audit, *, prefix: str = "likeforlike", files: bool = Tr
 
 
 def _log(mlflow: ModuleType, document: AuditDocument, prefix: str, *, files: bool) -> None:
-    named = name_groups(document)
+    named = spoken(document)
     mlflow.log_metrics({f"{prefix}.{name}": value for name, value in _metrics(named).items()})
     mlflow.log_params({f"{prefix}.{name}": value for name, value in _params(named).items()})
     mlflow.set_tags({f"{prefix}.{name}": value for name, value in _tags(named).items()})

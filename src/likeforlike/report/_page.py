@@ -14,7 +14,7 @@ from likeforlike.document import (
     LevelAudit,
     Verdict,
     as_document,
-    name_groups,
+    spoken,
     verdict_meaning,
     verdict_origin,
     verdict_title,
@@ -75,7 +75,7 @@ def page(document: AuditDocument | Mapping[str, object]) -> str:
     >>> page(audit.document).startswith("<!doctype html>")
     True
     """
-    document = name_groups(as_document(document))
+    document = spoken(as_document(document))
     contrast = document.contrasts[0]
     nested = contrast.nested if document.roles.legitimate else None
     return (
@@ -130,7 +130,7 @@ def summary(document: AuditDocument | Mapping[str, object]) -> str:
     >>> "20 points lower for women than for men" in summary(audit.document)
     True
     """
-    document = name_groups(as_document(document))
+    document = spoken(as_document(document))
     template = _templates().get_template("summary.html.j2")
     return template.render(**_finding(document), wide_gaps=gap_chart(document, WIDE_GAPS))
 

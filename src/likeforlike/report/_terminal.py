@@ -89,9 +89,9 @@ def _verdict_lines(part: Verdict) -> list[Text]:
 
 def _others(document: AuditDocument) -> list[str]:
     """All contrasts but the first, a line each, and how many are left out."""
-    from likeforlike.document import amount, name_groups
+    from likeforlike.document import amount, spoken
 
-    others = name_groups(document).contrasts[1:]
+    others = spoken(document).contrasts[1:]
     lines = [
         f"  {' and '.join(contrast.groups)}: gap {amount(document, contrast.gap.value)}"
         + ("" if contrast.p_value is None else f" ({_p_of(contrast)})")
@@ -109,9 +109,9 @@ def _p_of(contrast: ContrastAudit) -> str:
 
 def level_table(document: AuditDocument) -> Table:
     """Tabulate the levels that contribute most, with their sizes."""
-    from likeforlike.document import name_groups
+    from likeforlike.document import spoken
 
-    contrast = name_groups(document).contrasts[0]
+    contrast = spoken(document).contrasts[0]
     first, second = (visible(group) for group in contrast.groups)
     levels = contrast.levels
     hidden = len(levels) - _SHOWN_LEVELS
