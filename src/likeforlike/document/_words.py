@@ -38,11 +38,14 @@ _CATALOG = "words_en.toml"
 # Fields that hold names of groups, of columns, and amounts in units of the score.
 _GROUPS = ("group", "groups", "reference")
 _COLUMNS = ("score", "sensitive", "legitimate", "weight", "cluster", "also_sensitive", "columns")
+_NESTED = ("contrasts", "unexamined", "classical", "local_law_144", "smooth", "roles")
 _KEYED = ("missing", "nulls", "values", "edges", "calendar")
 _AMOUNTS = frozenset(
-    "value gap interval gap_interval error rounding distance null_distance excess detectable lower "
-    "upper compared_gap confounding gap_confounding root threshold".split()
+    ("value", "gap", "interval", "gap_interval", "error", "rounding", "distance", "null_distance")
+) | frozenset(
+    ("excess", "detectable", "lower", "upper", "compared_gap", "confounding", "gap_confounding")
 )
+_AMOUNTS |= {"root", "threshold"}
 _RATES = ("decision", "probability")
 
 
@@ -146,7 +149,8 @@ def _rename_groups(
     def each(parts: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(_rename(part, names_of(part)) for part in parts)
 
-    data, known = document.data, (*document.contrasts, *document.unexamined)
+    data = document.data
+    known: tuple[Any, ...] = (*document.contrasts, *document.unexamined)
     pairs = {(group, rename(group, part.columns)) for part in known for group in part.groups}
     # A label of two columns may have two names, and then it has none.
     met = [group for group, _ in pairs]
@@ -197,27 +201,24 @@ def _rename_columns(document: AuditDocument, labels: Mapping[str, str]) -> Audit
             _level_part(part, legitimate, labels, alone=alone) for part in name.split(", ")
         )
 
+    def change(name: str, value: Any) -> Any:  # noqa: ANN401
+        if name in _COLUMNS:
+            return _replace_names(value, labels)
+        if name == "excluded":
+            return {level(one): rows for one, rows in value.items()}
+        if name == "levels":
+            return tuple(replace(one, name=level(one.name)) for one in value)
+        if name in ("distributions", "windows"):
+            return tuple(replace(one, level=level(one.level)) for one in value)
+        return walk(value) if name in _NESTED else value
+
     def walk(part: Any) -> Any:  # noqa: ANN401
         if isinstance(part, tuple):
             return tuple(walk(each) for each in part)
         if not dataclasses.is_dataclass(part) or isinstance(part, type):
             return part
-        changed = {}
-        for field in dataclasses.fields(part):
-            value = getattr(part, field.name)
-            if field.name in _COLUMNS:
-                changed[field.name] = _replace_names(value, labels)
-            elif field.name in ("contrasts", "unexamined", "classical", "local_law_144"):
-                changed[field.name] = walk(value)
-            elif field.name == "excluded":
-                changed[field.name] = {level(name): rows for name, rows in value.items()}
-            elif field.name == "levels":
-                changed[field.name] = tuple(replace(one, name=level(one.name)) for one in value)
-            elif field.name in ("distributions", "windows"):
-                changed[field.name] = tuple(replace(one, level=level(one.level)) for one in value)
-            elif field.name == "smooth" and value is not None:
-                changed[field.name] = walk(value)
-        return replace(part, **changed)
+        names = (field.name for field in dataclasses.fields(part))
+        return replace(part, **{name: change(name, getattr(part, name)) for name in names})
 
     renamed = {
         name: {labels.get(key, key): value for key, value in getattr(data, name).items()}
@@ -226,11 +227,11 @@ def _rename_columns(document: AuditDocument, labels: Mapping[str, str]) -> Audit
     data = replace(
         data, lost=walk(data.lost), groups=walk(data.groups), loss_tests=walk(data.loss_tests)
     )
-    return replace(
+    found: AuditDocument = replace(
         walk(document),
-        roles=walk(document.roles),
-        data=replace(data, **renamed),  # type: ignore[arg-type]
+        data=replace(data, **renamed),  # type: ignore[arg-type]  # by their names
     )
+    return found
 
 
 def _level_part(
@@ -625,7 +626,7 @@ def page_title(document: AuditDocument) -> str:
     """Return the title that was given, or one made of the roles."""
     roles = document.roles
     made = say("title.plain", score=roles.score, sensitive=join_names(roles.all_sensitive))
-    return document.settings.title or start(made)
+    return document.settings.title or start(made.replace("_", " "))
 
 
 def verdict_origin(part: Verdict) -> list[str]:
