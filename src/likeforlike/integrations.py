@@ -11,7 +11,6 @@ that a runner reads in what is printed.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Mapping
 from types import ModuleType
@@ -34,11 +33,10 @@ from likeforlike.document import (
     verdict_title,
 )
 from likeforlike.errors import InputError
-from likeforlike.report import page
+from likeforlike.report import escape_markdown, page
 
 __all__ = ["github_annotations", "github_summary", "junit", "log_to_mlflow"]
 
-_MARK = re.compile(r"([\\`*_{}\[\]()#+\-.!|~@:])")
 _COMMAND = {"pass": "notice", "fail": "error", "investigate": "warning"}
 _SIGN = {"pass": "✅", "fail": "❌", "investigate": "⚠️"}
 _SHOWN_CONTRASTS = 20
@@ -58,14 +56,14 @@ def github_summary(document: AuditDocument | Mapping[str, object]) -> str:
     >>> from likeforlike.integrations import github_summary
     >>> audit = lfl.audit(load_loans(1000).frame, score="approved", sensitive="sex")
     >>> print(github_summary(audit.document).splitlines()[0])
-    ### Overall, no difference in the rate of approved between women and men was detected\.
+    ### No difference was found between women and men\.
     """
     named = spoken(as_document(document))
-    lines = [f"### {_plain(named.finding.headline)}", ""]
+    lines = [f"### {escape_markdown(named.finding.headline)}", ""]
     for part in named.verdicts:
         lines += [*_verdict(part), ""]
-    lines += [f"- {_plain(sentence)}" for sentence in named.finding.sentences]
-    lines += [f"- ⚠️ {_plain(caution)}" for caution in named.finding.cautions]
+    lines += [f"- {escape_markdown(sentence)}" for sentence in named.finding.sentences]
+    lines += [f"- ⚠️ {escape_markdown(caution)}" for caution in named.finding.cautions]
     lines += ["", "| groups | rows | gap | interval |", "|---|---|---|---|"]
     lines += [_row(contrast) for contrast in named.contrasts[:_SHOWN_CONTRASTS]]
     hidden = len(named.contrasts) - _SHOWN_CONTRASTS
@@ -99,21 +97,20 @@ def github_annotations(document: AuditDocument | Mapping[str, object]) -> list[s
 
 
 def _verdict(part: Verdict) -> list[str]:
-    title = f"{_SIGN[part.verdict]} **{_plain(verdict_title(part))}** ({verdict_meaning(part)})"
-    return [title, "", *(f"- {_plain(each)}" for each in [*part.reasons, *verdict_origin(part)])]
+    title = f"{_SIGN[part.verdict]} **{escape_markdown(verdict_title(part))}** ({verdict_meaning(part)})"
+    return [
+        title,
+        "",
+        *(f"- {escape_markdown(each)}" for each in [*part.reasons, *verdict_origin(part)]),
+    ]
 
 
 def _row(contrast: ContrastAudit) -> str:
     gap = contrast.gap
     ends = "none" if gap.interval is None else " to ".join(map(figure, gap.interval))
     rows = " and ".join(f"{rows:,}" for rows in contrast.rows)
-    names = _plain(" and ".join(contrast.groups))
+    names = escape_markdown(" and ".join(contrast.groups))
     return f"| {names} | {rows} | {figure(gap.value)} | {ends} |"
-
-
-def _plain(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    return _MARK.sub(r"\\\1", html.escape(visible(text), quote=False))
 
 
 def _data(text: str) -> str:

@@ -50,7 +50,7 @@ _RATES = ("decision", "probability")
 
 
 @cache
-def _catalog() -> Mapping[str, Any]:
+def _catalog() -> Any:  # noqa: ANN401
     text = (resources.files("likeforlike.document") / _CATALOG).read_text("utf-8")
     return tomllib.loads(text)
 

@@ -163,16 +163,16 @@ def summary(document: AuditDocument | Mapping[str, object]) -> str:
     return _templates().get_template("summary.html.j2").render(**_first_screen(document))
 
 
-def law_page(document: AuditDocument | Mapping[str, object]) -> str:
+def public_summary(document: AuditDocument | Mapping[str, object]) -> str:
     """Write the public summary that Local Law 144 asks for, with its required fields."""
     shown = spoken(as_document(document))
-    return _templates().get_template("law.html.j2").render(**tables.law_fields(shown))
+    return _templates().get_template("public.html.j2").render(**tables.public_fields(shown))
 
 
 def _first_screen(document: AuditDocument) -> dict[str, object]:
     """Collect what is seen at once."""
     shown = in_units(spoken(document))
-    told = spoken(document, quoted=True)
+    quoted = spoken(document, quoted=True)
     about = document.settings.about
     many = len(document.contrasts) > 1
     curves = [] if many else gap_curves(shown)
@@ -184,16 +184,16 @@ def _first_screen(document: AuditDocument) -> dict[str, object]:
         picture = gap_chart(shown, NARROW_GAPS, first=0, last=_FIRST_LEVELS)
         caption = _gap_caption(shown)
     return {
-        "title": page_title(told),
+        "title": page_title(quoted),
         "facts": [about[name] for name in ("model", "version", "owner", "date") if name in about],
         "purpose": about.get("purpose"),
-        "question": question(told),
-        "verdicts": [(part.verdict, verdict_words(told, part)) for part in told.verdicts],
-        "answer": answer(told),
-        "family": family_words(told),
+        "question": question(quoted),
+        "verdicts": [(part.verdict, verdict_words(quoted, part)) for part in quoted.verdicts],
+        "answer": answer(quoted),
+        "family": family_words(quoted),
         "picture": picture,
         "caption": caption,
-        "steps": next_steps(told),
+        "steps": next_steps(quoted),
         "finding": document.finding,
     }
 
@@ -450,14 +450,14 @@ def _conventions(document: AuditDocument) -> Section | None:
     return Section("conventions", (note,), tables=tuple(found), terms=terms)
 
 
-def _law(document: AuditDocument) -> Section | None:
+def _ll144(document: AuditDocument) -> Section | None:
     rows = tables.category_rows(document)
     if not rows:
         return None
     decided = all(part.decisions for part in document.classical)
-    note = say("note.law", selected=say("note.selected" if decided else "note.above"))
-    table = (say("table.law"), list_words("table.law_headings"), rows, "", "")
-    return Section("law", (note,), tables=(table,))
+    note = say("note.ll144", selected=say("note.selected" if decided else "note.above"))
+    table = (say("table.ll144"), list_words("table.ll144_headings"), rows, "", "")
+    return Section("ll144", (note,), tables=(table,))
 
 
 def _reading(document: AuditDocument) -> Section:
@@ -507,7 +507,7 @@ APPENDIX: tuple[Make, ...] = (
     _whereabouts,
     _split,
     _conventions,
-    _law,
+    _ll144,
     _reading,
     _settings,
 )

@@ -362,7 +362,7 @@ def _ends(ends: Sequence[float]) -> str:
     return f"interval {interval(ends)}"
 
 
-def law_fields(document: AuditDocument) -> dict[str, object]:
+def public_fields(document: AuditDocument) -> dict[str, object]:
     """Collect what the public summary of Local Law 144 must say, and its tables."""
     if not document.local_law_144:
         raise InputError(
@@ -371,7 +371,7 @@ def law_fields(document: AuditDocument) -> dict[str, object]:
         )
     about, categories = document.settings.about, document.local_law_144
     way = "selected" if all(part.decisions for part in document.classical) else "above"
-    unstated = say("law.unstated")
+    unstated = say("ll144.unstated")
     whole, alone = document.data.used, [part for part in categories if len(part.columns) == 1]
     tool = " ".join(about[name] for name in ("model", "version") if name in about)
     fields = {
@@ -389,7 +389,7 @@ def law_fields(document: AuditDocument) -> dict[str, object]:
     small = [str(part.category) for part in categories if part.small and part.category is not None]
     unknown = [
         say(
-            "law.unknown_text",
+            "ll144.unknown_text",
             rows=count(part.rows),
             all=count(whole),
             column=" × ".join(part.columns),
@@ -398,25 +398,25 @@ def law_fields(document: AuditDocument) -> dict[str, object]:
         if part.category is None
     ]
     return {
-        "title": document.settings.title or say("law.title", tool=tool or say("law.tool")),
-        "fields": [(say(f"law.{name}"), text) for name, text in fields.items()],
-        "how": say(f"law.how_{way}"),
+        "title": document.settings.title or say("ll144.title", tool=tool or say("ll144.tool")),
+        "fields": [(say(f"ll144.{name}"), text) for name, text in fields.items()],
+        "how": say(f"ll144.how_{way}"),
         "grids": [
             (
-                say("law.caption", column=" × ".join(columns)),
-                list_words(f"law.headings_{way}"),
-                [_law_row(part) for part in categories if part.columns == columns],
+                say("ll144.caption", column=" × ".join(columns)),
+                list_words(f"ll144.headings_{way}"),
+                [_public_row(part) for part in categories if part.columns == columns],
                 "",
                 "",
             )
             for columns in dict.fromkeys(part.columns for part in categories)
         ],
-        "notes": [*unknown, *([say("law.small", names=list_names(small))] if small else [])],
+        "notes": [*unknown, *([say("ll144.small", names=list_names(small))] if small else [])],
         "version": document.provenance.versions["likeforlike"],
     }
 
 
-def _law_row(part: Category) -> Row:
+def _public_row(part: Category) -> Row:
     selected = NONE if part.rate is None else count(round(part.rate * part.rows))
     return [
         part.category or "unknown",
