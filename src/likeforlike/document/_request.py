@@ -140,9 +140,9 @@ class Settings:
     min_coverage : the share of each group that must be compared for a verdict of "pass".
     kind : what scores are; `None` reads it off the values and the unit.
     favorable : which end of the scores is the good one, "high" or "low"; `None` if neither.
-    labels : {column or value: how sentences and page call it}; "column=value" for one column only.
+    labels : how sentences and page call columns and values; "column=value" is for one column only.
     title : of the page.
-    about : {one of `ABOUT`: text}, such as model, version, owner and who accepted the result.
+    about : what else a record says, such as model, version, owner and who accepted the result.
     """
 
     measure: Measure = field(

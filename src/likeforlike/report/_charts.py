@@ -705,7 +705,7 @@ def _mark(level: LevelAudit, scale: AxisScale, y: float) -> list[Markup]:
     return [*pieces, svg.circle(scale(gap), y, 4.5, class_=f"{color} hollow")]
 
 
-_LINE, _NAME, _LABEL, _CELL = 25.0, 150.0, 104.0, 26.0
+_LINE, _NAME, _LABEL, _CELL = 25.0, 162.0, 104.0, 26.0
 MOST_LINES = 14
 """Up to this many contrasts have a line each; more of one column are cells of a square."""
 

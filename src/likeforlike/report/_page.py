@@ -33,6 +33,7 @@ from likeforlike.document import (
     question,
     say,
     signatures,
+    start,
     spoken,
     unit_name,
     verdict_origin,
@@ -221,7 +222,7 @@ def _gap_caption(document: AuditDocument) -> str:
     first, second = contrast.groups
     ends = "note.gaps_order" if len(contrast.levels) > 1 else "note.gaps_end"
     text = say("note.gaps", first=first, second=second, unit=unit_name(document))
-    return text + say(ends)
+    return start(text) + say(ends)
 
 
 def _why(document: AuditDocument) -> Section | None:

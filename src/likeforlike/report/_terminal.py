@@ -127,7 +127,7 @@ def level_table(document: AuditDocument) -> Table:
     hidden = len(levels) - _SHOWN_LEVELS
     unit = document.settings.unit
     table = Table(
-        title=f"Levels by contribution; a positive gap means that {second} scores higher"
+        title=f"Levels by contribution; a positive gap means that {second} score higher"
         + (f"; in {visible(unit)}" if unit else ""),
         caption=f"and {hidden:,} more levels" if hidden > 0 else None,
         title_justify="left",
