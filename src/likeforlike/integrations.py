@@ -97,7 +97,8 @@ def github_annotations(document: AuditDocument | Mapping[str, object]) -> list[s
 
 
 def _verdict(part: Verdict) -> list[str]:
-    title = f"{_SIGN[part.verdict]} **{escape_markdown(verdict_title(part))}** ({verdict_meaning(part)})"
+    said = escape_markdown(verdict_title(part))
+    title = f"{_SIGN[part.verdict]} **{said}** ({verdict_meaning(part)})"
     return [
         title,
         "",

@@ -145,7 +145,12 @@ OPTIONS: Mapping[str, Declared] = {
         None,
         "TOML file with roles, settings and thresholds, and who set them.",
     ),
-    "report": Declared("Output", Path | None, None, "Write an HTML page here."),
+    "report": Declared(
+        "Output", Path | None, None, "Write a page here: HTML, or Markdown if it ends in .md."
+    ),
+    "public_summary": Declared(
+        "Output", Path | None, None, "Write the public page of Local Law 144 here (--preset ll144)."
+    ),
     "json": Declared("Output", str | None, None, "Write JSON here; - prints it."),
     "junit": Declared(
         "Output", Path | None, None, "Write the verdict here, as JUnit XML for build servers."

@@ -91,7 +91,7 @@ def axis_across(
     marks = []
     for value in values:
         x, label = place(value), tick(value)
-        half = LETTER * len(label) / 2.0
+        half = LETTER * len(label) / 2.0 + 2.0
         middle = min(max(x, room[0] + half), room[1] - half)
         marks.append(upright(x, stretches, class_="grid"))
         marks.append(svg.text(middle, below, label, class_="tick mid"))

@@ -33,8 +33,8 @@ from likeforlike.document import (
     question,
     say,
     signatures,
-    start,
     spoken,
+    start,
     unit_name,
     verdict_origin,
     verdict_reasons,
@@ -277,7 +277,16 @@ def _along(document: AuditDocument) -> Section | None:
     return Section("along", tuple(notes), figures, title=title)
 
 
-def _gaps(document: AuditDocument) -> Section:
+def _gaps(document: AuditDocument) -> Section | None:
+    """Draw the gap of every level; along numbers the curve says it, and windows are folded."""
+    return None if document.contrasts[0].smooth is not None else _draw_levels(document)
+
+
+def _windows(document: AuditDocument) -> Section | None:
+    return None if document.contrasts[0].smooth is None else _draw_levels(document)
+
+
+def _draw_levels(document: AuditDocument) -> Section:
     contrast = document.contrasts[0]
     levels = len(contrast.levels)
     drawn, notes = min(DRAWN, levels), [_gap_caption(document)]
@@ -492,17 +501,18 @@ def _settings(document: AuditDocument) -> Section:
 Make = Callable[[AuditDocument], Section | None]
 EVIDENCE: tuple[Make, ...] = (
     _why,
+    _signoff,
     _contrasts,
     _along,
     _gaps,
     _against,
     _coverage,
     _cautions,
-    _signoff,
 )
 """The second layer, in the order of the page: what the first screen rests on."""
 APPENDIX: tuple[Make, ...] = (
     _figures,
+    _windows,
     _scores,
     _levels,
     _whereabouts,
