@@ -11,7 +11,6 @@ that a runner reads in what is printed.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Mapping
 from types import ModuleType
@@ -27,18 +26,17 @@ from likeforlike.document import (
     Verdict,
     as_document,
     json_text,
-    name_groups,
     plain,
+    spoken,
     verdict_meaning,
     verdict_origin,
     verdict_title,
 )
 from likeforlike.errors import InputError
-from likeforlike.report import page
+from likeforlike.report import escape_markdown, page
 
 __all__ = ["github_annotations", "github_summary", "junit", "log_to_mlflow"]
 
-_MARK = re.compile(r"([\\`*_{}\[\]()#+\-.!|~@:])")
 _COMMAND = {"pass": "notice", "fail": "error", "investigate": "warning"}
 _SIGN = {"pass": "✅", "fail": "❌", "investigate": "⚠️"}
 _SHOWN_CONTRASTS = 20
@@ -58,14 +56,14 @@ def github_summary(document: AuditDocument | Mapping[str, object]) -> str:
     >>> from likeforlike.integrations import github_summary
     >>> audit = lfl.audit(load_loans(1000).frame, score="approved", sensitive="sex")
     >>> print(github_summary(audit.document).splitlines()[0])
-    ### Overall, no difference in the rate of approved between women and men was detected\.
+    ### No difference was found between women and men\.
     """
-    named = name_groups(as_document(document))
-    lines = [f"### {_plain(named.finding.headline)}", ""]
+    named = spoken(as_document(document))
+    lines = [f"### {escape_markdown(named.finding.headline)}", ""]
     for part in named.verdicts:
         lines += [*_verdict(part), ""]
-    lines += [f"- {_plain(sentence)}" for sentence in named.finding.sentences]
-    lines += [f"- ⚠️ {_plain(caution)}" for caution in named.finding.cautions]
+    lines += [f"- {escape_markdown(sentence)}" for sentence in named.finding.sentences]
+    lines += [f"- ⚠️ {escape_markdown(caution)}" for caution in named.finding.cautions]
     lines += ["", "| groups | rows | gap | interval |", "|---|---|---|---|"]
     lines += [_row(contrast) for contrast in named.contrasts[:_SHOWN_CONTRASTS]]
     hidden = len(named.contrasts) - _SHOWN_CONTRASTS
@@ -89,7 +87,7 @@ def github_annotations(document: AuditDocument | Mapping[str, object]) -> list[s
     >>> github_annotations(audit.with_threshold(0.9).document)[0].split("::")[1]
     'notice title=approved by sex%3A pass'
     """
-    named = name_groups(as_document(document))
+    named = spoken(as_document(document))
     about = f"{named.roles.score} by {named.roles.sensitive}"
     return [
         f"::{_COMMAND[part.verdict]} title={_property(about + ': ' + part.verdict)}::"
@@ -99,21 +97,21 @@ def github_annotations(document: AuditDocument | Mapping[str, object]) -> list[s
 
 
 def _verdict(part: Verdict) -> list[str]:
-    title = f"{_SIGN[part.verdict]} **{_plain(verdict_title(part))}** ({verdict_meaning(part)})"
-    return [title, "", *(f"- {_plain(each)}" for each in [*part.reasons, *verdict_origin(part)])]
+    said = escape_markdown(verdict_title(part))
+    title = f"{_SIGN[part.verdict]} **{said}** ({verdict_meaning(part)})"
+    return [
+        title,
+        "",
+        *(f"- {escape_markdown(each)}" for each in [*part.reasons, *verdict_origin(part)]),
+    ]
 
 
 def _row(contrast: ContrastAudit) -> str:
     gap = contrast.gap
     ends = "none" if gap.interval is None else " to ".join(map(figure, gap.interval))
     rows = " and ".join(f"{rows:,}" for rows in contrast.rows)
-    names = _plain(" and ".join(contrast.groups))
+    names = escape_markdown(" and ".join(contrast.groups))
     return f"| {names} | {rows} | {figure(gap.value)} | {ends} |"
-
-
-def _plain(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    return _MARK.sub(r"\\\1", html.escape(visible(text), quote=False))
 
 
 def _data(text: str) -> str:
@@ -154,7 +152,7 @@ def junit(document: AuditDocument | Mapping[str, object]) -> str:
         raise InputError(
             "a JUnit file needs a verdict; give a threshold (--threshold), or a policy with one."
         )
-    named = name_groups(document)
+    named = spoken(document)
     suites = [_suite(named, part) for part in named.verdicts]
     root = ET.Element("testsuites", name="likeforlike")
     for total in ("tests", "failures", "errors"):
@@ -255,7 +253,7 @@ def log_to_mlflow(audit: Audit, *, prefix: str = "likeforlike", files: bool = Tr
 
 
 def _log(mlflow: ModuleType, document: AuditDocument, prefix: str, *, files: bool) -> None:
-    named = name_groups(document)
+    named = spoken(document)
     mlflow.log_metrics({f"{prefix}.{name}": value for name, value in _metrics(named).items()})
     mlflow.log_params({f"{prefix}.{name}": value for name, value in _params(named).items()})
     mlflow.set_tags({f"{prefix}.{name}": value for name, value in _tags(named).items()})

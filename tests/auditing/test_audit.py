@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -240,7 +241,7 @@ def test_files_that_cannot_be_written_leave_nothing_behind(tmp_path: Path) -> No
 def test_pages_come_from_the_same_document(tmp_path: Path) -> None:
     found = loans_audit(permutations=99)
     page = found.to_html(tmp_path / "page.html")
-    assert found.to_dict()["finding"]["headline"] in page
+    assert found.to_dict()["finding"]["headline"].removesuffix(".") in page
     assert (tmp_path / "page.html").read_text() == page
     assert found.to_dict()["finding"]["headline"] in found._repr_html_()
 
@@ -280,11 +281,16 @@ def test_no_text_calls_anything_fair() -> None:
 @pytest.mark.parametrize(
     ("scores", "unit", "kind", "said"),
     [
-        (lambda shift, rng: rng.random(4000) < 0.5 + shift, None, "decision", "the rate of y is"),
-        (lambda shift, rng: 0.2 + shift + 0.3 * rng.random(4000), None, "probability", "mean y"),
-        (lambda shift, rng: 3 + 9 * shift + rng.random(4000), None, "number", "mean y"),
-        (lambda shift, rng: 3e4 * (1 + shift) + rng.random(4000), "EUR", "money", " EUR lower"),
-        (lambda shift, rng: 30 + 9 * shift + rng.random(4000), "kg", "number", " kg lower"),
+        (lambda shift, rng: rng.random(4000) < 0.5 + shift, None, "decision", "The rate of y is"),
+        (
+            lambda shift, rng: 0.2 + shift + 0.3 * rng.random(4000),
+            None,
+            "probability",
+            "Women score lower than men: ",
+        ),
+        (lambda shift, rng: 3 + 9 * shift + rng.random(4000), None, "other", "The mean y is"),
+        (lambda shift, rng: 3e4 * (1 + shift) + rng.random(4000), "EUR", "money", " EUR."),
+        (lambda shift, rng: 30 + 9 * shift + rng.random(4000), "kg", "other", " kg."),
     ],
 )
 def test_sentences_say_what_the_scores_are(
@@ -295,8 +301,8 @@ def test_sentences_say_what_the_scores_are(
     found = lfl.audit(frame, score="y", sensitive="sex", unit=unit, permutations=99)
     assert found.data.kind == kind
     assert said in found.headline
-    assert found.headline.endswith("lower for women than for men.")
-    assert ("points" in found.headline) == (kind == "decision")
+    assert re.search("lower (for women )?than (for )?men: ", found.headline)
+    assert ("points" in found.headline) == (kind in ("decision", "probability"))
 
 
 def test_a_difference_without_a_direction_is_one_of_distributions() -> None:
@@ -305,7 +311,7 @@ def test_a_difference_without_a_direction_is_one_of_distributions() -> None:
     frame = pl.DataFrame({"y": rng.normal(size=4000) * np.where(group == "f", 1, 2), "g": group})
     found = lfl.audit(frame, score="y", sensitive="g", permutations=99)
     # f and m are women and men only in a column that says so.
-    assert found.headline == "Overall, the distribution of y differs between f and m."
+    assert found.headline.startswith("Y differs between “f” and “m”, with no clear direction")
 
 
 @pytest.mark.parametrize(

@@ -195,7 +195,7 @@ def test_no_pair_differs_unless_all_groups_together_do() -> None:
         assert found.p_value is not None
         if found.omnibus.p_value > 0.05:
             assert found.p_value >= found.omnibus.p_value
-        said += "no difference" not in found.headline
+        said += "No difference" not in found.headline
     assert said <= 12
 
 
@@ -235,8 +235,7 @@ def test_few_who_could_be_compared_do_not_pass_for_all() -> None:
     ruling = found.verdict(5.0)
     assert ruling.verdict == "investigate"
     assert "among those who could be compared" in ruling.reasons[0]
-    assert found.headline.startswith("Among the 4.6%")
-    assert "who could be compared with people with equal l" in found.headline
+    assert found.headline.startswith("Of the 4.6% who could be compared, ")
     assert lfl.audit(few_compared(), **roles, min_coverage=0.01).gate(5.0) == "pass"
     with pytest.raises(lfl.errors.InputError, match="min_coverage must lie between 0 and 1, not 2"):
         lfl.audit(few_compared(), **roles, min_coverage=2)
@@ -318,7 +317,7 @@ def test_a_marked_level_whose_interval_holds_0_is_explained() -> None:
     rng = np.random.default_rng(0)
     group = np.arange(800) % 2
     roles: dict[str, Any] = {"score": "s", "sensitive": "g", "permutations": 99}
-    words = "ranks or spread of the scores differ more clearly than their means"
+    words = "ranks or spread differ more than means"
     for factor, shift, explained in ((5.0, 0.0, True), (1.0, 2.0, False)):
         score = rng.normal(size=800) * np.where(group == 1, factor, 1.0) + shift * group
         found = lfl.audit(pl.DataFrame({"s": score, "g": group}), **roles)

@@ -45,10 +45,7 @@ def loans(tmp_path: Path) -> Path:
 ROLES = ("--score", "approved", "--sensitive", "sex", "--legitimate", "income")
 
 
-FINDING = (
-    "Among people with equal income, the rate of approved is 20 points lower "
-    "for women than for men."
-)
+FINDING = "Women are approved less often than men with the same income: 20 points"
 
 
 def test_demo_audits_then_trains_and_writes_one_document_twice(tmp_path: Path) -> None:
@@ -217,7 +214,7 @@ def test_json_to_standard_output_is_only_json(loans: Path) -> None:
     assert done.returncode == 0
     document = read_audit(done.stdout)
     assert document["contrasts"][0]["groups"] == ["female", "male"]
-    assert "Among people with equal income" in done.stderr
+    assert "with the same income" in done.stderr
 
 
 def test_page_and_json_are_written(loans: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import FrozenInstanceError, dataclass, field, fields
+from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -190,6 +190,11 @@ def test_settings_from_numpy_are_numbers_in_the_document() -> None:
         "suppress_below": None,
         "unit": None,
         "preset": None,
+        "kind": None,
+        "favorable": None,
+        "labels": {},
+        "title": None,
+        "about": {},
     }
 
 
@@ -216,7 +221,8 @@ def test_settings_cannot_be_changed_afterwards() -> None:
 
 @pytest.mark.parametrize("name", [each.name for each in fields(Settings)])
 def test_a_setting_reaches_python_the_command_the_schema_and_the_reference(name: str) -> None:
-    default = {each.name: each.default for each in fields(Settings)}[name]
+    (field,) = (each for each in fields(Settings) if each.name == name)
+    default = None if field.default is MISSING else field.default
     parameter = inspect.signature(lfl.audit).parameters[name]
     assert parameter.default == (default if default != () else None)
     assert re.search(rf"^{name} : ", inspect.getdoc(lfl.audit) or "", re.M)

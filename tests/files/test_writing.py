@@ -124,7 +124,7 @@ def test_standard_output_by_its_name_keeps_what_was_printed(tmp_path: Path) -> N
         subprocess.run([*command, *options], stdout=out, cwd=tmp_path, check=True)
     said = (tmp_path / "out.txt").read_text()
     assert said.startswith("{")
-    assert "Among people with equal income" in said
+    assert "with the same income" in said
     assert said.endswith("Written: /dev/stdout\n")
 
 

@@ -12,7 +12,7 @@ import likeforlike
 
 PACKAGE = Path(likeforlike.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
-BUDGETS = {"files": 159, "lines": 54_024, "carriers": 151, "shared names": 0, "participles": 35}
+BUDGETS = {"files": 159, "lines": 55_130, "carriers": 149, "shared names": 0, "participles": 35}
 
 
 def is_carrier(node: ast.ClassDef) -> bool:

@@ -148,4 +148,4 @@ def test_spark_runs_on_the_java_of_pypi(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "Among people with equal income" in done.stdout
+    assert "with the same income" in done.stdout

@@ -248,10 +248,7 @@ def test_an_audit_of_a_file_needs_no_extra(installed: Installed) -> None:
     done = installed.likeforlike("audit", "loans.csv", *ROLES, "--threshold", 0.05, *written)
     assert done.returncode == 1, done.stderr
     assert done.stderr == ""
-    headline = (
-        "Among people with equal income, the rate of approved is 20 points lower "
-        "for women than for men."
-    )
+    headline = "Women are approved less often than men with the same income: 20 points"
     assert headline in done.stdout
     assert headline in (installed.folder / "page.html").read_text()
     document = json.loads((installed.folder / "audit.json").read_text())

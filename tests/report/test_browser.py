@@ -5,6 +5,8 @@ from typing import Literal
 
 import pytest
 
+import likeforlike as lfl
+from likeforlike.datasets import load_loans
 from likeforlike.report import page as report_page
 from likeforlike.report import summary
 from tests.report.documents import DOCUMENTS, fresh, of_record, page_of
@@ -13,7 +15,9 @@ from tests.support.window import Scheme, Window
 NAMES = list(DOCUMENTS)
 # Between the margins of A4, at the 96 dots to the inch of CSS.
 PAPER = 688
-WIDTHS = (360, 700, 1200)
+SHEET = 1001
+AXE = Path(__file__).parents[1] / "support" / "axe" / "axe.min.js"
+WIDTHS = (390, 700, 1200)
 
 
 def saved(folder: Path, text: str) -> Path:
@@ -27,9 +31,11 @@ def test_the_page_is_silent_and_stays_at_home(window: Window, tmp_path: Path, na
     path = saved(tmp_path, page_of(name))
     page = window.open(path)
     page.wait_for_load_state("networkidle")
-    headline = page.get_by_role("heading", level=1)
-    assert headline.is_visible()
-    assert headline.inner_text().split() == fresh(name)["finding"]["headline"].split()
+    headline = fresh(name)["finding"]["headline"].removesuffix(".").partition("; ")[0]
+    assert page.get_by_role("heading", level=1).is_visible()
+    answer = page.locator(".answer")
+    assert answer.is_visible()
+    assert " ".join(answer.inner_text().split()).startswith(" ".join(headline.split()))
     assert window.said == []
     assert window.asked == [path.as_uri()]
 
@@ -74,8 +80,9 @@ WORDS_OVER_WORDS = """
 def test_every_chart_is_there_with_its_name(window: Window, tmp_path: Path, width: int) -> None:
     path = saved(tmp_path, page_of("scores"))
     page = window.open(path, width=width)
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     for name, number in (
-        ("Gap by level with intervals", 1),
+        ("Gap by level with intervals", 2),
         ("Conditional against unconditional disparity", 1),
         ("Scores in level", 6),
         ("Coverage of each group", 1),
@@ -96,7 +103,7 @@ def test_the_table_of_many_levels_opens(window: Window, tmp_path: Path) -> None:
     page = window.open(path, width=360)
     table = page.get_by_role("table", name="Levels, ranked")
     assert table.count() == 0
-    page.get_by_text("Show the table of levels").click()
+    page.get_by_role("heading", name="Table of levels").click()
     assert table.is_visible()
     assert table.get_by_role("row").count() == 1001
 
@@ -123,8 +130,53 @@ def test_an_audit_of_record_fits_on_a_phone_and_on_paper(
     opened = window.open(saved(tmp_path, report_page(document)), width=width)
     opened.emulate_media(media=media)
     assert opened.evaluate("document.documentElement.scrollWidth") <= width
-    first = opened.get_by_role("table").first
+    [first] = opened.locator(".evidence table.contrasts").all()
     assert "Every two groups compared" in first.inner_text()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1200, "light")])
+@pytest.mark.parametrize("name", ["scores", "three_groups", "untested", "of_record"])
+def test_axe_finds_nothing_serious(
+    window: Window, tmp_path: Path, name: str, width: int, scheme: Scheme
+) -> None:
+    text = report_page(of_record()) if name == "of_record" else page_of(name)
+    opened = window.open(saved(tmp_path, text), width=width, scheme=scheme)
+    opened.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    opened.evaluate(AXE.read_text("utf-8"))
+    found = opened.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    assert found["passes"]
+    assert [each["id"] for each in found["violations"]] == []
+
+
+def test_the_first_screen_answers_at_once(window: Window, tmp_path: Path) -> None:
+    """Question, verdict, answer and picture are seen without scrolling on a desk."""
+    audit = lfl.audit(
+        load_loans(1000).frame, score="approved", sensitive="sex", legitimate="income"
+    )
+    path = saved(tmp_path, audit.with_threshold(0.05).to_html())
+    opened = window.open(path, width=1200, height=800)
+    for part in (".question", ".verdict", ".answer", ".picture svg", ".next"):
+        box = opened.locator(part).bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 800
+    phone = window.open(path, width=390, height=844)
+    for part in (".question", ".verdict", ".answer", ".next"):
+        box = phone.locator(part).bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 844
+
+
+def test_the_page_prints_to_two_sheets_and_an_appendix(window: Window, tmp_path: Path) -> None:
+    opened = window.open(saved(tmp_path, page_of("decisions")), width=PAPER)
+    opened.emulate_media(media="print")
+    tops = [
+        opened.locator(part).bounding_box()
+        for part in ("#signoff", ".evidence", ".appendix", ".evidence table >> nth=0")
+    ]
+    signoff, evidence, appendix, table = (box["y"] for box in tops if box is not None)
+    assert evidence <= signoff < SHEET
+    assert tops[3] is not None
+    assert appendix - (table + tops[3]["height"]) < SHEET
 
 
 def test_dark_mode_is_followed(window: Window, tmp_path: Path) -> None:

@@ -88,8 +88,8 @@ def test_the_interval_of_a_thin_level_does_not_squeeze_the_others(layout: ChartL
 @LAYOUTS
 def test_directions_are_named(layout: ChartLayout) -> None:
     chart = gap_chart(typed("scores"), layout)
-    assert "← female scores higher" in chart
-    assert "male scores higher →" in chart
+    assert "← female higher" in chart
+    assert "male higher →" in chart
 
 
 @LAYOUTS

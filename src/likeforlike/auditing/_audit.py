@@ -561,6 +561,31 @@ class Audit:
             write_whole(path, text)
         return text
 
+    def to_markdown(self, path: str | Path | None = None) -> str:
+        """Write a section for a model card: question, verdict, figures, cautions and signatures.
+
+        Also to `path`, whole or not at all.
+        """
+        from likeforlike.report import markdown
+
+        text = markdown(self.document)
+        if path is not None:
+            write_whole(path, text)
+        return text
+
+    def to_public_summary(self, path: str | Path | None = None) -> str:
+        """Make the page that Local Law 144 asks for in public; also write it to `path`.
+
+        It needs `preset="ll144"`; its fields are in `about`: model, owner, data, date,
+        distributed (since when the tool is in use) and measured_by.
+        """
+        from likeforlike.report import public_summary
+
+        text = public_summary(self.document)
+        if path is not None:
+            write_whole(path, text)
+        return text
+
     def plot(
         self, kind: PlotKind = "gaps", *, level: str | None = None, ax: Axes | None = None
     ) -> Axes:

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from likeforlike._settings import Adjustment, Engine, Measure
-from likeforlike._text import values_hidden
+from likeforlike._text import figure, values_hidden
 from likeforlike.auditing._audit import Audit
 from likeforlike.auditing._comparisons import (
     Reference,
@@ -48,6 +48,7 @@ from likeforlike.document import (
     ContrastAudit,
     DataSummary,
     EstimateResult,
+    Favorable,
     Finding,
     GapResult,
     NestedResult,
@@ -61,8 +62,7 @@ from likeforlike.document import (
     ScoreKind,
     Settings,
     Unexamined,
-    name_groups,
-    spoken_groups,
+    spoken,
 )
 from likeforlike.errors import InputError
 from likeforlike.files import csv_options, is_currency
@@ -95,6 +95,11 @@ def audit(
     salt: str | None = None,
     unit: str | None = None,
     preset: Preset | None = None,
+    kind: ScoreKind | None = None,
+    favorable: Favorable | None = None,
+    labels: Mapping[str, str] | None = None,
+    title: str | None = None,
+    about: Mapping[str, str] | None = None,
     random_state: int = 0,
     progress: Callable[[int], None] | None = None,
     engine: Engine = "auto",
@@ -145,6 +150,17 @@ def audit(
         made if there is none, and is in `provenance.salt`.
     unit : of the scores, such as `"EUR"`; sentences, page and terminal then write it.
     preset : `"ll144"` adds the summary of New York City's Local Law 144.
+    kind : what scores are, for words and units: "decision" (0 and 1), "probability" (0 to 1; both
+        are given in points of 100), "rating", "money" or "other"; `None` reads it off the values
+        and the unit.
+    favorable : which scores are the good ones, "high" or "low"; sentences then start with those
+        who are worse off.
+    labels : {column or value: words}, such as `{"f": "women", "approved": "loan approved"}`: how
+        sentences and page call it. `"sex=0"` is the value 0 of that column alone.
+    title : of the page.
+    about : what a record of the audit says besides: {"model", "version", "owner", "purpose",
+        "data", "date", "distributed", "measured_by", "accepted_by", "accepted_on": text}, as many
+        of them as are known.
     random_state : seed; the same seed gives the same audit on any engine and machine.
     progress : called with the number of replicates done since the last call.
     engine : who opens a file, `"polars"`, `"duckdb"` or `"spark"`; `"auto"` is polars.
@@ -195,6 +211,11 @@ def audit(
         suppress_below=suppress_below,
         unit=unit,
         preset=preset,
+        kind=kind,
+        favorable=favorable,
+        labels=labels or {},  # type: ignore[arg-type]  # checked there
+        title=title,
+        about=about or {},  # type: ignore[arg-type]  # checked there
         smooth=along,
         windows=windows,
     )
@@ -383,7 +404,7 @@ def audit_document(evidence: Evidence) -> AuditDocument:
         roles=evidence.roles,
         settings=evidence.settings,
         data=DataSummary(
-            kind=score_kind(table.cells, evidence.settings.unit),
+            kind=score_kind(table.cells, evidence.settings),
             rows=table.rows,
             used=table.used,
             missing=table.missing,
@@ -413,17 +434,24 @@ def audit_document(evidence: Evidence) -> AuditDocument:
     )
     if evidence.disclosure is not None:
         document = evidence.disclosure.suppress(document)
-    return replace(document, finding=finding(spoken_groups(name_groups(document))))
+    return replace(document, finding=finding(spoken(document, quoted=True)))
 
 
-def score_kind(cells: Cells, unit: str | None) -> ScoreKind:
-    """Read off the scores and their unit what kind of score they are."""
+def score_kind(cells: Cells, settings: Settings) -> ScoreKind:
+    """Read off the scores and their unit what kind of score they are, or take what is given."""
+    kind, unit, (low, high) = settings.kind, settings.unit, cells.ends
+    decided, share = is_decision(cells), low >= 0.0 and high <= 1.0
+    if (kind == "decision" and not decided) or (kind == "probability" and not share):
+        within = "must be 0 or 1" if kind == "decision" else "must lie between 0 and 1"
+        raise InputError(
+            f"kind={kind!r} says that scores {within}, but they go from {figure(low)} to "
+            f"{figure(high)}; name another kind."
+        )
+    if kind is not None:
+        return kind
     if unit is not None:
-        return "money" if is_currency(unit) else "number"
-    if is_decision(cells):
-        return "decision"
-    low, high = cells.ends
-    return "probability" if low >= 0.0 and high <= 1.0 else "number"
+        return "money" if is_currency(unit) else "other"
+    return "decision" if decided else "probability" if share else "other"
 
 
 def contrast_figures(contrast: Examination) -> ContrastAudit:

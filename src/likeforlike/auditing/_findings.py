@@ -6,8 +6,6 @@ how groups were compared along numbers. It never says "fair".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from likeforlike._text import figure, null_words, p_text
 from likeforlike.document import (
     OTHER_LEVELS,
@@ -22,6 +20,9 @@ from likeforlike.document import (
     Roles,
     Smooth,
     amount,
+    headline,
+    is_evidence,
+    join_names,
     mean_name,
     score_words,
 )
@@ -43,11 +44,6 @@ _COMPONENTS = {
     "distance": "the distances inside the levels",
     "level": "single levels",
 }
-
-
-def join_names(names: Sequence[str]) -> str:
-    """Join names as a sentence has them."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def coarser_words(document: AuditDocument, column: str) -> str:
@@ -222,7 +218,7 @@ def finding(document: AuditDocument) -> Finding:
         sentences.append(_overall(document, contrast))
     reasons = (contrast.gap.reason, None if distance is None else distance.reason)
     return Finding(
-        headline=_headline(document),
+        headline=f"{headline(document)}.",
         sentences=tuple(sentences),
         cautions=(
             *_coverage_cautions(document, contrast),
@@ -232,64 +228,6 @@ def finding(document: AuditDocument) -> Finding:
             *smooth_cautions(document, contrast),
         ),
     )
-
-
-def _equals(document: AuditDocument) -> str:
-    """Say who is compared: equals, or those of them who could be, where these are few."""
-    roles, coverage = document.roles, document.contrasts[0].coverage
-    if not roles.legitimate:
-        return "Overall"
-    equal, least = f"people with equal {join_names(roles.legitimate)}", min(coverage.values())
-    if least >= document.settings.min_coverage:
-        return f"Among {equal}"
-    return f"Among the {100.0 * least:.2g}% who could be compared with {equal}"
-
-
-def is_evidence(contrast: ContrastAudit) -> bool:
-    """Whether the test or the interval of a contrast speaks against equal treatment.
-
-    A gate that fails looks at the lower end of the interval, so the finding does too: the two never
-    contradict each other.
-    """
-    if contrast.p_value is None:
-        return False
-    estimate = contrast.estimate
-    low = None if estimate is None else estimate.interval[0]
-    return contrast.p_value <= _ENOUGH or (low is not None and low > 0.0)
-
-
-def _headline(document: AuditDocument) -> str:
-    roles, contrasts = document.roles, document.contrasts
-    first, second = contrasts[0].groups
-    where, score, decided = _equals(document), roles.score, document.data.kind == "decision"
-    what = f"rate of {score}" if decided else f"distribution of {score}"
-    if contrasts[0].p_value is None:
-        size = amount(document, contrasts[0].conditional.value)
-        both = f"{'rates' if decided else 'distributions'} of {score} for {first} and {second}"
-        return f"{where}, the {both} are {size} apart (not tested)."
-    clear = [contrast for contrast in contrasts if is_evidence(contrast)]
-    if clear:
-        others = len(clear) - 1
-        differ = "differs" if others == 1 else "differ"
-        more = f"; {_count_noun(others, 'other pair')} of groups {differ}, too" if others else ""
-        return f"{where}, {_difference(document, clear[0])}{more}."
-    omnibus = document.omnibus
-    if omnibus is not None and omnibus.p_value <= _ENOUGH:
-        groups = f"among the {omnibus.groups} groups"
-        return f"{where}, the {what} differs {groups}; no pair stands out."
-    none = f"{where}, no difference in {f'the {what}' if decided else score}"
-    if len(contrasts) > 1:
-        return f"{none} was detected in any of {_count_noun(len(contrasts), 'pair')} of groups."
-    return f"{none} between {first} and {second} was detected."
-
-
-def _difference(document: AuditDocument, contrast: ContrastAudit) -> str:
-    """Say how much less one group has; where that is not clear, that they differ."""
-    gap, (first, second) = contrast.gap, contrast.groups
-    if gap.interval is None or gap.interval[0] <= 0.0 <= gap.interval[1]:
-        what = "rate" if document.data.kind == "decision" else "distribution"
-        return f"the {what} of {document.roles.score} differs between {first} and {second}"
-    return f"the {mean_name(document)} is {_lower(document, contrast, gap.value, 2)}"
 
 
 def _lower(document: AuditDocument, contrast: ContrastAudit, gap: float, digits: int = 3) -> str:

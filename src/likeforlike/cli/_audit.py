@@ -138,7 +138,7 @@ _EXIT = {"pass": 0, "fail": 1, "investigate": 3}
 _SUMMARY = ".cells"
 _COLUMNS = ("score", "sensitive", "legitimate")
 _JUDGED = ("threshold", "of", "policy")
-_DELIVERED = ("report", "json", "junit")
+_DELIVERED = ("report", "json", "junit", "public_summary")
 # What summaries were made with.
 _ALONG = ("smooth", "windows")
 
@@ -201,9 +201,10 @@ def _audit(context: typer.Context, source: Path | Summary, options: dict[str, An
 def _check_outputs(options: dict[str, Any]) -> None:
     from likeforlike.files import check_writable
 
-    for name in ("report", "json", "junit", "pairs"):
+    for name in (*_DELIVERED, "pairs"):
         path = options.get(name)
-        check_writable(None if (name, path) == ("json", "-") else path, f"--{name}")
+        flag = f"--{name.replace('_', '-')}"
+        check_writable(None if (name, path) == ("json", "-") else path, flag)
 
 
 def _deliver(audited: Audit, verdict: Verdict | None, options: dict[str, Any]) -> None:
@@ -211,13 +212,16 @@ def _deliver(audited: Audit, verdict: Verdict | None, options: dict[str, Any]) -
     document, json = audited.document, options["json"]
     deliver_pairs(audited, options.get("pairs"))
     deliver(document, options["report"], json)
+    if options["public_summary"] is not None:
+        audited.to_public_summary(options["public_summary"])
     deliver_verdict(document, options["junit"])
     # Standard output belongs to the JSON when it goes there; people read on the other stream.
     terminal = Terminal(stderr=json == "-")
     with unread_output():
         show(document, terminal)
         report_files(document, options["report"], json, terminal)
-        tell_pipeline(document, (options["junit"], options.get("pairs")), terminal)
+        others = (options["junit"], options["public_summary"], options.get("pairs"))
+        tell_pipeline(document, others, terminal)
     if verdict is not None:
         raise typer.Exit(_EXIT[verdict.verdict])
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from types import NoneType
 from typing import (
@@ -70,7 +70,7 @@ def options_of(settings: type) -> dict[str, Declared]:
     for each in fields(settings):
         asked = each.metadata
         kind = asked["typed"] or _input_kind(hints[each.name])
-        empty = each.default in (None, ())
+        empty = each.default is MISSING or each.default in (None, ())
         options[asked["option"] or each.name] = Declared(
             panel=asked["panel"],
             kind=kind | None if empty else kind,
@@ -145,7 +145,12 @@ OPTIONS: Mapping[str, Declared] = {
         None,
         "TOML file with roles, settings and thresholds, and who set them.",
     ),
-    "report": Declared("Output", Path | None, None, "Write an HTML page here."),
+    "report": Declared(
+        "Output", Path | None, None, "Write a page here: HTML, or Markdown if it ends in .md."
+    ),
+    "public_summary": Declared(
+        "Output", Path | None, None, "Write the public page of Local Law 144 here (--preset ll144)."
+    ),
     "json": Declared("Output", str | None, None, "Write JSON here; - prints it."),
     "junit": Declared(
         "Output", Path | None, None, "Write the verdict here, as JUnit XML for build servers."
@@ -263,6 +268,8 @@ def audit_arguments(
         "reference": lambda given: _reference(given, options.get("sensitive") or sensitive),
         "score_range": _score_range,
         "threshold": _threshold,
+        "label": lambda given: _texts(given, "label"),
+        "about": lambda given: _texts(given, "about"),
     }
     arguments: dict[str, object] = {
         OPTIONS[name].setting or name: read[name](options[name]) if name in read else options[name]
@@ -328,6 +335,15 @@ def _reference(given: Sequence[str], columns: Sequence[str]) -> str | dict[str, 
             f"{given[0]!r}."
         )
     return given[0]
+
+
+def _texts(given: Sequence[str], name: str) -> dict[str, str]:
+    """Read NAME=TEXT; a name may hold a = of its own, as column=value does."""
+    parts = [text.rpartition("=") for text in given]
+    for text, (key, _, words) in zip(given, parts, strict=True):
+        if not key.strip() or not words.strip():
+            raise InputError(f"--{name} must look like NAME=TEXT, not {text!r}.")
+    return {key.strip(): words.strip() for key, _, words in parts}
 
 
 def _threshold(text: str) -> float | str:

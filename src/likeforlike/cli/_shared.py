@@ -103,10 +103,11 @@ def deliver(document: AuditDocument, report: Path | None, json: str | None) -> N
     """Write the page and the JSON of a document into the files that were asked for."""
     from likeforlike.document import json_text, plain
     from likeforlike.files import write_whole
-    from likeforlike.report import page
+    from likeforlike.report import markdown, page
 
     if report is not None:
-        write_whole(report, page(document))
+        write = markdown if report.suffix.lower() == ".md" else page
+        write_whole(report, write(document))
     if json is not None and json != "-":
         write_whole(json, json_text(plain(document)))
 

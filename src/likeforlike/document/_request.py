@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from operator import index
 from typing import Annotated, Literal, get_args
 
@@ -35,6 +36,26 @@ Panel = Literal["Columns", "Who is equal", "Evidence", "Verdict", "Output", "Pri
 
 Preset = Literal["ll144"]
 """Figures in addition to the audit: the summary of New York City's Local Law 144."""
+
+ScoreKind = Literal["decision", "probability", "rating", "money", "other"]
+"""What scores are, as sentences about them take it."""
+
+Favorable = Literal["high", "low"]
+"""Which end of the scores is the good one."""
+
+ABOUT = (
+    "model",
+    "version",
+    "owner",
+    "purpose",
+    "data",
+    "date",
+    "distributed",
+    "measured_by",
+    "accepted_by",
+    "accepted_on",
+)
+"""What can be said about an audit, in the order of the page."""
 
 ThresholdOf = Literal["distance", "gap"]
 """What a threshold is for: the distance among equals, or the size of the gap."""
@@ -117,6 +138,11 @@ class Settings:
     smooth : legitimate columns of numbers that people are compared along.
     windows : into how many windows at most; `None` leaves it to the rows.
     min_coverage : the share of each group that must be compared for a verdict of "pass".
+    kind : what scores are; `None` reads it off the values and the unit.
+    favorable : which end of the scores is the good one, "high" or "low"; `None` if neither.
+    labels : how sentences and page call columns and values; "column=value" is for one column only.
+    title : of the page.
+    about : what else a record says, such as model, version, owner and who accepted the result.
     """
 
     measure: Measure = field(
@@ -183,6 +209,29 @@ class Settings:
         default=0.5,
         metadata=_option("Verdict", "Share of each group that must be compared for a pass."),
     )
+    kind: ScoreKind | None = field(
+        default=None,
+        metadata=_option("Output", f"What scores are: {', '.join(get_args(ScoreKind))}."),
+    )
+    favorable: Favorable | None = field(
+        default=None, metadata=_option("Output", "Which scores are good: high or low.")
+    )
+    labels: dict[str, str] = field(
+        default_factory=dict,
+        metadata=_option(
+            "Output",
+            "NAME=WORDS: how the page calls a column or a value; may be repeated.",
+            name="label",
+            typed=list[str],
+        ),
+    )
+    title: str | None = field(default=None, metadata=_option("Output", "Of the page."))
+    about: dict[str, str] = field(
+        default_factory=dict,
+        metadata=_option(
+            "Output", f"NAME=TEXT: {', '.join(ABOUT)}; may be repeated.", typed=list[str]
+        ),
+    )
 
     @property
     def measure_name(self) -> str:
@@ -214,10 +263,33 @@ class Settings:
                 f"adjustment must be one of {get_args(Adjustment)}, not {self.adjustment!r}."
             )
         _check_extras(self.unit, self.preset)
+        self._check_words()
         if self.score_range is not None:
             object.__setattr__(self, "score_range", _range(self.score_range))
         if self.smooth:
             self._check_smooth()
+
+    def _check_words(self) -> None:
+        """Refuse words that no page could use, and turn numbers and dates among them into text."""
+        choices: tuple[tuple[str, tuple[str, ...]], ...] = (
+            ("kind", get_args(ScoreKind)),
+            ("favorable", get_args(Favorable)),
+        )
+        for name, known in choices:
+            value = getattr(self, name)
+            if value is not None and not is_one_of(value, known):
+                raise InputError(f"{name} must be one of {known}, not {value!r}.")
+        if self.kind in ("decision", "probability") and self.unit is not None:
+            raise InputError(f"scores of kind {self.kind!r} are in points; leave out unit.")
+        if self.title is not None and not str(self.title).strip():
+            raise InputError(f"title must be a text, not {self.title!r}.")
+        for name in ("labels", "about"):
+            object.__setattr__(self, name, _texts(getattr(self, name), name))
+        for name in self.about:
+            if name not in ABOUT:
+                near = get_close_matches(name, ABOUT, 1)
+                hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(ABOUT)}."
+                raise InputError(f"about has no entry {name!r}; {hint}")
 
     def _check_smooth(self) -> None:
         """Refuse what has no meaning where scores were carried to windows."""
@@ -238,6 +310,17 @@ def _check_extras(unit: str | None, preset: Preset | None) -> None:
         raise InputError(f"unit must be a word such as 'EUR', not {unit!r}.")
     if preset is not None and not is_one_of(preset, get_args(Preset)):
         raise InputError(f"preset must be one of {get_args(Preset)}, not {preset!r}.")
+
+
+def _texts(given: object, name: str) -> dict[str, str]:
+    """Check a mapping of names to texts; numbers and dates are written out."""
+    given = {} if given is None else given
+    if not isinstance(given, Mapping):
+        raise InputError(f"{name} must be a mapping of names to texts, not {given!r}.")
+    for key, text in given.items():
+        if isinstance(text, Mapping | list | tuple) or not str(text).strip():
+            raise InputError(f"{name} must have a text for {key!r}, not {text!r}.")
+    return {str(key): str(text).strip() for key, text in given.items()}
 
 
 def _share(value: float) -> float:

@@ -31,15 +31,12 @@ from likeforlike.document._plain import (
     plain_label,
     restore,
 )
-from likeforlike.document._request import Roles, Settings, Threshold
+from likeforlike.document._request import Roles, ScoreKind, Settings, Threshold
 from likeforlike.errors import InputError
 from likeforlike.inference import Certificate, Paradox
 
 SCHEMA_VERSION: Final = 3
 """Version of the document; it rises when an entry changes meaning."""
-
-ScoreKind = Literal["decision", "probability", "money", "number"]
-"""What scores are, as sentences about them take it."""
 
 Outcome = Literal["pass", "fail", "investigate"]
 """What a verdict says: the interval lies below the threshold, above it, or across it."""

@@ -13,10 +13,13 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._format import count as count
     from ._format import number as number
     from ._format import tick as tick
+    from ._page import public_summary as public_summary
     from ._page import summary as summary
     from ._svg import AxisScale as AxisScale
     from ._svg import ticks as ticks
     from ._terminal import Terminal as Terminal
+    from ._terminal import escape_markdown as escape_markdown
+    from ._terminal import markdown as markdown
     from ._terminal import show as show
     from ._terminal import text as text
 

@@ -7,6 +7,7 @@
   category.
 - `distribution_charts`: scores of both groups in one level, the first filled, the second as an
   outline over it.
+- `contrast_chart`: all contrasts in one picture, a line each or a square of groups.
 - `gap_chart`: the gap of each level with its interval, one row per level, one chart for desks and
   one for phones.
 - `split_chart`: how the nested disparity is made up, one bar of three parts.
@@ -31,6 +32,8 @@ from likeforlike.document import (
     NestedResult,
     Smooth,
     Window,
+    is_evidence,
+    say,
 )
 from likeforlike.report import _svg as svg
 from likeforlike.report._format import (
@@ -88,7 +91,7 @@ def axis_across(
     marks = []
     for value in values:
         x, label = place(value), tick(value)
-        half = LETTER * len(label) / 2.0
+        half = LETTER * len(label) / 2.0 + 2.0
         middle = min(max(x, room[0] + half), room[1] - half)
         marks.append(upright(x, stretches, class_="grid"))
         marks.append(svg.text(middle, below, label, class_="tick mid"))
@@ -390,12 +393,6 @@ def _describe_curve(points: Sequence[_CurvePoint]) -> str:
     )
 
 
-def band_words(document: AuditDocument) -> str:
-    """Say what the band is, as a caption does."""
-    share = confidence(document.settings.confidence)
-    return f"Band: {share} interval of the gap in each window by itself. Hollow points are thin."
-
-
 _DISTRIBUTION_WIDTH, _HEIGHT, _TOP, _DISTRIBUTION_FOOT = 280.0, 150.0, 8.0, 24.0
 
 
@@ -536,12 +533,12 @@ _BARS_AT, _BAR = 286.0, 34.0
 
 
 def gap_chart(
-    document: AuditDocument, layout: ChartLayout = WIDE_GAPS, *, more: bool = False
+    document: AuditDocument, layout: ChartLayout = WIDE_GAPS, *, first: int = 0, last: int = SHOWN
 ) -> Markup:
-    """Gap by level with intervals, of the levels that are seen at once or of those folded."""
+    """Gap by level with intervals, from the first to the last of the levels that are drawn."""
     contrast = document.contrasts[0]
     drawn = contrast.levels[:DRAWN]
-    levels = drawn[SHOWN:] if more else drawn[:SHOWN]
+    levels = drawn[first:last]
     if any(len(wrap_text(level.name, layout.letters)) > 1 for level in levels):
         layout = _roomier(layout)
     scale = _scale(drawn, layout)
@@ -553,7 +550,7 @@ def gap_chart(
     ]
     return svg.chart(
         f"gaps {layout.kind}",
-        "Gap of further levels with intervals" if more else "Gap by level with intervals",
+        "Gap of further levels with intervals" if first else "Gap by level with intervals",
         _describe_gaps(document, levels),
         (layout.width, height),
         _gaps_axis(scale, layout, len(levels)),
@@ -603,8 +600,14 @@ def _head(document: AuditDocument, layout: ChartLayout) -> Markup:
     apart = len(first) + len(second) > layout.together
     here, there = (shorten(group, layout.direction) for group in (first, second))
     pieces = [
-        svg.text(left, 12.0 if apart else 28.0, f"← {here} scores higher", class_="a word"),
-        svg.text(right, 28.0, f"{there} scores higher →", class_="b word end"),
+        svg.text(
+            left,
+            12.0 if apart else 28.0,
+            say("chart.first", name=here),
+            class_="a word",
+            full=first,
+        ),
+        svg.text(right, 28.0, say("chart.second", name=there), class_="b word end", full=second),
     ]
     if layout.bars:
         share = f"{confidence(document.settings.confidence)}"
@@ -700,6 +703,99 @@ def _mark(level: LevelAudit, scale: AxisScale, y: float) -> list[Markup]:
     if _has_mark(level):
         return [*pieces, svg.diamond(scale(gap), y, 6.5, class_=f"{color} full")]
     return [*pieces, svg.circle(scale(gap), y, 4.5, class_=f"{color} hollow")]
+
+
+_LINE, _NAME, _LABEL, _CELL = 25.0, 162.0, 104.0, 26.0
+MOST_LINES = 14
+"""Up to this many contrasts have a line each; more of one column are cells of a square."""
+
+
+def contrast_chart(document: AuditDocument) -> Markup:
+    """Draw all contrasts in one picture: a line each, or a square of groups where they are many."""
+    if len(document.contrasts) > MOST_LINES and not document.roles.also_sensitive:
+        return _contrast_square(document)
+    contrasts, width = document.contrasts, NARROW_GAPS.width
+    bounds = [0.0]
+    for contrast in contrasts:
+        bounds += [contrast.gap.value, *(contrast.gap.interval or ())]
+    low, high = min(bounds), max(bounds)
+    room = 0.05 * (high - low) or 1.0
+    scale = AxisScale(low - room, high + room, _NAME, width - 44.0)
+    rows = [_contrast_line(each, scale, _LINE * k) for k, each in enumerate(contrasts)]
+    bottom = _LINE * len(contrasts)
+    whole, across = [(0.0, bottom)], (_NAME, width)
+    values = ticks(scale.low, scale.high, 3)
+    marks = axis_across(values, scale, whole, below=bottom + 16.0, room=across)
+    axis = svg.group(*marks, upright(scale(0.0), whole, class_="zero"))
+    size = (width, bottom + 22.0)
+    return svg.chart("pairs", say("chart.pairs"), _describe_contrasts(contrasts), size, axis, *rows)
+
+
+def _contrast_line(contrast: ContrastAudit, scale: AxisScale, top: float) -> Markup:
+    """Draw the gap of two groups with its interval, behind their names."""
+    gap, y = contrast.gap.value, top + _LINE / 2.0
+    first, second = contrast.groups
+    words = say("chart.pair", first=first, second=second)
+    lines = wrap_text(words, 25)
+    start = y + 4.0 - 6.0 * (len(lines) - 1)
+    full = words if lines[-1].endswith("…") else None
+    pieces = [
+        svg.text(0.0, start + 11.0 * k, line, class_="line", full=full)
+        for k, line in enumerate(lines)
+    ]
+    pieces.append(svg.text(NARROW_GAPS.width, y + 4.0, number(gap), class_="small end"))
+    color = "b" if gap > 0.0 else "a" if gap < 0.0 else "c"
+    if contrast.gap.interval is not None:
+        low, high = (scale(end) for end in contrast.gap.interval)
+        pieces.append(svg.line(low, y, high, y, class_=f"{color} span"))
+    if is_evidence(contrast):
+        pieces.append(svg.diamond(scale(gap), y, 5.5, class_=f"{color} full"))
+    else:
+        pieces.append(svg.circle(scale(gap), y, 4.0, class_=f"{color} hollow"))
+    return svg.group(*pieces)
+
+
+def _contrast_square(document: AuditDocument) -> Markup:
+    """Draw a square of groups: how much more the one in the row has than the one in the column."""
+    gaps: dict[tuple[str, str], tuple[float, bool]] = {}
+    for contrast in document.contrasts:
+        first, second = contrast.groups
+        gaps[second, first] = contrast.gap.value, is_evidence(contrast)
+        gaps[first, second] = -contrast.gap.value, is_evidence(contrast)
+    names = list(dict.fromkeys(name for pair in gaps for name in pair))
+    level = {name: sum(gap for (row, _), (gap, _) in gaps.items() if row == name) for name in names}
+    names.sort(key=lambda name: -level[name])
+    cell = min(_CELL, (NARROW_GAPS.width - _LABEL) / len(names))
+    widest = max(abs(gap) for gap, _ in gaps.values()) or 1.0
+    pieces: list[Markup] = []
+    for k, row in enumerate(names):
+        top = 22.0 + cell * k
+        label = f"{k + 1} {row}"
+        pieces.append(svg.text(0.0, top + cell / 2.0 + 4.0, shorten(label, 15), full=label))
+        x = _LABEL + cell * (k + 0.5)
+        pieces.append(svg.text(x, 14.0, str(k + 1), class_="tick mid"))
+        for j, column in enumerate(names):
+            if (row, column) in gaps:
+                gap, clear = gaps[row, column]
+                color, left = "b" if gap > 0.0 else "a", _LABEL + cell * j
+                shade = f"{max(0.06, abs(gap) / widest):.2f}"
+                look = {"class_": f"{color} soft", "fill-opacity": shade}
+                pieces.append(svg.rect(left + 0.5, top + 0.5, cell - 1.0, cell - 1.0, **look))
+                if clear:
+                    middle = left + cell / 2.0, top + cell / 2.0
+                    pieces.append(svg.circle(*middle, 2.5, class_="dot"))
+    size = (NARROW_GAPS.width, 26.0 + cell * len(names))
+    words = _describe_contrasts(document.contrasts)
+    return svg.chart("pairs square", say("chart.pairs"), words, size, *pieces)
+
+
+def _describe_contrasts(contrasts: Sequence[ContrastAudit]) -> str:
+    said = (
+        f"{' and '.join(each.groups)}: {number(each.gap.value)}"
+        + ("" if each.gap.interval is None else f", {interval(each.gap.interval)}")
+        for each in contrasts
+    )
+    return "; ".join(said) + "."
 
 
 def _has_mark(level: LevelAudit) -> bool:

@@ -1,13 +1,12 @@
 """Tables as text: levels, contrasts, excluded levels, settings, conventions and key figures.
 
-Figures by convention have one line per convention, and tables by level and by contrast. The key
-figures are what a reader takes along after half a minute.
+Figures by convention have one line per convention, and tables by level and by contrast. The public
+summary of Local Law 144 has a page of its own, whose fields are made here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 from likeforlike._text import date_words, figure, null_words, plural
@@ -19,9 +18,12 @@ from likeforlike.document import (
     ClassicalLevel,
     ContrastAudit,
     LostRows,
-    amount,
+    list_words,
     plain,
+    say,
+    unit_name,
 )
+from likeforlike.errors import InputError
 from likeforlike.report._format import (
     NONE,
     confidence,
@@ -39,6 +41,8 @@ from likeforlike.report._format import (
 )
 
 Row = list[str]
+Table = tuple[str, list[str], list[Row], str, str]
+"""Caption, headings, rows, the words it is folded behind (if it is), and how it looks."""
 
 TABLED = 1000
 """At most this many levels are in the table; the rest are in the JSON."""
@@ -98,21 +102,13 @@ def _contrast_row(contrast: ContrastAudit) -> Row:
     ]
 
 
-_KINDS = {
-    "decision": "decisions, 0 or 1",
-    "probability": "numbers from 0 to 1, as probabilities are",
-    "money": "amounts of money",
-    "number": "numbers",
-}
-
-
 def settings_rows(document: AuditDocument) -> list[tuple[str, str]]:
     """List what was asked, of which data, by which versions, when."""
     roles, data, made = document.roles, document.data, document.provenance
     resolution = data.resolution
     return [
         ("Score", roles.score),
-        ("Scores are", _KINDS[data.kind]),
+        ("Scores are", say(f"kind.{data.kind}")),
         (
             "Sensitive columns" if roles.also_sensitive else "Sensitive column",
             list_names([roles.sensitive, *roles.also_sensitive]),
@@ -189,23 +185,7 @@ def _edges(edges: Sequence[float], *, dates: bool) -> str:
     return ", ".join(date_words(edges) if dates else [figure(edge, 12) for edge in edges])
 
 
-@dataclass(frozen=True, slots=True)
-class Convention:
-    """One convention.
-
-    Attributes
-    ----------
-    title, figure : what it is called, and its value.
-    says, misleads : what it tells, and where it misleads.
-    """
-
-    title: str
-    figure: str
-    says: str
-    misleads: str
-
-
-def convention_lines(document: AuditDocument) -> list[Convention]:
+def convention_lines(document: AuditDocument) -> list[tuple[str, str]]:
     """List the conventions of the first contrast, next to the transport estimate."""
     if not document.classical:
         return []
@@ -222,7 +202,10 @@ def convention_lines(document: AuditDocument) -> list[Convention]:
         "transport": _transport(contrast),
     }
     return [
-        Convention(NOTES[name].title, figure, NOTES[name].says, NOTES[name].misleads)
+        (
+            NOTES[name].title,
+            f"{figure}. {NOTES[name].says} {say('note.misleads')} {NOTES[name].misleads}",
+        )
         for name, figure in figures.items()
         if figure
     ]
@@ -343,96 +326,102 @@ def group_rows(document: AuditDocument) -> list[Row]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class KeyFigure:
-    """A figure in large letters.
-
-    Attributes
-    ----------
-    label : what it is.
-    lines : figures, and what each belongs to.
-    note : what to know about it.
-    """
-
-    label: str
-    lines: list[tuple[str, str]]
-    note: str
-
-
-def key_figures(document: AuditDocument) -> list[KeyFigure]:
-    """Direction and size, certainty, distances, rows and coverage, in the order of the page."""
+def key_figures(document: AuditDocument) -> list[tuple[str, str]]:
+    """Direction and size, certainty, distances, rows and coverage, each in a line."""
     contrast = document.contrasts[0]
-    return [
-        _gap(document, contrast),
-        _estimate(contrast),
-        _p_value(document, contrast),
-        _distances(document, contrast),
-        _rows(contrast),
-        _coverage(document, contrast),
+    unit = unit_name(document)
+    gap, distance, test = contrast.gap, contrast.estimate, contrast.test
+    (first, second), equal = contrast.groups, bool(document.roles.legitimate)
+    sure = "" if gap.interval is None else f" ({confidence(gap.confidence)} {_ends(gap.interval)})"
+    found = [
+        (
+            say("figure.gap_equals" if equal else "figure.gap"),
+            f"{number(gap.value)} {unit}{sure}, {second} minus {first}",
+        )
     ]
-
-
-def _gap(document: AuditDocument, contrast: ContrastAudit) -> KeyFigure:
-    gap, (first, second) = contrast.gap, contrast.groups
-    decided = document.data.kind == "decision"
-    note = "{0} of {2} minus {0} of {1}".format("rate" if decided else "mean", first, second)
-    if gap.interval is not None:
-        note = f"{confidence(gap.confidence)} interval {interval(gap.interval)}; {note}"
-    units = amount(document, gap.value) if decided else f"in units of {document.roles.score}"
-    label = "Gap among equals" if document.roles.legitimate else "Gap"
-    return KeyFigure(label, [(number(gap.value), document.settings.unit or units)], note)
-
-
-def _estimate(contrast: ContrastAudit) -> KeyFigure:
-    distance = contrast.estimate
-    if distance is None:
-        return KeyFigure(
-            "Distance, either direction", [(number(None), "")], "nothing was resampled"
-        )
-    note = f"{confidence(distance.confidence)} interval {open_interval(distance.interval)}"
-    return KeyFigure("Distance, either direction", [(number(distance.value), "")], note)
-
-
-def _p_value(document: AuditDocument, contrast: ContrastAudit) -> KeyFigure:
-    if contrast.test is None:
-        note = "not tested"
-    else:
-        permutations = contrast.test.permutations
-        note = (
-            f"{count(permutations)} permutations within levels"
-            if permutations
-            else "from the spread between rows or clusters"
-        )
-        if len(document.contrasts) > 1:
-            note += f", adjusted for {plural(len(document.contrasts), 'contrast')}"
-    return KeyFigure("p-value", [(contrast_p(contrast), "")], note)
-
-
-def _distances(document: AuditDocument, contrast: ContrastAudit) -> KeyFigure:
-    lines = [(number(contrast.unconditional.value), "all rows")]
-    if document.roles.legitimate:
-        lines.insert(0, (number(contrast.conditional.value), "among equals"))
-    test = contrast.test
-    note = "as observed"
+    if distance is not None:
+        within = f"{confidence(distance.confidence)} {open_interval(distance.interval)}"
+        found.append((say("figure.distance"), f"{number(distance.value)} ({within})"))
+    found.append((say("figure.p"), contrast_p(contrast)))
+    lines = [f"{number(contrast.unconditional.value)} of all rows"]
+    if equal:
+        lines.insert(0, f"{number(contrast.conditional.value)} among equals")
     if test is not None and test.null_distance is not None:
-        note += f"; chance alone gives {number(test.null_distance)}"
-    return KeyFigure("Average distance", lines, note)
+        lines.append(f"chance alone gives {number(test.null_distance)}")
+    found.append((say("figure.average"), ", ".join(lines)))
+    both = zip(contrast.rows, contrast.groups, strict=True)
+    levels = [level for level in contrast.levels if level.name != OTHER_LEVELS]
+    rows = list_names([f"{count(rows)} {group}" for rows, group in both])
+    found.append((say("figure.rows"), f"{rows} in {plural(len(levels), 'level')}"))
+    shares = [f"{percent(share)} of {group}" for group, share in contrast.coverage.items()]
+    found.append((say("figure.coverage"), list_names(shares)))
+    return found
 
 
-def _rows(contrast: ContrastAudit) -> KeyFigure:
-    lines = [
-        (count(rows), group) for rows, group in zip(contrast.rows, contrast.groups, strict=True)
+def _ends(ends: Sequence[float]) -> str:
+    return f"interval {interval(ends)}"
+
+
+def public_fields(document: AuditDocument) -> dict[str, object]:
+    """Collect what the public summary of Local Law 144 must say, and its tables."""
+    if not document.local_law_144:
+        raise InputError(
+            "the public summary of Local Law 144 needs its figures; audit with preset='ll144' "
+            "(--preset ll144)."
+        )
+    about, categories = document.settings.about, document.local_law_144
+    way = "selected" if all(part.decisions for part in document.classical) else "above"
+    unstated = say("ll144.unstated")
+    whole, alone = document.data.used, [part for part in categories if len(part.columns) == 1]
+    tool = " ".join(about[name] for name in ("model", "version") if name in about)
+    fields = {
+        "audited": about.get("date", document.provenance.created[:10]),
+        "distributed": about.get("distributed", unstated),
+        "data": about.get("data", unstated),
+        "auditor": about.get("measured_by", unstated),
+        "owner": about.get("owner", unstated),
+        "applicants": count(whole),
+        "unknown": ", ".join(
+            f"{part.columns[0]}: {count(part.rows)}" for part in alone if part.category is None
+        )
+        or "0",
+    }
+    small = [str(part.category) for part in categories if part.small and part.category is not None]
+    unknown = [
+        say(
+            "ll144.unknown_text",
+            rows=count(part.rows),
+            all=count(whole),
+            column=" × ".join(part.columns),
+        )
+        for part in categories
+        if part.category is None
     ]
-    shown = [level for level in contrast.levels if level.name != OTHER_LEVELS]
-    others = " and others" if len(shown) < len(contrast.levels) else ""
-    note = f"in {plural(len(shown), 'level')}{others} where both occur"
-    return KeyFigure("Rows compared", lines, note)
+    return {
+        "title": document.settings.title or say("ll144.title", tool=tool or say("ll144.tool")),
+        "fields": [(say(f"ll144.{name}"), text) for name, text in fields.items()],
+        "how": say(f"ll144.how_{way}"),
+        "grids": [
+            (
+                say("ll144.caption", column=" × ".join(columns)),
+                list_words(f"ll144.headings_{way}"),
+                [_public_row(part) for part in categories if part.columns == columns],
+                "",
+                "",
+            )
+            for columns in dict.fromkeys(part.columns for part in categories)
+        ],
+        "notes": [*unknown, *([say("ll144.small", names=list_names(small))] if small else [])],
+        "version": document.provenance.versions["likeforlike"],
+    }
 
 
-def _coverage(document: AuditDocument, contrast: ContrastAudit) -> KeyFigure:
-    lines = [(percent(contrast.coverage[group]), group) for group in contrast.groups]
-    excluded = len(contrast.excluded)
-    note = f"{plural(excluded, 'level')} left out" if excluded else "no level left out"
-    if excluded and document.settings.suppress_below is not None:
-        note = "some levels left out"
-    return KeyFigure("Coverage", lines, note)
+def _public_row(part: Category) -> Row:
+    selected = NONE if part.rate is None else count(round(part.rate * part.rows))
+    return [
+        part.category or "unknown",
+        count(part.rows),
+        selected,
+        percent(part.rate),
+        NONE if part.ratio is None else f"{part.ratio:.2f}",
+    ]

@@ -1,4 +1,4 @@
-"""An audit as people read it on a terminal: the finding as text, levels as a table.
+"""An audit as people read it on a terminal, and as Markdown: the finding, and levels as a table.
 
 Labels come from data that anybody may have written, so nothing in them is obeyed: neither the
 markup and emoji that rich knows nor characters that steer a terminal.
@@ -7,7 +7,10 @@ markup and emoji that rich knows nor characters that steer a terminal.
 from __future__ import annotations
 
 import errno
+import html
 import os
+import re
+from collections.abc import Sequence
 from io import StringIO
 from typing import IO, TYPE_CHECKING, Any
 
@@ -22,7 +25,6 @@ if TYPE_CHECKING:
 
 _SHOWN_LEVELS = 12
 _SHOWN_CONTRASTS = 8
-_SHOWN_REASONS = 6
 # Letters in a line of the heading of a group; the names of levels need the room.
 _GROUP_WIDTH = 8
 # Letters in a line of an audit that is printed.
@@ -73,25 +75,32 @@ def summary_text(
     lines += [Text(visible(sentence)) for sentence in finding.sentences]
     lines += [] if document is None else [Text(visible(line)) for line in _others(document)]
     lines += [Text(f"! {visible(caution)}", "yellow") for caution in finding.cautions]
-    for part in [] if document is None else document.verdicts:
-        lines += _verdict_lines(part)
+    for part in () if document is None else document.verdicts:
+        lines += [] if document is None else _verdict_lines(document, part)
     return Text("\n").join(lines)
 
 
-def _verdict_lines(part: Verdict) -> list[Text]:
-    from likeforlike.document import verdict_meaning, verdict_origin, verdict_title
+def _verdict_lines(document: AuditDocument, part: Verdict) -> list[Text]:
+    from likeforlike.document import (
+        spoken,
+        verdict_origin,
+        verdict_reasons,
+        verdict_title,
+        verdict_words,
+    )
 
-    title = Text(visible(verdict_title(part)), "bold")
-    title.append(f" ({verdict_meaning(part)}).", "not bold")
-    said = [*part.reasons[:_SHOWN_REASONS], *verdict_origin(part)]
+    named = spoken(document, quoted=True)
+    part = named.verdicts[document.verdicts.index(part)]
+    title = Text(visible(f"{verdict_title(part)}. {verdict_words(named, part)}."), "bold")
+    said = [*verdict_reasons(named, part), *verdict_origin(part)]
     return [title, *(Text(visible(f"  {sentence}")) for sentence in said)]
 
 
 def _others(document: AuditDocument) -> list[str]:
     """All contrasts but the first, a line each, and how many are left out."""
-    from likeforlike.document import amount, name_groups
+    from likeforlike.document import amount, spoken
 
-    others = name_groups(document).contrasts[1:]
+    others = spoken(document).contrasts[1:]
     lines = [
         f"  {' and '.join(contrast.groups)}: gap {amount(document, contrast.gap.value)}"
         + ("" if contrast.p_value is None else f" ({_p_of(contrast)})")
@@ -109,15 +118,16 @@ def _p_of(contrast: ContrastAudit) -> str:
 
 def level_table(document: AuditDocument) -> Table:
     """Tabulate the levels that contribute most, with their sizes."""
-    from likeforlike.document import name_groups
+    from likeforlike.document import in_units, spoken
 
-    contrast = name_groups(document).contrasts[0]
+    document = in_units(spoken(document))
+    contrast = document.contrasts[0]
     first, second = (visible(group) for group in contrast.groups)
     levels = contrast.levels
     hidden = len(levels) - _SHOWN_LEVELS
     unit = document.settings.unit
     table = Table(
-        title=f"Levels by contribution; a positive gap means that {second} scores higher"
+        title=f"Levels by contribution; a positive gap means that {second} score higher"
         + (f"; in {visible(unit)}" if unit else ""),
         caption=f"and {hidden:,} more levels" if hidden > 0 else None,
         title_justify="left",
@@ -164,3 +174,63 @@ def category_table(document: AuditDocument) -> Table:
             "" if part.ratio is None else f"{part.ratio:.2f}",
         )
     return table
+
+
+# What Markdown would take for its own.
+_MARK = re.compile(r"([\\`*_{}\[\]()#+\-.!|~@:])")
+
+
+def escape_markdown(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    return _MARK.sub(r"\\\1", html.escape(visible(text), quote=False))
+
+
+def markdown(document: AuditDocument) -> str:
+    """Write a section for a model card: question, verdict, figures, cautions, signatures."""
+    from likeforlike.document import (
+        ABOUT,
+        answer,
+        family_words,
+        in_units,
+        list_words,
+        next_steps,
+        page_title,
+        question,
+        say,
+        signatures,
+        spoken,
+        unit_name,
+        verdict_origin,
+        verdict_words,
+    )
+    from likeforlike.report._tables import contrast_rows
+
+    named, about = spoken(document, quoted=True), document.settings.about
+    shown = in_units(spoken(document))
+    lines = [f"## {escape_markdown(page_title(named))}", "", escape_markdown(question(named)), ""]
+    for part in named.verdicts:
+        said = " ".join([f"{verdict_words(named, part)}.", *verdict_origin(part)])
+        lines += [f"**{escape_markdown(said)}**", ""]
+    lines += [escape_markdown(" ".join([answer(named), *family_words(named)])), ""]
+    headings = list_words("table.contrast_headings")
+    lines += [escape_markdown(say("table.contrasts", unit=unit_name(shown))), ""]
+    lines += _grid(headings, contrast_rows(shown))
+    lines += [f"- {escape_markdown(each)}" for each in document.finding.cautions]
+    lines += ["", f"**{say('next.title')}**", ""]
+    lines += [f"- {escape_markdown(each)}" for each in next_steps(named)]
+    made = document.provenance
+    rows = [[say(f"about.{name}"), about[name]] for name in ABOUT if name in about]
+    rows += [["Fingerprint", made.fingerprint], ["likeforlike", made.versions["likeforlike"]]]
+    lines += ["", *_grid([say("table.setting"), say("table.value")], rows)]
+    lines += _grid(list_words("signoff.headings"), [list(row) for row in signatures(named)])
+    return "\n".join(lines)
+
+
+def _grid(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Write a table of Markdown, with an empty line behind it."""
+    lines = [headings, ["---"] * len(headings), *rows]
+    return [f"| {' | '.join(map(_cell, line))} |" for line in lines] + [""]
+
+
+def _cell(text: str) -> str:
+    return text if text == "---" else escape_markdown(text)
