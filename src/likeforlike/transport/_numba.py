@@ -15,18 +15,21 @@ import pickle
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from functools import cached_property
 from hashlib import sha256
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
-from numba.core.caching import IndexDataCacheFile, NullCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
 from numba.core.types.functions import Dispatcher
 from numba.core.types.misc import unliteral
 from numba.extending import typeof_impl
+
+from likeforlike.transport._shipped import load_code
 
 # error_model="numpy" drops Python's checks for division by zero; every kernel divides by a mass
 # that its caller has checked to be positive. Kernels are not called from C.
@@ -62,14 +65,38 @@ class _KernelDispatcher(CPUDispatcher):  # type: ignore[misc]
                 self._cache: Any = NullCache()
                 return super().compile(signature)
 
-    def check_cache(self) -> None:
-        """Read machine code from the disk only if its checksum is right."""
-        cache: Any = self._cache
-        cache._cache_file = _CheckedFile(
-            cache.cache_path,
-            f"{cache._impl.filename_base}.checked",
-            cache._impl.locator.get_source_stamp(),
+
+class _KernelCache(NullCache):  # type: ignore[misc]
+    """Machine code that came with the package, or else on the disk where numba keeps it."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    @cached_property
+    def _disk(self) -> Any:  # noqa: ANN401
+        try:
+            disk = FunctionCache(self._function)
+        except RuntimeError:
+            # Without a folder for it, as in a read-only container, a kernel is compiled every time.
+            return NullCache()
+        implementation: Any = disk._impl
+        disk._cache_file = _CheckedFile(
+            disk.cache_path,
+            f"{implementation.filename_base}.checked",
+            implementation.locator.get_source_stamp(),
         )
+        return disk
+
+    @property
+    def cache_path(self) -> str | None:
+        return cast("str | None", self._disk.cache_path)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:  # noqa: ANN401
+        found = load_code(self._function, sig, target_context)
+        return self._disk.load_overload(sig, target_context) if found is None else found
+
+    def save_overload(self, sig: Any, data: Any) -> None:  # noqa: ANN401
+        self._disk.save_overload(sig, data)
 
 
 class _CheckedFile(IndexDataCacheFile):  # type: ignore[misc]
@@ -152,10 +179,7 @@ class _InnerCompiler(Compiler):  # type: ignore[misc]
 def make_entry(function: Callable[..., Any]) -> Any:  # noqa: ANN401
     """Make the form of a kernel that Python calls, cached on disk."""
     kernel = _KernelDispatcher(function, targetoptions=_OPTIONS)
-    # Without a folder for the cache, as in a read-only container, it is compiled every time.
-    with suppress(RuntimeError):
-        kernel.enable_caching()
-        kernel.check_cache()
+    kernel._cache = _KernelCache(function)
     return kernel
 
 

@@ -1,0 +1,289 @@
+"""Compile the kernels that come with the package: `python -m tools.kernels FOLDER`.
+
+No list says which kernels these are, or for which types. Public calls are made (audits, measures,
+penalties, repairs, and fits where their libraries are installed), and what they have compiled is
+written into an archive per kind of processor, which `likeforlike.transport` reads. They run for a
+processor with AVX2. For one with AVX-512 the same kernels are compiled for the same types, and not
+run: the machine that builds need not have it.
+
+`tools/build_hook.py` does this whenever a wheel is built.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pickle
+import platform
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from itertools import product
+from operator import itemgetter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import numpy as np
+import polars as pl
+from llvmlite.binding import parse_assembly
+from numba.core.registry import cpu_target
+from numba.core.serialize import dumps
+
+from likeforlike.transport._shipped import (
+    DESCRIPTION,
+    PACKAGE,
+    SUFFIX,
+    describe_compiler,
+    fits_here,
+    hash_sources,
+    name_code,
+    processor_features,
+    rebuild_code,
+)
+
+__all__ = ["PROCESSORS", "main"]
+
+_V3 = (
+    *("cmov", "cx8", "fxsr", "mmx", "sse", "sse2"),
+    *("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"),
+    *("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"),
+)
+PROCESSORS = {
+    "x86-64-v3": _V3,
+    "x86-64-v4": (*_V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
+}
+"""Kinds of processors by LLVM's names, with the features that their code needs."""
+
+_MACHINES = {"x86_64", "amd64"}
+# Where numba keeps the signature among what it reduces code to.
+_SIGNATURE = 3
+
+
+def make_calls() -> None:
+    """Make the public calls whose kernels come along; leave out what needs a missing library."""
+    import likeforlike as lfl
+
+    for call in (_measure, _audit, _penalize, _repair, _fit_networks, _fit_trees, _repair_unaware):
+        try:
+            call(lfl)
+        except lfl.errors.MissingDependencyError as error:
+            sys.stderr.write(f"{call.__name__}: {error}\n")
+
+
+def _tables() -> tuple[Any, Any]:
+    """Make loans, and rows of three groups in four levels with ties, weights and clusters."""
+    from likeforlike.datasets import make_loans
+
+    rng = np.random.default_rng(0)
+    rows = 30_000
+    people = pl.DataFrame(
+        {
+            "score": np.round(rng.random(rows), 2),
+            "group": rng.choice(list("abc"), rows),
+            "level": rng.integers(0, 4, rows),
+            "weight": rng.integers(1, 5, rows),
+            "person": rng.integers(0, rows // 3, rows),
+        }
+    )
+    return make_loans(4_000, gap=0.15), people
+
+
+def _columns(frame: Any, weighted: bool = False) -> dict[str, Any]:  # noqa: ANN401, FBT002
+    given = {
+        "scores": frame["score"],
+        "sensitive_features": frame["group"],
+        "legitimate_features": frame["level"],
+    }
+    return {**given, "sample_weight": frame["weight"]} if weighted else given
+
+
+def _measure(lfl: Any) -> None:  # noqa: ANN401
+    _, people = _tables()
+    for distance, weighted in product(("wasserstein", "ks", "tv", "mean"), (False, True)):
+        lfl.cdd_lp(**_columns(people, weighted), distance=distance)
+    lfl.dd(people["score"], people["group"])
+    lfl.cdd_wass(**_columns(people))
+
+
+def _audit(lfl: Any) -> None:  # noqa: ANN401
+    loans, people = _tables()
+    roles = {"sensitive": "sex", "legitimate": "income"}
+    for score in ("approved", "score"):
+        lfl.audit(loans.frame, score=score, **roles).to_html()
+        lfl.audit(loans.frame, score=score, **roles, smooth="income")
+    roles = {"score": "score", "sensitive": "group", "legitimate": "level"}
+    settings: list[dict[str, Any]] = [{}, {"weight": "weight"}, {"cluster": "person"}]
+    for each in [*settings, {"resolution": 0.05, "permutations": 0}]:
+        lfl.audit(people, **roles, **each)
+
+
+def _penalize(lfl: Any) -> None:  # noqa: ANN401
+    from likeforlike.penalties import Layout, SlopeField
+
+    _, people = _tables()
+    layout = Layout.from_columns(people["group"], people["level"])
+    scores = people["score"].to_numpy()
+    penalties = [
+        *(kind(order=order) for kind in (lfl.FairLeap, lfl.FairBiT) for order in (1, 2)),
+        *(kind.paper() for kind in (lfl.FairLeap, lfl.FairBiT, lfl.WassersteinPenalty)),
+        lfl.SmoothFairLeap(),
+    ]
+    for penalty in penalties:
+        for weighted in (False, True):
+            penalty.value_and_grad(**_columns(people, weighted))
+        penalty.hessian_diagonal(scores, layout)
+    field = SlopeField.fit(lfl.FairLeap(), scores[None], layout)
+    field.gradient(scores[None] + 0.003, layout)
+
+
+def _repair(lfl: Any) -> None:  # noqa: ANN401
+    _, people = _tables()
+    scores, who = people["score"].to_numpy(), _columns(people)
+    del who["scores"]
+    lfl.ConditionalBarycenter().fit(scores, **who).transform(scores, **who)
+
+
+def _training_rows() -> tuple[Any, Any, dict[str, Any]]:
+    loans, _ = _tables()
+    who = {"sensitive_features": loans.groups, "legitimate_features": loans.levels}
+    return loans.inputs().matrix, loans.targets, who
+
+
+def _fit_networks(lfl: Any) -> None:  # noqa: ANN401
+    inputs, targets, who = _training_rows()
+    for settings in ({}, {"penalty": lfl.FairBiT()}, {"max_disparity": 0.05}):
+        lfl.FairClassifier(max_epochs=2, random_state=0, **settings).fit(inputs, targets, **who)
+    lfl.FairRegressor(max_epochs=2, random_state=0).fit(inputs, targets, **who)
+
+
+def _fit_trees(lfl: Any) -> None:  # noqa: ANN401
+    inputs, targets, who = _training_rows()
+    lfl.FairLGBMClassifier(n_estimators=5).fit(inputs, targets, **who)
+
+
+def _repair_unaware(lfl: Any) -> None:  # noqa: ANN401
+    inputs, targets, who = _training_rows()
+    scores = 0.5 * targets + 0.001 * np.arange(len(targets)) / len(targets)
+    lfl.UnawareRepair().fit(scores, inputs, **who)
+
+
+def _find_codes() -> Iterator[tuple[str, Any]]:
+    """Find the kernels compiled in this process: name and code of each, for each signature."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("likeforlike.")]
+    values = {id(value): value for module in modules for value in vars(module).values()}
+    for kernel in values.values():
+        machine = kernel._called if type(kernel).__name__ == "_Kernel" else None
+        for code in [] if machine is None else machine.overloads.values():
+            yield name_code(kernel.py_func, code.signature.args), code
+
+
+def _compile_like(model: Path) -> None:
+    """Compile the kernels in another archive, for the same types."""
+    with ZipFile(model) as archive:
+        for name in archive.namelist():
+            if name == DESCRIPTION:
+                continue
+            signature = pickle.loads(archive.read(name))[_SIGNATURE]
+            module, _, kernel = name.rpartition("-")[0].rpartition(".")
+            getattr(import_module(module), kernel)._compile().compile(signature.args)
+
+
+def _write(processor: str, path: Path, model: Path | None) -> None:
+    """Write an archive, of what calls compile or of what is in a model."""
+    if model is None:
+        warnings.simplefilter("ignore")
+        make_calls()
+    else:
+        _compile_like(model)
+    sources = [file for file in PACKAGE.rglob("*.py") if "@compiled" in file.read_text("utf-8")]
+    names = sorted(file.relative_to(PACKAGE).as_posix() for file in sources)
+    description = {
+        **describe_compiler(),
+        "sources": hash_sources(["__init__.py", *names]),
+        "features": PROCESSORS[processor],
+    }
+    nothing = parse_assembly("").as_bitcode()
+    with ZipFile(path, "w", ZIP_DEFLATED, compresslevel=9) as archive:
+        archive.writestr(DESCRIPTION, json.dumps(description))
+        for name, code in sorted(_find_codes(), key=itemgetter(0)):
+            (library, kind, (machine, _)), *rest = code._reduce()
+            # Without what other functions would inline: our kernels call another form of them.
+            content = (library, kind, (machine, nothing)), *rest
+            archive.writestr(name, dumps(content))
+
+
+def _check(path: Path) -> None:
+    """Load all code of an archive; where a symbol is missing, that ends this process."""
+    target = cpu_target.target_context
+    with ZipFile(path) as archive:
+        for name in archive.namelist():
+            if name != DESCRIPTION:
+                rebuild_code(archive.read(name), target)
+
+
+def write_archives(folder: Path, processors: Sequence[str]) -> list[Path]:
+    """Write an archive for each processor, the first of which is this machine's or older."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written: list[Path] = []
+    for processor in processors:
+        path = folder / f"{processor}{SUFFIX}"
+        model = [str(written[0])] if written else []
+        if _start(processor, "write", str(path), *model) and _start(processor, "check", str(path)):
+            written.append(path)
+        else:
+            path.unlink(missing_ok=True)
+            break
+    return written
+
+
+def _start(processor: str, *arguments: str) -> bool:
+    """Start this program for one processor; return whether it succeeded."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
+    with TemporaryDirectory() as cache:
+        told = {
+            "NUMBA_CACHE_DIR": cache,
+            "NUMBA_CPU_NAME": processor,
+            "NUMBA_CPU_FEATURES": "",  # none beside those of its name
+            "NUMBA_DISABLE_INTEL_SVML": "1",
+            "LIKEFORLIKE_THREADS": "1",
+        }
+        command = [sys.executable, "-m", "tools.kernels", "--stage", processor, *arguments]
+        return subprocess.run(command, env={**kept, **told}, check=False).returncode == 0
+
+
+def find_processors(*, all_kinds: bool) -> list[str]:
+    """Return the kinds of processors to compile for here: all, or the one that fits this best."""
+    if platform.machine().lower() not in _MACHINES:
+        return []
+    here = processor_features()
+    able = [name for name, needed in PROCESSORS.items() if here.issuperset(needed)]
+    return list(PROCESSORS) if able and all_kinds else able[-1:]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write archives into a folder."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == ["--stage"]:
+        processor, stage, path, *model = given[1:]
+        if stage == "write":
+            _write(processor, Path(path), Path(model[0]) if model else None)
+        else:
+            _check(Path(path))
+        return
+    parser = argparse.ArgumentParser(prog="python -m tools.kernels", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--here", action="store_true", help="for this machine alone")
+    chosen = parser.parse_args(given)
+    processors = find_processors(all_kinds=not chosen.here)
+    if chosen.here and any(fits_here(path) for path in chosen.folder.glob(f"*{SUFFIX}")):
+        return
+    write_archives(chosen.folder, processors)
+
+
+if __name__ == "__main__":
+    main()
