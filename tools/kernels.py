@@ -19,10 +19,9 @@ import platform
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from itertools import product
-from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -34,6 +33,10 @@ from llvmlite.binding import parse_assembly
 from numba.core.registry import cpu_target
 from numba.core.serialize import dumps
 
+import likeforlike as lfl
+from likeforlike.datasets import make_loans
+from likeforlike.penalties import Layout, SlopeField
+from likeforlike.transport import _shipped
 from likeforlike.transport._shipped import (
     DESCRIPTION,
     PACKAGE,
@@ -60,25 +63,21 @@ PROCESSORS = {
 """Kinds of processors by LLVM's names, with the features that their code needs."""
 
 _MACHINES = {"x86_64", "amd64"}
-# Where numba keeps the signature among what it reduces code to.
-_SIGNATURE = 3
+# Where parts are in what numba reduces code to.
+_LIBRARY, _SIGNATURE, _ANNOTATION = 0, 3, 6
 
 
 def make_calls() -> None:
     """Make the public calls whose kernels come along; leave out what needs a missing library."""
-    import likeforlike as lfl
-
     for call in (_measure, _audit, _penalize, _repair, _fit_networks, _fit_trees, _repair_unaware):
         try:
-            call(lfl)
+            call()
         except lfl.errors.MissingDependencyError as error:
             sys.stderr.write(f"{call.__name__}: {error}\n")
 
 
 def _tables() -> tuple[Any, Any]:
     """Make loans, and rows of three groups in four levels with ties, weights and clusters."""
-    from likeforlike.datasets import make_loans
-
     rng = np.random.default_rng(0)
     rows = 30_000
     people = pl.DataFrame(
@@ -102,7 +101,7 @@ def _columns(frame: Any, weighted: bool = False) -> dict[str, Any]:  # noqa: ANN
     return {**given, "sample_weight": frame["weight"]} if weighted else given
 
 
-def _measure(lfl: Any) -> None:  # noqa: ANN401
+def _measure() -> None:
     _, people = _tables()
     for distance, weighted in product(("wasserstein", "ks", "tv", "mean"), (False, True)):
         lfl.cdd_lp(**_columns(people, weighted), distance=distance)
@@ -110,7 +109,7 @@ def _measure(lfl: Any) -> None:  # noqa: ANN401
     lfl.cdd_wass(**_columns(people))
 
 
-def _audit(lfl: Any) -> None:  # noqa: ANN401
+def _audit() -> None:
     loans, people = _tables()
     roles = {"sensitive": "sex", "legitimate": "income"}
     for score in ("approved", "score"):
@@ -122,9 +121,7 @@ def _audit(lfl: Any) -> None:  # noqa: ANN401
         lfl.audit(people, **roles, **each)
 
 
-def _penalize(lfl: Any) -> None:  # noqa: ANN401
-    from likeforlike.penalties import Layout, SlopeField
-
+def _penalize() -> None:
     _, people = _tables()
     layout = Layout.from_columns(people["group"], people["level"])
     scores = people["score"].to_numpy()
@@ -141,7 +138,7 @@ def _penalize(lfl: Any) -> None:  # noqa: ANN401
     field.gradient(scores[None] + 0.003, layout)
 
 
-def _repair(lfl: Any) -> None:  # noqa: ANN401
+def _repair() -> None:
     _, people = _tables()
     scores, who = people["score"].to_numpy(), _columns(people)
     del who["scores"]
@@ -154,32 +151,36 @@ def _training_rows() -> tuple[Any, Any, dict[str, Any]]:
     return loans.inputs().matrix, loans.targets, who
 
 
-def _fit_networks(lfl: Any) -> None:  # noqa: ANN401
+def _fit_networks() -> None:
+    from likeforlike import FairClassifier, FairRegressor
+
     inputs, targets, who = _training_rows()
     for settings in ({}, {"penalty": lfl.FairBiT()}, {"max_disparity": 0.05}):
-        lfl.FairClassifier(max_epochs=2, random_state=0, **settings).fit(inputs, targets, **who)
-    lfl.FairRegressor(max_epochs=2, random_state=0).fit(inputs, targets, **who)
+        FairClassifier(max_epochs=2, random_state=0, **settings).fit(inputs, targets, **who)
+    FairRegressor(max_epochs=2, random_state=0).fit(inputs, targets, **who)
 
 
-def _fit_trees(lfl: Any) -> None:  # noqa: ANN401
+def _fit_trees() -> None:
+    from likeforlike import FairLGBMClassifier
+
     inputs, targets, who = _training_rows()
-    lfl.FairLGBMClassifier(n_estimators=5).fit(inputs, targets, **who)
+    FairLGBMClassifier(n_estimators=5).fit(inputs, targets, **who)
 
 
-def _repair_unaware(lfl: Any) -> None:  # noqa: ANN401
+def _repair_unaware() -> None:
+    from likeforlike import UnawareRepair
+
     inputs, targets, who = _training_rows()
     scores = 0.5 * targets + 0.001 * np.arange(len(targets)) / len(targets)
-    lfl.UnawareRepair().fit(scores, inputs, **who)
+    UnawareRepair().fit(scores, inputs, **who)
 
 
-def _find_codes() -> Iterator[tuple[str, Any]]:
-    """Find the kernels compiled in this process: name and code of each, for each signature."""
+def find_called() -> list[Any]:
+    """Find the kernels that were called in this process, as numba has them."""
     modules = [module for name, module in sys.modules.items() if name.startswith("likeforlike.")]
     values = {id(value): value for module in modules for value in vars(module).values()}
-    for kernel in values.values():
-        machine = kernel._called if type(kernel).__name__ == "_Kernel" else None
-        for code in [] if machine is None else machine.overloads.values():
-            yield name_code(kernel.py_func, code.signature.args), code
+    kernels = [value for value in values.values() if type(value).__name__ == "_Kernel"]
+    return [kernel._called for kernel in kernels if kernel._called is not None]
 
 
 def _compile_like(model: Path) -> None:
@@ -207,23 +208,47 @@ def _write(processor: str, path: Path, model: Path | None) -> None:
         "sources": hash_sources(["__init__.py", *names]),
         "features": PROCESSORS[processor],
     }
-    nothing = parse_assembly("").as_bitcode()
     with ZipFile(path, "w", ZIP_DEFLATED, compresslevel=9) as archive:
         archive.writestr(DESCRIPTION, json.dumps(description))
-        for name, code in sorted(_find_codes(), key=itemgetter(0)):
-            (library, kind, (machine, _)), *rest = code._reduce()
-            # Without what other functions would inline: our kernels call another form of them.
-            content = (library, kind, (machine, nothing)), *rest
-            archive.writestr(name, dumps(content))
+        codes = {
+            name_code(kernel.py_func, code.signature.args): code
+            for kernel in find_called()
+            for code in kernel.overloads.values()
+        }
+        for name, code in sorted(codes.items()):
+            reduced = list(code._reduce())
+            library, kind, (machine, _) = reduced[_LIBRARY]
+            reduced[_LIBRARY] = library, kind, (machine, _stub(code.fndesc))
+            reduced[_ANNOTATION] = ""  # for people, with paths of this machine
+            archive.writestr(name, dumps(tuple(reduced)))
+
+
+def _stub(function: Any) -> bytes:  # noqa: ANN401
+    """Stand in for what other functions would inline: numba reads the names that it defines.
+
+    Our kernels inline another form of each other, so this leaves out most of what numba keeps.
+    """
+    names = {function.llvm_func_name, function.llvm_cpython_wrapper_name}
+    lines = [f'define void @"{name}"() {{ ret void }}' for name in sorted(names)]
+    return bytes(parse_assembly("\n".join(lines)).as_bitcode())
 
 
 def _check(path: Path) -> None:
-    """Load all code of an archive; where a symbol is missing, that ends this process."""
+    """Load all code of an archive, and audit with it; what it lacks may well end this process."""
     target = cpu_target.target_context
     with ZipFile(path) as archive:
         for name in archive.namelist():
             if name != DESCRIPTION:
-                rebuild_code(archive.read(name), target)
+                code = rebuild_code(archive.read(name), target)
+                wrapper = code.fndesc.llvm_cpython_wrapper_name
+                if not code.library.get_pointer_to_function(wrapper):
+                    raise RuntimeError(f"{name} cannot be called.")
+    _shipped.FOLDER = path.parent
+    loans, _ = _tables()
+    lfl.audit(loans.frame, score="approved", sensitive="sex", legitimate="income")
+    compiled = [kernel.py_func.__name__ for kernel in find_called() if kernel._cache_misses]
+    if compiled:
+        raise RuntimeError(f"{path} has not been used for {compiled}.")
 
 
 def write_archives(folder: Path, processors: Sequence[str]) -> list[Path]:
@@ -247,11 +272,12 @@ def _start(processor: str, *arguments: str) -> bool:
     with TemporaryDirectory() as cache:
         told = {
             "NUMBA_CACHE_DIR": cache,
-            "NUMBA_CPU_NAME": processor,
-            "NUMBA_CPU_FEATURES": "",  # none beside those of its name
             "NUMBA_DISABLE_INTEL_SVML": "1",
             "LIKEFORLIKE_THREADS": "1",
         }
+        if arguments[0] == "write":
+            # No features beside those of its name.
+            told |= {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": ""}
         command = [sys.executable, "-m", "tools.kernels", "--stage", processor, *arguments]
         return subprocess.run(command, env={**kept, **told}, check=False).returncode == 0
 
