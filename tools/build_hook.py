@@ -3,7 +3,8 @@
 Kernels are compiled by the numba of the environment that builds, for the usual processors; an
 editable installation keeps those for this machine beside its sources. Without a processor we know
 or without numba the wheel comes without, and kernels are compiled when they are first called.
-`LIKEFORLIKE_KERNELS=none` leaves them out, for a wheel that suits every machine.
+`LIKEFORLIKE_KERNELS=none` leaves them out, for a wheel that suits every machine; any other value is
+the options of `python -m tools.kernels`.
 """
 
 from __future__ import annotations
@@ -31,14 +32,15 @@ class KernelsHook(BuildHookInterface[Any]):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile, and say what to add."""
-        if os.environ.get("LIKEFORLIKE_KERNELS") == "none":
+        options = os.environ.get("LIKEFORLIKE_KERNELS", "").split()
+        if options == ["none"]:
             return
         source = Path(self.root) / "src"
         if version == "editable":
-            self._compile(source / _PLACE, "--here")
+            self._compile(source / _PLACE, "--here", *options)
             return
         self._folder = tempfile.mkdtemp()
-        self._compile(Path(self._folder))
+        self._compile(Path(self._folder), *options)
         made = sorted(Path(self._folder).iterdir())
         if made:
             build_data["force_include"] |= {str(path): f"{_PLACE}/{path.name}" for path in made}

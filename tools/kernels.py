@@ -19,7 +19,7 @@ import platform
 import subprocess
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from itertools import product
 from pathlib import Path
@@ -49,7 +49,7 @@ from likeforlike.transport._shipped import (
     rebuild_code,
 )
 
-__all__ = ["PROCESSORS", "main"]
+__all__ = ["CALLS", "PROCESSORS", "find_called", "main", "write_archive"]
 
 _V3 = (
     *("cmov", "cx8", "fxsr", "mmx", "sse", "sse2"),
@@ -65,15 +65,6 @@ PROCESSORS = {
 _MACHINES = {"x86_64", "amd64"}
 # Where parts are in what numba reduces code to.
 _LIBRARY, _SIGNATURE, _ANNOTATION = 0, 3, 6
-
-
-def make_calls() -> None:
-    """Make the public calls whose kernels come along; leave out what needs a missing library."""
-    for call in (_measure, _audit, _penalize, _repair, _fit_networks, _fit_trees, _repair_unaware):
-        try:
-            call()
-        except lfl.errors.MissingDependencyError as error:
-            sys.stderr.write(f"{call.__name__}: {error}\n")
 
 
 def _tables() -> tuple[Any, Any]:
@@ -102,6 +93,10 @@ def _columns(frame: Any, weighted: bool = False) -> dict[str, Any]:  # noqa: ANN
 
 
 def _measure() -> None:
+    lfl.cdd_lp([0.0, 1.0, 1.0, 1.0], list("fmfm"), list("llhh"))
+
+
+def _measure_further() -> None:
     _, people = _tables()
     for distance, weighted in product(("wasserstein", "ks", "tv", "mean"), (False, True)):
         lfl.cdd_lp(**_columns(people, weighted), distance=distance)
@@ -110,11 +105,15 @@ def _measure() -> None:
 
 
 def _audit() -> None:
-    loans, people = _tables()
-    roles = {"sensitive": "sex", "legitimate": "income"}
+    loans, _ = _tables()
     for score in ("approved", "score"):
-        lfl.audit(loans.frame, score=score, **roles).to_html()
-        lfl.audit(loans.frame, score=score, **roles, smooth="income")
+        lfl.audit(loans.frame, score=score, sensitive="sex", legitimate="income")
+
+
+def _audit_further() -> None:
+    loans, people = _tables()
+    for score in ("approved", "score"):
+        lfl.audit(loans.frame, score=score, sensitive="sex", smooth="income")
     roles = {"score": "score", "sensitive": "group", "legitimate": "level"}
     settings: list[dict[str, Any]] = [{}, {"weight": "weight"}, {"cluster": "person"}]
     for each in [*settings, {"resolution": 0.05, "permutations": 0}]:
@@ -175,6 +174,25 @@ def _repair_unaware() -> None:
     UnawareRepair().fit(scores, inputs, **who)
 
 
+CALLS = {
+    call.__name__.strip("_"): call
+    for call in (
+        *(_audit, _audit_further, _measure, _measure_further),
+        *(_penalize, _repair, _fit_networks, _fit_trees, _repair_unaware),
+    )
+}
+"""The public calls whose kernels come along."""
+
+
+def make_calls(names: Sequence[str]) -> None:
+    """Make calls; leave out those that need a missing library."""
+    for name in names:
+        try:
+            CALLS[name]()
+        except lfl.errors.MissingDependencyError as error:
+            sys.stderr.write(f"{name}: {error}\n")
+
+
 def find_called() -> list[Any]:
     """Find the kernels that were called in this process, as numba has them."""
     modules = [module for name, module in sys.modules.items() if name.startswith("likeforlike.")]
@@ -194,19 +212,14 @@ def _compile_like(model: Path) -> None:
             getattr(import_module(module), kernel)._compile().compile(signature.args)
 
 
-def _write(processor: str, path: Path, model: Path | None) -> None:
-    """Write an archive, of what calls compile or of what is in a model."""
-    if model is None:
-        warnings.simplefilter("ignore")
-        make_calls()
-    else:
-        _compile_like(model)
+def write_archive(path: Path, features: Sequence[str]) -> None:
+    """Write the code of all kernels that this process has compiled."""
     sources = [file for file in PACKAGE.rglob("*.py") if "@compiled" in file.read_text("utf-8")]
     names = sorted(file.relative_to(PACKAGE).as_posix() for file in sources)
     description = {
         **describe_compiler(),
         "sources": hash_sources(["__init__.py", *names]),
-        "features": PROCESSORS[processor],
+        "features": list(features),
     }
     with ZipFile(path, "w", ZIP_DEFLATED, compresslevel=9) as archive:
         archive.writestr(DESCRIPTION, json.dumps(description))
@@ -233,8 +246,8 @@ def _stub(function: Any) -> bytes:  # noqa: ANN401
     return bytes(parse_assembly("\n".join(lines)).as_bitcode())
 
 
-def _check(path: Path) -> None:
-    """Load all code of an archive, and audit with it; what it lacks may well end this process."""
+def _check(path: Path, call: str) -> None:
+    """Load all code of an archive and make a call with it; what it lacks may end this process."""
     target = cpu_target.target_context
     with ZipFile(path) as archive:
         for name in archive.namelist():
@@ -244,42 +257,57 @@ def _check(path: Path) -> None:
                 if not code.library.get_pointer_to_function(wrapper):
                     raise RuntimeError(f"{name} cannot be called.")
     _shipped.FOLDER = path.parent
-    loans, _ = _tables()
-    lfl.audit(loans.frame, score="approved", sensitive="sex", legitimate="income")
+    make_calls([call])
     compiled = [kernel.py_func.__name__ for kernel in find_called() if kernel._cache_misses]
     if compiled:
-        raise RuntimeError(f"{path} has not been used for {compiled}.")
+        raise RuntimeError(f"{path} has no code that can be used for {compiled}.")
 
 
-def write_archives(folder: Path, processors: Sequence[str]) -> list[Path]:
-    """Write an archive for each processor, the first of which is this machine's or older."""
+def write_archives(folder: Path, processors: Sequence[str], calls: Sequence[str]) -> list[Path]:
+    """Write an archive for each processor, of which this machine has to have the first."""
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
     for processor in processors:
         path = folder / f"{processor}{SUFFIX}"
-        model = [str(written[0])] if written else []
-        if _start(processor, "write", str(path), *model) and _start(processor, "check", str(path)):
-            written.append(path)
-        else:
-            path.unlink(missing_ok=True)
+        # No features beside those of its name.
+        named = {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": ""}
+        made = ["like", str(written[0])] if written else ["calls", *calls]
+        if not _start(["write", processor, str(path), *made], named):
             break
+        if not _start(["check", str(path), calls[0]], {}):
+            path.unlink()
+            break
+        written.append(path)
     return written
 
 
-def _start(processor: str, *arguments: str) -> bool:
-    """Start this program for one processor; return whether it succeeded."""
+def _start(stage: Sequence[str], settings: Mapping[str, str]) -> bool:
+    """Start this program, with numba's own settings and these; return whether it succeeded."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
     with TemporaryDirectory() as cache:
         told = {
             "NUMBA_CACHE_DIR": cache,
             "NUMBA_DISABLE_INTEL_SVML": "1",
             "LIKEFORLIKE_THREADS": "1",
+            **settings,
         }
-        if arguments[0] == "write":
-            # No features beside those of its name.
-            told |= {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": ""}
-        command = [sys.executable, "-m", "tools.kernels", "--stage", processor, *arguments]
+        command = [sys.executable, "-m", "tools.kernels", "--stage", *stage]
         return subprocess.run(command, env={**kept, **told}, check=False).returncode == 0
+
+
+def _run_stage(stage: str, *arguments: str) -> None:
+    """Write an archive or check one, in a process that numba's settings were made for."""
+    if stage == "check":
+        path, call = arguments
+        _check(Path(path), call)
+        return
+    processor, path, way, *names = arguments
+    if way == "like":
+        _compile_like(Path(names[0]))
+    else:
+        warnings.simplefilter("ignore")
+        make_calls(names)
+    write_archive(Path(path), PROCESSORS[processor])
 
 
 def find_processors(*, all_kinds: bool) -> list[str]:
@@ -295,20 +323,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Write archives into a folder."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["--stage"]:
-        processor, stage, path, *model = given[1:]
-        if stage == "write":
-            _write(processor, Path(path), Path(model[0]) if model else None)
-        else:
-            _check(Path(path))
+        _run_stage(*given[1:])
         return
     parser = argparse.ArgumentParser(prog="python -m tools.kernels", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--here", action="store_true", help="for this machine alone")
+    parser.add_argument("--calls", nargs="+", choices=CALLS, default=list(CALLS))
     chosen = parser.parse_args(given)
-    processors = find_processors(all_kinds=not chosen.here)
-    if chosen.here and any(fits_here(path) for path in chosen.folder.glob(f"*{SUFFIX}")):
+    if chosen.here and any(map(fits_here, chosen.folder.glob(f"*{SUFFIX}"))):
         return
-    write_archives(chosen.folder, processors)
+    write_archives(chosen.folder, find_processors(all_kinds=not chosen.here), chosen.calls)
 
 
 if __name__ == "__main__":
