@@ -36,8 +36,8 @@ from numba.core.serialize import dumps
 import likeforlike as lfl
 from likeforlike.datasets import make_loans
 from likeforlike.penalties import Layout, SlopeField
-from likeforlike.transport import _shipped
-from likeforlike.transport._shipped import (
+from likeforlike.transport import _numba
+from likeforlike.transport._numba import (
     DESCRIPTION,
     PACKAGE,
     SUFFIX,
@@ -256,7 +256,7 @@ def _check(path: Path, call: str) -> None:
                 wrapper = code.fndesc.llvm_cpython_wrapper_name
                 if not code.library.get_pointer_to_function(wrapper):
                     raise RuntimeError(f"{name} cannot be called.")
-    _shipped.FOLDER = path.parent
+    _numba.FOLDER = path.parent
     make_calls([call])
     compiled = [kernel.py_func.__name__ for kernel in find_called() if kernel._cache_misses]
     if compiled:

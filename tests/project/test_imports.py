@@ -134,10 +134,10 @@ def test_the_layering_test_sees_a_violation(tmp_path: Path) -> None:
     assert not too_high("disparity._cells", imported_modules(bad))
 
 
-def test_numba_has_two_homes() -> None:
+def test_numba_has_one_home() -> None:
     asks = re.compile(r"import numba|from numba|import_module\(\"numba")
     users = {module_name(path) for path in PACKAGE.rglob("*.py") if asks.search(path.read_text())}
-    assert users == {"transport._numba", "transport._shipped"}
+    assert users == {"transport._numba"}
 
 
 def run(code: str) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from numba.core import config
 
-from likeforlike.transport import _shipped, compiled
+from likeforlike.transport import _numba, compiled
 from likeforlike.transport._atoms import segment_sums
 from tools import kernels
 
@@ -29,7 +29,7 @@ SUMS = np.array([0.1 + 0.2, 0.0, 0.3 + 1e16 - 1e16 + 0.7])
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An archive of one kernel, for this processor and for no feature beyond any."""
-    path = tmp_path_factory.mktemp("made") / f"any{_shipped.SUFFIX}"
+    path = tmp_path_factory.mktemp("made") / f"any{_numba.SUFFIX}"
     code = f"""
 import numpy as np
 from pathlib import Path
@@ -50,10 +50,10 @@ def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shipped = tmp_path / "shipped"
     shipped.mkdir()
     (shipped / made.name).write_bytes(made.read_bytes())
-    monkeypatch.setattr(_shipped, "FOLDER", shipped)
+    monkeypatch.setattr(_numba, "FOLDER", shipped)
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(config, "USING_SVML", False)  # as where the archive was made
-    _shipped._open_archive.cache_clear()
+    _numba._open_archive.cache_clear()
     return shipped
 
 
@@ -61,7 +61,7 @@ def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def forget() -> Any:
     """Let later tests look for archives of their own."""
     yield
-    _shipped._open_archive.cache_clear()
+    _numba._open_archive.cache_clear()
 
 
 def add_up() -> tuple[Any, bool]:
@@ -78,9 +78,9 @@ def rewrite(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
     (path,) = folder.iterdir()
     with ZipFile(path) as archive:
         content = {name: archive.read(name) for name in archive.namelist()}
-    description = json.loads(content[_shipped.DESCRIPTION])
+    description = json.loads(content[_numba.DESCRIPTION])
     change(description)
-    content[_shipped.DESCRIPTION] = json.dumps(description).encode()
+    content[_numba.DESCRIPTION] = json.dumps(description).encode()
     with ZipFile(path, "w", ZIP_DEFLATED) as archive:
         for name, member in content.items():
             archive.writestr(name, member)
@@ -154,17 +154,17 @@ def test_types_that_did_not_come_along_are_compiled(folder: Path) -> None:
 
 
 def test_the_archive_that_makes_most_of_the_processor_is_taken(folder: Path) -> None:
-    feature = min(_shipped.processor_features())
+    feature = min(_numba.processor_features())
     (path,) = folder.iterdir()
-    plain = path.rename(folder / f"z{_shipped.SUFFIX}")
-    (folder / f"a{_shipped.SUFFIX}").write_bytes(plain.read_bytes())
+    plain = path.rename(folder / f"z{_numba.SUFFIX}")
+    (folder / f"a{_numba.SUFFIX}").write_bytes(plain.read_bytes())
     plain.rename(folder.parent / "aside")
     rewrite(folder, lambda told: told.update(features=[feature], note="wider"))
     rewrite(folder, lambda told: told.pop("note"))
     (folder.parent / "aside").rename(plain)
-    archive = _shipped._open_archive()
+    archive = _numba._open_archive()
     assert archive is not None
-    assert json.loads(archive.read(_shipped.DESCRIPTION))["features"] == [feature]
+    assert json.loads(archive.read(_numba.DESCRIPTION))["features"] == [feature]
 
 
 @pytest.mark.parametrize(
@@ -179,10 +179,10 @@ def test_the_archive_that_makes_most_of_the_processor_is_taken(folder: Path) -> 
 def test_settings_of_numba_say_what_code_may_use(
     settings: dict[str, Any], wide: bool, some: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_shipped, "get_host_cpu_features", lambda: "+sse2,+avx2,+avx512f,-sha")
+    monkeypatch.setattr(_numba, "get_host_cpu_features", lambda: "+sse2,+avx2,+avx512f,-sha")
     for name, value in settings.items():
         monkeypatch.setattr(config, name, value)
-    found = _shipped.processor_features()
+    found = _numba.processor_features()
     assert ("avx512f" in found, "avx2" in found) == (wide, some)
     assert "sha" not in found
 
