@@ -133,8 +133,10 @@ def _penalize() -> None:
         for weighted in (False, True):
             penalty.value_and_grad(**_columns(people, weighted))
         penalty.hessian_diagonal(scores, layout)
-    field = SlopeField.fit(lfl.FairLeap(), scores[None], layout)
-    field.gradient(scores[None] + 0.003, layout)
+    # Of polars, and as networks have them.
+    for sample in (scores[None], scores.copy()[None]):
+        field = SlopeField.fit(lfl.FairLeap(), sample, layout)
+        field.gradient(sample + 0.003, layout)
 
 
 def _repair() -> None:

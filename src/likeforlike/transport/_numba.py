@@ -46,6 +46,8 @@ from numba.core.types.functions import Dispatcher
 from numba.core.types.misc import unliteral
 from numba.extending import typeof_impl
 
+from likeforlike.transport._jit import blas_skipped
+
 PACKAGE = Path(__file__).parents[1]
 FOLDER = PACKAGE / "machine_code"
 SUFFIX = ".kernels"
@@ -112,6 +114,8 @@ class _KernelCache(NullCache):  # type: ignore[misc]
         return cast("str | None", self._disk.cache_path)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:  # noqa: ANN401
+        if blas_skipped():
+            _import_without_blas()
         found = load_code(self._function, sig, target_context)
         return self._disk.load_overload(sig, target_context) if found is None else found
 
@@ -230,13 +234,8 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def skip_blas_import() -> None:
-    """Keep numba from importing `scipy.linalg`, in a process that runs nothing but our kernels.
-
-    Before its first kernel numba looks for a BLAS, which takes longer than a small audit; no
-    kernel of ours multiplies matrices. Kernels of other packages might, so this is for the command
-    line alone, and does nothing where numba has looked already.
-    """
+def _import_without_blas() -> None:
+    """Let numba import what it compiles with, but not `scipy.linalg` (`_jit.skip_blas_import`)."""
     blas = "scipy.linalg.cython_blas"
     if blas in sys.modules or "numba.np.arraymath" in sys.modules:
         return
@@ -248,7 +247,7 @@ def skip_blas_import() -> None:
 
 
 def describe_compiler() -> dict[str, object]:
-    """Describe what machine code depends on beside its source and the processor."""
+    """Describe what machine code depends on, apart from its source and the processor."""
     return {
         "python": f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')}",
         "numba": numba.__version__,
@@ -317,11 +316,11 @@ def _count_features(path: Path) -> int | None:
 
 
 def processor_features() -> set[str]:
-    """Return the features that code may use: of this processor, or those that numba is told."""
-    told = config.CPU_FEATURES
-    switches = (get_host_cpu_features() if told is None else told).split(",")
+    """Return the features that code may use: of this processor, or as numba is set."""
+    chosen = config.CPU_FEATURES
+    switches = (get_host_cpu_features() if chosen is None else chosen).split(",")
     found = {switch[1:] for switch in switches if switch.startswith("+")}
-    if told is not None or config.CPU_NAME is None:
+    if chosen is not None or config.CPU_NAME is None:
         return found
     # Code for another processor was asked for, of which only the name is known: nothing wide.
     return {feature for feature in found if not feature.startswith("avx512")}
