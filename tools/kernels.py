@@ -304,6 +304,7 @@ def _run_stage(stage: str, *arguments: str) -> None:
         _check(Path(path), call)
         return
     processor, path, way, *names = arguments
+    _numba.FOLDER = Path(path).parent / "nowhere"  # what is loaded cannot be written again
     if way == "like":
         _compile_like(Path(names[0]))
     else:

@@ -33,8 +33,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     code = f"""
 import numpy as np
 from pathlib import Path
+from likeforlike.transport import _numba
 from likeforlike.transport._atoms import segment_sums
 from tools.kernels import write_archive
+_numba.FOLDER = Path("nowhere")
 segment_sums(np.ones(2), np.ones(2), np.array([0, 2]))
 write_archive(Path({str(path)!r}), [])
 """
