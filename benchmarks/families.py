@@ -124,7 +124,8 @@ million different numbers takes a few seconds more, once.""",
     "startup": Note(
         "The first answer",
         """Processor seconds of a process from its start to its end: a warm audit of a small file
-with its page, help, imports, and the very first audit and fit, whose kernels have to be compiled.
+with its page, help, imports, and the very first audit and fit after the wheel was installed, with
+the machine code that comes along, on this processor and as on one without AVX-512.
 The peer of an audit is the import of fairlearn's `MetricFrame`; elsewhere it is a limit that we set
 ourselves.""",
         """An import measures nothing yet, so the first row sets a whole audit beside half a task of

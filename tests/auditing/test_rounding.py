@@ -25,7 +25,7 @@ from likeforlike.transport import pair_costs
 ROLES = Roles("s", "a", ("l",))
 NAMED: dict[str, Any] = {"score": "s", "sensitive": "a", "legitimate": "l"}
 WIDTHS = (0.01, 0.05, 0.1, 0.2)
-TABLES = 200
+TABLES = 120
 # How often the noise of a distance is drawn anew.
 SEEDS = 4
 
@@ -69,6 +69,7 @@ def example() -> pl.DataFrame:
     return pl.DataFrame({"s": score, "a": group, "l": level})
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("seeds", [range(k, TABLES, 10) for k in range(10)])
 def test_intervals_from_counts_contain_those_from_rows(seeds: range) -> None:
     for seed in seeds:

@@ -21,7 +21,7 @@ from likeforlike.experiments import Penalized, Plain, Task, sweep
 
 def attempt(journal: Path) -> None:
     """The sweep, in this process."""
-    task = Task(make_loans(400, gap=0.2), max_epochs=4, batch_size=64)
+    task = Task(make_loans(200, gap=0.2), max_epochs=3, batch_size=64)
     methods = [Plain(), Penalized("FairLeap", (1.0, 10.0), lfl.FairLeap())]
     sweep(task, methods, seeds=8, journal=journal, workers=0, seeds_in_unit=1)
 

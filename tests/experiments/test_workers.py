@@ -21,7 +21,7 @@ MOMENTS = [
     "sweep interrupted",
     "sweep large interrupted",
     "reproduce interrupted",
-    *(f"{what} {1.5 * RANDOM.random() ** 2:.3f}" for what in 4 * ["sweep", "reproduce"]),
+    *(f"{what} {1.5 * RANDOM.random() ** 2:.3f}" for what in 3 * ["sweep", "reproduce"]),
 ]
 
 

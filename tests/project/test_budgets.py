@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import likeforlike
 
 PACKAGE = Path(likeforlike.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
-BUDGETS = {"files": 159, "lines": 55_130, "carriers": 149, "shared names": 0, "participles": 35}
+BUDGETS = {"files": 159, "lines": 55_300, "carriers": 149, "shared names": 0, "participles": 35}
 
 
 def is_carrier(node: ast.ClassDef) -> bool:
@@ -44,9 +45,14 @@ def measure(files: list[Path]) -> dict[str, int]:
     }
 
 
+@cache
+def measure_package() -> dict[str, int]:
+    return measure(FILES)
+
+
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_source_stays_within_its_budget(budget: str) -> None:
-    assert measure(FILES)[budget] <= BUDGETS[budget]
+    assert measure_package()[budget] <= BUDGETS[budget]
 
 
 def test_each_count_sees_what_it_counts(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from packaging.utils import canonicalize_name
 
 import likeforlike
 from likeforlike.datasets._public import SOURCES as PUBLIC
+from tools.kernels import find_processors
 
 pytestmark = pytest.mark.wheel
 
@@ -54,10 +55,12 @@ def run(arguments: Sequence[object], folder: Path) -> subprocess.CompletedProces
     kept = {
         name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "COLUMNS")
     }
+    # Wheels get the machine code of audits, for this machine alone, which is soon compiled.
+    ours = {"COLUMNS": "200", "LIKEFORLIKE_KERNELS": "--here --calls audit"}
     return subprocess.run(
         [str(argument) for argument in arguments],
         cwd=folder,
-        env={**kept, "COLUMNS": "200"},
+        env={**kept, **ours, "NUMBA_CACHE_DIR": str(folder / "numba")},
         capture_output=True,
         text=True,
         timeout=900,
@@ -154,13 +157,15 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installe
 def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
-    made = {".pyc", ".nbi", ".nbc"}  # by Python and numba, as they run
+    code = {name for name in held if name.startswith("likeforlike/machine_code/")}
+    assert len(code) == len(find_processors(all_kinds=False))
+    made = {".pyc", ".nbi", ".nbc", ".jinja", ".kernels"}  # as they run or are installed
     wanted = {
         path.relative_to(SOURCE).as_posix()
         for path in (SOURCE / "likeforlike").rglob("*")
         if path.is_file() and path.suffix not in made
     }
-    assert held == wanted
+    assert held - code == wanted
     assert {
         "likeforlike/py.typed",
         "likeforlike/report/templates/page.html.j2",
@@ -209,6 +214,15 @@ def test_data_that_may_not_be_passed_on_are_not(kind: str, request: pytest.Fixtu
     assert [name for name in held if name.endswith("bundled/ATTRIBUTION.txt")]
 
 
+def test_a_wheel_with_machine_code_is_for_one_python_and_system(wheel: Path) -> None:
+    python, _, system = wheel.stem.split("-")[-3:]
+    if find_processors(all_kinds=False):
+        assert python == f"cp{sys.version_info.major}{sys.version_info.minor}"
+        assert system != "any"
+    else:
+        assert (python, system) == ("py3", "any")
+
+
 def test_the_wheel_is_small_and_says_on_what_terms_it_comes(wheel: Path) -> None:
     assert wheel.stat().st_size < 2_000_000
     (metadata,) = (
@@ -251,6 +265,9 @@ def test_an_audit_of_a_file_needs_no_extra(installed: Installed) -> None:
     headline = "Women are approved less often than men with the same income: 20 points"
     assert headline in done.stdout
     assert headline in (installed.folder / "page.html").read_text()
+    # The first audit in this environment: it has found all of its machine code.
+    compiled = list((installed.folder / "numba").rglob("*.nbc"))
+    assert bool(compiled) != bool(find_processors(all_kinds=False))
     document = json.loads((installed.folder / "audit.json").read_text())
     assert document["finding"]["headline"] == headline
     assert document["provenance"]["versions"]["likeforlike"] == likeforlike.__version__

@@ -233,13 +233,16 @@ def test_a_release_is_published_by_trust_and_never_by_a_token() -> None:
 
 def test_nothing_is_published_that_was_not_checked() -> None:
     jobs = read("release")["jobs"]
-    order = [jobs[name].get("needs") for name in ("build", "check", "publish", "announce")]
-    assert order == [None, "build", "check", "publish"]
+    names = ("build", "wheels", "check", "publish", "announce")
+    assert [jobs[name].get("needs") for name in names] == [None, *names[:-1]]
+    assert jobs["wheels"]["strategy"]["matrix"]["python"] == PYTHONS
+    assert "python -m hatchling build -t wheel -d dist" in commands(jobs["wheels"])
     built = "\n".join(commands(jobs["build"]))
     assert 'python -m tools.release "$GITHUB_REF_NAME" > notes.md' in built
     assert "twine check --strict dist/*" in built
     checked = "\n".join(commands(jobs["check"]))
-    assert "pip install dist/*.whl" in checked
+    assert 'pip install --find-links dist "likeforlike==${GITHUB_REF_NAME#v}"' in checked
+    assert "test -z \"$(find numba -name '*.nbc')\"" in checked
     assert "likeforlike audit loans.csv" in checked
     assert not any("checkout" in step.get("uses", "") for step in jobs["check"]["steps"])
     assert "--notes-file notes/notes.md" in "\n".join(commands(jobs["announce"]))

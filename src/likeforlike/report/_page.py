@@ -9,11 +9,16 @@ if it has one, and its words.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
+from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from likeforlike._text import p_text, plural
@@ -534,7 +539,35 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=lambda value: formats.escape_hidden(value) if isinstance(value, str) else value,
+        bytecode_cache=_CompiledTemplates(),
     )
     environment.filters.update(formats.FILTERS)
     environment.globals["say"] = say
     return environment
+
+
+class _CompiledTemplates(FileSystemBytecodeCache):
+    """Templates compiled to bytecode, kept where Python keeps that of modules.
+
+    They are compiled again if a template, jinja2, Python or the settings in this file have changed,
+    or if what is kept cannot be read.
+    """
+
+    def __init__(self) -> None:
+        sources = (Path(__file__), Path(str(formats.__file__)))
+        settings = sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
+        folder = Path(__file__).parent / "templates" / "__pycache__"
+        super().__init__(str(folder), f"%s-{settings}.jinja")
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        try:
+            super().load_bytecode(bucket)
+        except Exception:  # noqa: BLE001 whatever a damaged file raises
+            bucket.reset()
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        if sys.dont_write_bytecode:
+            return
+        with suppress(OSError):  # an installation may be read-only, a disk full
+            Path(self.directory).mkdir(exist_ok=True)
+            super().dump_bytecode(bucket)

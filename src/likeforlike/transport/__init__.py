@@ -46,6 +46,7 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._flow import level_cost_factor as level_cost_factor
     from ._flow import metric_ground as metric_ground
     from ._jit import compiled as compiled
+    from ._jit import skip_blas_import as skip_blas_import
     from ._line import Curves as Curves
     from ._line import Ranks as Ranks
     from ._line import carry as carry
@@ -54,7 +55,6 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._line import ranks as ranks
     from ._line import seek as seek
     from ._nested import least_level_transport as least_level_transport
-    from ._numba import skip_blas_import as skip_blas_import
     from ._sorting import merge_segments as merge_segments
     from ._sorting import partition_rows as partition_rows
     from ._sorting import sort_rows as sort_rows

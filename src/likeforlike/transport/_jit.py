@@ -63,3 +63,21 @@ def compiled(kernel: Callable[P, R]) -> Callable[P, R]:
     Kernels may call other kernels, but not themselves.
     """
     return _Kernel(kernel)
+
+
+_blas_skipped: list[bool] = []
+
+
+def skip_blas_import() -> None:
+    """Keep numba from importing `scipy.linalg`, in a process that runs nothing but our kernels.
+
+    Before its first kernel numba looks for a BLAS, which takes longer than a small audit; no
+    kernel of ours multiplies matrices. Kernels of other packages might, so this is for the command
+    line alone, and does nothing where numba has looked already.
+    """
+    _blas_skipped.append(True)
+
+
+def blas_skipped() -> bool:
+    """Return whether `skip_blas_import` was called."""
+    return bool(_blas_skipped)

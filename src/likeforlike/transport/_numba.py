@@ -6,27 +6,52 @@ kernel that other kernels call
 - gets no entry for Python there, and no version of its own for an integer literal in a call;
 - is neither optimized nor turned into machine code there, since its callers are, with all that is
   inlined into them.
+
+Best is not to compile at all. The package may come with archives of machine code, which
+`tools/kernels.py` writes: for one kind of processor each, the code of every kernel and signature,
+and a description of what it was made of and by. Code is taken from an archive only if all of that
+is the same here and the processor has the features that the code was made for. Otherwise, and
+whatever else is wrong with an archive, kernels are compiled as if there were none. Code for any
+processor gives the same bits: numba neither fuses nor reorders operations without `fastmath`, and
+each of them is rounded as IEEE 754 says.
 """
 
 from __future__ import annotations
 
 import gc
+import json
 import pickle
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache, cached_property
 from hashlib import sha256
 from importlib import import_module
-from typing import Any
+from io import BytesIO
+from pathlib import Path
+from typing import Any, cast
+from zipfile import ZipFile
 
-from numba.core.caching import IndexDataCacheFile, NullCache
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+import llvmlite
+import numba
+from llvmlite.binding import get_process_triple
+from numba.core import config
+from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
+from numba.core.codegen import JITCodeLibrary, get_host_cpu_features
+from numba.core.compiler import Compiler, CompileResult
 from numba.core.registry import CPUDispatcher
+from numba.core.runtime import rtsys
 from numba.core.types.functions import Dispatcher
 from numba.core.types.misc import unliteral
 from numba.extending import typeof_impl
+
+from likeforlike.transport._jit import blas_skipped
+
+PACKAGE = Path(__file__).parents[1]
+FOLDER = PACKAGE / "machine_code"
+SUFFIX = ".kernels"
+DESCRIPTION = "description.json"
 
 # error_model="numpy" drops Python's checks for division by zero; every kernel divides by a mass
 # that its caller has checked to be positive. Kernels are not called from C.
@@ -62,14 +87,40 @@ class _KernelDispatcher(CPUDispatcher):  # type: ignore[misc]
                 self._cache: Any = NullCache()
                 return super().compile(signature)
 
-    def check_cache(self) -> None:
-        """Read machine code from the disk only if its checksum is right."""
-        cache: Any = self._cache
-        cache._cache_file = _CheckedFile(
-            cache.cache_path,
-            f"{cache._impl.filename_base}.checked",
-            cache._impl.locator.get_source_stamp(),
+
+class _KernelCache(NullCache):  # type: ignore[misc]
+    """Machine code that came with the package, or else on the disk where numba keeps it."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    @cached_property
+    def _disk(self) -> Any:  # noqa: ANN401
+        try:
+            disk = FunctionCache(self._function)
+        except RuntimeError:
+            # Without a folder for it, as in a read-only container, a kernel is compiled every time.
+            return NullCache()
+        implementation: Any = disk._impl
+        disk._cache_file = _CheckedFile(
+            disk.cache_path,
+            f"{implementation.filename_base}.checked",
+            implementation.locator.get_source_stamp(),
         )
+        return disk
+
+    @property
+    def cache_path(self) -> str | None:
+        return cast("str | None", self._disk.cache_path)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:  # noqa: ANN401
+        if blas_skipped():
+            _import_without_blas()
+        found = load_code(self._function, sig, target_context)
+        return self._disk.load_overload(sig, target_context) if found is None else found
+
+    def save_overload(self, sig: Any, data: Any) -> None:  # noqa: ANN401
+        self._disk.save_overload(sig, data)
 
 
 class _CheckedFile(IndexDataCacheFile):  # type: ignore[misc]
@@ -152,10 +203,7 @@ class _InnerCompiler(Compiler):  # type: ignore[misc]
 def make_entry(function: Callable[..., Any]) -> Any:  # noqa: ANN401
     """Make the form of a kernel that Python calls, cached on disk."""
     kernel = _KernelDispatcher(function, targetoptions=_OPTIONS)
-    # Without a folder for the cache, as in a read-only container, it is compiled every time.
-    with suppress(RuntimeError):
-        kernel.enable_caching()
-        kernel.check_cache()
+    kernel._cache = _KernelCache(function)
     return kernel
 
 
@@ -186,13 +234,8 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def skip_blas_import() -> None:
-    """Keep numba from importing `scipy.linalg`, in a process that runs nothing but our kernels.
-
-    Before its first kernel numba looks for a BLAS, which takes longer than a small audit; no
-    kernel of ours multiplies matrices. Kernels of other packages might, so this is for the command
-    line alone, and does nothing where numba has looked already.
-    """
+def _import_without_blas() -> None:
+    """Let numba import what it compiles with, but not `scipy.linalg` (`_jit.skip_blas_import`)."""
     blas = "scipy.linalg.cython_blas"
     if blas in sys.modules or "numba.np.arraymath" in sys.modules:
         return
@@ -201,3 +244,83 @@ def skip_blas_import() -> None:
         import_module("numba.np.arraymath")
     finally:
         del sys.modules[blas]
+
+
+def describe_compiler() -> dict[str, object]:
+    """Describe what machine code depends on, apart from its source and the processor."""
+    return {
+        "python": f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')}",
+        "numba": numba.__version__,
+        "llvmlite": llvmlite.__version__,
+        "system": get_process_triple(),
+        "svml": bool(config.USING_SVML),
+    }
+
+
+def hash_sources(names: Iterable[str]) -> dict[str, str]:
+    """Hash files of the package, named by their path in it."""
+    return {name: sha256((PACKAGE / name).read_bytes()).hexdigest() for name in names}
+
+
+def name_code(function: Callable[..., Any], signature: object) -> str:
+    """Name the code of a kernel for a signature."""
+    kind = sha256(str(signature).encode()).hexdigest()[:16]
+    return f"{function.__module__}.{function.__qualname__}-{kind}"
+
+
+def load_code(function: Callable[..., Any], signature: object, target: Any) -> Any:  # noqa: ANN401
+    """Return the code of a kernel for a signature if it came with the package, else None."""
+    try:
+        archive = _open_archive()
+        if archive is None:
+            return None
+        return rebuild_code(archive.read(name_code(function, signature)), target)
+    except Exception:  # noqa: BLE001 it can be compiled
+        return None
+
+
+def rebuild_code(content: bytes, target: Any) -> Any:  # noqa: ANN401
+    """Make code callable."""
+    # All of numba that code needs. To compile, numba imports twice as much.
+    rtsys.initialize(target)
+    return CompileResult._rebuild(target, *pickle.loads(content))
+
+
+def fits_here(path: Path) -> bool:
+    """Return whether an archive can be used here."""
+    return _count_features(path) is not None
+
+
+@cache
+def _open_archive() -> ZipFile | None:
+    """Read the archive that fits here and makes most of the processor, if there is one."""
+    fitting = [
+        (needed, path)
+        for path in FOLDER.glob(f"*{SUFFIX}")
+        if (needed := _count_features(path)) is not None
+    ]
+    # In memory, since forked processes would share the position in an open file.
+    return ZipFile(BytesIO(max(fitting)[1].read_bytes())) if fitting else None
+
+
+def _count_features(path: Path) -> int | None:
+    """Count the features of the processor that an archive needs, if all it depends on is here."""
+    try:
+        with ZipFile(path) as archive:
+            description = json.loads(archive.read(DESCRIPTION))
+        needed, sources = description.pop("features"), description.pop("sources")
+        fits = description == describe_compiler() and processor_features().issuperset(needed)
+        return len(needed) if fits and hash_sources(sources) == sources else None
+    except Exception:  # noqa: BLE001 whatever it is, it is no archive of ours
+        return None
+
+
+def processor_features() -> set[str]:
+    """Return the features that code may use: of this processor, or as numba is set."""
+    chosen = config.CPU_FEATURES
+    switches = (get_host_cpu_features() if chosen is None else chosen).split(",")
+    found = {switch[1:] for switch in switches if switch.startswith("+")}
+    if chosen is not None or config.CPU_NAME is None:
+        return found
+    # Code for another processor was asked for, of which only the name is known: nothing wide.
+    return {feature for feature in found if not feature.startswith("avx512")}
