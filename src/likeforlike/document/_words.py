@@ -556,7 +556,7 @@ def _judgment_figures(document: AuditDocument, judgment: Judgment) -> tuple[str,
         "high": "" if high is None else amount(document, high, digits, bare=True),
         "low_unit": amount(document, low, digits),
         "high_unit": "" if high is None else amount(document, high, digits),
-        "limit": amount(document, limit, 4, bare=True),
+        "limit": amount(document, limit, max(4, digits), bare=True),
     }
 
 
