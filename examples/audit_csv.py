@@ -4,7 +4,7 @@ The embedded loan example stands in for a file of your own: put its path and the
 columns in place of these. Everything is written into a temporary folder.
 
     $ python examples/audit_csv.py
-    Among people with equal income, the rate of approved is 20 points lower for women than for men.
+    Women are approved less often than men with the same income: 20 points.
     estimate 0.197, 95% interval 0.112 to 0.274, p = 0.001
     overall 0.000 apart: Simpson's paradox (masked)
     income high: 300 female, 50 male, gap +0.20

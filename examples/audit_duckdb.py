@@ -8,7 +8,7 @@ In what it prints, # stands for digits that may differ from machine to machine.
     $ python examples/audit_duckdb.py
     200000 rows in a file of # MB
     #### lines came back from DuckDB
-    Among people with equal income, the mean score is 0.016 lower for women than for men.
+    Women score lower than men with the same income: 1.6 points.
     income 3: gap +0.0##
     income 4: gap +0.0##
     threshold 0.05: pass

@@ -4,7 +4,7 @@ Here Spark runs on one core of this machine. On a cluster, take the session you 
 
     $ python examples/audit_spark.py
     pyspark counted 20000 rows
-    Among people with equal income, the mean score is 0.098 lower for women than for men.
+    Women score lower than men with the same income: 9.8 points.
     estimate 0.098, 95% interval 0.096 to 0.100
     the same figures as from the file itself: True
 """

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["main", "screenshot"]
 
 
-def screenshot(browser: Browser, path: Path, *, width: int = 1100, height: int = 1180) -> None:
+def screenshot(browser: Browser, path: Path, *, width: int = 1100, height: int = 900) -> None:
     """Audit the loans, open the page and take its picture, of so many pixels."""
     found = lfl.audit(
         load_loans(1000).frame, score="approved", sensitive="sex", legitimate="income"
-    )
+    ).with_threshold(0.05)
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
         found.to_html(page)

@@ -52,8 +52,13 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
-    """Lead links of a page to where their targets are on the site."""
-    return led(markdown, page.file.src_uri, _root(config))
+    """Lead links of a page to where their targets are on the site, and mark prompts as prompts.
+
+    A session of Python has its prompts and results in elements of their own, which the button that
+    copies leaves out (`docs/stylesheets/extra.css`).
+    """
+    sessions = markdown.replace("```python\n>>> ", "```pycon\n>>> ")
+    return led(sessions, page.file.src_uri, _root(config))
 
 
 def examples_page(scripts: list[Path]) -> str:

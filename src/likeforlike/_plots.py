@@ -318,7 +318,7 @@ def draw_panel(ax: Axes, panel: Panel, looks: Mapping[str, Look] | None = None) 
     _draw_frontier(ax, panel)
     _draw_beyond(ax, panel, chosen)
     ax.set_title(f"{panel.title}\n{panel.note}" if panel.title else panel.note, loc="left")
-    ax.set_xlabel(fill(f"← better: lower {panel.disparity}", _LINE), loc="left")
+    ax.set_xlabel(fill(f"← better: lower {panel.disparity} (square-root scale)", _LINE), loc="left")
     ax.set_ylabel(f"better: {_WAYS[panel.better]} {panel.performance} →", loc="top")
     without_box(ax)
     if looks is None and len(panel.series) > 1:

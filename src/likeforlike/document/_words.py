@@ -514,6 +514,9 @@ def verdict_words(document: AuditDocument, part: Verdict) -> str:
         return say("verdict.apart")
     lead = max(own, key=lambda each: _weigh(each, part.verdict))
     key, figures = _judgment_figures(document, lead)
+    percent = next((_value(each) for each in part.thresholds if each.percent), None)
+    if percent is not None and not _in_percent(document):
+        figures["limit"] = say("verdict.percent", limit=figures["limit"], percent=percent)
     value = _value_of(document, part, lead)
     if value is None:
         text = say(f"verdict.{key}_unsized", **figures)
@@ -524,6 +527,12 @@ def verdict_words(document: AuditDocument, part: Verdict) -> str:
         first, second = lead.groups
         text = say("verdict.pair", text=text, first=first, second=second)
     return text
+
+
+def _in_percent(document: AuditDocument) -> bool:
+    """Whether a percentage and an amount are the same figure."""
+    unit = document.settings.unit
+    return _has_points(document) or unit in ("%", say("unit.points"))
 
 
 def _weigh(judgment: Judgment, verdict: str) -> float:
@@ -547,7 +556,7 @@ def _judgment_figures(document: AuditDocument, judgment: Judgment) -> tuple[str,
         "high": "" if high is None else amount(document, high, digits, bare=True),
         "low_unit": amount(document, low, digits),
         "high_unit": "" if high is None else amount(document, high, digits),
-        "limit": amount(document, limit, 4, bare=True),
+        "limit": amount(document, limit, max(4, digits), bare=True),
     }
 
 

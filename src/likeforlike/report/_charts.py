@@ -33,6 +33,7 @@ from likeforlike.document import (
     Smooth,
     Window,
     is_evidence,
+    list_words,
     say,
 )
 from likeforlike.report import _svg as svg
@@ -152,7 +153,7 @@ def comparison_chart(document: AuditDocument) -> Markup:
     height = _ROW * len(bars) + _FOOT
     return svg.chart(
         "comparison",
-        "Conditional against unconditional disparity",
+        say("chart.comparison"),
         "; ".join(f"{bar.label}: {bar.figure}" for bar in bars) + ".",
         (_WIDTH, height),
         _axis(scale, height),
@@ -163,18 +164,18 @@ def comparison_chart(document: AuditDocument) -> Markup:
 def _bars(document: AuditDocument) -> list[_Bar]:
     contrast = document.contrasts[0]
     equals = bool(document.roles.legitimate)
-    overall = "All rows, whatever their level" if equals else "All rows, as observed"
+    overall = say("chart.all_rows" if equals else "chart.all_observed")
     bars = [_Bar(overall, contrast.unconditional.value, "c soft")]
     if equals:
-        bars.append(_Bar("Among equals, as observed", contrast.conditional.value, "e soft"))
+        bars.append(_Bar(say("chart.equals"), contrast.conditional.value, "e soft"))
     test = contrast.test
     if test is not None and test.null_distance is not None:
         chance = test.null_distance
-        bars.append(_Bar("Expected by chance at equal treatment", chance, "c hatched"))
+        bars.append(_Bar(say("chart.chance"), chance, "c hatched"))
     distance = contrast.estimate
     if distance is not None and distance.value is not None:
         low, high = distance.interval
-        bars.append(_Bar("Estimate, without chance", distance.value, "e", (low or 0.0, high)))
+        bars.append(_Bar(say("chart.estimate"), distance.value, "e", (low or 0.0, high)))
     return bars
 
 
@@ -222,7 +223,7 @@ def coverage_chart(contrast: ContrastAudit) -> Markup:
             svg.group(head, of, bar, below, transform=f"translate(0 {_COVERAGE_ROW * k:g})")
         )
     size = (_COVERAGE_WIDTH, _COVERAGE_ROW * len(rows))
-    return svg.chart("coverage", "Coverage of each group", "; ".join(sentences) + ".", size, *rows)
+    return svg.chart("coverage", say("chart.coverage"), "; ".join(sentences) + ".", size, *rows)
 
 
 def _total(contrast: ContrastAudit, k: int) -> str:
@@ -230,7 +231,7 @@ def _total(contrast: ContrastAudit, k: int) -> str:
 
 
 def _words(parts: tuple[float, float, float]) -> str:
-    names = ("compared", "in thin levels", "not compared")
+    names = list_words("chart.coverage_parts")
     said = [f"{percent(p)} {name}" for p, name in zip(parts, names, strict=True) if p > 1e-12]
     return " · ".join(said)
 
@@ -328,7 +329,7 @@ def _chart(
         pieces += _run(run, across, up)
     return svg.chart(
         f"curve {frame.kind}",
-        f"Gap along {_name(document, smooth)}",
+        say("chart.along", name=_name(document, smooth)),
         _describe_curve(points),
         (frame.width, frame.height),
         _axes(document, smooth, frame, across, up),
@@ -339,7 +340,7 @@ def _chart(
 def _name(document: AuditDocument, smooth: Smooth) -> str:
     if smooth.method == "carry":
         return smooth.columns[0]
-    return f"the estimated share of {document.contrasts[0].groups[1]}"
+    return say("chart.propensity", group=document.contrasts[0].groups[1])
 
 
 def _run(run: Sequence[_CurvePoint], across: AxisScale, up: AxisScale) -> list[Markup]:
@@ -387,7 +388,7 @@ def _axes(
 
 def _describe_curve(points: Sequence[_CurvePoint]) -> str:
     return "; ".join(
-        f"at {tick(p.window.center)} a gap of {number(p.level.gap)}"
+        say("chart.at", place=tick(p.window.center), gap=number(p.level.gap))
         + ("" if p.level.gap_interval is None else f", {interval(p.level.gap_interval)}")
         for p in points
     )
@@ -406,7 +407,7 @@ def distribution_charts(contrast: ContrastAudit) -> list[tuple[str, Markup]]:
             entry.level,
             svg.chart(
                 "distribution",
-                f"Scores in level {shorten(entry.level, 80)}",
+                say("chart.scores", level=shorten(entry.level, 80)),
                 _describe_distributions(entry, groups),
                 (_DISTRIBUTION_WIDTH, _HEIGHT),
                 *draw(
@@ -471,7 +472,7 @@ def _columns(entry: Distribution, groups: Sequence[str], up: AxisScale) -> list[
 
 
 def _end(k: int) -> str:
-    return "highest score" if k else "lowest score"
+    return say("chart.highest" if k else "chart.lowest")
 
 
 def _describe_distributions(entry: Distribution, groups: Sequence[str]) -> str:
@@ -483,7 +484,7 @@ def _describe_distributions(entry: Distribution, groups: Sequence[str]) -> str:
             for share, left, right in zip(entry.shares[group], edges[:-1], edges[1:], strict=True)
             if share > 0.0
         )
-        parts.append(f"Share of {shorten(group, 40)} by score: {bins}.")
+        parts.append(say("chart.shares", group=shorten(group, 40), bins=bins))
     return " ".join(parts)
 
 
@@ -550,7 +551,7 @@ def gap_chart(
     ]
     return svg.chart(
         f"gaps {layout.kind}",
-        "Gap of further levels with intervals" if first else "Gap by level with intervals",
+        say("chart.further" if first else "chart.gaps"),
         _describe_gaps(document, levels),
         (layout.width, height),
         _gaps_axis(scale, layout, len(levels)),
@@ -612,11 +613,11 @@ def _head(document: AuditDocument, layout: ChartLayout) -> Markup:
     if layout.bars:
         share = f"{confidence(document.settings.confidence)}"
         pieces += [
-            svg.text(0.0, 28.0, "level", class_="small"),
-            svg.text(_BARS_AT, 12.0, "rows of", class_="small mid"),
+            svg.text(0.0, 28.0, say("chart.level"), class_="small"),
+            svg.text(_BARS_AT, 12.0, say("chart.rows_of"), class_="small mid"),
             svg.text(_BARS_AT - 4.0, 28.0, shorten(first, 9), class_="a small end", full=first),
             svg.text(_BARS_AT + 4.0, 28.0, shorten(second, 9), class_="b small", full=second),
-            svg.text(layout.width, 28.0, f"gap, {share} interval", class_="small end"),
+            svg.text(layout.width, 28.0, say("chart.gap_head", share=share), class_="small end"),
         ]
     return svg.group(*pieces, class_="head")
 
@@ -637,7 +638,7 @@ def _gaps_row(
     ]
     if level.thin:
         place = _BARS_AT - 84.0 if layout.bars else layout.width
-        pieces.append(svg.text(place, words, "thin", class_="thin-word end"))
+        pieces.append(svg.text(place, words, say("chart.thin"), class_="thin-word end"))
     figure = _figure(level, scale)
     if layout.bars:
         pieces += [
@@ -817,8 +818,8 @@ def _describe_gaps(document: AuditDocument, levels: Sequence[LevelAudit]) -> str
     rows = "; ".join(_level_in_words(level, (first, second)) for level in levels)
     share = confidence(document.settings.confidence)
     return (
-        f"Mean {document.roles.score} of {second} minus that of {first}, with a {share} "
-        f"interval, in {plural(len(levels), 'level')}. {rows}."
+        say("chart.described", score=document.roles.score, first=first, second=second, share=share)
+        + f" {plural(len(levels), say('chart.level'))}. {rows}."
     )
 
 
@@ -834,9 +835,9 @@ def _level_in_words(level: LevelAudit, groups: Sequence[str]) -> str:
 
 _NESTED_WIDTH = 440.0
 _PARTS: tuple[tuple[Literal["diagonal", "off_diagonal", "level_transport"], str, str], ...] = (
-    ("diagonal", "among equals", "e soft"),
-    ("off_diagonal", "across levels", "e hatched"),
-    ("level_transport", "for changing level", "c empty"),
+    ("diagonal", "chart.diagonal", "e soft"),
+    ("off_diagonal", "chart.across", "e hatched"),
+    ("level_transport", "chart.changing", "c empty"),
 )
 
 
@@ -844,7 +845,8 @@ def split_chart(nested: NestedResult) -> Markup:
     """Draw the split of the bi-causal distance."""
     whole = nested.value or 1.0
     pieces, figures, left = [], [], 1.0
-    for k, (part, words, look) in enumerate(_PARTS):
+    for k, (part, key, look) in enumerate(_PARTS):
+        words = say(key)
         share = getattr(nested, part) / whole
         wide = share * (_NESTED_WIDTH - 2.0)
         if wide > 0.0:
@@ -856,5 +858,5 @@ def split_chart(nested: NestedResult) -> Markup:
         pieces.append(svg.rect(1.0, line - 11.0, 18.0, 12.0, class_=look))
         pieces.append(svg.text(28.0, line, words, class_="name"))
         pieces.append(svg.text(_NESTED_WIDTH, line, figure, class_="figure end"))
-    title = "Parts of the nested disparity"
+    title = say("chart.split")
     return svg.chart("split", title, "; ".join(figures) + ".", (_NESTED_WIDTH, 112.0), *pieces)

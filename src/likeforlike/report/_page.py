@@ -371,9 +371,8 @@ def _signoff(document: AuditDocument) -> Section:
 
 
 def _figures(document: AuditDocument) -> Section:
-    return Section(
-        "figures", notes=document.finding.sentences, terms=tuple(tables.key_figures(document))
-    )
+    said = document.finding.headline, *document.finding.sentences
+    return Section("figures", notes=said, terms=tuple(tables.key_figures(document)))
 
 
 def _scores(document: AuditDocument) -> Section | None:

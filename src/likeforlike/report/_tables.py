@@ -106,44 +106,40 @@ def settings_rows(document: AuditDocument) -> list[tuple[str, str]]:
     """List what was asked, of which data, by which versions, when."""
     roles, data, made = document.roles, document.data, document.provenance
     resolution = data.resolution
-    return [
-        ("Score", roles.score),
-        ("Scores are", say(f"kind.{data.kind}")),
-        (
-            "Sensitive columns" if roles.also_sensitive else "Sensitive column",
-            list_names([roles.sensitive, *roles.also_sensitive]),
-        ),
-        ("Legitimate columns", list_names(roles.legitimate)),
-        ("Weight column", roles.weight or "none"),
-        ("Cluster column", roles.cluster or "none"),
-        *((_setting(name), _value_text(value)) for name, value in plain(document.settings).items()),
-        ("Rows", f"{count(data.used)} used of {count(data.rows)}"),
-        ("Missing values", _missing(data.missing)),
-        *(("Rows left out", _lost(data.lost)) for _ in data.lost[:1]),
-        *((("Read as missing", null_words(data.nulls)),) if data.nulls else ()),
-        *(
-            (f"Edges of {name}", _edges(edges, dates=data.calendar.get(name) == "day"))
-            for name, edges in data.edges.items()
-        ),
-        ("Engine", data.engine),
-        ("Resolution of scores", number(resolution) if resolution else "exact"),
-        ("Fingerprint of the data", made.fingerprint),
-        ("Versions", ", ".join(f"{name} {value}" for name, value in made.versions.items())),
-        ("Created", made.created.replace("T", " ").replace("+00:00", " UTC")),
-    ]
-
-
-def _setting(name: str) -> str:
-    labels = {
-        "measure": "Measure over levels",
-        "min_cell": "A level is thin below (rows of a group)",
-        "min_coverage": "A pass needs so much of each group compared",
-        "random_state": "Random seed",
-        "reference": "Reference group",
-        "adjustment": "Adjustment of p-values",
-        "suppress_below": "Nothing is shown about fewer people than",
+    weight, cluster = roles.weight or say("setting.none"), roles.cluster or say("setting.none")
+    lines = {
+        "score": roles.score,
+        "kind": say(f"kind.{data.kind}"),
+        "sensitive": list_names(roles.all_sensitive),
+        "legitimate": list_names(roles.legitimate),
+        "weight": weight,
+        "cluster": cluster,
     }
-    return labels.get(name, name.replace("_", " ").capitalize())
+    for name, value in plain(document.settings).items():
+        if name not in ("kind", "title", "about"):
+            lines[name] = _value_text(value)
+    lines |= {
+        "rows": say("setting.rows_used", used=count(data.used), rows=count(data.rows)),
+        "missing": _missing(data.missing),
+        **({"lost": _lost(data.lost)} if data.lost else {}),
+        **({"nulls": null_words(data.nulls)} if data.nulls else {}),
+    }
+    edges = [
+        (say("setting.edges", column=name), _edges(cut, dates=data.calendar.get(name) == "day"))
+        for name, cut in data.edges.items()
+    ]
+    found = {
+        "engine": data.engine,
+        "resolution": number(resolution) if resolution else say("setting.exact"),
+        "fingerprint": made.fingerprint,
+        "versions": ", ".join(f"{name} {value}" for name, value in made.versions.items()),
+        "created": made.created.replace("T", " ").replace("+00:00", " UTC"),
+    }
+    return [
+        *((say(f"setting.{name}"), text) for name, text in lines.items()),
+        *edges,
+        *((say(f"setting.{name}"), text) for name, text in found.items()),
+    ]
 
 
 def _value_text(value: object) -> str:
@@ -306,7 +302,7 @@ def category_rows(document: AuditDocument) -> list[Row]:
 
 def _category_row(part: Category) -> Row:
     return [
-        f"{' × '.join(part.columns)}: {part.category or 'unknown'}",
+        f"{' × '.join(part.columns)}: {part.category or say('setting.unknown')}",
         count(part.rows),
         percent(part.share),
         percent(part.rate),
@@ -319,7 +315,7 @@ def group_rows(document: AuditDocument) -> list[Row]:
     """Where the rows of every group are."""
     return [
         [
-            f"{' × '.join(part.columns)}: {part.group or 'unknown'}",
+            f"{' × '.join(part.columns)}: {part.group or say('setting.unknown')}",
             *(count(n) for n in (part.rows, part.compared, part.not_compared, part.missing)),
         ]
         for part in document.data.groups
@@ -343,11 +339,11 @@ def key_figures(document: AuditDocument) -> list[tuple[str, str]]:
         within = f"{confidence(distance.confidence)} {open_interval(distance.interval)}"
         found.append((say("figure.distance"), f"{number(distance.value)} ({within})"))
     found.append((say("figure.p"), contrast_p(contrast)))
-    lines = [f"{number(contrast.unconditional.value)} of all rows"]
+    lines = [say("setting.of_all", figure=number(contrast.unconditional.value))]
     if equal:
-        lines.insert(0, f"{number(contrast.conditional.value)} among equals")
+        lines.insert(0, say("setting.of_equals", figure=number(contrast.conditional.value)))
     if test is not None and test.null_distance is not None:
-        lines.append(f"chance alone gives {number(test.null_distance)}")
+        lines.append(say("setting.of_chance", figure=number(test.null_distance)))
     found.append((say("figure.average"), ", ".join(lines)))
     both = zip(contrast.rows, contrast.groups, strict=True)
     levels = [level for level in contrast.levels if level.name != OTHER_LEVELS]
@@ -419,7 +415,7 @@ def public_fields(document: AuditDocument) -> dict[str, object]:
 def _public_row(part: Category) -> Row:
     selected = NONE if part.rate is None else count(round(part.rate * part.rows))
     return [
-        part.category or "unknown",
+        part.category or say("setting.unknown"),
         count(part.rows),
         selected,
         percent(part.rate),
