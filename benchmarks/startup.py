@@ -25,7 +25,6 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import NamedTuple
 
-from benchmarks.report import source_digest
 from benchmarks.timing import Case, Measured
 
 __all__ = ["cases"]
@@ -151,6 +150,8 @@ def _installation() -> Path:
 
     It stays in `build` until the source changes, since each comparison has a process of its own.
     """
+    from benchmarks.report import source_digest  # which imports the suite
+
     place = _ROOT / "build" / f"startup-{source_digest()}"
     if place.exists():
         return place
