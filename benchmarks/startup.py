@@ -13,7 +13,6 @@ that the machine code of the wheel was made for, so that everything is compiled.
 
 from __future__ import annotations
 
-import atexit
 import os
 import shutil
 import subprocess
@@ -22,7 +21,7 @@ from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -147,14 +146,23 @@ def _run(program: _Program, folder: Path) -> float:
 
 @cache
 def _installation() -> Path:
-    """Build the wheel as it is released, and install it by itself; return the folder."""
-    folder = Path(mkdtemp())
-    atexit.register(shutil.rmtree, folder)
-    built, place = folder / "built", folder / "installed"
+    """Build the wheel as it is released, and install it by itself; return the folder.
+
+    It stays in `build` until the source changes, since each comparison has a process of its own.
+    """
+    from benchmarks.report import source_digest  # which imports the suite
+
+    place = _ROOT / "build" / f"startup-{source_digest()}"
+    if place.exists():
+        return place
     kept = {key: value for key, value in os.environ.items() if key != "LIKEFORLIKE_KERNELS"}
-    _call("hatchling", "build", "-t", "wheel", "-d", str(built), settings=kept)
-    (wheel,) = map(str, built.iterdir())
-    _call("pip", "install", "--quiet", "--no-deps", "--target", str(place), wheel, settings=kept)
+    with TemporaryDirectory() as name:
+        built = Path(name) / "built"
+        _call("hatchling", "build", "-t", "wheel", "-d", str(built), settings=kept)
+        (wheel,) = map(str, built.iterdir())
+        pip = ("pip", "install", "--quiet", "--no-deps", "--target")
+        _call(*pip, str(Path(name) / "installed"), wheel, settings=kept)
+        shutil.copytree(Path(name) / "installed", place)
     return place
 
 
