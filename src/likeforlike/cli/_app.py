@@ -27,7 +27,7 @@ from likeforlike.cli._audit import (
     summarize_command,
 )
 from likeforlike.cli._custodian import custodian_app
-from likeforlike.cli._demo import datasets_command, demo_command
+from likeforlike.cli._demo import app_command, datasets_command, demo_command
 from likeforlike.cli._experiments import reproduce_command, sweep_command
 from likeforlike.cli._shared import leave_output, say_error
 from likeforlike.errors import BinnedLevelWarning, InputError
@@ -167,6 +167,7 @@ app.command("audit-plan")(audit_plan_command)
 app.command("audit-release")(audit_release_command)
 app.command("sweep")(sweep_command)
 app.command("reproduce")(reproduce_command)
+app.command("app")(app_command)
 app.command("demo")(demo_command)
 app.command("datasets")(datasets_command)
 app.command("schema")(schema_command)

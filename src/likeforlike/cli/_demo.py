@@ -1,4 +1,4 @@
-"""`likeforlike demo` and `likeforlike datasets`."""
+"""`likeforlike demo`, `likeforlike datasets` and `likeforlike app`."""
 
 from __future__ import annotations
 
@@ -123,3 +123,22 @@ def datasets_command() -> None:
         size = f"{dataset.size / 1e6:.1f} MB"
         table.add_row(dataset.name, f"{dataset.rows:,}", size, dataset.state, dataset.license)
     Terminal().print(table)
+
+
+def app_command(
+    file: Annotated[
+        Path | None, typer.Argument(help="A file to begin with; it stays where it is.")
+    ] = None,
+    port: Annotated[int, typer.Option(help="To listen at; 0 takes a free one.")] = 0,
+    no_browser: Annotated[  # noqa: FBT002
+        bool, typer.Option("--no-browser", help="Print the address, and open no browser.")
+    ] = False,
+    max_size: Annotated[int, typer.Option(min=1, help="Megabytes of a file, at most.")] = 2_000,
+) -> None:
+    """Audit files in a browser on this machine, without a command line. Needs the extra `app`.
+
+    Nothing leaves the machine. Files are removed when the app is closed, by Ctrl-C or its button.
+    """
+    from likeforlike.app import serve
+
+    serve(file, port=port, open_browser=not no_browser, most=max_size * 1_000_000)
