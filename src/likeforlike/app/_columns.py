@@ -40,6 +40,7 @@ _WORDS = {
     "weight": "weight weights wt wgt fnlwgt",
     "legitimate": "income grade band job position occupation function department level experience "
     "education degree qualification seniority tenure history role title",
+    "each": "id key index nr no number person name",
 }
 _SPLIT = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z])")
 _MOST_GROUPS, _MOST_LEVELS, _MOST_LEGITIMATE = 12, 50, 2
@@ -95,7 +96,8 @@ def _describe(name: str, values: Sequence[str | None]) -> Column:
         kind = "number"
     else:
         kind = "text"
-    if len(counted) > _MOST_GROUPS and len(counted) == present and kind == "text":
+    unique = len(counted) > _MOST_GROUPS and len(counted) == present
+    if unique and (kind == "text" or _rank(name, "each") < _UNNAMED):
         kind = "each"
     most = _DIGITS if kind == "number" else _LENGTH
     common = [value for value, _ in counted.most_common(_SAMPLES)]
@@ -126,7 +128,10 @@ def guess_roles(columns: Sequence[Column]) -> None:
         return None if best is None or ranks[best] == _UNNAMED else fits[best]
 
     def first(kind: str, least: int, most: int) -> Column | None:
-        return next((c for c in free if c["kind"] == kind and least <= c["distinct"] <= most), None)
+        fits = (c for c in free if c["kind"] == kind and least <= c["distinct"] <= most)
+        return next(
+            (c for c in fits if not any(_rank(c["name"], r) < _UNNAMED for r in _WORDS)), None
+        )
 
     give(by_name("weight", "number"), "weight", "weight_name")
     kinds = "text", "decision", "number"

@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from likeforlike.app._view import render
+from likeforlike.app._words import WORDS
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -69,10 +70,10 @@ class Guard:
         """Answer what must not reach the app; `None` lets it through."""
         headers = Headers(scope=scope)
         if headers.getlist("host") != [self._host]:
-            return self._say("refused_host", 421)
+            return self._say(WORDS["refused_host"], 421)
         site, method = headers.get("sec-fetch-site"), scope["method"]
         if not _is_own(headers.get("origin"), site, f"http://{self._host}", method):
-            return self._say("refused_origin", 403)
+            return self._say(WORDS["refused_origin"], 403)
         if self._has_cookie(headers):
             return None
         if scope["path"] == "/favicon.ico":  # browsers ask for it on their own
@@ -80,7 +81,7 @@ class Guard:
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         if method == "GET" and scope["path"] == f"{self._base}/" and self._take(given):
             return self._open()
-        return self._say("refused_token", 403)
+        return self._say(WORDS["refused_token"], 403)
 
     def _has_cookie(self, headers: Headers) -> bool:
         named = (part.strip().partition("=") for part in headers.get("cookie", "").split(";"))

@@ -76,6 +76,7 @@ class Pages:
     def __init__(self, folder: Path, base: str, most: int, end: Callable[[], None]) -> None:
         self._folder, self._base, self._most, self._end = folder, base, most, end
         self._tables: dict[str, Table] = {}
+        self._first: Table | None = None
         self._jobs: dict[str, Job] = {}
 
     def routes(self) -> list[Mount]:
@@ -108,22 +109,21 @@ class Pages:
         for job in self._jobs.values():
             await job.cancel()
 
-    def add(self, name: str, path: Path | None = None) -> Table:
-        """Note a file, which lies in a folder of its own or where the user has it."""
+    def begin_with(self, file: Path) -> None:
+        """Begin with a file, which stays where the user has it."""
+        self._first = self._make_table(file.name, file)
+
+    def _make_table(self, name: str = "", path: Path | None = None) -> Table:
         number = secrets.token_hex(8)
         folder = self._folder / number
         folder.mkdir(mode=0o700)
-        table = Table(number, name, path or folder, folder)
-        self._tables[number] = table
-        return table
+        return Table(number, name, path or folder, folder)
 
     # Choosing a file.
 
     async def _start(self, _request: Request) -> Response:
-        for table in self._tables.values():
-            if table.look is None:  # the file that the app was started with
-                return await self._look(table)
-        return self._start_page()
+        first, self._first = self._first, None
+        return self._start_page() if first is None else await self._look(first)
 
     def _start_page(self, sentence: str = "") -> Response:
         return self._show(
@@ -135,17 +135,19 @@ class Pages:
         )
 
     async def _upload(self, request: Request) -> Response:
-        table = self.add("")
+        table = self._make_table()
         try:
             table.name, table.path = await receive_file(request, table.folder, self._most)
-        except InputError as error:
-            self._forget(table)
-            return self._start_page(str(error))
+        except BaseException as error:  # a full disk and a browser that went away, too
+            shutil.rmtree(table.folder, ignore_errors=True)
+            if isinstance(error, InputError):
+                return self._start_page(str(error))
+            raise
         return await self._look(table)
 
     async def _look(self, table: Table) -> Response:
         """Look at the columns of a file; its page comes at once if that is over soon."""
-        table.description = {}
+        self._tables[table.number], table.description = table, {}
         reading = {name: value for name, value in table.reading.items() if value}
         table.look = self._begin(table, {}, lambda _: {"file": str(table.path), "reading": reading})
         await table.look.wait(_SOON)
@@ -157,19 +159,22 @@ class Pages:
         table = self._find_table(request)
         form = await receive_form(request)
         table.reading = {name: form.get(name, "").strip() for name in READING}
+        await self._drop_jobs(table)  # they are about columns that may be others now
         return await self._look(table)
 
     async def _remove(self, request: Request) -> Response:
         table = self._find_table(request)
-        for job in [job for job in self._jobs.values() if job.table == table.number]:
-            await job.cancel()
-            del self._jobs[job.number]
-        self._forget(table)
+        await self._drop_jobs(table)
+        self._tables.pop(table.number, None)
+        shutil.rmtree(table.folder, ignore_errors=True)
         return self._go("/")
 
-    def _forget(self, table: Table) -> None:
-        del self._tables[table.number]
-        shutil.rmtree(table.folder, ignore_errors=True)
+    async def _drop_jobs(self, table: Table) -> None:
+        table.jobs = []
+        for job in [job for job in self._jobs.values() if job.table == table.number]:
+            self._jobs.pop(job.number, None)
+            await job.cancel()
+            shutil.rmtree(job.folder, ignore_errors=True)
 
     # Choosing roles.
 

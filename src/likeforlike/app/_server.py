@@ -8,14 +8,18 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from likeforlike._lazy import extra
 from likeforlike.app._folder import private_folder
 from likeforlike.app._words import WORDS
 from likeforlike.errors import InputError
+
+if TYPE_CHECKING:
+    from likeforlike.app._guard import Guard
 
 _HERE = "127.0.0.1"
 
@@ -34,39 +38,18 @@ def serve(
     """
     with extra("app"):
         import uvicorn
-        from starlette.applications import Starlette
-        from starlette.exceptions import HTTPException
-
-    from likeforlike.app._guard import Guard
-    from likeforlike.app._pages import Pages
-
     if file is not None and not file.is_file():
         raise InputError(f"{file} does not exist, or is no file.")
     # What is asked to end, ends by way of everything below.
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with _listen(port) as listening, private_folder() as folder:
-        host = f"{_HERE}:{listening.getsockname()[1]}"
-        base = f"/{secrets.token_hex(6)}"
 
         def end() -> None:
             server.should_exit = True
 
-        pages = Pages(folder, base, most, end)
-        if file is not None:
-            pages.add(file.name, file.resolve())
-
-        @asynccontextmanager
-        async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-            yield
-            await pages.close()
-
-        app = Starlette(
-            routes=pages.routes(),
-            exception_handlers={HTTPException: pages.say, Exception: pages.say},
-            lifespan=lifespan,
-        )
-        guard = Guard(app, host, base)
+        host = f"{_HERE}:{listening.getsockname()[1]}"
+        guard, path = build_app(folder, host, most, end, file)
         server = uvicorn.Server(
             uvicorn.Config(
                 guard,
@@ -78,7 +61,7 @@ def serve(
                 timeout_graceful_shutdown=2,
             )
         )
-        address = f"http://{host}{base}/?token={guard.token}"
+        address = f"http://{host}{path}?token={guard.token}"
         print(WORDS["terminal_open"].format(address=address), flush=True)  # noqa: T201
         print(WORDS["terminal_hint"], flush=True)  # noqa: T201
         if open_browser:
@@ -86,6 +69,35 @@ def serve(
         with suppress(KeyboardInterrupt):
             server.run(sockets=[listening])
     print(WORDS["terminal_closed"], flush=True)  # noqa: T201
+
+
+def build_app(
+    folder: Path, host: str, most: int, end: Callable[[], None], file: Path | None = None
+) -> tuple[Guard, str]:
+    """Put the app together; returns it, guarded, and the path of its first page."""
+    with extra("app"):
+        from starlette.applications import Starlette
+        from starlette.exceptions import HTTPException
+
+    from likeforlike.app._guard import Guard
+    from likeforlike.app._pages import Pages
+
+    base = f"/{secrets.token_hex(6)}"
+    pages = Pages(folder, base, most, end)
+    if file is not None:
+        pages.begin_with(file.resolve())
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        yield
+        await pages.close()
+
+    app = Starlette(
+        routes=pages.routes(),
+        exception_handlers={HTTPException: pages.say, Exception: pages.say},
+        lifespan=lifespan,
+    )
+    return Guard(app, host, base), f"{base}/"
 
 
 def _listen(port: int) -> socket.socket:
