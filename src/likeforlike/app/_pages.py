@@ -185,7 +185,6 @@ class Pages:
         return self._columns_page(table, {}, {})
 
     def _columns_page(self, table: Table, form: Form, wrong: Mapping[str, str]) -> Response:
-        table.find_description()
         look = table.look
         if not table.columns:
             sheets = table.description.get("sheets", [])
@@ -317,6 +316,7 @@ class Pages:
         table = self._tables.get(request.path_params["table"])
         if table is None:
             raise HTTPException(404, WORDS["refused_missing"])
+        table.find_description()
         return table
 
     def _find_job(self, request: Request) -> Job:
