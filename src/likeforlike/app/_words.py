@@ -51,7 +51,7 @@ WORDS = {
     "why_score_values": "It holds decisions or numbers.",
     "why_sensitive_name": "Its name is one of groups.",
     "why_sensitive_values": "It has two values.",
-    "why_legitimate_name": "Its name is one that often makes people equal.",
+    "why_legitimate_name": "Its name often makes people equal.",
     "why_weight_name": "Its name is one of weights.",
     "why_number": "A number: compare along it, or in parts.",
     "why_each": "Different in almost every row, as a name or number of a person is.",
