@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -24,7 +25,7 @@ from tests.app.test_upload import SCRIPT
 
 pytestmark = pytest.mark.process
 
-ROLES = {"score": "approved", "sensitive": "sex", "legitimate": "income"}
+ROLES: dict[str, Any] = {"score": "approved", "sensitive": "sex", "legitimate": "income"}
 DROP = """async ([name, content]) => {
   const bytes = Uint8Array.from(atob(content), letter => letter.charCodeAt(0))
   const data = new DataTransfer()
