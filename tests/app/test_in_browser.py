@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import http.client
 import json
 import os
 import re
@@ -214,6 +215,26 @@ def loans(rows: int) -> bytes:
     return make_loans(rows, gap=0.15).frame.select("approved", "sex", "income").write_csv().encode()
 
 
+def refused(served: Served, address: str) -> list[int]:
+    """Statuses of an address: of the browser, then without its cookie, with a wrong one, ..."""
+    path = address.partition(served.host)[2]
+    (cookie,) = served.context.cookies(address)
+    own = {"Cookie": f"{cookie.get('name')}={cookie.get('value')}"}
+    statuses = []
+    for headers in (
+        own,
+        {},
+        {"Cookie": f"{cookie.get('name')}=guess"},
+        own | {"Host": "rebound.example"},
+        own | {"Origin": "http://127.0.0.1:1"},
+    ):
+        line = http.client.HTTPConnection(served.host)
+        line.request("GET", path, headers=headers)
+        statuses.append(line.getresponse().status)
+        line.close()
+    return statuses
+
+
 def test_two_tabs_do_not_meet(served: Served) -> None:
     tabs = [served.page, served.tab(served.page.url)]
     for place, tab in enumerate(tabs):
@@ -298,6 +319,7 @@ def test_keyboard_alone_is_enough(browser: Browser, tmp_path: Path) -> None:
     assert all(names[1:])
     page.keyboard.press("Enter")
     assert headline(page)
+    assert refused(served, page.url) == [200, 403, 403, 421, 403]
     run(page, "remove")
     page.wait_for_selector("#file")
     served.close()

@@ -11,7 +11,7 @@ from likeforlike.app._words import WORDS
 FOLDER = Path(likeforlike.app.__file__).parent
 TEMPLATES = sorted((FOLDER / "templates").glob("*.j2"))
 # Words that are put together of a part and of a value.
-BUILT = ("role_", "why_", "reading_", "choose_", "one_")
+BUILT = ("kind", "role_", "why_", "reading_", "choose_", "one_")
 
 
 def test_templates_and_script_hold_no_words_of_their_own() -> None:

@@ -307,7 +307,9 @@ class Pages:
         return self._show("refused.html.j2", status, sentence=sentence)
 
     def _show(self, template: str, status: int = 200, **values: object) -> Response:
-        return HTMLResponse(render(template, base=self._base, **values), status)
+        return HTMLResponse(
+            render(template, base=self._base, kinds=list(COMMANDS), **values), status
+        )
 
     def _go(self, path: str) -> Response:
         return RedirectResponse(f"{self._base}{path}", 303)

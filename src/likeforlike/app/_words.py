@@ -64,6 +64,8 @@ WORDS = {
     "suppress_hint": "For readers who must not learn about single people.",
     "run": "Compare the groups",
     "run_again": "Compare again",
+    "kind": "What to find out",
+    "kind_audit": "Whether groups get the same scores among equals",
     "choose_score": "Choose the column of scores or decisions.",
     "choose_sensitive": "Choose the column of groups.",
     "one_score": "Choose one score only; compare another one afterwards.",
