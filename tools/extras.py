@@ -35,7 +35,7 @@ BASE = "base"
 # The extras that a line without one may name: that of Dask brings torch, which is asked for first.
 _NAMED = {
     name: (name,)
-    for name in ("train", "boost", "catboost", "plot", "excel", "mlflow", "duckdb", "spark")
+    for name in ("train", "boost", "catboost", "plot", "excel", "app", "mlflow", "duckdb", "spark")
 }
 _NAMED |= {"dask": ("dask", "train")}  # type: ignore[dict-item]
 # For those who work on the library; no line of the README is for them.
@@ -70,6 +70,11 @@ _MORE = (
     Line(f"likeforlike audit loans.csv {_ROLES} --engine duckdb", "duckdb"),
     Line(f"likeforlike audit loans.csv {_ROLES} --engine spark", "spark"),
     Line(f"likeforlike audit loans.xlsx {_ROLES}", "excel"),
+    Line(
+        'python -c "import _thread, threading; from likeforlike.cli import app; '
+        "threading.Timer(5.0, _thread.interrupt_main).start(); app(['app', '--no-browser'])\"",
+        "app",
+    ),
     Line(f"likeforlike {_SWEEP} --out dasked --dask tcp://127.0.0.1:1", "dask"),
     Line(
         f'python -c "{_BEGIN}lfl.FairClassifier(strength=1.0, max_epochs=2).fit(X, y, **who)"',

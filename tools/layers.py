@@ -46,6 +46,7 @@ LAYERS: list[dict[str, str]] = [
         "integrations": "in other programs",
     },
     {"paper": "its experiments run again"},
+    {"app": "audits in a browser"},
     {"cli": "the command line"},
     {"__init__": "what `import likeforlike` offers", "__main__": "`python -m likeforlike`"},
 ]

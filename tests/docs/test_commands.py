@@ -176,6 +176,7 @@ NOT_RUN = [
     Unrun("python examples/", "tests/docs/test_examples.py runs it", is_script),
     Unrun("likeforlike reproduce", "takes an hour", is_call),
     Unrun(".venv/bin/pre-commit", "changes the repository", needs_nothing),
+    Unrun("likeforlike app", "serves until it is stopped", is_call),
     Unrun("mkdocs ", "serves until it is stopped", needs_nothing),
 ]
 

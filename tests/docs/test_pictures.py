@@ -24,7 +24,7 @@ from tools.pictures.frontier import runs
 from tools.pictures.measures import applicants
 from tools.pictures.slopes import measured
 from tools.pictures.transport import MEN, WOMEN
-from tools.screenshot import screenshot
+from tools.screenshot import app_screenshot, screenshot
 
 DOCS = Path(__file__).parents[2] / "docs"
 FOLDER = DOCS / "pictures"
@@ -59,7 +59,7 @@ def test_every_file_has_its_maker() -> None:
     assert drawn == sorted(NAMES)
     # Photographs are taken in a browser, and no two are alike to the last byte.
     others = {path.name for path in FOLDER.iterdir() if path.suffix != ".svg"}
-    assert others == {"page.png", "gallery"}
+    assert others == {"page.png", "app.png", "gallery"}
     assert {path.stem for path in (FOLDER / "gallery").iterdir()} == set(SHOTS)
 
 
@@ -69,6 +69,14 @@ def test_the_screenshot_shows_the_page_of_an_audit(browser: Browser, tmp_path: P
     # Width and height stand in the header of a PNG file.
     assert taken[:24] == kept[:24]
     assert len(kept) > 50_000
+
+
+@pytest.mark.process
+def test_the_picture_of_the_app_shows_its_columns(browser: Browser, tmp_path: Path) -> None:
+    app_screenshot(browser, tmp_path / "app.png")
+    taken, kept = ((folder / "app.png").read_bytes() for folder in (tmp_path, FOLDER))
+    assert taken[:24] == kept[:24]
+    assert len(kept) > 30_000
 
 
 @pytest.mark.parametrize("name", SHOTS)

@@ -13,7 +13,7 @@ import likeforlike
 
 PACKAGE = Path(likeforlike.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
-BUDGETS = {"files": 159, "lines": 55_310, "carriers": 149, "shared names": 0, "participles": 35}
+BUDGETS = {"files": 171, "lines": 56_790, "carriers": 149, "shared names": 0, "participles": 35}
 
 
 def is_carrier(node: ast.ClassDef) -> bool:

@@ -205,7 +205,7 @@ def test_importing_loads_nothing_heavy_and_compiles_nothing() -> None:
 import sys
 import likeforlike, likeforlike.auditing._audit, likeforlike.transport._entropic
 heavy = {"torch", "sklearn", "ot", "numba", "scipy", "pandas", "pyarrow", "pyspark"}
-heavy |= {"duckdb", "jinja2"}
+heavy |= {"duckdb", "jinja2", "starlette", "uvicorn"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
 """
     run(code)
@@ -220,7 +220,7 @@ try:
     app(["--help"])
 except SystemExit as done:
     assert done.code == 0
-heavy = {"numpy", "polars", "narwhals", "numba", "jinja2"}
+heavy = {"numpy", "polars", "narwhals", "numba", "jinja2", "starlette", "uvicorn"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
 """
     assert "audit" in run(code)
@@ -262,7 +262,7 @@ PACKAGES = sorted(
 )
 
 
-PRIVATE = {"likeforlike.files", "likeforlike.smoothing"}
+PRIVATE = {"likeforlike.app", "likeforlike.files", "likeforlike.smoothing"}
 # Modules without a package of their own.
 MODULES = ["likeforlike.integrations", "likeforlike.teams.soft_groups", "likeforlike.testing"]
 
@@ -289,7 +289,7 @@ def test_public_names_are_the_same_to_users_and_to_type_checkers(name: str) -> N
 def test_every_package_on_disk_is_reachable_from_the_root() -> None:
     on_disk = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     on_disk |= {path.stem for path in PACKAGE.glob("[!_]*.py")}
-    private = {"cli", "files", "smoothing"}
+    private = {"app", "cli", "files", "smoothing"}
     assert {name for name in dir(likeforlike) if name in on_disk} == on_disk - private
     assert on_disk <= {package_of(module_name(path)) for path in modules()}
 
@@ -335,7 +335,7 @@ assert not heavy & set(sys.modules), heavy & set(sys.modules)
 
 # What only an extra brings.
 OPTIONAL = {"catboost", "duckdb", "lightgbm", "matplotlib", "pandas", "pyarrow", "pyspark"}
-OPTIONAL |= {"sklearn", "torch", "xgboost"}
+OPTIONAL |= {"sklearn", "torch", "uvicorn", "xgboost"}
 
 
 def unguarded(path: Path) -> set[str]:

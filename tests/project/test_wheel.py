@@ -287,6 +287,7 @@ def test_a_demonstration_without_extras_audits_and_says_what_training_lacks(
     [
         (("sweep", "loans.csv", "--target", "approved", "--sensitive", "sex"), "torch", "train"),
         (("reproduce", "--quick"), "torch", "train"),
+        (("app", "--no-browser"), "uvicorn", "app"),
         (("audit", "loans.csv", *ROLES, "--engine", "duckdb"), "duckdb", "duckdb"),
         (("audit", "loans.csv", *ROLES, "--engine", "spark"), "pyspark", "spark"),
     ],

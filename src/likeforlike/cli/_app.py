@@ -148,6 +148,25 @@ def datasets_command() -> None:
     Terminal().print(table)
 
 
+def app_command(
+    file: Annotated[
+        Path | None, typer.Argument(help="A file to begin with; it stays where it is.")
+    ] = None,
+    port: Annotated[int, typer.Option(help="To listen at; 0 takes a free one.")] = 0,
+    no_browser: Annotated[  # noqa: FBT002
+        bool, typer.Option("--no-browser", help="Print the address, and open no browser.")
+    ] = False,
+    max_size: Annotated[int, typer.Option(min=1, help="Megabytes of a file, at most.")] = 2_000,
+) -> None:
+    """Audit files in a browser on this machine, without a command line. Needs the extra `app`.
+
+    Nothing leaves the machine. Files are removed when the app is closed, by Ctrl-C or its button.
+    """
+    from likeforlike.app import serve
+
+    serve(file, port=port, open_browser=not no_browser, most=max_size * 1_000_000)
+
+
 class Published(StrEnum):
     """Documents whose schema can be printed."""
 
@@ -282,6 +301,7 @@ app.command("audit-plan")(audit_plan_command)
 app.command("audit-release")(audit_release_command)
 app.command("sweep")(sweep_command)
 app.command("reproduce")(reproduce_command)
+app.command("app")(app_command)
 app.command("demo")(demo_command)
 app.command("datasets")(datasets_command)
 app.command("schema")(schema_command)

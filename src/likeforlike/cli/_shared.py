@@ -30,6 +30,10 @@ TableFile = Annotated[
 ]
 
 
+# Set to "lines" by programs that run a command and follow it.
+_PROGRESS = "LIKEFORLIKE_PROGRESS"
+
+
 def one_column(sensitive: Sequence[str] | None) -> str:
     """Return the only sensitive column; refuse several, of which the last would win unseen."""
     if not sensitive:
@@ -48,7 +52,12 @@ def _is_terminal() -> bool:
 
 @contextmanager
 def resampling_bar(permutations: int, audits: int = 1) -> Iterator[Callable[[int], None] | None]:
-    """Show a bar on the terminal, and nothing where there is no terminal."""
+    """Show a bar on the terminal, lines to a program that asks for them, and else nothing."""
+    if os.environ.get(_PROGRESS) == "lines":
+        from likeforlike.inference import DRAWS
+
+        yield _progress_lines(audits * (permutations + DRAWS))
+        return
     if not _is_terminal():
         yield None
         return
@@ -67,6 +76,20 @@ def resampling_bar(permutations: int, audits: int = 1) -> Iterator[Callable[[int
                 bar.update(task, total=(bar.tasks[0].total or 0) + one_contrast)
 
         yield advance
+
+
+def _progress_lines(total: int) -> Callable[[int], None]:
+    """Write a line on standard error for every hundredth of the work."""
+    done = said = 0
+
+    def advance(more: int) -> None:
+        nonlocal done, said
+        done += more
+        if done * 100 // max(1, total) > said:
+            said = done * 100 // max(1, total)
+            print(f"progress {done} {total}", file=sys.stderr, flush=True)  # noqa: T201
+
+    return advance
 
 
 @contextmanager

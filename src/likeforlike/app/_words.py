@@ -1,0 +1,127 @@
+"""All words of the app, by where they stand. A translation is another file like this one."""
+
+from __future__ import annotations
+
+WORDS = {
+    # Every page.
+    "language": "en",
+    "brand": "likeforlike",
+    "local": "on this machine only",
+    "quit": "Close the app",
+    "skip": "Skip to the content",
+    # The terminal.
+    "terminal_open": "The app is at {address}",
+    "terminal_hint": "This address works once. Ctrl-C closes the app and removes its files.",
+    "terminal_closed": "The app is closed, and its files are removed.",
+    # Choosing a file.
+    "start_title": "Do groups get the same scores among equals?",
+    "start_lead": "Choose a table with one row per person: a score or decision, the groups to "
+    "compare, and what makes people equal, such as their job or income band.",
+    "start_drop": "Drop a file here, or choose one",
+    "start_kinds": ".csv, .tsv (also .gz), .parquet or .xlsx, at most {size}",
+    "start_read": "Read the file",
+    "start_private": "The file stays on this machine. It is kept in a private folder while the app "
+    "runs, and removed when the app is closed.",
+    "start_earlier": "Files read so far",
+    "start_none": "Choose a file first.",
+    "start_large": "The file is larger than {size}. Start the app with a larger --max-size, or use "
+    "the command likeforlike audit.",
+    "start_broken": "The file did not arrive whole; choose it again.",
+    # Columns.
+    "columns_title": "What are the columns of {name} for?",
+    "columns_size": "{rows} rows, {columns} columns.",
+    "columns_lead": "The roles below are guesses from names and values. Correct what is wrong: "
+    "what makes people equal is for you to decide.",
+    "columns_further": "{further} further columns are not shown; the command likeforlike audit "
+    "takes them too.",
+    "columns_column": "Column",
+    "columns_values": "Values",
+    "columns_role": "Role",
+    "columns_role_of": "Role of {name}",
+    "columns_missing": "{share} missing",
+    "columns_distinct": "{count} different",
+    "role_": "Not used",
+    "role_score": "Score or decision",
+    "role_sensitive": "Groups to compare",
+    "role_legitimate": "Makes people equal",
+    "role_bins": "Makes people equal, in 10 parts",
+    "role_smooth": "Makes people equal, along the number",
+    "role_weight": "Weight of the row",
+    "why_score_name": "Named like a score or decision.",
+    "why_score_values": "It holds decisions or numbers.",
+    "why_sensitive_name": "Named like groups of people.",
+    "why_sensitive_values": "It has two values.",
+    "why_legitimate_name": "Named like what often makes people equal.",
+    "why_weight_name": "Named like a weight.",
+    "why_number": "A number: compare along it, or in parts.",
+    "why_each": "Different in almost every row, as a name or number of a person is.",
+    "why_empty": "It is empty.",
+    "why_free": "",
+    "threshold": "Largest difference allowed",
+    "threshold_hint": "Optional. 0.05 is in units of the score; 5% is 5 points of a decision or "
+    "rate, and else a share of the mean.",
+    "suppress": "Show nothing about fewer than 10 people",
+    "suppress_hint": "For readers who must not learn about single people.",
+    "run": "Compare the groups",
+    "run_again": "Compare again",
+    "kind": "What to find out",
+    "kind_audit": "Whether groups get the same scores among equals",
+    "choose_score": "Choose the column of scores or decisions.",
+    "choose_sensitive": "Choose the column of groups.",
+    "one_score": "Choose one score only; compare another one afterwards.",
+    "one_weight": "Choose one column of weights only.",
+    "remove": "Remove this file",
+    "another": "Choose another file",
+    # How a file is read.
+    "reading": "How the file is read",
+    "reading_lead": "Leave a field empty to let it be found out.",
+    "reading_separator": "Character between values",
+    "reading_encoding": "Encoding, such as latin-1",
+    "reading_decimal": "Decimal mark",
+    "reading_null_values": "Stands for a missing value",
+    "reading_sheet": "Sheet",
+    "reading_again": "Read again",
+    "reading_title": "How is {name} to be read?",
+    "reading_sheets": "The file has several sheets; choose one.",
+    # Progress.
+    "reading_now": "Reading {name}",
+    "running_now": "Comparing the groups in {name}",
+    "running_lead": "The evidence is drawn again and again from the rows. This page goes on by "
+    "itself; the work stops if you close it.",
+    "running_begin": "Reading the rows",
+    "running_share": "done",
+    "cancel": "Stop",
+    "canceled_title": "Stopped",
+    "canceled_lead": "The work on {name} was stopped, and nothing of it is kept.",
+    "job_died": "The work ended without a result (code {code}). The file may need more memory than "
+    "there is.",
+    # The result.
+    "result_title": "Result for {name}",
+    "result_frame": "The audit of {name}",
+    "result_alone": "Open the page by itself",
+    "result_page": "Download the page",
+    "result_json": "Download the JSON",
+    "result_change": "Change what is compared",
+    "result_command": "The command that does the same",
+    "result_command_lead": "For a terminal, in the folder of the file.",
+    "result_copy": "Copy",
+    "result_copied": "Copied",
+    "result_earlier": "Results so far",
+    "run_words": "{score} by {sensitive}, {legitimate}",
+    "run_words_equal": "given {legitimate}",
+    "run_words_all": "everyone",
+    # The end, and refusals.
+    "closed_title": "The app is closed",
+    "closed_lead": "All files it kept are removed. You can close this tab.",
+    "open_title": "Opening",
+    "open_go": "Go on",
+    "back": "Back to the start",
+    "refused_title": "This did not work",
+    "refused_token": "This address works once, and in one browser. Start likeforlike app again, or "
+    "go on in the tab that was open.",
+    "refused_host": "The app answers at its own address only.",
+    "refused_origin": "Another page asked for this, so it was refused.",
+    "refused_missing": "There is no such page; files are removed when the app is closed.",
+    "refused_unexpected": "Something unexpected went wrong; the terminal shows more.",
+}
+"""Sentences and labels; braces stand for what is put in."""
