@@ -205,13 +205,11 @@ def _bound_costs(atoms: Atoms, left: IntArray, right: IntArray, order: float) ->
     tail = 0.5 ** np.arange(_HALVINGS, 0, -1) / parts
     inner = np.arange(1, parts) / parts
     edges = np.concatenate([[0.0], tail, inner, 1.0 - tail[::-1], [1.0]])
-    sides = []
-    for segments in (left, right):
-        means, spreads = (np.empty((segments.size, edges.size - 1)) for _ in range(2))
-        _summarize_parts(atoms.light, segments, edges, means, spreads)
-        sides += [means, spreads]
+    (u, u_spread), (v, v_spread) = (np.empty((2, s.size, edges.size - 1)) for s in (left, right))
+    _summarize_parts(atoms.light, left, edges, u, u_spread)
+    _summarize_parts(atoms.light, right, edges, v, v_spread)
     bounds = np.empty((left.size, right.size))
-    _pair_bounds(*sides, np.diff(edges), float(order), bounds)
+    _pair_bounds(u, u_spread, v, v_spread, np.diff(edges), float(order), bounds)
     return bounds
 
 
