@@ -14,6 +14,7 @@ from likeforlike import Cells
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.disparity import Contrast, contrasts
 from likeforlike.errors import InputError
+from likeforlike.inference import _permutation
 from likeforlike.inference._permutation import (
     COST,
     GAP,
@@ -22,6 +23,7 @@ from likeforlike.inference._permutation import (
     RANKS,
     SPREAD,
     permutation_replicates,
+    replicate_statistics,
 )
 from likeforlike.inference._rank_scores import (
     LOG_PERMUTATIONS,
@@ -262,6 +264,37 @@ def test_replicates_are_uniform_over_all_arrangements(case: int, path: str) -> N
         seen, times = np.unique(np.round(replicates[:, column], 9), return_counts=True)
         np.testing.assert_allclose(seen, values, atol=2e-9)
         assert stats.chisquare(times, 20_000 * ways / len(every)).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("kind", ["continuous", "unequal", "pairs", "singles"])
+@pytest.mark.parametrize("permutations", [1, 4, 7, 66])
+def test_replicates_side_by_side_equal_those_one_by_one(kind: str, permutations: int) -> None:
+    """Rows that are clusters of one take the same labels, and the path of one replicate."""
+    scores, groups, levels = drawn(kind, 4)
+    order = np.lexsort((scores, levels))
+    together = permuted(score_contrast(contrast_of(scores, groups, levels)), permutations)
+    alone = permuted(
+        score_clusters(rows_as_clusters(scores[order], groups[order], levels[order])), permutations
+    )
+    for one, other in zip(together, alone, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_blocks_of_replicates_change_no_bit(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """Many rows make small blocks, which are put together to fill the lanes."""
+    levels = score_contrast(contrast_of(*drawn("continuous", 6)))
+    monkeypatch.setattr(_permutation, "_ATOMS_A_BLOCK", size * levels.rows.size)
+    found = permuted(levels, 11, seed=3)
+    measure = some_measure(levels.sizes.shape[0])
+    observed = found.level_statistic
+    order = np.argsort(observed, kind="stable")
+    single = [
+        replicate_statistics(levels, measure, observed, order, 3, b, b + 1) for b in range(1, 12)
+    ]
+    np.testing.assert_array_equal(found.totals[1:, GAP], [one[0][0, GAP] for one in single])
+    blocks = [sum(one[1][0] for one in single[b : b + size]) for b in range(0, 11, size)]
+    np.testing.assert_array_equal(found.null_distance, sum(blocks) / 11)
 
 
 def test_clusters_are_dealt_whole() -> None:

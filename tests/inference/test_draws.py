@@ -5,7 +5,7 @@ from scipy import stats
 from likeforlike._arrays import IntArray
 from likeforlike.inference._bootstrap import _draw_rademacher, _draw_rademacher_range
 from likeforlike.inference._permutation import _draw_rows, _draw_thresholds
-from likeforlike.inference._random import hypergeometric, start_stream, uniform
+from likeforlike.inference._random import advance, hypergeometric, start_stream, uniform
 from likeforlike.transport import compiled
 
 pytestmark = pytest.mark.simulation
@@ -91,10 +91,12 @@ def test_uniform_draws_are_uniform() -> None:
 
 @pytest.mark.parametrize(("size", "second"), [(2, 1), (3, 2), (70, 1), (1001, 400)])
 def test_marks_are_the_labels_that_are_drawn_row_by_row(size: int, second: int) -> None:
-    marks, labels = np.empty(size, np.int64), np.empty(size, np.int64)
+    marks, labels = np.empty(size, np.int32), np.empty(size, np.int64)
     one, other = start_stream(5, size), start_stream(5, size)
     for _ in range(20):
-        _draw_thresholds(one, marks)
+        for begin in range(0, size, 64):
+            _draw_thresholds(one[0], begin, size, marks[begin : begin + 64])
+        advance(one, size)
         assert _draw_rows(other, size, second, labels) == second
         found, drawn = [], 0
         for mark in marks.tolist():

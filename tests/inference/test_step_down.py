@@ -24,10 +24,10 @@ def scored(seed: int, shift: float = 0.0, decimals: int = 6) -> RankScores:
 def every_statistic(levels: RankScores, permutations: int) -> FloatArray:
     """z of every replicate and level, one replicate after the other, shape (B + 1, k)."""
     measure, nothing = np.full(8, 0.125), np.zeros(8)
-    observed = replicate_statistics(levels, measure, nothing, np.arange(8), 0, 0, 1)[1][:, 1]
+    observed = replicate_statistics(levels, measure, nothing, np.arange(8), 0, 0, 1)[2]
     order = np.argsort(observed, kind="stable")
     permuted = [
-        replicate_statistics(levels, measure, observed, order, 0, b, b + 1)[1][:, 1]
+        replicate_statistics(levels, measure, observed, order, 0, b, b + 1)[2]
         for b in range(1, permutations + 1)
     ]
     return np.array([observed, *permuted])

@@ -272,3 +272,86 @@ GROUPS = ["f", "m", "f", "m"]
 def test_bad_input(scores: Tensor, rest: tuple[Any, ...], message: str) -> None:
     with pytest.raises(lfl.errors.InputError, match=message):
         PenaltyLoss(lfl.FairLeap())(scores, *rest)
+
+
+# Rows of a known table ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PENALTIES)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("groups", [2, 3])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_numbers_of_rows_give_what_their_columns_give(
+    name: str, weighted: bool, groups: int, dtype: torch.dtype
+) -> None:
+    rows = data(6, (), groups)
+    weight = rows.weight if weighted else None
+    known = PenaltyLoss(make(name), rows.groups, rows.levels, weight)
+    plain = PenaltyLoss(make(name))
+    # Batches with every group and level: what a batch lacks has no part in its layout.
+    for batch in (np.arange(24), np.random.default_rng(0).permutation(24)):
+        found = []
+        for given in (
+            known(
+                at := torch.tensor(rows.scores[batch], dtype=dtype, requires_grad=True), rows=batch
+            ),
+            plain(
+                by := torch.tensor(rows.scores[batch], dtype=dtype, requires_grad=True),
+                rows.groups[batch],
+                rows.levels[batch],
+                None if weight is None else weight[batch],
+            ),
+        ):
+            given.backward()
+            found.append(given.item())
+        assert found[0] == found[1]
+        assert at.grad is not None
+        assert by.grad is not None
+        assert torch.equal(at.grad, by.grad)
+
+
+@pytest.mark.parametrize("classes", SHAPES)
+def test_rows_of_a_batch_may_lack_levels_and_groups(classes: tuple[int, ...]) -> None:
+    rows = data(7, classes, 3)
+    term = PenaltyLoss(lfl.FairLeap(), rows.groups, rows.levels)
+    met = np.flatnonzero(rows.levels < 2)[:9]
+    value, gradient = lfl.FairLeap().value_and_grad(
+        rows.scores[met], rows.groups[met], rows.levels[met]
+    )
+    scores = torch.tensor(rows.scores[met], requires_grad=True)
+    loss = term(scores, rows=torch.tensor(met))
+    loss.backward()
+    assert loss.item() == pytest.approx(value, abs=1e-14)
+    assert scores.grad is not None
+    np.testing.assert_allclose(scores.grad.numpy(), gradient, atol=1e-14)
+    alone = np.flatnonzero(rows.groups == rows.groups[0])
+    assert term(torch.tensor(rows.scores[alone]), rows=alone).item() == 0.0
+    assert term.thin_batches == 1
+
+
+def test_rows_that_cannot_be_are_refused() -> None:
+    rows = data(8)
+    term = PenaltyLoss(lfl.FairLeap(), rows.groups, rows.levels)
+    scores = torch.tensor(rows.scores)
+    with pytest.raises(lfl.errors.InputError, match="between 0 and 23"):
+        term(scores[:2], rows=[0, 24])
+    with pytest.raises(lfl.errors.InputError, match="between 0 and 23"):
+        term(scores[:2], rows=[-1, 2])
+    with pytest.raises(lfl.errors.InputError, match="2 number"):
+        term(scores[:2], rows=[0.5, 1.0])
+    with pytest.raises(lfl.errors.InputError, match="2 number"):
+        term(scores[:2], rows=[1])
+    with pytest.raises(lfl.errors.InputError, match="give it their sensitive_features"):
+        PenaltyLoss(lfl.FairLeap())(scores, rows=np.arange(24))
+    with pytest.raises(lfl.errors.InputError, match="nothing but scores and rows"):
+        term(scores, rows.groups, rows=np.arange(24))
+    with pytest.raises(lfl.errors.InputError, match="sensitive_features is missing"):
+        term(scores)
+    for odd in (float("nan"), float("inf")):
+        scores[3] = odd
+        with pytest.raises(lfl.errors.InputError, match=r"first at row 3.*did training diverge"):
+            term(scores, rows=np.arange(24))
+    with pytest.raises(lfl.errors.InputError, match="floating-point tensor of shape"):
+        term(torch.tensor(0.5), rows=[1])
+    with pytest.raises(lfl.errors.InputError, match="no level holds two"):
+        PenaltyLoss(lfl.FairLeap(), [0, 1], ["a", "b"])

@@ -12,6 +12,7 @@ from likeforlike.transport import (
     sort_rows,
 )
 from likeforlike.transport import _sorting as sorting
+from likeforlike.transport._sorting import numpy_sorts_faster as find_faster_sort
 
 SIZES = [1, 2, 47, 48, 49, 50, 1000, 20_000]
 
@@ -24,10 +25,16 @@ def draw(rng: np.random.Generator, kind: str, size: int) -> np.ndarray:
     return rng.random(size)
 
 
-@pytest.fixture(params=["numpy", "kernels"], autouse=True)
+@pytest.fixture(params=["small table", "radix", "segments by NumPy"], autouse=True)
 def sorter(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who sorts: NumPy, as for small tables, or the kernels, as for large ones."""
-    monkeypatch.setattr(sorting, "_FEW_ROWS", 10**6 if request.param == "numpy" else 0)
+    """Sort as small tables are sorted, or as large ones are on either kind of processor."""
+    monkeypatch.setattr(sorting, "_FEW_ROWS", 10**6 if request.param == "small table" else 0)
+    by_numpy = request.param == "segments by NumPy"
+    monkeypatch.setattr(sorting, "numpy_sorts_faster", lambda: by_numpy)
+
+
+def test_the_faster_sort_is_found_once() -> None:
+    assert find_faster_sort() is find_faster_sort()
 
 
 @pytest.mark.parametrize("kind", ["unit", "ties", "signs"])

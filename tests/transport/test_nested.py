@@ -13,6 +13,7 @@ from likeforlike.transport import (
     discrete_ground,
     merge_ties,
     metric_ground,
+    pair_costs,
     safe_level_cost,
     sort_rows,
 )
@@ -247,3 +248,71 @@ def test_keeping_the_diagonal_of_equal_shares_moves_no_mass() -> None:
     )
     assert kept.off_diagonal == kept.level_transport == 0.0
     assert kept.plan.source.tolist() == kept.plan.target.tolist() == [0, 1, 2]
+
+
+def draw_levels(distribution: str, seed: int, n_levels: int = 12, size: int = 9000) -> Rows:
+    """Levels of unequal sizes and shares, large enough for their costs to be bounded first."""
+    rng = np.random.default_rng(seed)
+    levels = np.minimum(rng.geometric(0.15, size) - 1, n_levels - 1)
+    sides = (rng.random(size) < 0.3 + 0.4 * (levels % 2)).astype(int)
+    scores = rng.random(size)
+    if distribution == "skewed":
+        scores = np.exp(rng.normal(size=size) * (1 + levels % 3))
+    elif distribution == "shifted":
+        scores = rng.normal(size=size) + 0.3 * levels
+    elif distribution == "ties":
+        scores = scores.round(2)
+    elif distribution == "decisions":
+        scores = (scores < 0.2 + 0.05 * levels).astype(float)
+    mass = rng.exponential(size=size) if distribution == "weights" else np.ones(size)
+    return Rows(scores, sides, levels, mass, n_levels)
+
+
+DISTRIBUTIONS = ["uniform", "skewed", "shifted", "ties", "decisions", "weights"]
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+@pytest.mark.parametrize("order", [1.0, 2.0, 3.0])
+@pytest.mark.parametrize("ground", ["discrete", "ordinal"])
+def test_costs_where_the_plan_moves_give_the_value_of_all_costs(
+    monkeypatch: pytest.MonkeyPatch, distribution: str, order: float, ground: str
+) -> None:
+    rows = draw_levels(distribution, 3)
+    line = np.abs(np.subtract.outer(np.arange(12.0), np.arange(12.0)))
+    metric = discrete_ground(12) if ground == "discrete" else line**order
+    monkeypatch.setattr(nested, "_ATOMS_PER_LEVEL", 1)
+    for level_cost in (0.0, 0.01, 2.0):
+        lazy = rows.solve(metric, order, level_cost)
+        with monkeypatch.context() as patch:
+            patch.setattr(nested, "_FEW_LEVELS", 100)
+            full = rows.solve(metric, order, level_cost)
+        np.testing.assert_allclose(lazy.value, full.value, rtol=1e-11)
+        np.testing.assert_allclose(lazy.plan.mass.sum(), 1.0)
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+@pytest.mark.parametrize("order", [1.0, 1.5, 2.0, 3.0])
+def test_bounds_of_costs_are_never_above_them(distribution: str, order: float) -> None:
+    rows = draw_levels(distribution, 4)
+    ordered = sort_rows(rows.scores, 2 * rows.levels + rows.sides, 24)
+    atoms = merge_ties(ordered, rows.mass)
+    left = 2 * np.arange(12)
+    bounds = nested._bound_costs(atoms, left, left + 1, order)
+    pairs = np.repeat(left, 12), np.tile(left + 1, 12)
+    costs = pair_costs(atoms, *pairs, order).reshape(12, 12)
+    assert (bounds <= costs).all()
+    # Nearly all of a cost is seen where levels differ.
+    if distribution in ("shifted", "skewed") and order == 2.0:
+        assert np.median(bounds / costs) > 0.8
+
+
+@pytest.mark.parametrize("turns", [1, 2, 3])
+def test_after_the_last_turn_all_costs_are_computed(
+    monkeypatch: pytest.MonkeyPatch, turns: int
+) -> None:
+    rows = draw_levels("uniform", 5)
+    full = rows.solve(discrete_ground(12), 2.0, 2.0)
+    monkeypatch.setattr(nested, "_ATOMS_PER_LEVEL", 1)
+    monkeypatch.setattr(nested, "_TURNS", turns)
+    lazy = rows.solve(discrete_ground(12), 2.0, 2.0)
+    np.testing.assert_allclose(lazy.value, full.value, rtol=1e-12)

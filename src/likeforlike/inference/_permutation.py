@@ -12,7 +12,9 @@ A replicate is one pass over the pooled atoms, O(atoms). Labels are drawn from t
 the last, each with the probability that is left: a row takes one uniform number, an atom of many
 rows a hypergeometric one, so ten billion binned rows cost what their bins cost. Levels whose atoms
 are single rows take a path in whole numbers without branches, several times as fast: a row is of
-the second group if its threshold is below the number of rows that this group still lacks.
+the second group if its threshold is below the number of rows that this group still lacks. Each
+label waits for the one before it, so four replicates advance side by side. They share the walk of
+W_2²: where the plan between sorted samples steps depends on the sizes of the groups only.
 
 Levels are visited in ascending order of their observed statistic. The largest statistic so far is
 then what step-down adjustment compares with (`_headline`), and memory is O(atoms + levels +
@@ -24,9 +26,10 @@ level has some pairs far apart by chance alone.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.inference._random import (
@@ -54,6 +57,15 @@ _FEW_ROWS = 64
 # uses a level while it is in the processor's cache.
 _ATOMS_A_BLOCK = 20_000_000
 _LARGEST_BLOCK = 64
+# Replicates that advance side by side, and rows whose thresholds are drawn at a time.
+_LANES = 4
+_ROWS_AT_ONCE = 1024
+
+_Lane: TypeAlias = tuple[int, float, float, float, float]
+"""Of one replicate: rows that the second group lacks; gap, ranks, spread and W_1 so far."""
+
+_Row: TypeAlias = tuple[int, float, float, float, float]
+"""Place of a row times the size of the second group; its three scores; the step to its score."""
 
 
 @compiled
@@ -111,12 +123,12 @@ def _draw_clusters(
 
 
 @compiled
-def _draw_thresholds(state: State, thresholds: IntArray) -> None:
-    """Draw the threshold of each row: of m rows left, uniform on 0, ..., m - 1, as `_draw_rows`."""
-    begin = state[0]
+def _draw_thresholds(
+    state: np.uint64, begin: int, size: int, thresholds: npt.NDArray[np.int32]
+) -> None:
+    """Draw thresholds from row `begin` on: of m rows left, uniform on 0, ..., m - 1."""
     for i in range(thresholds.size):
-        thresholds[i] = int(peek_uniform(begin, i) * (thresholds.size - i))
-    advance(state, thresholds.size)
+        thresholds[i] = np.int32(peek_uniform(state, begin + i) * (size - begin - i))
 
 
 @compiled
@@ -137,38 +149,62 @@ def _copy(second: IntArray, taken: IntArray) -> int:
 
 
 @compiled
-def _row_sums(
-    scores: FloatArray, thresholds: IntArray, n_second: int, samples: FloatArray, sums: FloatArray
-) -> None:
-    """Compute statistics of a level of single rows: three sums, W_2² and W_1."""
-    size = thresholds.size
-    n_first = size - n_second
-    u, v = samples[0], samples[1]
-    gap, ranks, spread, distance = 0.0, 0.0, 0.0, 0.0
-    last = scores[0, 0]
-    j = 0
-    for i in range(size):
-        score = scores[0, i]
-        here = int(thresholds[i] < n_second - j)
-        # Before row i the second group has had j of its rows, the first i - j.
-        distance += float(abs(j * size - i * n_second)) * (score - last)
-        last = score
-        gap += here * score
-        ranks += here * scores[1, i]
-        spread += here * scores[2, i]
-        # Both are written and one is kept; the other is written over by the next row.
-        u[i - j] = score
-        v[j] = score
-        j += here
-    scale = 1.0 / (float(n_first) * float(n_second))
-    sums[0], sums[1], sums[2] = gap, ranks, spread
-    sums[3] = scale * _w2_cost_rows(u, n_first, v, n_second)
-    sums[4] = scale * distance
+def _add_row(
+    lane: _Lane,
+    row: _Row,
+    here: int,
+    i: int,
+    sizes: tuple[int, int],
+    u: FloatArray,
+    v: FloatArray,
+    unit: FloatArray,
+) -> _Lane:
+    """Add row i, of the second group if `here` is 1, to a replicate and to its samples."""
+    lacking, gap, ranks, spread, distance = lane
+    reached, score, rank, square, step = row
+    # Before row i the second group has had j of its rows, the first i - j.
+    j = sizes[1] - lacking
+    distance += float(abs(j * sizes[0] - reached)) * step
+    # 0.0 and 1.0 are looked up: of `here * score` the compiler makes a choice, which without
+    # AVX-512 is a branch on a random label.
+    times = unit[np.uint64(here)]
+    gap += times * score
+    ranks += times * rank
+    spread += times * square
+    # Both are written and one is kept; the other is written over by the next row.
+    u[np.uint64(i - j)] = score
+    v[np.uint64(j)] = score
+    return lacking - here, gap, ranks, spread, distance
 
 
 @compiled
-def _w2_cost_rows(u: FloatArray, n_first: int, v: FloatArray, n_second: int) -> float:
-    """Compute n_0 n_1 W_2² between sorted rows in whole numbers."""
+def _write_sums(lane: _Lane, cost: float, sizes: tuple[int, int], sums: FloatArray) -> None:
+    """Write three sums, W_2² and W_1 of a replicate."""
+    scale = 1.0 / (float(sizes[0] - sizes[1]) * float(sizes[1]))
+    sums[0], sums[1], sums[2] = lane[1], lane[2], lane[3]
+    sums[3], sums[4] = scale * cost, scale * lane[4]
+
+
+@compiled
+def _row_sums(
+    scores: FloatArray,
+    taken: IntArray,
+    n_second: int,
+    samples: FloatArray,
+    unit: FloatArray,
+    sums: FloatArray,
+) -> None:
+    """Compute statistics of a level of single rows: three sums, W_2² and W_1."""
+    sizes = (taken.size, n_second)
+    u, v = samples[0], samples[1]
+    lane = (n_second, 0.0, 0.0, 0.0, 0.0)
+    last = scores[0, 0]
+    for i in range(taken.size):
+        score = scores[0, i]
+        row = (i * n_second, score, scores[1, i], scores[2, i], score - last)
+        lane = _add_row(lane, row, taken[i], i, sizes, u, v, unit)
+        last = score
+    n_first = taken.size - n_second
     i, j = 0, 0
     reached, cost = 0, 0.0
     end_u, end_v = n_second, n_first
@@ -182,7 +218,68 @@ def _w2_cost_rows(u: FloatArray, n_first: int, v: FloatArray, n_second: int) -> 
         j += int(second)
         end_u = end_u + n_second if first else end_u
         end_v = end_v + n_first if second else end_v
-    return cost
+    _write_sums(lane, cost, sizes, sums)
+
+
+@compiled
+def _four_row_sums(
+    scores: FloatArray,
+    n_second: int,
+    states: State,
+    thresholds: npt.NDArray[np.int32],
+    samples: FloatArray,
+    unit: FloatArray,
+    sums: FloatArray,
+) -> None:
+    """Permute a level of single rows four times, from four states; sums as `_row_sums`."""
+    size = scores.shape[1]
+    sizes = (size, n_second)
+    u0, u1, u2, u3 = samples[0], samples[1], samples[2], samples[3]
+    v0, v1, v2, v3 = samples[4], samples[5], samples[6], samples[7]
+    t0, t1, t2, t3 = thresholds[0], thresholds[1], thresholds[2], thresholds[3]
+    a = b = c = d = (n_second, 0.0, 0.0, 0.0, 0.0)
+    last = scores[0, 0]
+    for begin in range(0, size, _ROWS_AT_ONCE):
+        end = min(begin + _ROWS_AT_ONCE, size)
+        for lane in range(_LANES):
+            _draw_thresholds(states[lane], begin, size, thresholds[lane, : end - begin])
+        for i in range(begin, end):
+            score, k = scores[0, i], np.uint64(i - begin)
+            row = (i * n_second, score, scores[1, i], scores[2, i], score - last)
+            a = _add_row(a, row, int(t0[k] < a[0]), i, sizes, u0, v0, unit)
+            b = _add_row(b, row, int(t1[k] < b[0]), i, sizes, u1, v1, unit)
+            c = _add_row(c, row, int(t2[k] < c[0]), i, sizes, u2, v2, unit)
+            d = _add_row(d, row, int(t3[k] < d[0]), i, sizes, u3, v3, unit)
+            last = score
+    n_first = size - n_second
+    cost_a, cost_b, cost_c, cost_d = 0.0, 0.0, 0.0, 0.0
+    i, j = 0, 0
+    reached = 0
+    end_u, end_v = n_second, n_first
+    while i < n_first and j < n_second:
+        first, second = end_u <= end_v, end_v <= end_u
+        end = end_u if first else end_v
+        mass = float(end - reached)
+        at_u, at_v = np.uint64(i), np.uint64(j)
+        e, f, g, h = (
+            v0[at_v] - u0[at_u],
+            v1[at_v] - u1[at_u],
+            v2[at_v] - u2[at_u],
+            v3[at_v] - u3[at_u],
+        )
+        cost_a += mass * e * e
+        cost_b += mass * f * f
+        cost_c += mass * g * g
+        cost_d += mass * h * h
+        reached = end
+        i += int(first)
+        j += int(second)
+        end_u = end_u + n_second if first else end_u
+        end_v = end_v + n_first if second else end_v
+    _write_sums(a, cost_a, sizes, sums[0])
+    _write_sums(b, cost_b, sizes, sums[1])
+    _write_sums(c, cost_c, sizes, sums[2])
+    _write_sums(d, cost_d, sizes, sums[3])
 
 
 @compiled
@@ -239,6 +336,23 @@ def _w2_cost_atoms(u: FloatArray, end_u: FloatArray, v: FloatArray, end_v: Float
 
 
 @compiled
+def _draw_labels(
+    state: State,
+    rows: IntArray,
+    cluster: IntArray,
+    first_cluster: int,
+    units: tuple[int, int],
+    taken: IntArray,
+    labels: IntArray,
+) -> int:
+    """Permute the labels of a level of clusters, or of atoms; return rows of the second group."""
+    left, wanted = units[0] + units[1], units[1]
+    if cluster.size:
+        return _draw_clusters(state, cluster, left, wanted, first_cluster, labels, taken)
+    return _draw_atoms(state, rows, left, wanted, taken)
+
+
+@compiled
 def _replicates(
     all_scores: FloatArray,
     all_rows: IntArray,
@@ -254,20 +368,27 @@ def _replicates(
     order: IntArray,
     seed: int,
     first: int,
+    each: int,
     totals: FloatArray,
-    by_level: FloatArray,
+    distances: FloatArray,
+    statistics: FloatArray,
     reached: IntArray,
     buffers: IntArray,
+    thresholds: npt.NDArray[np.int32],
     samples: FloatArray,
 ) -> None:
     """Fill in replicates from `first` on, of which 0 is the data as observed.
 
-    `totals` has a row for each; `by_level` gets the sum of W_1 and the last z of every level;
-    `reached` counts how often the observed z was reached in a level, and in it or an earlier one.
+    `totals` has a row for each; `distances` a row for `each` of them, the sums of W_1; `statistics`
+    gets the last z of every level; `reached` counts how often the observed z was reached in a
+    level, and in it or an earlier one.
     """
-    sums = np.empty(5)
-    states = np.empty(totals.shape[0], np.uint64)
-    for b in range(states.size):
+    n_replicates = totals.shape[0]
+    unit = np.array([0.0, 1.0])
+    sums = np.empty((_LANES, 5))
+    # Of lanes beyond the last replicate nothing is read.
+    states = np.zeros(n_replicates + _LANES, np.uint64)
+    for b in range(n_replicates):
         states[b] = start_stream(seed, first + b)[0]
     for place in range(order.size):
         k = order[place]
@@ -275,39 +396,40 @@ def _replicates(
         scores, rows = all_scores[:, begin:end], all_rows[begin:end]
         taken, labels = buffers[0, : end - begin], buffers[1]
         size = sizes[k, 0] + sizes[k, 1]
-        wanted = exchangeable[k, 1]
-        left = exchangeable[k, 0] + wanted
-        for b in range(states.size):
+        single = size == end - begin
+        n_second, lanes = sizes[k, 1], _LANES if single and first > 0 and not cluster.size else 1
+        for b in range(n_replicates):
             state = states[b : b + 1]
-            single = size == taken.size
-            has_thresholds = single and first + b > 0 and not cluster.size
-            if first + b == 0:
-                n_second = _copy(all_second[begin:end], taken)
-            elif cluster.size:
-                n_second = _draw_clusters(
-                    state, cluster[begin:end], left, wanted, cluster_offsets[k], labels, taken
-                )
-            elif has_thresholds:
-                n_second = wanted
-                _draw_thresholds(state, taken)
+            lane = b % lanes
+            if lanes > 1:
+                if lane == 0:
+                    _four_row_sums(
+                        scores, n_second, states[b : b + lanes], thresholds, samples, unit, sums
+                    )
+                advance(state, size)
             else:
-                n_second = _draw_atoms(state, rows, left, wanted, taken)
-            if single:
-                if not has_thresholds:
-                    _labels_to_thresholds(taken)
-                _row_sums(scores, taken, n_second, samples, sums)
-            else:
-                _atom_sums(scores, rows, taken, size, n_second, samples, sums)
+                if first + b == 0:
+                    n_second = _copy(all_second[begin:end], taken)
+                else:
+                    units = (exchangeable[k, 0], exchangeable[k, 1])
+                    n_second = _draw_labels(
+                        state, rows, cluster[begin:end], cluster_offsets[k], units, taken, labels
+                    )
+                if single:
+                    _row_sums(scores, taken, n_second, samples, unit, sums[0])
+                else:
+                    _atom_sums(scores, rows, taken, size, n_second, samples, sums[0])
             statistic = 0.0
             for c in range(3):
-                totals[b, c] += sums[c]
-                statistic = max(statistic, abs(sums[c]) * facts[k, PRECISION + c])
+                totals[b, c] += sums[lane, c]
+                statistic = max(statistic, abs(sums[lane, c]) * facts[k, PRECISION + c])
             statistic = min(statistic, facts[k, MAX_Z])
-            totals[b, COST] += measure[k] * sums[3]
+            shares = 1.0 / (size - n_second) + 1.0 / n_second
+            totals[b, COST] += measure[k] * sums[lane, 3]
             totals[b, LARGEST] = max(totals[b, LARGEST], statistic)
-            totals[b, MEAN_GAP] += measure[k] * sums[0] * (1.0 / (size - n_second) + 1.0 / n_second)
-            by_level[k, 0] += sums[4]
-            by_level[k, 1] = statistic
+            totals[b, MEAN_GAP] += measure[k] * sums[lane, 0] * shares
+            distances[b // each, k] += sums[lane, 4]
+            statistics[k] = statistic
             reached[k, 0] += int(_reaches(statistic, observed[k]))
             reached[k, 1] += int(_reaches(totals[b, LARGEST], observed[k]))
 
@@ -320,12 +442,19 @@ def replicate_statistics(
     seed: int,
     first: int,
     last: int,
-) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Compute replicates first, ..., last - 1, levels in the given order; see `_replicates`."""
+    each: int = _LARGEST_BLOCK,
+) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
+    """Compute replicates first, ..., last - 1, levels in the given order.
+
+    Returns totals, sums of W_1 of each level over `each` replicates at a time, the last z of each
+    level, and counts of those that reach the observed ones; see `_replicates`.
+    """
     n_levels, largest = measure.size, int(np.diff(levels.offsets).max())
-    totals, by_level = np.zeros((last - first, _COLUMNS)), np.zeros((n_levels, 2))
-    reached = np.zeros((n_levels, 2), np.int64)
-    buffers, samples = np.empty((2, largest), np.int64), np.empty((4, largest + 1))
+    totals = np.zeros((last - first, _COLUMNS))
+    distances = np.zeros((-(-len(totals) // each), n_levels))
+    statistics, reached = np.empty(n_levels), np.zeros((n_levels, 2), np.int64)
+    alike = first > 0 and not levels.cluster.size
+    n_samples = 2 * _LANES if alike else 4
     _replicates(
         levels.scores,
         levels.rows,
@@ -341,13 +470,16 @@ def replicate_statistics(
         order,
         seed,
         first,
+        each,
         totals,
-        by_level,
+        distances,
+        statistics,
         reached,
-        buffers,
-        samples,
+        np.empty((2, largest), np.int64),
+        np.empty((_LANES, _ROWS_AT_ONCE), np.int32),
+        np.empty((n_samples, largest + 1)),
     )
-    return totals, by_level, reached
+    return totals, distances, statistics, reached
 
 
 def permutation_replicates(
@@ -371,21 +503,24 @@ def permutation_replicates(
         unit reach.
     """
     nothing, natural = np.zeros(measure.size), np.arange(measure.size)
-    totals, by_level, reached = replicate_statistics(levels, measure, nothing, natural, seed, 0, 1)
-    observed = by_level[:, 1].copy()
+    totals, _, observed, reached = replicate_statistics(
+        levels, measure, nothing, natural, seed, 0, 1
+    )
     order = np.argsort(observed, kind="stable")
     every, distance = [totals], np.zeros(measure.size)
+    each = max(1, min(_LARGEST_BLOCK, _ATOMS_A_BLOCK // levels.rows.size))
     parts = iterate_blocks(
         lambda first, last: replicate_statistics(
-            levels, measure, observed, order, seed, first + 1, last + 1
+            levels, measure, observed, order, seed, first + 1, last + 1, each
         ),
         permutations,
-        max(1, min(_LARGEST_BLOCK, _ATOMS_A_BLOCK // levels.rows.size)),
+        each * -(-_LANES // each),  # few replicates of many rows still fill the lanes
         progress,
     )
-    for part, part_levels, part_reached in parts:
+    for part, part_distances, _, part_reached in parts:
         every.append(part)
-        distance += part_levels[:, 0]
+        for sums in part_distances:
+            distance += sums
         reached += part_reached
     null_distances = distance / permutations
     return np.concatenate(every), observed, reached[:, 0], reached[:, 1], null_distances

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from likeforlike._arrays import BoolArray, FloatArray, IntArray, plain
 from likeforlike.disparity import Codes, Column, encode, refuse_many_groups, weights
 from likeforlike.errors import InputError
-from likeforlike.transport import Scale, Stack, moderate_weights
+from likeforlike.transport import Scale, Stack, compiled, moderate_weights
 
 # Probabilities that were written with a few digits add up to one only nearly.
 _SLACK = 1e-6
@@ -354,11 +354,31 @@ class Layout:
             raise NoCommonSupportError(
                 f"groups (--sensitive) has the single value {self.groups[0]!r}, and needs another."
             )
-        if not any(self.coverage().values()):
+        if self.mass.size:
+            shared = bool(((self.cell_mass() > 0.0).sum(axis=1) > 1).any())
+        else:
+            shared = _has_shared_level(plain(self.segments[0]), self.cells, len(self.groups))
+        if not shared:
             raise NoCommonSupportError(
                 f"no level holds two of the groups {list(self.groups)}, so nothing can be "
                 "compared; use coarser levels in legitimate_features (--legitimate)."
             )
+
+
+@compiled
+def _has_shared_level(segments: IntArray, n_cells: int, n_groups: int) -> bool:
+    """Return whether some level holds two groups; each level keeps the first that it is seen with.
+
+    Levels are looked at row by row, and in most batches the first few rows decide.
+    """
+    seen = np.full(n_cells // n_groups, -1)
+    for cell in segments:
+        level = cell // n_groups
+        if seen[level] < 0:
+            seen[level] = cell
+        elif seen[level] != cell:
+            return True
+    return False
 
 
 def _repeat(values: FloatArray, times: int) -> FloatArray:

@@ -3,15 +3,17 @@
 Values and gradients come from `Penalty.evaluate`, in float64 on the processor, whatever the type
 and device of the scores; the gradient travels back to where the scores live.
 
-`PenaltyLoss` evaluates a penalty on a batch. In small batches samples of equal distributions
-differ, which biases training towards scores that distinguish little. `SlopeFieldLoss` evaluates the
-penalty on many rows from time to time, and batches read their gradient off the `SlopeField` that is
-left, as the estimators of this library do. `CellBatchSampler` gives every batch its share of every
-cell.
+`PenaltyLoss` evaluates a penalty on a batch, in half of the time if it is given the columns of all
+rows once, and then the numbers of the rows of each batch. In small batches samples of equal
+distributions differ, which biases training towards scores that distinguish little. `SlopeFieldLoss`
+evaluates the penalty on many rows from time to time, and batches read their gradient off the
+`SlopeField` that is left, as the estimators of this library do. `CellBatchSampler` gives every
+batch its share of every cell.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -48,12 +50,14 @@ class _KnownGradient(torch.autograd.Function):
 
 def attach_gradient(scores: Tensor, value: float, gradient: FloatArray, order: float) -> Tensor:
     """Return a penalty of some order as a scalar tensor, with its gradient at the scores."""
-    there = torch.from_numpy(np.ascontiguousarray(gradient)).to(scores)
-    if not torch.isfinite(there).all():
+    limit = torch.finfo(scores.dtype).max
+    # If the sum of squares fits, each slope does, and one pass is enough.
+    if not np.vdot(gradient, gradient) < limit and not np.abs(gradient).max() <= limit:
         raise InputError(
             f"the slopes of a penalty of order {order:g} are too large for {scores.dtype}; scale "
             "the scores, or check whether training diverged."
         )
+    there = torch.from_numpy(np.ascontiguousarray(gradient)).to(scores)
     return cast(Tensor, _KnownGradient.apply(scores, value, there))  # type: ignore[no-untyped-call]
 
 
@@ -85,6 +89,8 @@ class PenaltyLoss(nn.Module):
     Parameters
     ----------
     penalty : any `Penalty`, such as `FairLeap()` or `FairBiT()`.
+    sensitive_features, legitimate_features, sample_weight : (n,) each, of all training rows, if
+        batches say by `rows` which of them they are of; `legitimate_features=None` is one level.
 
     Attributes
     ----------
@@ -102,19 +108,35 @@ class PenaltyLoss(nn.Module):
     >>> loss.backward()
     >>> round(loss.item(), 12), scores.grad
     (0.16, tensor([-0.8000,  0.8000], dtype=torch.float64))
+    >>> term = PenaltyLoss(lfl.FairLeap(), ["m", "f", "m"])
+    >>> round(term(scores, rows=[1, 2]).item(), 12)
+    0.16
     """
 
-    def __init__(self, penalty: Penalty) -> None:
+    def __init__(
+        self,
+        penalty: Penalty,
+        sensitive_features: Column | None = None,
+        legitimate_features: Column | None = None,
+        sample_weight: Column | None = None,
+    ) -> None:
         super().__init__()
         self.penalty = penalty
         self.thin_batches: int = 0
+        self._layout: Layout | None = None
+        if sensitive_features is not None:
+            layout = make_layout(sensitive_features, legitimate_features, sample_weight)
+            self._layout = penalty.prepare(layout)
+            penalty.check(self._layout)
 
     def forward(
         self,
         scores: Tensor,
-        sensitive_features: Column,
+        sensitive_features: Column | None = None,
         legitimate_features: Column | None = None,
         sample_weight: Column | None = None,
+        *,
+        rows: Column | None = None,
     ) -> Tensor:
         """Return the penalty as a scalar tensor; 0 for a batch where no level holds two groups.
 
@@ -123,13 +145,40 @@ class PenaltyLoss(nn.Module):
         scores : (n,) or (n, c) floating-point tensor of any type, on any device.
         sensitive_features, legitimate_features, sample_weight : (n,) each; tensors, arrays, lists
             or series.
+        rows : (n,) numbers of the rows of the batch among all training rows, in the place of their
+            columns, where the loss was made with those.
         """
+        if rows is not None:
+            if self._layout is None or sensitive_features is not None:
+                raise InputError(
+                    "rows are numbers of the rows that the loss was made with: give it their "
+                    "sensitive_features, PenaltyLoss(penalty, sensitive_features, ...), and "
+                    "batches nothing but scores and rows."
+                )
+            return self._evaluate_rows(scores, rows, self._layout)
+        if sensitive_features is None:
+            raise InputError("sensitive_features is missing: give it of every row, or give rows.")
         plain = check_score_tensor(scores)
         layout = make_layout(sensitive_features, legitimate_features, sample_weight)
         if layout.size != len(scores):
             raise InputError(f"groups has {layout.size} row(s), but scores have {len(scores)}.")
         try:
             layout = self.penalty.prepare(layout)
+            self.penalty.check(layout)
+        except NoCommonSupportError:
+            self.thin_batches += 1
+            return (scores * 0.0).sum()
+        values, gradients = evaluate_penalty(self.penalty, plain[None], layout)
+        return attach_gradient(scores, float(values[0]), gradients[0], self.penalty.order)
+
+    def _evaluate_rows(self, scores: Tensor, rows: Column, known: Layout) -> Tensor:
+        """Return the penalty of rows whose layout is known."""
+        plain = scores.detach().cpu().double().numpy()
+        usual = plain.ndim in (1, 2) and scores.is_floating_point()
+        if not (usual and math.isfinite(np.vdot(plain, plain))):  # find out what is odd, if it is
+            plain = check_score_tensor(scores)
+        layout = known.take(check_row_numbers(rows, len(plain), known.size))
+        try:
             self.penalty.check(layout)
         except NoCommonSupportError:
             self.thin_batches += 1
@@ -231,7 +280,7 @@ class SlopeFieldLoss(nn.Module):
         plain = _columns(scores)
         layout = self._layout
         if rows is not None:
-            layout = layout.take(self._numbers(rows, len(scores)))
+            layout = layout.take(check_row_numbers(rows, len(scores), layout.size))
             self.penalty.check(layout)
         elif len(scores) != layout.size:
             raise InputError(
@@ -261,7 +310,7 @@ class SlopeFieldLoss(nn.Module):
                 f"scores have {len(plain)} column(s), but had {len(self._fields)} at the last "
                 "refresh."
             )
-        numbers = self._numbers(rows, len(scores))
+        numbers = check_row_numbers(rows, len(scores), self._layout.size)
         layout = self._layout.take(numbers)
         share = self._density[self._layout.locate_places(numbers[None])] / numbers.size
         slopes = [
@@ -275,19 +324,20 @@ class SlopeFieldLoss(nn.Module):
         """Return the penalty inside."""
         return repr(self.penalty)
 
-    def _numbers(self, rows: Column, size: int) -> IntArray:
-        """Return numbers of rows, checked."""
-        numbers = np.asarray(rows.detach().cpu() if isinstance(rows, Tensor) else rows)
-        if numbers.shape != (size,) or numbers.dtype.kind not in "iu":
-            raise InputError(
-                f"rows must be the {size} number(s) of the rows that scores are of, as integers."
-            )
-        if size and not 0 <= numbers.min() <= numbers.max() < self._layout.size:
-            raise InputError(
-                f"rows must lie between 0 and {self._layout.size - 1}, the numbers of the training "
-                "rows."
-            )
-        return numbers.astype(np.int64)
+
+def check_row_numbers(rows: Column, size: int, n_rows: int) -> IntArray:
+    """Check numbers of the rows of `size` scores among `n_rows` training rows."""
+    numbers = np.asarray(rows.detach().cpu() if isinstance(rows, Tensor) else rows)
+    if numbers.shape != (size,) or numbers.dtype.kind not in "iu":
+        raise InputError(
+            f"rows must be the {size} number(s) of the rows that scores are of, as integers."
+        )
+    numbers = numbers.astype(np.int64, copy=False)
+    if size and numbers.view(np.uint64).max() >= n_rows:  # negative ones are large there
+        raise InputError(
+            f"rows must lie between 0 and {n_rows - 1}, the numbers of the training rows."
+        )
+    return numbers
 
 
 def _columns(scores: Tensor) -> list[FloatArray]:

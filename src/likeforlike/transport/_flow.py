@@ -201,16 +201,24 @@ def cheapest_flow(supply: FloatArray, demand: FloatArray, cost: FloatArray) -> F
 
 def outer_plan(supply: FloatArray, demand: FloatArray, cost: FloatArray) -> FloatArray:
     """Find the optimal plan between two discrete distributions, and check it."""
+    whole = float(supply.sum()) + float(demand.sum()) + float(cost.sum())
+    if min(cost.shape) == 1 and math.isfinite(whole):
+        return demand[None, :].copy() if supply.size == 1 else supply[:, None].copy()
+    return outer_plan_and_prices(supply, demand, cost)[0]
+
+
+def outer_plan_and_prices(
+    supply: FloatArray, demand: FloatArray, cost: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Find the optimal plan and prices of `solve_flow`, and check them."""
     # With NaN the solver would not terminate.
     whole_supply, whole_demand = float(supply.sum()), float(demand.sum())
     if not math.isfinite(whole_supply + whole_demand + float(cost.sum())):
         raise ArithmeticError("Masses and costs of a plan between levels must be finite.")
-    if min(cost.shape) == 1:
-        return demand[None, :].copy() if supply.size == 1 else supply[:, None].copy()
-    flow = cheapest_flow(supply, demand, np.ascontiguousarray(cost))
+    flow, prices = solve_flow(supply, demand, np.ascontiguousarray(cost))
     if not math.isclose(flow.sum(), min(whole_supply, whole_demand), rel_tol=1e-6):
         raise ArithmeticError("The plan between levels was not found.")
-    return flow
+    return flow, prices
 
 
 # The bounds are strict inequalities; this much above them is safely inside.
