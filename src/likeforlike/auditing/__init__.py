@@ -8,6 +8,7 @@ from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
     from likeforlike.document import Threshold as Threshold
+    from likeforlike.sensitivity import contributions as contributions
 
     from ._audit import Audit as Audit
     from ._audit_table import audit as audit
