@@ -34,6 +34,7 @@ from likeforlike.report._charts import (
     key,
     split_chart,
 )
+from likeforlike.report._doubts import doubt_sections
 from likeforlike.report._tables import (
     TABLED,
     category_rows,
@@ -102,6 +103,7 @@ def page(document: AuditDocument | Mapping[str, object]) -> str:
             contrast_conventions=contrast_convention_rows(document),
             categories=category_rows(document),
             group_rows=group_rows(document),
+            doubts=doubt_sections(document),
             settings=settings_rows(document),
         )
     )

@@ -75,6 +75,7 @@ def summary_text(
     lines += [Text(f"! {visible(caution)}", "yellow") for caution in finding.cautions]
     for part in [] if document is None else document.verdicts:
         lines += _verdict_lines(part)
+    lines += [] if document is None else _doubt_lines(document)
     return Text("\n").join(lines)
 
 
@@ -85,6 +86,19 @@ def _verdict_lines(part: Verdict) -> list[Text]:
     title.append(f" ({verdict_meaning(part)}).", "not bold")
     said = [*part.reasons[:_SHOWN_REASONS], *verdict_origin(part)]
     return [title, *(Text(visible(f"  {sentence}")) for sentence in said)]
+
+
+def _doubt_lines(document: AuditDocument) -> list[Text]:
+    """Write sensitivity, specifications and drivers in words, where they were asked for."""
+    lines = []
+    for title, found in (
+        ("What would explain it away", [*document.sensitivity, document.specifications]),
+        ("What carries it", [document.drivers]),
+    ):
+        told = [each for each in found if each is not None]
+        lines += [Text(title, "bold")] if told else []
+        lines += [Text(visible(f"  {words}")) for each in told for words in each.sentences]
+    return lines
 
 
 def _others(document: AuditDocument) -> list[str]:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._drivers import Withheld as Withheld
     from ._drivers import find_drivers as find_drivers
     from ._drivers import group_auc as group_auc
+    from ._hidden_bias import hidden_bias as hidden_bias
     from ._robustness import Sensitivity as Sensitivity
+    from ._robustness import largest_bias as largest_bias
     from ._robustness import sensitivity as sensitivity
     from ._specifications import Specifications as Specifications
     from ._specifications import specify as specify

@@ -120,7 +120,8 @@ def _typed(X: Any) -> Any:  # noqa: ANN401, N803
 
 def _names(model: Any, X: Any, size: int) -> list[str]:  # noqa: ANN401, N803
     """Name the inputs as the table does, else as the model does, else by number."""
-    for source in (getattr(X, "columns", None), getattr(model, "feature_names", None)):
+    own = model.feature_name() if hasattr(model, "feature_name") else None
+    for source in (getattr(X, "columns", None), getattr(model, "feature_names", None), own):
         names = None if source is None else list(map(str, source))
         if names is not None and len(names) == size:
             return names

@@ -54,7 +54,8 @@ SHOWN_INPUTS = 12
 """How many inputs a chart shows, and how many are withheld in turn."""
 
 _PARTS, _AT_ONCE = 20, 5
-_SAME = 1e-6
+# Noise of contributions that are kept in single precision, as shares of the range of scores.
+_SAME, _NEARLY = 1e-6, 1e-5
 _SHOWN_LEVELS = 20
 
 
@@ -247,8 +248,9 @@ def find_scale(scores: FloatArray, sums: FloatArray) -> Literal["score", "raw"]:
     apart, reach = scores - sums, float(np.ptp(scores))
     if float(np.ptp(apart)) <= _SAME * max(reach, float(np.ptp(sums))):
         return "score"
-    order = np.lexsort((scores, sums))
-    if float(np.diff(scores[order]).min(initial=0.0)) >= -_SAME * reach:
+    # Equal sums must have equal scores, too.
+    falling = np.diff(scores[np.lexsort((-scores, sums))]).min(initial=0.0)
+    if float(falling) >= -_NEARLY * reach and np.ptp(sums) > 0.0:
         return "raw"
     raise InputError(
         "contributions do not add up to the score: their sum is neither the score but for a "
@@ -298,7 +300,9 @@ def find_drivers(
     scores = contrast.cells.atoms.values
     scale = find_scale(scores, sums)
     if scale == "raw":
-        scores = sums
+        # Sums that differ by rounding only are tied.
+        unit = float(np.ptp(sums))
+        scores = unit * np.round(sums / unit, 10)
     size = float(np.ptp(scores)) or 1.0
     rank = np.lexsort((mixed, scores, sample.cell))
     rows = rows[rank]
