@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -156,17 +157,42 @@ def test_model_file_explains_its_own_scores(tmp_path: Path) -> None:
     import lightgbm
 
     data, out = table(), tmp_path / "found.json"
-    inputs = data.select("income", "hours").to_pandas().astype({"income": "category"})
+    data = data.with_columns(
+        income=10 * pl.col("income"), place=pl.Series(["north", "south"] * 250)
+    )
+    kinds = {"income": "category", "place": "category"}
+    inputs = data.select("income", "hours", "place").to_pandas().astype(kinds)
     model = lightgbm.LGBMRegressor(n_estimators=10, verbose=-1, n_jobs=1)
     model.fit(inputs, data["score"].to_numpy())
     model.booster_.save_model(tmp_path / "model.txt")
     data = data.with_columns(score=pl.Series(model.predict(inputs)))
-    data.write_csv(tmp_path / "rows.csv")
-    words = [*options(tmp_path / "rows.csv"), "--model", tmp_path / "model.txt", "--json", out]
+    data.write_csv(tmp_path / "rows.csv", separator="|")
+    words = [
+        *options(tmp_path / "rows.csv"),
+        "--separator",
+        "|",
+        "--model",
+        tmp_path / "model.txt",
+        "--json",
+        out,
+    ]
     assert call(*words).returncode == 0
     found = json.loads(out.read_text())["drivers"]
     assert found["scale"] == "score"
     assert found["inputs"][0]["name"] == "hours"
+
+
+def test_audit_of_an_engine_still_goes_to_another_process() -> None:
+    import duckdb
+
+    data = table()
+    found = audit(duckdb.sql("select * from data"), **ASKED, permutations=0)
+    again = pickle.loads(pickle.dumps(found))
+    assert again == found
+    with pytest.raises(InputError, match="audit the table itself"):
+        again.specifications(["tenure"])
+    with pytest.raises(InputError, match="no order in this engine"):
+        found.drivers(parts(data))
 
 
 def test_options_that_contradict_each_other_are_refused(tmp_path: Path) -> None:

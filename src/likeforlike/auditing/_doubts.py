@@ -344,11 +344,8 @@ def _withhold(
     cell = np.repeat(np.arange(2 * weights.size), np.diff(atoms.offsets))
     known = None if target is None else np.asarray(target)[rows]
     classes = None if known is None else np.unique(known, return_inverse=True)
-    own = (
-        inputs[rows]
-        if isinstance(inputs, np.ndarray)
-        else nw.from_native(inputs, eager_only=True)[rows]
-    )
+    is_array = isinstance(inputs, np.ndarray)
+    own = inputs[rows] if is_array else nw.from_native(inputs, eager_only=True)[rows]
 
     def measure(table: Table) -> tuple[float, float | None]:
         scores = np.asarray(predict(table), np.float64)
@@ -360,15 +357,15 @@ def _withhold(
         auc = group_auc(scores, classes[1], np.asarray(atoms.mass), np.ones(1))
         return float(weights @ (means[1::2] - means[::2])), auc
 
-    native = own if isinstance(own, np.ndarray) else own.to_native()
-    before, random, found = measure(native), np.random.default_rng(seed), {}
+    before = measure(own if is_array else own.to_native())
+    random, found = np.random.default_rng(seed), {}
+    level = cell // 2
+    by_level = np.argsort(level, kind="stable")
     for name in names:
         # In the order of levels, so that each row gets the input of another of its level.
         drawn = np.empty(rows.size, np.int64)
-        drawn[np.argsort(cell // 2, kind="stable")] = np.lexsort(
-            (random.random(rows.size), cell // 2)
-        )
-        if isinstance(own, np.ndarray):
+        drawn[by_level] = np.lexsort((random.random(rows.size), level))
+        if is_array:
             changed = own.copy()
             changed[:, order.index(name)] = own[drawn, order.index(name)]
         elif name in own.columns:
@@ -380,34 +377,40 @@ def _withhold(
     return found
 
 
-def read_inputs(path: Path, model: Any) -> FloatArray:  # noqa: ANN401
-    """Read the inputs of a model of trees from a file, by the names that the model has for them."""
-    names = model.feature_names if hasattr(model, "feature_names") else model.feature_name()
+def read_inputs(evidence: Evidence, model: Any) -> FloatArray:  # noqa: ANN401
+    """Read the inputs of a model of trees from the file audited, by the names that it has for them.
+
+    LightGBM keeps the categories of a table of pandas with the model; those of XGBoost are refused.
+    """
+    light = hasattr(model, "feature_name")
+    names = (model.feature_name() if light else model.feature_names) or ()
+    infos = model.dump_model(num_iteration=1)["feature_infos"] if light else {}
     categories = iter(getattr(model, "pandas_categorical", None) or ())
     columns = []
-    read = partial(read_cells, path)
-    with _open_rows(read, names, names) as source:
-        frame = nw.from_native(source.table if isinstance(source, TextTable) else source)
-        known = source.columns if isinstance(source, TextTable) else frame.columns
-        for name in names or ():
+    with _open_rows(_reader(evidence), names, names) as source:
+        is_text = isinstance(source, TextTable)
+        frame = nw.from_native(source.table if is_text else source)
+        known = list(source.columns if is_text else frame.columns)
+        for name in names:
             if name not in known:
-                raise InputError(f"{path} has no column {name!r}, which the model needs.")
-            place = list(known).index(name)
-            texts = frame[text_column(place) if isinstance(source, TextTable) else name]
-            numbers = frame[number_column(place)] if isinstance(source, TextTable) else texts
-            whole = numbers.dtype.is_numeric() or numbers.dtype == nw.Boolean
-            unread = not whole or bool((numbers.is_null() & ~texts.is_null()).all())
-            if whole and not unread:
-                columns.append(numbers.cast(nw.Float64).to_numpy().astype(np.float64))
-                continue
-            codes = next(categories, None)
-            if codes is None:
+                raise InputError(f"the file has no column {name!r}, which the model needs.")
+            place = known.index(name)
+            texts = frame[text_column(place) if is_text else name]
+            numbers = frame[number_column(place)] if is_text else texts
+            codes = next(categories, None) if infos.get(name, {}).get("values") else None
+            if codes is not None:
+                place_of = {str(value): float(k) for k, value in enumerate(codes)}
+                found = [place_of.get(str(each), np.nan) for each in texts.to_list()]
+            elif bool((numbers.is_null() & ~texts.is_null()).all()) or (
+                not numbers.dtype.is_numeric() and numbers.dtype != nw.Boolean
+            ):
                 raise InputError(
                     f"column {name!r} holds no numbers, and the model does not say how it took "
                     "them; pass --contributions."
                 )
-            place_of = {str(value): float(k) for k, value in enumerate(codes)}
-            columns.append(np.array([place_of.get(str(each), np.nan) for each in texts.to_list()]))
+            else:
+                found = numbers.cast(nw.Float64).to_numpy()
+            columns.append(np.asarray(found, np.float64))
     return np.stack(columns, axis=1)
 
 

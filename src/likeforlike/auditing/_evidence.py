@@ -225,6 +225,10 @@ class Evidence:
     conventional: bool = True
     read: partial[TableCells] | None = None
 
+    def __getstate__(self) -> dict[str, object]:
+        """Leave the table behind: those of an engine cannot be sent to another process."""
+        return {**self.__dict__, "read": None}
+
     @cached_property
     def disclosure(self) -> Disclosure | None:
         """What may be shown, if small cells are to be hidden."""

@@ -36,7 +36,7 @@ from likeforlike.errors import InputError
 from likeforlike.report import Terminal, show
 
 if TYPE_CHECKING:
-    from likeforlike.auditing import Audit, Policy, Summary
+    from likeforlike.auditing import Audit, Evidence, Policy, Summary
     from likeforlike.document import AuditDocument, ThresholdOf, Verdict
     from likeforlike.teams import AuditPlan
 
@@ -201,7 +201,7 @@ def _audit(context: typer.Context, source: Path | Summary, options: dict[str, An
         if options["salt_file"] is not None:
             asked["salt"] = kept.enter_context(read_or_create_salt(options["salt_file"]))
         audited, verdict = audit_and_judge(source, rules, asked, advance)
-        audited = examine_doubts(audited, source, options, cuts, advance)
+        audited = examine_doubts(audited, options, cuts, advance)
     _deliver(audited, verdict, options)
 
 
@@ -215,7 +215,6 @@ def _take_candidate_bins(asked: dict[str, object], candidates: Sequence[str]) ->
 
 def examine_doubts(
     audited: Audit,
-    source: Path | Summary,
     options: Mapping[str, Any],
     cuts: Mapping[str, object],
     progress: Callable[[int], None] | None,
@@ -238,7 +237,7 @@ def examine_doubts(
 
         if model is not None:
             trees = load_trees(model)
-            inputs = read_inputs(cast("Path", source), trees)
+            inputs = read_inputs(cast("Evidence", audited.evidence), trees)
             found.append(audited.drivers(contributions(trees, inputs), inputs=inputs))
         else:
             found.append(audited.drivers(read_contributions(given)))
