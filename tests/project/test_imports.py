@@ -260,7 +260,7 @@ PACKAGES = sorted(
 )
 
 
-PRIVATE = {"likeforlike.files", "likeforlike.smoothing"}
+PRIVATE = {"likeforlike.files", "likeforlike.sensitivity", "likeforlike.smoothing"}
 # Modules without a package of their own.
 MODULES = ["likeforlike.integrations", "likeforlike.teams.soft_groups", "likeforlike.testing"]
 

@@ -19,6 +19,7 @@ import narwhals as nw
 from likeforlike._plots import LevelFigures, axes_or_new, draw_distances, draw_gaps, draw_histograms
 from likeforlike._text import cross_names
 from likeforlike.auditing._evidence import Adverse, Evidence, Pair, level_pairs
+from likeforlike.auditing._reading import Bins
 from likeforlike.auditing._smooth import Placebo, placebo
 from likeforlike.auditing._tables import TableCells
 from likeforlike.classical import Category, cell_figures
@@ -541,7 +542,7 @@ class Audit:
         self,
         candidates: Sequence[str],
         *,
-        bins: Mapping[str, Any] | None = None,
+        bins: Bins | None = None,
         contrast: int = 0,
         progress: Callable[[int], None] | None = None,
     ) -> Specifications:

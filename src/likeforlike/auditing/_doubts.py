@@ -21,6 +21,7 @@ from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.auditing._comparisons import group_cells
 from likeforlike.auditing._contrast_audit import Examination, own_measure
 from likeforlike.auditing._evidence import Evidence, percent_base
+from likeforlike.auditing._reading import Bins
 from likeforlike.auditing._tables import TableCells, read_cells
 from likeforlike.disparity import Cells, Contrast, level_weights
 from likeforlike.document import Threshold
@@ -77,7 +78,7 @@ def examine_sensitivity(
 def examine_specifications(
     evidence: Evidence,
     candidates: Sequence[str],
-    bins: Mapping[str, Any] | None,
+    bins: Bins | None,
     number: int,
     progress: Callable[[int], None] | None,
 ) -> Specifications:
@@ -306,9 +307,7 @@ def _by_name(table: Table, argument: str) -> dict[str, FloatArray]:
 def _numbers_by_name(inputs: Table, names: Sequence[str]) -> dict[str, FloatArray]:
     """Return the inputs that are finite numbers, by the names of the contributions."""
     if isinstance(inputs, np.ndarray):
-        pairs: dict[str, Any] = {
-            name: inputs[:, j] for j, name in enumerate(names[: inputs.shape[1]])
-        }
+        pairs = {name: inputs[:, j] for j, name in enumerate(names[: inputs.shape[1]])}
     else:
         frame = nw.from_native(inputs, eager_only=True)
         pairs = {name: frame[name].to_numpy() for name in names if name in frame.columns}

@@ -109,8 +109,8 @@ class Drivers:
     Attributes
     ----------
     groups, columns : who is compared; a positive gap means that the second group scores higher.
-    scale : "score" if the contributions add up to the score audited; "raw" if the score rises with
-        their sum, as a probability does with its log-odds: all figures then are about the sum.
+    scale : what the figures are about: "score" if the contributions add up to the score audited,
+        "raw" for their sum, with which the score rises as a probability does with its log-odds.
     gap, squared : Δ and W_2², the sums over all inputs.
     confidence : of each interval by itself.
     rows : of the first and of the second group.
