@@ -55,7 +55,7 @@ SHOWN_INPUTS = 12
 
 _PARTS, _AT_ONCE = 20, 5
 # Noise of contributions that are kept in single precision, as shares of the range of scores.
-_SAME, _NEARLY = 1e-6, 1e-5
+_SAME, _NEARLY, _ROUNDING = 1e-5, 1e-4, 1e-12
 _SHOWN_LEVELS = 20
 
 
@@ -299,10 +299,10 @@ def find_drivers(
         mixed += factor * column
     scores = contrast.cells.atoms.values
     scale = find_scale(scores, sums)
-    if scale == "raw":
-        # Sums that differ by rounding only are tied.
+    if scale == "raw" or float(np.ptp(scores - sums)) > _ROUNDING * float(np.ptp(scores)):
+        # What is split is the sum. Sums that differ by rounding only are tied.
         unit = float(np.ptp(sums))
-        scores = unit * np.round(sums / unit, 10)
+        scores = unit * np.round(sums / unit, 12)
     size = float(np.ptp(scores)) or 1.0
     rank = np.lexsort((mixed, scores, sample.cell))
     rows = rows[rank]
