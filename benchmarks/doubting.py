@@ -245,7 +245,7 @@ def parity(kind: str, repetitions: int) -> dict[str, Any]:
 
 def simulate(share: float = 1.0) -> dict[str, Any]:
     """Simulate everything, with a share of the data sets."""
-    many, some, few = (max(int(share * each), 5) for each in (600, 300, 160))
+    many, some, few = (max(int(share * each), 5) for each in (400, 300, 120))
     return {
         "quick": share < 1.0,
         "odds": [planted_odds(kind, rows, many) for kind in SCORES for rows in SHAPES],
@@ -340,7 +340,7 @@ def main(arguments: list[str] | None = None) -> int:
         if asked.quick:
             print(section(kept))
             return 0
-        write_whole(KEPT, json.dumps(kept, indent=1) + "\n")
+        write_whole(KEPT, json.dumps(kept, indent=1, default=int) + "\n")
     kept = json.loads(KEPT.read_text("utf-8"))
     write_whole(PAGE, with_section(PAGE.read_text("utf-8"), "doubting", section(kept)))
     return 0

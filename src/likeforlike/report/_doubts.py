@@ -1,7 +1,7 @@
 """Two sections of the page, where they were asked for: what would explain the finding, and drivers.
 
 One chart for each, of rows with intervals around zero: the specification curve (sorted gaps, with
-marks for the columns that are in), else the gap beside what a feature as strong as each legitimate
+marks for the columns that are in), else the gap next to what a feature as strong as each legitimate
 column can move; and the inputs of the model by what they carry, pale where chance may do so.
 """
 
@@ -60,16 +60,16 @@ def _section(
     name: str, title: str, sentences: Sequence[str], chart: Markup | None, note: str
 ) -> Markup:
     """Write one section: sentences, a chart, what they do not say."""
-    told = Markup("").join(Markup("<p>{}</p>\n").format(sentence(each)) for each in sentences)
+    words = Markup("").join(Markup("<p>{}</p>\n").format(sentence(each)) for each in sentences)
     figure = Markup("") if chart is None else Markup("<figure>{}</figure>\n").format(chart)
     return Markup(
         '<section aria-labelledby="{0}">\n<h2 id="{0}">{1}</h2>\n{2}{3}<p class="note">{4}</p>\n'
         "</section>\n"
-    ).format(name, title, told, figure, note)
+    ).format(name, title, words, figure, note)
 
 
 def _strength_chart(found: Sensitivity) -> Markup | None:
-    """Draw the gap beside what a feature as strong as each legitimate column can move it by."""
+    """Draw the gap next to what a feature as strong as each legitimate column can move it by."""
     rows = [_Row("gap", found.gap, found.interval, (number(found.gap),))]
     for each in found.benchmarks[:SHOWN_INPUTS]:
         bias = largest_bias(found.scale, each.outcome, each.group)

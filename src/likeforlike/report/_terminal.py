@@ -95,9 +95,9 @@ def _doubt_lines(document: AuditDocument) -> list[Text]:
         ("What would explain it away", [*document.sensitivity, document.specifications]),
         ("What carries it", [document.drivers]),
     ):
-        told = [each for each in found if each is not None]
-        lines += [Text(title, "bold")] if told else []
-        lines += [Text(visible(f"  {words}")) for each in told for words in each.sentences]
+        asked = [each for each in found if each is not None]
+        lines += [Text(title, "bold")] if asked else []
+        lines += [Text(visible(f"  {words}")) for each in asked for words in each.sentences]
     return lines
 
 
