@@ -68,6 +68,20 @@ def test_sections_are_on_the_page_only_where_asked_for() -> None:
     assert "hours carries" in full
 
 
+def test_frames_are_of_the_library_of_the_data() -> None:
+    found, results = audit(table(), **ASKED, permutations=0), examined().document
+    for result, rows in (
+        (results.sensitivity, 1),
+        (results.specifications, 2),
+        (results.drivers, 3),
+    ):
+        assert result is not None
+        frame = found.results_frame(result)
+        assert isinstance(frame, pl.DataFrame)
+        assert frame.height == rows
+        assert "gap" in frame.columns
+
+
 def test_the_terminal_says_what_the_page_says() -> None:
     text = str(examined())
     assert "times as common (in odds)" in text

@@ -723,6 +723,18 @@ class Audit:
         """Tabulate every two groups compared, in the order of `contrasts`."""
         return native_frame(contrast_columns(self.contrasts), self.data.engine)
 
+    def results_frame(self, result: tuple[Sensitivity, ...] | Specifications | Drivers) -> Frame:
+        """Tabulate what `sensitivity`, `specifications` or `drivers` gave, as the other frames.
+
+        One row for each contrast, specification or input.
+        """
+        if isinstance(result, Specifications | Drivers):
+            return native_frame(result.table, self.data.engine)
+        names = ("gap", "gap_odds", "rank_odds", "robustness", "interval_robustness")
+        columns: Columns = {name: [getattr(each, name) for each in result] for name in names}
+        groups = {k: [each.groups[k == "second"] for each in result] for k in ("first", "second")}
+        return native_frame(groups | columns, self.data.engine)
+
     def _repr_html_(self) -> str:
         from likeforlike.report import summary
 
