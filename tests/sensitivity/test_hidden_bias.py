@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,8 +27,8 @@ from likeforlike.sensitivity._hidden_bias import (
 )
 
 
-def pair(*columns: object, **more: object) -> Contrast:
-    return contrasts(Cells.from_rows(*columns, **more), "pairwise")[0]  # type: ignore[arg-type]
+def pair(*columns: Any, **more: Any) -> Contrast:
+    return contrasts(Cells.from_rows(*columns, **more), "pairwise")[0]
 
 
 def odds_of(contrast: Contrast, significance: float = 0.05) -> tuple[float | None, float | None]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -21,7 +23,7 @@ def rows(size: int = 400, seed: int = 0) -> pl.DataFrame:
     )
 
 
-ASKED = {"score": "score", "sensitive": "group", "legitimate": "income"}
+ASKED: dict[str, Any] = {"score": "score", "sensitive": "group", "legitimate": "income"}
 
 
 def test_candidates_are_tried_in_all_subsets_of_up_to_five() -> None:

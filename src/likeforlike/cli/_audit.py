@@ -38,6 +38,7 @@ from likeforlike.report import Terminal, show
 if TYPE_CHECKING:
     from likeforlike.auditing import Audit, Evidence, Policy, Summary
     from likeforlike.document import AuditDocument, ThresholdOf, Verdict
+    from likeforlike.sensitivity import Drivers, Sensitivity, Specifications
     from likeforlike.teams import AuditPlan
 
 _STEP_SUMMARY, _ACTIONS = "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"
@@ -220,7 +221,8 @@ def examine_doubts(
     progress: Callable[[int], None] | None,
 ) -> Audit:
     """Add sensitivity, specifications and drivers to an audit, as far as they are asked for."""
-    model, given, found = options.get("model"), options.get("contributions"), []
+    model, given = options.get("model"), options.get("contributions")
+    found: list[tuple[Sensitivity, ...] | Specifications | Drivers] = []
     if model is not None and given is not None:
         raise InputError("--model and --contributions say the same; give one of them.")
     if options.get("sensitivity"):
@@ -239,7 +241,7 @@ def examine_doubts(
             trees = load_trees(model)
             inputs = read_inputs(cast("Evidence", audited.evidence), trees)
             found.append(audited.drivers(contributions(trees, inputs), inputs=inputs))
-        else:
+        elif given is not None:
             found.append(audited.drivers(read_contributions(given)))
     return audited.with_results(*found) if found else audited
 
