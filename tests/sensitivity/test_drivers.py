@@ -90,12 +90,12 @@ def test_splits_add_up_and_equal_the_plan(block: int) -> None:
         for each in found.inputs:
             j = int(each.name.removeprefix("input "))
             assert each.gap == pytest.approx(gaps[j], abs=1e-11 * size)
-            if each.share is not None:
-                part = each.share * found.squared
-                assert part == pytest.approx(parts[j], rel=1e-8, abs=1e-10 * size**2)
-        if found.squared > 0.0:
-            shares = [each.share for each in found.inputs if each.share is not None]
-            assert sum(shares) == pytest.approx(1.0, abs=1e-12 * max(1.0, *map(abs, shares)))
+            assert each.part == pytest.approx(parts[j], rel=1e-8, abs=1e-10 * size**2)
+        total = sum(each.part for each in found.inputs)
+        assert total == pytest.approx(found.squared, abs=1e-12 * size**2)
+        shares = [each.share for each in found.inputs if each.share is not None]
+        if shares:
+            assert sum(shares) == pytest.approx(1.0, abs=1e-11 * max(1.0, *map(abs, shares)))
 
 
 def large(seed: int = 0, size: int = 600) -> Rows:
@@ -109,7 +109,7 @@ def large(seed: int = 0, size: int = 600) -> Rows:
 
 def figures(found: Drivers) -> dict[str, tuple[object, ...]]:
     return {
-        each.name: (each.gap, each.interval, each.share, each.share_interval, each.proxy)
+        each.name: (each.gap, each.interval, each.part, each.share, each.share_interval, each.proxy)
         for each in found.inputs
     }
 
@@ -151,7 +151,7 @@ def test_proxy_is_the_auc_within_levels() -> None:
         one, two = (phi[(level == k) & (group == g), 0] for g in (1, 0))
         share = (one.size + two.size) / 600
         expected += share * mannwhitneyu(one, two).statistic / (one.size * two.size)
-    assert found["input 0"][4] == pytest.approx(expected)
+    assert found["input 0"][5] == pytest.approx(expected)
 
 
 def test_probabilities_are_split_by_the_raw_score() -> None:

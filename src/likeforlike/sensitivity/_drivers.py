@@ -11,9 +11,12 @@ is averaged over them. With T(s) the mean counterpart of a score the second line
 
     Σ_j Σ_i g_i φ_ij,    g_i = ± Q(l) w_i (s_i - T(s_i)),
 
-half the gradient of W_2² by the scores. A share may be negative: that input works against the
-disparity. Gaps have the intervals of any signed gap. Shares have those of a jackknife that leaves
-out one of 20 random parts of the rows at a time.
+half the gradient of W_2² by the scores. Chance alone makes a W_2², of which each input has a part.
+A jackknife that leaves out one of 20 random parts of the rows at a time removes it: with D the
+part of an input, and D_(k) that without part k of the rows, the mean of 20 D - 19 D_(k) is left.
+*Shares* are of that; they still add up to 1, have the jackknife's intervals, and exist where what
+is left of W_2² is twice as far from 0 as its interval reaches. A share may be negative: that input works against the
+disparity. Gaps have the intervals of any signed gap.
 
 An input is *named* a driver only if the test of the audit rejects parity, and if the interval of
 its gap, simultaneous with all others (Bonferroni), excludes 0 on the side of the gap of the score.
@@ -29,6 +32,7 @@ Hanley and McNeil (1982), *The meaning and use of the area under a ROC curve*; S
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -83,8 +87,9 @@ class Driver:
     ----------
     name : of the input.
     gap, interval : Δ_j, the signed gap of its contributions; null where there is no interval.
-    share : its share of W_2²; null if that is 0.
-    share_interval : by the jackknife; null where there are too few rows.
+    part : of W_2² as observed, chance included; all parts add up to it.
+    share, share_interval : of W_2² without what chance gives; all shares add up to 1. Null where
+        chance may give all of it.
     proxy : AUC of the group from it among equals, ½ to 1.
     named : whether it is a driver beyond chance.
     by_level : the gap with its interval in the levels with most weight.
@@ -94,6 +99,7 @@ class Driver:
     name: str
     gap: float
     interval: tuple[float, float] | None
+    part: float
     share: float | None
     share_interval: tuple[float, float] | None
     proxy: float
@@ -111,7 +117,7 @@ class Drivers:
     groups, columns : who is compared; a positive gap means that the second group scores higher.
     scale : what the figures are about: "score" if the contributions add up to the score audited,
         "raw" for their sum, with which the score rises as a probability does with its log-odds.
-    gap, squared : Δ and W_2², the sums over all inputs.
+    gap, squared : Δ and W_2² as observed, the sums over all inputs.
     confidence : of each interval by itself.
     rows : of the first and of the second group.
     tested : whether the test of the audit rejects parity; without that none is named.
@@ -144,6 +150,7 @@ class Drivers:
             "gap": [each.gap for each in self.inputs],
             "gap_low": [low for low, _ in ends],
             "gap_high": [high for _, high in ends],
+            "part": [each.part for each in self.inputs],
             "share": [each.share for each in self.inputs],
             "share_low": [low for low, _ in shares],
             "share_high": [high for _, high in shares],
@@ -320,11 +327,9 @@ def find_drivers(
     )
     simultaneous = 1.0 - (1.0 - confidence) / len(names)
     slopes = row_slopes(values, mass, sample.offsets, weights)
-    squared, parts = float(slopes @ values), phi @ slopes
+    parts = phi @ slopes
     whole = signed_gap(sample, weights, confidence=confidence)
-    shares = None
-    if squared > 0.0:
-        shares = _share_intervals(phi, sample, weights, parts / squared, confidence)
+    shares = _jackknife_shares(phi, sample, weights, parts, confidence)
     levels = np.argsort(-weights, kind="stable")[:_SHOWN_LEVELS]
     found: list[Driver] = []
     for j, name in enumerate(names):
@@ -341,8 +346,9 @@ def find_drivers(
                 name=name,
                 gap=gap.value * size,
                 interval=(gap.interval[0] * size, gap.interval[1] * size) if known else None,
-                share=float(parts[j] / squared) if squared > 0.0 else None,
-                share_interval=None if shares is None else shares[j],
+                part=float(parts[j] * size**2),
+                share=None if shares is None else shares[j][0],
+                share_interval=None if shares is None else shares[j][1:],
                 proxy=group_auc(number, sample.cell, mass, weights),
                 named=tested and side * whole.value > 0.0,
                 by_level={
@@ -366,7 +372,7 @@ def find_drivers(
         columns=columns,
         scale=scale,
         gap=whole.value * size,
-        squared=squared * size**2,
+        squared=float(parts.sum() * size**2),
         confidence=confidence,
         rows=(first, second),
         tested=tested,
@@ -378,14 +384,14 @@ def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _share_intervals(
+def _jackknife_shares(
     phi: FloatArray,
     sample: Sample,
     weights: FloatArray,
-    middle: FloatArray,
+    parts: FloatArray,
     confidence: float,
-) -> list[tuple[float, float]] | None:
-    """Jackknife the shares of W_2²; `None` with fewer rows than parts."""
+) -> list[tuple[float, float, float]] | None:
+    """Return share and interval of each input; `None` where chance may give all of W_2²."""
     values, mass, cluster = sample.values, sample.mass, sample.cluster
     random, cell, offsets = np.random.default_rng(1), sample.cell, sample.offsets
     if cluster is None:
@@ -396,7 +402,7 @@ def _share_intervals(
     if np.bincount(part, minlength=_PARTS).min() == 0:
         return None
     left: list[FloatArray] = []
-    shares: list[FloatArray] = []
+    drawn: list[FloatArray] = []
     for k in range(_PARTS):
         there = np.where(part == k, 0.0, mass)
         # A cell whose rows would all be gone keeps them.
@@ -405,13 +411,14 @@ def _share_intervals(
             there = np.where(gone[cell], mass, there)
         left.append(row_slopes(values, there, offsets, weights))
         if len(left) == _AT_ONCE:
-            slopes = np.stack(left, axis=1)
-            shares.append((phi @ slopes) / (values @ slopes))
+            drawn.append(phi @ np.stack(left, axis=1))
             left = []
-    drawn = np.concatenate(shares, axis=1)
-    if not np.isfinite(drawn).all():
+    pseudo = _PARTS * parts[:, None] - (_PARTS - 1) * np.concatenate(drawn, axis=1)
+    total, reach = pseudo.sum(axis=0), float(t_quantile(0.5 + confidence / 2.0, _PARTS - 1.0))
+    whole, root = float(total.mean()), math.sqrt(_PARTS)
+    if whole <= 2.0 * reach * float(total.std(ddof=1)) / root:
         return None
-    away = drawn - drawn.mean(axis=1, keepdims=True)
-    error = np.sqrt((_PARTS - 1.0) / _PARTS * (away**2).sum(axis=1))
-    reach = float(t_quantile(0.5 + confidence / 2.0, _PARTS - 1.0)) * error
-    return list(zip((middle - reach).tolist(), (middle + reach).tolist(), strict=True))
+    share = pseudo.mean(axis=1) / whole
+    error = (pseudo - share[:, None] * total).std(axis=1, ddof=1) / root / whole
+    ends = share - reach * error, share + reach * error
+    return list(zip(share.tolist(), *(each.tolist() for each in ends), strict=True))
