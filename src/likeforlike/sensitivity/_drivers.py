@@ -15,8 +15,8 @@ half the gradient of W_2² by the scores. Chance alone makes a W_2², of which e
 A jackknife that leaves out one of 20 random parts of the rows at a time removes it: with D the
 part of an input, and D_(k) that without part k of the rows, the mean of 20 D - 19 D_(k) is left.
 *Shares* are of that; they still add up to 1, have the jackknife's intervals, and exist where what
-is left of W_2² is twice as far from 0 as its interval reaches. A share may be negative: that input works against the
-disparity. Gaps have the intervals of any signed gap.
+is left of W_2² is twice as far from 0 as its interval reaches. A share may be negative: that input
+works against the disparity. Gaps have the intervals of any signed gap.
 
 An input is *named* a driver only if the test of the audit rejects parity, and if the interval of
 its gap, simultaneous with all others (Bonferroni), excludes 0 on the side of the gap of the score.
