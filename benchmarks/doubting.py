@@ -245,7 +245,7 @@ def parity(kind: str, repetitions: int) -> dict[str, Any]:
 
 def simulate(share: float = 1.0) -> dict[str, Any]:
     """Simulate everything, with a share of the data sets."""
-    many, some, few = (max(int(share * each), 5) for each in (400, 300, 120))
+    many, some, few = (max(int(share * each), 5) for each in (300, 240, 100))
     return {
         "quick": share < 1.0,
         "odds": [planted_odds(kind, rows, many) for kind in SCORES for rows in SHAPES],

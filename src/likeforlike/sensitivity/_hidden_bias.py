@@ -139,13 +139,18 @@ def count_tail(units: Units, statistic: float, odds: float) -> float:
     numbers, counts, offsets, sizes = units
     marked = np.add.reduceat(np.where(numbers > 0.0, counts, 0), offsets[:-1])
     total, least = np.ones(1), 0
-    for (n, m), k in zip(sizes.tolist(), marked.tolist(), strict=True):
+    # Levels of equal numbers have equal distributions; of pairs there are few.
+    kinds, times = np.unique(np.c_[sizes, marked], axis=0, return_counts=True)
+    for (n, m, k), many in zip(kinds.tolist(), times.tolist(), strict=True):
         low, high = max(0, m + k - n), min(k, m)
         x = np.arange(low, high)
         steps = np.log(odds * (k - x) * (m - x) / ((x + 1.0) * (n - k - m + x + 1.0)))
         logs = np.concatenate([[0.0], np.cumsum(steps)])
         chances = np.exp(logs - logs.max())
-        total, least = np.convolve(total, chances / chances.sum()), least + low
+        chances /= chances.sum()
+        least += many * low
+        for _ in range(many if high > low else 0):
+            total = np.convolve(total, chances)
     return float(total[max(round(statistic) - least, 0) :].sum())
 
 
