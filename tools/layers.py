@@ -29,7 +29,7 @@ LAYERS: list[dict[str, str]] = [
     {"smoothing": "curves along a number"},
     {"disparity": "cells, contrasts, distances"},
     {"inference": "tests, estimates, intervals", "penalties": "disparities with gradients"},
-    {"classical": "figures people hand in"},
+    {"classical": "figures people hand in", "sensitivity": "doubt and drivers"},
     {"document": "what an audit found"},
     {
         "training": "models under penalties",

@@ -13,7 +13,7 @@ import likeforlike
 
 PACKAGE = Path(likeforlike.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
-BUDGETS = {"files": 171, "lines": 56_790, "carriers": 149, "shared names": 0, "participles": 35}
+BUDGETS = {"files": 179, "lines": 59_520, "carriers": 157, "shared names": 0, "participles": 37}
 
 
 def is_carrier(node: ast.ClassDef) -> bool:

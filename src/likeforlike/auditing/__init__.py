@@ -8,6 +8,7 @@ from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
     from likeforlike.document import Threshold as Threshold
+    from likeforlike.sensitivity import contributions as contributions
 
     from ._audit import Audit as Audit
     from ._audit_table import audit as audit
@@ -22,6 +23,8 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._audit_table import read_or_create_salt as read_or_create_salt
     from ._audit_table import sort_contrasts as sort_contrasts
     from ._contrast_audit import Examination as Examination
+    from ._doubts import read_contributions as read_contributions
+    from ._doubts import read_inputs as read_inputs
     from ._evidence import Evidence as Evidence
     from ._evidence import pairs_csv as pairs_csv
     from ._policy import audit_any as audit_any

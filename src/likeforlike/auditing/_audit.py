@@ -8,7 +8,7 @@ came from. Tables are in the library that the data came in; pictures are drawn o
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,7 @@ import narwhals as nw
 from likeforlike._plots import LevelFigures, axes_or_new, draw_distances, draw_gaps, draw_histograms
 from likeforlike._text import cross_names
 from likeforlike.auditing._evidence import Adverse, Evidence, Pair, level_pairs
+from likeforlike.auditing._reading import Bins
 from likeforlike.auditing._smooth import Placebo, placebo
 from likeforlike.auditing._tables import TableCells
 from likeforlike.classical import Category, cell_figures
@@ -53,6 +54,7 @@ from likeforlike.document import (
 )
 from likeforlike.errors import InputError
 from likeforlike.files import write_whole
+from likeforlike.sensitivity import Drivers, Sensitivity, Specifications
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -510,6 +512,112 @@ class Audit:
             seed=self.settings.random_state,
         )
 
+    def sensitivity(
+        self,
+        strength: tuple[float, float] | str | None = None,
+        *,
+        threshold: float | str | None = None,
+    ) -> tuple[Sensitivity, ...]:
+        """Compute how strong an omitted legitimate feature must be to explain each gap away.
+
+        Γ says how much more common it must be, in odds, in one group than among equals of the
+        other; the robustness value how much of score and group it must explain. Legitimate columns
+        are the yardstick. There is no Γ for weights and for clusters across levels.
+
+        Parameters
+        ----------
+        strength : shares (of the score, of the group) that an omitted feature is given, or the name
+            of a legitimate column that it is as strong as; bounds of the gap follow.
+        threshold : the size of a gap that is allowed, in units of the score or as "5%".
+
+        Returns
+        -------
+        a result for each contrast, in the same order. `with_results` puts them on the page.
+        """
+        from likeforlike.auditing._doubts import examine_sensitivity
+
+        return examine_sensitivity(self._evidence("sensitivity"), strength, threshold)
+
+    def specifications(
+        self,
+        candidates: Sequence[str],
+        *,
+        bins: Bins | None = None,
+        contrast: int = 0,
+        progress: Callable[[int], None] | None = None,
+    ) -> Specifications:
+        """Repeat the comparison with candidates among the legitimate columns, on the same rows.
+
+        Parameters
+        ----------
+        candidates : columns of the same table; all subsets of up to five are tried, else each alone
+            and all together.
+        bins : how candidates are cut, as for `audit`.
+        contrast : which two groups, by their place in `contrasts`.
+        progress : called with the number of replicates done since the last call.
+        """
+        from likeforlike.auditing._doubts import examine_specifications
+
+        evidence = self._evidence("a list of specifications")
+        return examine_specifications(evidence, candidates, bins, contrast, progress)
+
+    def drivers(
+        self,
+        contributions: Any,  # noqa: ANN401
+        *,
+        sources: Mapping[str, str] | None = None,
+        inputs: Any = None,  # noqa: ANN401
+        predict: Callable[[Any], Any] | None = None,
+        target: Any = None,  # noqa: ANN401
+        contrast: int = 0,
+    ) -> Drivers:
+        """Split gap and squared distance by the inputs of the model, exactly.
+
+        Parameters
+        ----------
+        contributions : of each input to the score, a row for each row of the table audited: a
+            table, {name: column} as `likeforlike.auditing.contributions` gives it, or an array.
+            They must add up to the score but for a constant, or to what the score rises with.
+        sources : {column: input} for columns that were made of one input, which are summed.
+        inputs : the inputs themselves, to see how well numbers among them tell the group.
+        predict : the model, from such inputs to scores; then inputs are withheld in turn.
+        target : (n,) true outcomes of two kinds, for the AUC of the model then.
+        contrast : which two groups, by their place in `contrasts`.
+        """
+        from likeforlike.auditing._doubts import examine_drivers
+
+        return examine_drivers(
+            self._evidence("a list of drivers"),
+            contributions,
+            sources=sources,
+            predict=predict,
+            inputs=inputs,
+            target=target,
+            number=contrast,
+        )
+
+    def with_results(self, *results: tuple[Sensitivity, ...] | Specifications | Drivers) -> Self:
+        """Return the same audit with these on its page and in its JSON.
+
+        Parameters
+        ----------
+        results : what `sensitivity`, `specifications` and `drivers` gave.
+        """
+        if self.settings.suppress_below is not None:
+            raise InputError(
+                "with suppress_below no document shows sensitivity, specifications or drivers: "
+                "they rest on exact counts of small cells."
+            )
+        figures = self.figures
+        for each in results:
+            if isinstance(each, Specifications):
+                figures = replace(figures, specifications=each)
+            elif isinstance(each, Drivers):
+                figures = replace(figures, drivers=each)
+            else:
+                figures = replace(figures, sensitivity=tuple(each))
+        return replace(self, figures=figures)
+
     def to_dict(self) -> PlainValues:
         """Return everything as plain values; the JSON is made of this."""
         document: PlainValues = plain(self.document)
@@ -639,6 +747,18 @@ class Audit:
     def contrasts_frame(self) -> Frame:
         """Tabulate every two groups compared, in the order of `contrasts`."""
         return native_frame(contrast_columns(self.contrasts), self.data.engine)
+
+    def results_frame(self, result: tuple[Sensitivity, ...] | Specifications | Drivers) -> Frame:
+        """Tabulate what `sensitivity`, `specifications` or `drivers` gave, as the other frames.
+
+        One row for each contrast, specification or input.
+        """
+        if isinstance(result, Specifications | Drivers):
+            return native_frame(result.table, self.data.engine)
+        names = ("gap", "gap_odds", "rank_odds", "robustness", "interval_robustness")
+        columns: Columns = {name: [getattr(each, name) for each in result] for name in names}
+        groups = {k: [each.groups[k == "second"] for each in result] for k in ("first", "second")}
+        return native_frame(groups | columns, self.data.engine)
 
     def _repr_html_(self) -> str:
         from likeforlike.report import summary

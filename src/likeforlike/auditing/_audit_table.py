@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -219,25 +219,19 @@ def audit(
         smooth=along,
         windows=windows,
     )
-    options = csv_options(csv)
+    read = partial(
+        read_cells,
+        data,
+        bins=bins,
+        smooth=along,
+        windows=windows,
+        resolution=resolution,
+        engine=engine,
+        options=csv_options(csv),
+    )
     with values_hidden(hidden=suppress_below is not None):
         # No name is kept for the cells as they were read: scores may be rounded in others.
-        return audit_cells(
-            roles,
-            settings,
-            read_cells(
-                data,
-                roles,
-                bins=bins,
-                smooth=along,
-                windows=windows,
-                resolution=resolution,
-                engine=engine,
-                options=options,
-            ),
-            progress,
-            salt,
-        )
+        return audit_cells(roles, settings, read(roles), progress, salt, read=read)
 
 
 def column_names(columns: str | Sequence[str] | None, argument: str) -> tuple[str, ...]:
@@ -260,6 +254,8 @@ def audit_cells(
     table: TableCells,
     progress: Callable[[int], None] | None = None,
     salt: str | None = None,
+    *,
+    read: partial[TableCells] | None = None,
 ) -> Audit:
     """Audit cells, wherever they come from."""
     salt = check_salt(salt, needed=settings.suppress_below is not None)
@@ -309,6 +305,7 @@ def audit_cells(
         table=table,
         provenance=provenance(hash_with_salt(fingerprint.result(), salt), salt),
         groups=group_rows(table, roles, chosen, examined),
+        read=read,
     )
     if evidence.disclosure is not None:
         evidence.disclosure.check_something_visible()

@@ -126,7 +126,7 @@ def audit_contrast(
     """Measure, test and describe one contrast; the intervals of a family hold together."""
     pair, columns, reference = chosen
     contrast = pair.narrow() if mapping is None else mapping.for_estimates
-    conditional = contrast_cdd_lp(contrast, measure=_own_measure(settings.measure, contrast))
+    conditional = contrast_cdd_lp(contrast, measure=own_measure(settings.measure, contrast))
     weights = conditional.by_level.weight
     confidence = 1.0 - (1.0 - settings.confidence) / family
     test, distance = None, None
@@ -201,7 +201,7 @@ def estimate_between(
     """Estimate gap and distance of two groups, and nothing else."""
     pair, columns, _ = chosen
     contrast = pair.narrow() if mapping is None else mapping.for_estimates
-    conditional = contrast_cdd_lp(contrast, measure=_own_measure(settings.measure, contrast))
+    conditional = contrast_cdd_lp(contrast, measure=own_measure(settings.measure, contrast))
     weights = conditional.by_level.weight
     confidence = 1.0 - (1.0 - settings.confidence) / family
     low, high = (str(group) for group in contrast.groups)
@@ -214,7 +214,7 @@ def estimate_between(
     return Between((low, high), columns, gap, distance, coverage)
 
 
-def _own_measure(measure: Measure, contrast: Contrast) -> Measure:
+def own_measure(measure: Measure, contrast: Contrast) -> Measure:
     """Leave levels that hold neither of these groups out of a given measure."""
     if isinstance(measure, str):
         return measure

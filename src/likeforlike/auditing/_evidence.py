@@ -14,7 +14,7 @@ import io
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal, get_args
 
 import numpy as np
@@ -211,6 +211,7 @@ class Evidence:
     provenance : which data, which versions, when.
     groups : where the rows of every group are.
     conventional : whether figures by convention exist; they know nothing of a custodian's noise.
+    read : reads cells of the same table with other roles; `None` if it is not at hand.
     """
 
     contrasts: tuple[Examination, ...]
@@ -222,6 +223,11 @@ class Evidence:
     provenance: Provenance
     groups: tuple[GroupRows, ...] = ()
     conventional: bool = True
+    read: partial[TableCells] | None = None
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave the table behind: those of an engine cannot be sent to another process."""
+        return {**self.__dict__, "read": None}
 
     @cached_property
     def disclosure(self) -> Disclosure | None:

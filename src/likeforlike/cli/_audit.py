@@ -36,8 +36,9 @@ from likeforlike.errors import InputError
 from likeforlike.report import Terminal, show
 
 if TYPE_CHECKING:
-    from likeforlike.auditing import Audit, Policy, Summary
+    from likeforlike.auditing import Audit, Evidence, Policy, Summary
     from likeforlike.document import AuditDocument, ThresholdOf, Verdict
+    from likeforlike.sensitivity import Drivers, Sensitivity, Specifications
     from likeforlike.teams import AuditPlan
 
 _STEP_SUMMARY, _ACTIONS = "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"
@@ -139,6 +140,7 @@ _SUMMARY = ".cells"
 _COLUMNS = ("score", "sensitive", "legitimate")
 _JUDGED = ("threshold", "of", "policy")
 _DELIVERED = ("report", "json", "junit", "public_summary")
+_DOUBTED = ("sensitivity", "candidate", "model", "contributions")
 # What summaries were made with.
 _ALONG = ("smooth", "windows")
 
@@ -147,6 +149,7 @@ _ALONG = ("smooth", "windows")
     *_COLUMNS,
     *("weight", "cluster", "bins"),
     *_JUDGED,
+    *_DOUBTED,
     *_DELIVERED,
     "pairs",
     *SETTINGS,
@@ -165,7 +168,10 @@ def audit_command(context: typer.Context, file: TableFile, **options: Any) -> No
 
 
 @takes_options(
-    *_JUDGED, *_DELIVERED, *(name for name in SETTINGS if name not in _ALONG), "salt_file"
+    *(*_JUDGED, "sensitivity"),
+    *_DELIVERED,
+    *(name for name in SETTINGS if name not in _ALONG),
+    "salt_file",
 )
 def audit_summaries_command(
     context: typer.Context,
@@ -190,12 +196,59 @@ def _audit(context: typer.Context, source: Path | Summary, options: dict[str, An
     _check_outputs(options)
     known = () if isinstance(source, Path) else source.roles.all_sensitive
     asked = audit_arguments(context, options, known)
+    cuts = _take_candidate_bins(asked, options.get("candidate") or ())
     rules = policy_for(options["policy"], asked, needs_verdict=options["junit"] is not None)
     with ExitStack() as kept, resampling_bar(options["permutations"]) as advance:
         if options["salt_file"] is not None:
             asked["salt"] = kept.enter_context(read_or_create_salt(options["salt_file"]))
         audited, verdict = audit_and_judge(source, rules, asked, advance)
+        audited = examine_doubts(audited, options, cuts, advance)
     _deliver(audited, verdict, options)
+
+
+def _take_candidate_bins(asked: dict[str, object], candidates: Sequence[str]) -> dict[str, object]:
+    """Take the bins of candidates out of those of the audit."""
+    bins = dict(cast("Mapping[str, object]", asked.pop("bins", {})))
+    own = {column: cut for column, cut in bins.items() if column not in candidates}
+    asked.update({"bins": own} if own else {})
+    return {column: cut for column, cut in bins.items() if column in candidates}
+
+
+def examine_doubts(
+    audited: Audit,
+    options: Mapping[str, Any],
+    cuts: Mapping[str, object],
+    progress: Callable[[int], None] | None,
+) -> Audit:
+    """Add sensitivity, specifications and drivers to an audit, as far as they are asked for."""
+    model, given = options.get("model"), options.get("contributions")
+    found: list[tuple[Sensitivity, ...] | Specifications | Drivers] = []
+    if model is not None and given is not None:
+        raise InputError("--model and --contributions say the same; give one of them.")
+    if options.get("sensitivity"):
+        of_gap = options.get("of") == "gap"
+        threshold = options.get("threshold") if of_gap else None
+        found.append(audited.sensitivity(threshold=_as_threshold(threshold)))
+    if options.get("candidate"):
+        found.append(
+            audited.specifications(options["candidate"], bins=cuts, progress=progress)  # type: ignore[arg-type]
+        )
+    if model is not None or given is not None:
+        from likeforlike.auditing import contributions, read_contributions, read_inputs
+        from likeforlike.sensitivity import load_trees
+
+        if model is not None:
+            trees = load_trees(model)
+            inputs = read_inputs(cast("Evidence", audited.evidence), trees)
+            found.append(audited.drivers(contributions(trees, inputs), inputs=inputs))
+        elif given is not None:
+            found.append(audited.drivers(read_contributions(given)))
+    return audited.with_results(*found) if found else audited
+
+
+def _as_threshold(text: str | None) -> float | str | None:
+    """Read a threshold that was checked with the verdict."""
+    return text if text is None or text.strip().endswith("%") else float(text)
 
 
 def _check_outputs(options: dict[str, Any]) -> None:

@@ -145,6 +145,31 @@ OPTIONS: Mapping[str, Declared] = {
         None,
         "TOML file with roles, settings and thresholds, and who set them.",
     ),
+    "sensitivity": Declared(
+        "Doubt",
+        bool,
+        False,  # noqa: FBT003
+        "Say how strong an omitted legitimate feature would have to be.",
+        "--sensitivity",
+    ),
+    "candidate": Declared(
+        "Doubt",
+        list[str] | None,
+        None,
+        "Column that might be legitimate: compare with it and without; may be repeated.",
+    ),
+    "model": Declared(
+        "Doubt",
+        Path | None,
+        None,
+        "File of a LightGBM or XGBoost model: say which of its inputs carry the gap.",
+    ),
+    "contributions": Declared(
+        "Doubt",
+        Path | None,
+        None,
+        "The same by a file with a column for each input and a row for each row.",
+    ),
     "report": Declared(
         "Output", Path | None, None, "Write a page here: HTML, or Markdown if it ends in .md."
     ),

@@ -31,7 +31,9 @@ from likeforlike.errors import InputError
 # More would take forever, and say no more.
 _MOST_PERMUTATIONS = 10_000_000
 
-Panel = Literal["Columns", "Who is equal", "Evidence", "Verdict", "Output", "Privacy", "Files"]
+Panel = Literal[
+    "Columns", "Who is equal", "Evidence", "Verdict", "Doubt", "Output", "Privacy", "Files"
+]
 """A panel of the help on the command line: options by their use, in this order."""
 
 Preset = Literal["ll144"]

@@ -34,6 +34,7 @@ from likeforlike.document._plain import (
 from likeforlike.document._request import Roles, ScoreKind, Settings, Threshold
 from likeforlike.errors import InputError
 from likeforlike.inference import Certificate, Paradox
+from likeforlike.sensitivity import Drivers, Sensitivity, Specifications
 
 SCHEMA_VERSION: Final = 3
 """Version of the document; it rises when an entry changes meaning."""
@@ -663,6 +664,10 @@ class AuditDocument:
     local_law_144 : the summary of New York City's Local Law 144; empty unless it was asked for.
     provenance : which data, which versions, when.
     finding : what the figures say.
+    sensitivity : what an omitted feature would have to be like, for each contrast; empty unless it
+        was asked for.
+    specifications : the comparison with other legitimate columns; null unless it was asked for.
+    drivers : which inputs carry the disparity; null unless it was asked for.
 
     Examples
     --------
@@ -686,6 +691,9 @@ class AuditDocument:
     local_law_144: tuple[Category, ...]
     provenance: Provenance
     finding: Finding
+    sensitivity: tuple[Sensitivity, ...] = ()
+    specifications: Specifications | None = None
+    drivers: Drivers | None = None
 
 
 def read_document(text: str) -> AuditDocument:

@@ -40,9 +40,11 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._omnibus import OmnibusTest as OmnibusTest
     from ._permutation import expected_pairs as expected_pairs
     from ._rank_scores import atoms_of_contrast as atoms_of_contrast
+    from ._sample import Sample as Sample
     from ._sample import take_sample as take_sample
     from ._tails import chi_square_tail as chi_square_tail
     from ._tails import homogeneity as homogeneity
     from ._tails import normal_quantile as normal_quantile
+    from ._tails import t_quantile as t_quantile
 
 attach(__name__)

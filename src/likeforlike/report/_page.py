@@ -65,6 +65,7 @@ from likeforlike.report._charts import (
     key,
     split_chart,
 )
+from likeforlike.report._doubts import doubt_sections
 from likeforlike.report._format import confidence, count, number, percent
 from likeforlike.report._tables import Table
 
@@ -135,6 +136,10 @@ def page(document: AuditDocument | Mapping[str, object]) -> str:
         layer: [section for make in makes if (section := make(shown)) is not None]
         for layer, makes in (("evidence", EVIDENCE), ("appendix", APPENDIX))
     }
+    layers["evidence"] += [
+        Section(name, tuple(notes), (("", (chart,)),) if chart else (), title=title)
+        for name, title, notes, chart in doubt_sections(document)
+    ]
     return (
         _templates()
         .get_template("page.html.j2")

@@ -77,6 +77,7 @@ def summary_text(
     lines += [Text(f"! {visible(caution)}", "yellow") for caution in finding.cautions]
     for part in () if document is None else document.verdicts:
         lines += [] if document is None else _verdict_lines(document, part)
+    lines += [] if document is None else _doubt_lines(document)
     return Text("\n").join(lines)
 
 
@@ -94,6 +95,19 @@ def _verdict_lines(document: AuditDocument, part: Verdict) -> list[Text]:
     title = Text(visible(f"{verdict_title(part)}. {verdict_words(named, part)}."), "bold")
     said = [*verdict_reasons(named, part), *verdict_origin(part)]
     return [title, *(Text(visible(f"  {sentence}")) for sentence in said)]
+
+
+def _doubt_lines(document: AuditDocument) -> list[Text]:
+    """Write sensitivity, specifications and drivers in words, where they were asked for."""
+    lines = []
+    for title, found in (
+        ("What would explain it away", [*document.sensitivity, document.specifications]),
+        ("What carries it", [document.drivers]),
+    ):
+        asked = [each for each in found if each is not None]
+        lines += [Text(title, "bold")] if asked else []
+        lines += [Text(visible(f"  {words}")) for each in asked for words in each.sentences]
+    return lines
 
 
 def _others(document: AuditDocument) -> list[str]:

@@ -65,6 +65,7 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._sweeps import model_mass as model_mass
     from ._sweeps import pair_costs as pair_costs
     from ._sweeps import pair_distances as pair_distances
+    from ._sweeps import pair_gradient as pair_gradient
     from ._sweeps import pair_sizes as pair_sizes
     from ._sweeps import sort_atoms as sort_atoms
     from ._sweeps import split_slopes as split_slopes
