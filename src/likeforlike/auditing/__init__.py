@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._policy import audit_any as audit_any
     from ._reading import Calendar as Calendar
     from ._reading import Cut as Cut
-    from ._summary import check_table as check_table
+    from ._summary import merge_tables as merge_tables
     from ._summary import refresh_metadata as refresh_metadata
     from ._tables import TableCells as TableCells
     from ._tables import read_cells as read_cells

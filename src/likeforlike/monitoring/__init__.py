@@ -11,5 +11,8 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._comparison import Comparison as Comparison
+    from ._periods import PeriodAudits as PeriodAudits
+    from ._periods import audit_periods as audit_periods
+    from ._state import state_monitor as state_monitor
 
 attach(__name__)

@@ -79,7 +79,7 @@ def page(document: AuditDocument | Mapping[str, object]) -> str:
     contrast = document.contrasts[0]
     nested = contrast.nested if document.roles.legitimate else None
     return (
-        _templates()
+        templates()
         .get_template("page.html.j2")
         .render(
             **_finding(document),
@@ -131,7 +131,7 @@ def summary(document: AuditDocument | Mapping[str, object]) -> str:
     True
     """
     document = name_groups(as_document(document))
-    template = _templates().get_template("summary.html.j2")
+    template = templates().get_template("summary.html.j2")
     return template.render(**_finding(document), wide_gaps=gap_chart(document, WIDE_GAPS))
 
 
@@ -187,7 +187,7 @@ def _further_gaps(document: AuditDocument) -> list[Markup]:
 
 
 @cache
-def _templates() -> Environment:
+def templates() -> Environment:
     environment = Environment(
         loader=PackageLoader("likeforlike.report"),
         autoescape=True,
