@@ -68,7 +68,9 @@ class Setting(NamedTuple):
         """The setting in words."""
         alike = len(set(self.sizes)) == 1
         n, m = self.sizes[-1]
-        sizes = f"{len(self.sizes)} x ({n}+{m})" if alike else f"{len(self.sizes)} levels, last {n}+{m}"
+        sizes = (
+            f"{len(self.sizes)} x ({n}+{m})" if alike else f"{len(self.sizes)} levels, last {n}+{m}"
+        )
         shapes = f"{self.first_shape}/{self.second_shape}"
         extra = "" if self.design == "rows" else f", {self.design}"
         return f"{self.law}, {shapes}, {sizes}{extra}"
@@ -271,7 +273,9 @@ def compare_arrays(
     clusters = None if cluster is None else Codes(cluster, tuple(range(cluster.max() + 1)))
     values = (scores[0], scores[1], scores[1] - scores[0], scores[0] + scores[1])
     of_cells = [
-        contrasts(Cells.from_codes(levels, groups, x, sample_weight=weight, cluster=clusters), "pairwise")[0]
+        contrasts(
+            Cells.from_codes(levels, groups, x, sample_weight=weight, cluster=clusters), "pairwise"
+        )[0]
         for x in values
     ]
     mass = np.ones(level.size) if weight is None else weight

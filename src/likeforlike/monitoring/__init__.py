@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._comparison import Comparison as Comparison
     from ._periods import PeriodAudits as PeriodAudits
     from ._periods import audit_periods as audit_periods
-    from ._state import state_monitor as state_monitor
+    from ._watch import audit_folder as audit_folder
+    from ._watch import watch as watch
 
 attach(__name__)

@@ -26,7 +26,7 @@ import numpy as np
 
 from likeforlike._arrays import BoolArray, FloatArray, IntArray
 from likeforlike._settings import Engine, Measure, is_one_of, real
-from likeforlike._text import figure, group_name, plural
+from likeforlike._text import figure, group_name
 from likeforlike.auditing import (
     Summary,
     column_names,

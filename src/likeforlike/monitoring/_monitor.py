@@ -122,7 +122,9 @@ def first_rows(parts: Sequence[Cells]) -> list[Cells]:
         mean = (total / np.bincount(place, minlength=keys.size))[first]
         level, group = np.divmod(keys[first] % cells.counts.size, len(cells.groups))
         names = [cells.levels[k] for k in level], [cells.groups[k] for k in group]
-        kept.append(Cells.from_rows(mean, names[1], [str(x) for x in names[0]]) if mean.size else cells)
+        kept.append(
+            Cells.from_rows(mean, names[1], [str(x) for x in names[0]]) if mean.size else cells
+        )
     return kept
 
 

@@ -62,8 +62,11 @@ def comparison_page(found: Comparison) -> str:
         )
         sections.append(
             _section(
-                f"{second} against {first}, {groups}: {pair.verdict}", note, charts=[chart],
-                heads=_heads(first, second), rows=[_row(each) for each in shown],
+                f"{second} against {first}, {groups}: {pair.verdict}",
+                note,
+                charts=[chart],
+                heads=_heads(first, second),
+                rows=[_row(each) for each in shown],
             )  # fmt: skip
         )
     for challenger, figures in found.performance.items():
@@ -71,7 +74,8 @@ def comparison_page(found: Comparison) -> str:
             _section(
                 f"Performance of {challenger} against {found.scores[0]}",
                 "On all rows with an outcome, and on those of each group.",
-                heads=_heads(found.scores[0], challenger), rows=[_row(each) for each in figures],
+                heads=_heads(found.scores[0], challenger),
+                rows=[_row(each) for each in figures],
             )  # fmt: skip
         )
     return _render(
@@ -140,8 +144,10 @@ def period_page(found: PeriodAudits) -> str:
     ]  # fmt: skip
     sections.append(
         _section(
-            "All periods", f"Of {groups[0]} and {groups[1]}; all intervals of one kind hold "
-            "together.", heads=heads, rows=rows,
+            "All periods",
+            f"Of {groups[0]} and {groups[1]}; all intervals of one kind hold together.",
+            heads=heads,
+            rows=rows,
         )  # fmt: skip
     )
     sections.append(_by_level(found, groups, alarm))
@@ -172,8 +178,15 @@ def _evidence(found: PeriodAudits, alarm: int | None) -> dict[str, Any]:
         "looked at.",
         charts=[
             time_chart(
-                kind, "E-value by period", found.periods, powers, none, heights=(low, high),
-                labels=labels, limit=limit, alarm=alarm,
+                kind,
+                "E-value by period",
+                found.periods,
+                powers,
+                none,
+                heights=(low, high),
+                labels=labels,
+                limit=limit,
+                alarm=alarm,
             )  # fmt: skip
             for kind in _KINDS
         ],

@@ -137,7 +137,11 @@ class PeriodAudits(Audit):
                 distance = contrast.estimate
                 span = (None, None) if distance is None else distance.interval
                 own = None
-                if self.monitor is not None and e_values is not None and names in self.monitor.groups:
+                if (
+                    self.monitor is not None
+                    and e_values is not None
+                    and names in self.monitor.groups
+                ):
                     own = float(e_values[place, self.monitor.groups.index(names)])
                 lines.append(
                     {
@@ -246,8 +250,10 @@ def audit_periods(
     return combine_periods(parts, roles, settings, column, asked.get("progress"), asked.get("salt"))
 
 
-def audit_summaries_by_part(
-    summaries: Sequence[Summary], names: Sequence[str], **settings: Any  # noqa: ANN401
+def audit_summaries(
+    summaries: Sequence[Summary],
+    names: Sequence[str],
+    **settings: Any,  # noqa: ANN401
 ) -> PeriodAudits:
     """Audit summaries, each of them a period."""
     roles = summaries[0].roles
@@ -396,9 +402,7 @@ def heterogeneity(gaps: FloatArray, errors: FloatArray, df: FloatArray) -> float
     return f_tail(statistic, k - 1, (k * k - 1.0) / (3.0 * max(unsure, 1e-12)))
 
 
-def trend(
-    time: FloatArray, gaps: FloatArray, errors: FloatArray
-) -> tuple[float, float, float]:
+def trend(time: FloatArray, gaps: FloatArray, errors: FloatArray) -> tuple[float, float, float]:
     """Return the weighted slope of k gaps over time, its error and degrees of freedom."""
     weight, k = errors**-2.0, gaps.size
     apart = time - float(weight @ time / weight.sum())
