@@ -6,8 +6,8 @@
 
 Rows with two correlated scores whose gaps and distances are known are drawn again and again. It is
 counted how often the intervals of the differences miss the truth on each side, which is how often
-"not worse" is claimed falsely at the worst margin (and with the scores exchanged), and how wide they
-are next to those of two samples of their own. `--again` draws a few settings more often, with
+"not worse" is claimed falsely at the worst margin (and with the scores exchanged), and how wide
+they are next to those of two samples of their own. `--again` draws a few settings more often, with
 another seed, and `--only` runs a part of them.
 """
 
@@ -24,11 +24,10 @@ import numpy as np
 from benchmarks.commands import command_line, kept, write_json
 from benchmarks.report import source_digest
 from benchmarks.sections import table
-from likeforlike import Cells
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike.disparity import Codes, contrasts, level_weights
 from likeforlike.files import write_whole
-from likeforlike.monitoring._comparison import Lines, ScorePair, _compare_pair, _select
+from likeforlike.monitoring._comparison import ScoreLines, ScorePair, _compare_pair, _select
 
 __all__ = ["SETTINGS", "Found", "Setting", "main", "page", "simulate"]
 
@@ -197,7 +196,7 @@ class _Law:
         if self.law == "decisions":
             return (_normal(z) < 0.35 + moved).astype(np.float64)
         if self.law == "ratings":
-            return 1.0 + np.searchsorted(_CUTS, z + moved)
+            return 1.0 + np.searchsorted(_CUTS, z + moved).astype(np.float64)
         if self.law == "rounded":
             # Rows fall on either side, so that the mean stays what it was.
             exact = (z + moved) / 0.3
@@ -272,14 +271,10 @@ def compare_arrays(
     levels, groups = Codes(level, tuple(range(level.max() + 1))), Codes(group, (0, 1))
     clusters = None if cluster is None else Codes(cluster, tuple(range(cluster.max() + 1)))
     values = (scores[0], scores[1], scores[1] - scores[0], scores[0] + scores[1])
-    of_cells = [
-        contrasts(
-            Cells.from_codes(levels, groups, x, sample_weight=weight, cluster=clusters), "pairwise"
-        )[0]
-        for x in values
-    ]
     mass = np.ones(level.size) if weight is None else weight
-    lines = Lines((scores, None, levels, groups, mass, np.ones(level.size, np.int64), clusters))
+    counts = np.ones(level.size, np.int64)
+    lines = ScoreLines(scores, None, levels, groups, mass, counts, clusters, weight is not None)
+    of_cells = [contrasts(lines.cells(x), "pairwise")[0] for x in values]
     measure = level_weights(of_cells[0], "marginal")
     pairs = _select(of_cells[0], lines, scores)
     return _compare_pair(("first", "second"), of_cells, pairs, measure, 0.95, 0.0, seed)

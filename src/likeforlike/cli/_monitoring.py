@@ -107,19 +107,17 @@ def compare_command(
     column = one_column(options["sensitive"])
     asked = audit_arguments(context, options | {"score": score})
     named: dict[str, Any] = {
-        name: value for name, value in asked.items() if name not in ("score", "sensitive")
+        **{name: value for name, value in asked.items() if name not in ("score", "sensitive")},
+        "scale": scale,
     }
-    found = compare(
-        file, scores=score, sensitive=column, target=target, margin=margin,
-        scale=scale, **named,
-    )  # type: ignore[arg-type]  # checked there  # fmt: skip
+    found = compare(file, scores=score, sensitive=column, target=target, margin=margin, **named)
     cases = [
         (f"{pair.scores[1]} against {pair.scores[0]}, {' and '.join(pair.groups)}",
          _OUTCOMES[pair.verdict], sentence)
         for pair, sentence in zip(found.pairs, found.sentences, strict=True)
     ]  # fmt: skip
-    _deliver(found, str(found), options["report"], options["json"], options["junit"])
     _tell_pipeline(f"comparison: {found.verdict}", cases, options["junit"])
+    _deliver(found, str(found), options["report"], options["json"], options["junit"])
     raise typer.Exit(_EXIT[_OUTCOMES[found.verdict]])
 
 
@@ -177,8 +175,8 @@ def deliver_periods(found: PeriodAudits, verdict: Verdict | None, options: dict[
         cases.append(("monitor", outcome, monitor.sentence))
     if verdict is not None:
         cases.append(("all rows together", verdict.verdict, " ".join(verdict.reasons)))
-    _deliver(found, str(found), options["report"], options["json"], options["junit"])
     _tell_pipeline(f"{found.roles.score} by {found.by}", cases, options["junit"])
+    _deliver(found, str(found), options["report"], options["json"], options["junit"])
     if monitor is not None and monitor.alarm is not None:
         raise typer.Exit(_EXIT["fail"])
     if verdict is not None:

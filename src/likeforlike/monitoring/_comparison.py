@@ -20,7 +20,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -213,7 +213,7 @@ class Comparison:
 
     def to_frame(self) -> Any:  # noqa: ANN401
         """Tabulate all figures with their intervals, one row each, as a polars table."""
-        lines = [
+        lines: list[tuple[Any, ...]] = [
             (*pair.scores, *pair.groups, each)
             for pair in self.pairs
             for each in (pair.gap, pair.size, pair.distance, *pair.levels)
@@ -244,8 +244,10 @@ class Comparison:
         """Return what the terminal shows."""
         lines = [*self.sentences, f"Against a margin of {figure(self.margin)}: {self.verdict}."]
         for pair in self.pairs:
-            for each in (pair.gap, pair.size, pair.distance):
-                lines.append(f"  {' and '.join(pair.groups)}, {_line(each, pair.scores)}")
+            lines += [
+                f"  {' and '.join(pair.groups)}, {_line(each, pair.scores)}"
+                for each in (pair.gap, pair.size, pair.distance)
+            ]
             lines += [f"  ! {reason}" for reason in pair.reasons]
         for challenger, figures in self.performance.items():
             lines += [f"  {_line(each, (self.scores[0], challenger))}" for each in figures]
@@ -285,10 +287,28 @@ def _line(each: PairedFigure, scores: tuple[str, str]) -> str:
     return f"{each.name}: {', '.join(own)}, difference {change} ({ends})"
 
 
-class Lines(tuple[FloatArray, FloatArray | None, Codes, Codes, FloatArray, IntArray, Codes | None]):
-    """Scores (s, n), target, level, group, mass, counts and cluster of lines."""
+class ScoreLines(NamedTuple):
+    """Lines of a table: scores (s, n), outcomes (n,), codes, weight and rows of each."""
 
-    __slots__ = ()
+    scores: FloatArray
+    truth: FloatArray | None
+    level: Codes
+    group: Codes
+    mass: FloatArray
+    counts: IntArray
+    cluster: Codes | None
+    weighted: bool
+
+    def cells(self, score: FloatArray) -> Cells:
+        """Make cells of one score."""
+        return Cells.from_codes(
+            self.level,
+            self.group,
+            score,
+            sample_weight=self.mass if self.weighted else None,
+            counts=None if (self.counts == 1).all() else self.counts,
+            cluster=self.cluster,
+        )
 
 
 def compare(
@@ -339,7 +359,56 @@ def compare(
     >>> found.verdict, round(found.pairs[0].gap.difference, 3)
     ('better', -0.1)
     """
-    names = tuple(scores) if not isinstance(scores, str) else (scores,)
+    names = (scores,) if isinstance(scores, str) else tuple(scores)
+    _check_questions(names, sensitive, margin, of, scale)
+    check_confidence(confidence)
+    if isinstance(data, Summary):
+        lines, roles, width = _summary_lines(data, names)
+    else:
+        levels = column_names(legitimate, "legitimate")
+        roles, width = Roles(names[0], sensitive, levels, weight, cluster), 0.0
+        lines = _table_lines(data, roles, names, target, bins, engine, csv)
+    values = _common_scale(lines.scores, names, scale)
+    champion = lines.cells(values[0])
+    contrasts, _ = select_contrasts(champion, roles, reference, 1)
+    each = bonferroni_confidence(confidence, (len(names) - 1) * len(contrasts))
+    pairs, performance = [], {}
+    for name, score in zip(names[1:], values[1:], strict=True):
+        both = np.stack([values[0], score])
+        others = [lines.cells(x) for x in (score, score - values[0], score + values[0])]
+        for contrast, _, _ in contrasts:
+            found = _compare_pair(
+                (names[0], name),
+                [Contrast(cells, contrast.positions) for cells in (champion, *others)],
+                _select(contrast, lines, both),
+                level_weights(contrast, measure),
+                each,
+                width,
+                random_state,
+            )
+            asked = (found.distance if of == "distance" else found.size).interval
+            pairs.append(replace(found, verdict=_verdict(asked, margin)))
+        if lines.truth is not None:
+            sure = bonferroni_confidence(confidence, len(names) - 1)
+            performance[name] = _performances(lines, lines.truth, both, sure)
+    return Comparison(
+        names,
+        roles.sensitive,
+        roles.legitimate,
+        target,
+        float(margin),
+        of,
+        confidence,
+        tuple(pairs),
+        performance,
+        int(lines.counts.sum()),
+        provenance(champion.fingerprint),
+    )
+
+
+def _check_questions(
+    names: tuple[str, ...], sensitive: object, margin: object, of: object, scale: object
+) -> None:
     if len(names) < 2 or len(set(names)) < len(names):
         raise InputError(f"scores must be two different columns or more, not {list(names)!r}.")
     if not isinstance(sensitive, str):
@@ -350,57 +419,6 @@ def compare(
         raise InputError(f"scale must be one of {get_args(ScoreScale)}, not {scale!r}.")
     if not 0.0 <= real(margin) < math.inf:
         raise InputError(f"margin must be 0 or more, not {margin!r}.")
-    check_confidence(confidence)
-    if isinstance(data, Summary):
-        lines, roles, width = _summary_lines(data, names)
-    else:
-        levels = column_names(legitimate, "legitimate")
-        roles, width = Roles(names[0], sensitive, levels, weight, cluster), 0.0
-        lines = _table_lines(data, roles, names, target, bins, engine, csv)
-    values, truth, level, group, mass, counts, clusters = lines
-    values = _common_scale(values, names, scale)
-    weighted = None if roles.weight is None else mass
-
-    def cells_of(score: FloatArray) -> Cells:
-        return Cells.from_codes(
-            level, group, score, sample_weight=weighted,
-            counts=None if (counts == 1).all() else counts, cluster=clusters,
-        )  # fmt: skip
-
-    champion = cells_of(values[0])
-    contrasts, _ = select_contrasts(champion, roles, reference, 1)
-    figures = (len(names) - 1) * len(contrasts)
-    each = bonferroni_confidence(confidence, figures)
-    pairs = []
-    for place, name in enumerate(names[1:], 1):
-        others = [cells_of(x) for x in (values[place], values[place] - values[0])]
-        both = cells_of(values[place] + values[0])
-        for contrast, _, _ in contrasts:
-            weights = level_weights(contrast, measure)
-            of_cells = [Contrast(c, contrast.positions) for c in (champion, *others, both)]
-            rows = _select(contrast, lines, values[[0, place]])
-            found = _compare_pair(
-                (names[0], name), of_cells, rows, weights, each, width, random_state
-            )
-            asked = (found.distance if of == "distance" else found.size).interval
-            pairs.append(replace(found, verdict=_verdict(asked, margin)))
-    performance = {}
-    if truth is not None:
-        performance = {
-            name: _performances(
-                truth,
-                values[[0, place]],
-                group,
-                mass,
-                clusters,
-                bonferroni_confidence(confidence, len(names) - 1),
-            )  # fmt: skip
-            for place, name in enumerate(names[1:], 1)
-        }
-    return Comparison(
-        names, roles.sensitive, roles.legitimate, target, float(margin), of, confidence,
-        tuple(pairs), performance, int(counts.sum()), provenance(champion.fingerprint),
-    )  # fmt: skip
 
 
 def _verdict(interval: Interval | None, margin: float) -> Relation:
@@ -423,7 +441,7 @@ def _table_lines(
     bins: Mapping[str, Any] | None,
     engine: Engine,
     csv: Mapping[str, object] | None,
-) -> Lines:
+) -> ScoreLines:
     """Read rows with all scores, which are numbers next to the levels."""
     more = (*names[1:], *(() if target is None else (target,)))
     twice = [c for c in more if c in roles.columns]
@@ -435,21 +453,19 @@ def _table_lines(
     )  # fmt: skip
     lines = table.lines
     assert lines is not None
-    labels = tuple(name or "everybody" for name in lines.category_names)
-    return Lines(
-        (
-            np.stack([lines.scores, *lines.numbers.T[: len(names) - 1]]),
-            None if target is None else lines.numbers[:, -1],
-            Codes(lines.category, labels),
-            lines.group,
-            lines.mass,
-            np.ones(lines.scores.size, np.int64),
-            lines.cluster,
-        )
+    return ScoreLines(
+        np.concatenate([lines.scores[None], lines.numbers.T[: len(names) - 1]]),
+        None if target is None else lines.numbers[:, -1],
+        Codes(lines.category, tuple(name or "everybody" for name in lines.category_names)),
+        lines.group,
+        lines.mass,
+        np.ones(lines.scores.size, np.int64),
+        lines.cluster,
+        roles.weight is not None,
     )
 
 
-def _summary_lines(summary: Summary, names: tuple[str, ...]) -> tuple[Lines, Roles, float]:
+def _summary_lines(summary: Summary, names: tuple[str, ...]) -> tuple[ScoreLines, Roles, float]:
     """Take lines of a summary in which the other scores are legitimate columns."""
     roles, cells = summary.roles, summary.table.cells
     lacking = [name for name in names[1:] if name not in roles.legitimate]
@@ -459,28 +475,27 @@ def _summary_lines(summary: Summary, names: tuple[str, ...]) -> tuple[Lines, Rol
             f"summarize score={names[0]!r} with {', '.join(map(repr, lacking or names[1:]))} among "
             "its legitimate columns, rounded, and one sensitive column."
         )
-    columns = roles.legitimate
-    labels = [(x,) if len(columns) == 1 else tuple(x) for x in cells.levels]  # type: ignore[arg-type]
+    columns: tuple[str, ...] = roles.legitimate
+    labels = [x if len(columns) > 1 and isinstance(x, tuple) else (x,) for x in cells.levels]
     own = [columns.index(name) for name in names[1:]]
     left = [place for place in range(len(columns)) if place not in own]
-    try:
-        scores = np.array([[float(x[place]) for x in labels] for place in own])
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{list(names[1:])} must hold numbers in every row.") from error
+    scores = np.array([[real(x[place]) for x in labels] for place in own])
+    if not np.isfinite(scores).all():
+        raise InputError(f"{list(names[1:])} must hold numbers in every row of the summary.")
     kept = [", ".join(str(x[place]) for place in left) or "everybody" for x in labels]
-    levels = tuple(dict.fromkeys(kept))
-    place_of = {name: k for k, name in enumerate(levels)}
+    place_of = {name: k for k, name in enumerate(dict.fromkeys(kept))}
     segment = np.repeat(np.arange(cells.counts.size), np.diff(cells.atoms.offsets))
     old, group = np.divmod(segment, len(cells.groups))
-    code = np.array([place_of[name] for name in kept])[old]
-    clusters = None if cells.cluster is None else Codes(cells.cluster, cells.cluster_labels)
-    lines = Lines(
-        (
-            np.concatenate([cells.atoms.values[None], scores[:, old]]), None,
-            Codes(code, levels), Codes(group, cells.groups),
-            cells.atoms.mass.astype(np.float64), cells.atoms.counts, clusters,
-        )
-    )  # fmt: skip
+    lines = ScoreLines(
+        np.concatenate([cells.atoms.values[None], scores[:, old]]),
+        None,
+        Codes(np.array([place_of[name] for name in kept])[old], tuple(place_of)),
+        Codes(group, cells.groups),
+        cells.atoms.mass.astype(np.float64),
+        cells.atoms.counts.astype(np.int64),
+        None if cells.cluster is None else Codes(cells.cluster, cells.cluster_labels),
+        roles.weight is not None,
+    )
     return lines, replace(roles, legitimate=tuple(columns[x] for x in left)), cells.resolution
 
 
@@ -492,7 +507,7 @@ def _common_scale(
         ranks = [np.unique(each, return_inverse=True)[1] for each in values]
         counts = [np.bincount(each) for each in ranks]
         middle = [(np.cumsum(n) - 0.5 * n)[r] for r, n in zip(ranks, counts, strict=True)]
-        return np.stack(middle) / values.shape[1]
+        return np.asarray(np.stack(middle) / values.shape[1])
     reach = np.ptp(values, axis=1)
     decisions = [bool(np.isin(each, (0.0, 1.0)).all()) for each in values]
     if scale is None and (
@@ -509,32 +524,22 @@ def _common_scale(
     return values
 
 
-def _select(contrast: Contrast, lines: Lines, values: FloatArray) -> Pairs:
+def _select(contrast: Contrast, lines: ScoreLines, values: FloatArray) -> Pairs:
     """Take the lines of two groups in their common levels, level after level."""
-    _, _, level, group, mass, counts, clusters = lines
-    places = np.full(len(contrast.cells.groups), -1)
-    names = {label: k for k, label in enumerate(group.labels)}
-    places = np.full(len(group.labels), -1)
-    for side, label in enumerate(contrast.groups):
-        places[names[label]] = side
-    order_of = {label: k for k, label in enumerate(contrast.cells.levels)}
-    support = np.cumsum(contrast.support) - 1
-    new = np.array(
-        [
-            support[order_of[x]] if x in order_of and contrast.support[order_of[x]] else -1
-            for x in level.labels
-        ]
-    )
-    side, at = places[group.codes], new[level.codes]
-    kept = np.flatnonzero((side >= 0) & (at >= 0) & (mass > 0.0))
+    group, level = lines.group, lines.level
+    side_of = {label: side for side, label in enumerate(contrast.groups)}
+    there = np.flatnonzero(contrast.support)
+    place_of = {contrast.cells.levels[k]: place for place, k in enumerate(there.tolist())}
+    side = np.array([side_of.get(label, -1) for label in group.labels])[group.codes]
+    at = np.array([place_of.get(label, -1) for label in level.labels])[level.codes]
+    kept = np.flatnonzero((side >= 0) & (at >= 0) & (lines.mass > 0.0))
     kept = kept[np.argsort(at[kept], kind="stable")]
     cluster = None
-    if clusters is not None:
-        cluster = np.unique(clusters.codes[kept], return_inverse=True)[1]
-    size = int(contrast.support.sum())
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(at[kept], minlength=size))])
+    if lines.cluster is not None:
+        cluster = np.unique(lines.cluster.codes[kept], return_inverse=True)[1]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(at[kept], minlength=there.size))])
     return Pairs(
-        values[:, kept], side[kept], offsets, mass[kept], counts[kept].astype(np.int64), cluster
+        values[:, kept], side[kept], offsets, lines.mass[kept], lines.counts[kept], cluster
     )
 
 
@@ -601,7 +606,7 @@ def _compare_pair(
     levels = _levels(contrasts[:3], confidence)
     return ScorePair(
         names, (first, second), "undecided", gap, size, distance,
-        (0.0, 0.0) if equal else _open(shift.interval) or (0.0, None), levels, coverage,
+        (0.0, 0.0) if equal else _open(shift.interval), levels, coverage,
         tuple(dict.fromkeys(reasons)),
     )  # fmt: skip
 
@@ -619,26 +624,23 @@ def _size_interval(
     """Return the interval of |Δ_1| - |Δ_0|; where signs are clear it is that of ±(Δ_1 - Δ_0)."""
     samples = [take_sample(each) for each in (change, total)]
     sure = 1.0 - (1.0 - confidence) / _CLEAR
-    far = [_known(signed_gap(s, measure, confidence=sure), width) for s in samples]
-    if far[0] is None or far[1] is None:
+    found = [signed_gap(s, measure, confidence=sure) for s in samples]
+    if any(each.method == "none" for each in found):
         return None
+    far = [(each.interval[0] - width, each.interval[1] + width) for each in found]
     least = [max(0.0, low, -high) for low, high in far]
     most = [max(-low, high) for low, high in far]
-    near = [
-        _known(signed_gap(s, measure, confidence=c), width)
-        for s, c in zip(samples, [confidence, confidence], strict=True)
-    ]
+    signs = [far[1][0] > 0.0, far[0][0] > 0.0]
     for own in (0, 1):
-        if most[own] < least[1 - own] and near[own] is not None:
-            # Which of both is smaller is clear, and the sign of the other.
-            low, high = near[own]  # type: ignore[misc]
-            other = far[1 - own]
-            return (low, high) if other[0] > 0.0 else (-high, -low)  # type: ignore[index]
+        if most[own] < least[1 - own]:
+            # Which of both is smaller is clear, and so is the sign of the other.
+            near = signed_gap(samples[own], measure, confidence=confidence)
+            low, high = near.interval[0] - width, near.interval[1] + width
+            return (low, high) if signs[own] else (-high, -low)
     half = 0.5 * (1.0 + confidence)
-    ends = [_known(signed_gap(s, measure, confidence=half), width) for s in samples]
-    assert ends[0] is not None
-    assert ends[1] is not None
-    return size_limits(ends[0], ends[1])
+    ends = [signed_gap(s, measure, confidence=half).interval for s in samples]
+    wider = [(low - width, high + width) for low, high in ends]
+    return size_limits(wider[0], wider[1])
 
 
 def _known(gap: Gap, width: float) -> Interval | None:
@@ -683,25 +685,20 @@ def _levels(contrasts: Sequence[Contrast], confidence: float) -> tuple[PairedFig
             float(found[2].value[k]),
             ends[2][k],
             int(rows[k]),
-        )  # fmt: skip
+        )
         for k in range(len(names))
     ]
     return tuple(sorted(lines, key=lambda each: -abs(each.difference or 0.0)))
 
 
 def _performances(
-    truth: FloatArray,
-    scores: FloatArray,
-    group: Codes,
-    mass: FloatArray,
-    clusters: Codes | None,
-    confidence: float,
+    lines: ScoreLines, truth: FloatArray, scores: FloatArray, confidence: float
 ) -> tuple[PairedFigure, ...]:
     """Compare performance on all rows, then on those of every group."""
     binary = bool(np.isin(truth, (0.0, 1.0)).all())
     name = "AUC" if binary else "mean squared error"
-    everywhere = np.ones(truth.size, np.bool_)
-    parts = [(name, everywhere)]
+    group, mass = lines.group, lines.mass
+    parts = [(name, np.ones(truth.size, np.bool_))]
     parts += [(f"{name} of {label}", group.codes == k) for k, label in enumerate(group.labels)]
     found = []
     for words, rows in parts:
@@ -709,7 +706,7 @@ def _performances(
             continue
         influence = _auc_influence if binary else _error_influence
         own = [influence(truth[rows], each[rows], mass[rows]) for each in scores]
-        found.append(_paired_mean(words, own, rows, clusters, confidence))
+        found.append(_paired_mean(words, own, rows, lines.cluster, confidence))
     return tuple(found)
 
 

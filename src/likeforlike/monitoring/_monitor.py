@@ -9,18 +9,18 @@ and for every strength λ, positive or negative, with T^(b) of B permutations
 
     e_t(λ) = exp(λ T_t) / [(exp(λ T_t) + Σ_b exp(λ T_t^(b))) / (B + 1)]
 
-has mean 1 exactly, whatever the distribution of scores. A disparity may begin in any period j, which
-has the share w_j = 1 / (j (j + 1)):
+has mean 1 exactly, whatever the distribution of scores. A disparity may begin in any period j,
+which has the share w_j = 1 / (j (j + 1)):
 
     R_t(λ) = e_t(λ) (R_{t-1}(λ) + w_t),    E_t = mean_λ R_t(λ) + 1 / (t + 1).
 
 E is a nonnegative martingale that begins at 1, so that it ever reaches 1/α in at most a share α of
 histories without a disparity (Ville), however often it is looked at. With several pairs of groups E
-is the mean of theirs. The null is parity; a tolerance |Δ| <= δ has no exact e-value of this kind and
-is left out.
+is the mean of theirs. The null is parity; a tolerance |Δ| <= δ has no exact e-value of this kind,
+and is left out.
 
-Reference: Ramdas, Grünwald, Vovk and Shafer (2023), *Game-theoretic statistics and safe anytime-valid
-inference*.
+Reference: Ramdas, Grünwald, Vovk and Shafer (2023), *Game-theoretic statistics and safe
+anytime-valid inference*.
 """
 
 from __future__ import annotations
@@ -186,6 +186,6 @@ class Monitor:
                 "be one."
             )
         return (
-            f"Alarm in {self.alarm}: the e-value reached {self.limit:g}, as it ever does in at most "
-            f"{self.alpha:.1%} of histories without a disparity."
+            f"Alarm in {self.alarm}: the e-value reached {self.limit:g}, as it does in at most "
+            f"{100.0 * self.alpha:g}% of histories without a disparity, however long they are."
         )

@@ -9,6 +9,7 @@ from likeforlike._text import figure, plural
 from likeforlike.document import mean_name
 from likeforlike.report import (
     chart_heights,
+    confidence,
     count,
     difference_chart,
     number,
@@ -54,11 +55,11 @@ def comparison_page(found: Comparison) -> str:
         )
         shown = [pair.gap, pair.size, pair.distance, *pair.levels[:_SHOWN_LEVELS]]
         note = (
-            f"Differences, {second} minus {first}, with intervals that allow for the rows being the "
-            f"same. Size and distance are smaller to the left; the gap of a level, {pair.groups[1]} "
-            f"minus {pair.groups[0]}, has a sign. The change itself, the difference of the scores of "
-            f"each row, has a distance between the groups of {_span(*pair.change)}: whether what "
-            "changed fell on them differently."
+            f"Differences, {second} minus {first}, with intervals for scores of the same rows. "
+            "Size and distance are smaller to the left; the gap of a level has a sign, "
+            f"{pair.groups[1]} minus {pair.groups[0]}. The difference of the scores of each row "
+            f"has a distance of {_span(*pair.change)}: whether the change fell on the groups "
+            "differently."
         )
         sections.append(
             _section(
@@ -67,7 +68,7 @@ def comparison_page(found: Comparison) -> str:
                 charts=[chart],
                 heads=_heads(first, second),
                 rows=[_row(each) for each in shown],
-            )  # fmt: skip
+            )
         )
     for challenger, figures in found.performance.items():
         sections.append(
@@ -76,15 +77,15 @@ def comparison_page(found: Comparison) -> str:
                 "On all rows with an outcome, and on those of each group.",
                 heads=_heads(found.scores[0], challenger),
                 rows=[_row(each) for each in figures],
-            )  # fmt: skip
+            )
         )
     return _render(
         title=f"Comparison of {' and '.join(found.scores)} by {found.sensitive}",
         headline=found.headline,
         sentences=[
             *found.sentences[1:],
-            f"Against a margin of {figure(found.margin)} of the {found.of}: {found.verdict}. "
-            f"{plural(found.rows, 'row')}, all intervals together {found.confidence:.4g} sure.",
+            f"Against a margin of {figure(found.margin)} of the {found.of}: {found.verdict}.",
+            f"{plural(found.rows, 'row')}; {confidence(found.confidence)} intervals.",
         ],
         notes=list(dict.fromkeys(x for pair in found.pairs for x in pair.reasons)),
         sections=sections,
@@ -148,7 +149,7 @@ def period_page(found: PeriodAudits) -> str:
             f"Of {groups[0]} and {groups[1]}; all intervals of one kind hold together.",
             heads=heads,
             rows=rows,
-        )  # fmt: skip
+        )
     )
     sections.append(_by_level(found, groups, alarm))
     return _render(
@@ -173,9 +174,8 @@ def _evidence(found: PeriodAudits, alarm: int | None) -> dict[str, Any]:
     none = [None] * len(powers)
     return _section(
         "The monitor",
-        f"The e-value after each period. It reaches {found.monitor.limit:g}, the dashed line, in at "
-        f"most {found.monitor.alpha:.0%} of histories without a disparity, however often it is "
-        "looked at.",
+        f"The e-value after each period. It reaches {found.monitor.limit:g}, the dashed line, in "
+        f"at most {100 * found.monitor.alpha:g}% of histories without a disparity.",
         charts=[
             time_chart(
                 kind,
@@ -187,7 +187,7 @@ def _evidence(found: PeriodAudits, alarm: int | None) -> dict[str, Any]:
                 labels=labels,
                 limit=limit,
                 alarm=alarm,
-            )  # fmt: skip
+            )
             for kind in _KINDS
         ],
     )

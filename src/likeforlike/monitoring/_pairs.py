@@ -1,8 +1,8 @@
 """Two scores of the same rows: the interval of the difference of their distances.
 
 D_j = (Σ_l Q(l) W_1(l)²)^½ of score j, T_j its plug-in. Neither is regular where it is 0, so that no
-interval comes from an error of D_1 - D_0. Instead every pair (d_0, d_1) is asked whether T_0 and T_1
-are likely together:
+interval comes from an error of D_1 - D_0. Instead every pair (d_0, d_1) is asked whether T_0 and
+T_1 are likely together:
 
     μ_j = d_j² + c_j + min(d_j² / √ν_jj, 1) (b_j - c_j),
     v_jk = (4 K_jk d_j d_k + ν_jk) / (μ_j μ_k),    r_j = 3 (T_j / μ_j)^⅓ - 3 (1 - v_jj / 9),
@@ -10,9 +10,9 @@ are likely together:
 
 c and ν are mean and covariance of Σ Q (∫ |B*|)², with the same random sign of a row for both scores
 (`inference._bootstrap` has the noise of one); b_j is the bias that noise added to F_0 - F_1 as they
-were seen has; K is the covariance of Σ_l Q a_jl φ_jl for mean potentials φ and several allocations a
-of the distance to levels. On the edge d_0 = 0 of the region a chi-square of two degrees of freedom
-would be needed for a quarter of data sets, for which h = .6 there is enough.
+were seen has; K is the covariance of Σ_l Q a_jl φ_jl for mean potentials φ and several allocations
+a of the distance to levels. On the edge d_0 = 0 of the region a chi-square of two degrees of
+freedom would be needed for a quarter of data sets, for which h = .6 there is enough.
 
 The interval is that of d_1 - d_0 over the region, cut to the one that follows from an interval of
 each distance by Bonferroni.
@@ -97,7 +97,7 @@ def _measure(
 
 
 @compiled
-def _draw(
+def _draw(  # noqa: C901, PLR0912  # a kernel is faster than calls between kernels
     side: IntArray,
     share: FloatArray,
     counts: IntArray,
@@ -283,9 +283,10 @@ def _slopes(
     by_score, means = _residuals(pairs, units, pairs.scores)
     by_potential, _ = _residuals(pairs, units, potential)
     k, level = measure.size, units.cell // 2
-    square = lambda each: np.stack(  # noqa: E731
-        [sum_parts(level, units.counts * one**2, k) for one in each]
-    )
+
+    def square(each: FloatArray) -> FloatArray:
+        return np.stack([sum_parts(level, units.counts * one**2, k) for one in each])
+
     more = np.zeros((2, k))
     signs = np.where(means[:, 1::2] >= means[:, ::2], 1.0, -1.0)
     for j, score in enumerate(pairs.scores):
@@ -375,7 +376,7 @@ def _worst_allocation(
 
 def _misfit(d0: FloatArray, d1: FloatArray, moments: Moments, slope: FloatArray) -> FloatArray:
     """Return how far (T_0, T_1) are from what distances (d0, d1) would give, in their shape."""
-    mean, root = [], []
+    mean: list[FloatArray] = []
     for j, d in enumerate((d0, d1)):
         away = np.minimum(d * d / math.sqrt(moments.spread[j, j]), 1.0)
         mean.append(d * d + moments.noise[j] + away * (moments.bias[j] - moments.noise[j]))
@@ -386,8 +387,7 @@ def _misfit(d0: FloatArray, d1: FloatArray, moments: Moments, slope: FloatArray)
     ]
     limit = 0.999 * np.sqrt(v[0] * v[1])
     shared = np.clip(v[2], -limit, limit)
-    for j in range(2):
-        root.append(3.0 * np.cbrt(moments.total[j] / mean[j]) - 3.0 * (1.0 - v[j] / 9.0))
+    root = [3.0 * np.cbrt(moments.total[j] / mean[j]) - 3.0 + v[j] / 3.0 for j in range(2)]
     quadratic = root[0] ** 2 * v[1] - 2.0 * root[0] * root[1] * shared + root[1] ** 2 * v[0]
     misfit: FloatArray = quadratic / (v[0] * v[1] - shared * shared)
     return misfit

@@ -1,9 +1,9 @@
 """An audit by period: every period by itself, all of them together, change, and the monitor.
 
-The period is read as one more legitimate column, by one pass over the table in whatever engine holds
-it, and the cells are split by it. Intervals of the periods hold together (Bonferroni). Whether gaps
-differ is asked by Welch's test of means with unequal variances, and a trend by the weighted slope,
-with errors enlarged where gaps scatter around it by more than their own errors explain.
+The period is read as one more legitimate column, by one pass over the table in whatever engine
+holds it, and the cells are split by it. Intervals of the periods hold together (Bonferroni).
+Whether gaps differ is asked by Welch's test of means with unequal variances, and a trend by the
+weighted slope, with errors enlarged where gaps scatter more than their own errors explain.
 
 References: Welch (1951), *On the comparison of several mean values*; Knapp and Hartung (2003),
 *Improved tests for a random effects meta-regression*.
@@ -129,7 +129,7 @@ class PeriodAudits(Audit):
         e_values = None if self.monitor is None else self.monitor.by_groups
         lines = []
         for place, (period, audit) in enumerate(zip(self.periods, self.audits, strict=True)):
-            for contrast in () if audit is None else audit.contrasts:
+            for contrast in audit.contrasts if audit else ():
                 names = contrast.groups
                 if groups is not None and names != groups:
                     continue
@@ -262,7 +262,7 @@ def audit_summaries(
     return combine_periods(parts, roles, Settings(**settings), "part")
 
 
-def _period_column(by: str | Mapping[str, str]) -> tuple[str, str | None]:
+def _period_column(by: object) -> tuple[str, str | None]:
     if isinstance(by, str):
         return by, None
     if isinstance(by, Mapping) and len(by) == 1:

@@ -2,9 +2,9 @@
 
 The first line says what is monitored, every other one holds a period. A line is JSON with the
 SHA-256 of itself and the line before, so that what was damaged or edited is noticed. It is written
-under a lock, in one piece, and forced to the disk. What a process that was killed left of a line has
-no end or another checksum: the next one writes over it. A period is counted once; the same rows under
-another name, or other rows under the same name, are refused.
+under a lock, in one piece, and forced to the disk. What a process that was killed left of a line
+has no end or another checksum: the next one writes over it. A period is counted once; the same rows
+under another name, or other rows under the same name, are refused.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def _read(path: Path, content: bytes) -> tuple[list[dict[str, Any]], str, int]:
         if own.decode("ascii", "replace") != _digest(digest, text):
             if content.find(b"\n", stop + 1) >= 0:
                 raise InputError(
-                    f"{path} was damaged or edited in line {len(lines) + 1}; take a copy of it that "
-                    "was not, or begin a new state, whose error rate is its own."
+                    f"{path} was damaged or edited in line {len(lines) + 1}; take a copy that was "
+                    "not, or begin a new state, whose error rate is its own."
                 )
             break
         lines.append(json.loads(text))

@@ -127,7 +127,9 @@ def _line(
     cells = summary.table.cells
     return {
         "period": period,
-        "rows": {str(g): int(n) for g, n in zip(cells.groups, cells.counts.sum(axis=0), strict=True)},
+        "rows": dict(
+            zip(map(str, cells.groups), cells.counts.sum(axis=0).tolist(), strict=True)
+        ),
         "log_e": [
             log_e_values(
                 cells, (str(a), str(b)), period, permutations=header["permutations"],

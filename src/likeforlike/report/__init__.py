@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ._page import summary as summary
 
 if TYPE_CHECKING:  # what other packages use; it may change at any time
+    from ._format import confidence as confidence
     from ._format import count as count
     from ._format import number as number
     from ._format import tick as tick
