@@ -35,7 +35,8 @@ from likeforlike.files import write_whole
 from likeforlike.inference import headline_test
 from likeforlike.monitoring._monitor import Monitor, log_e_values
 from likeforlike.monitoring._periods import ALPHA, heterogeneity, trend
-from likeforlike.monitoring._state import read_state, state_monitor
+from likeforlike.monitoring._state import read_state
+from likeforlike.monitoring._watch import state_monitor
 
 __all__ = ["MONTHS", "SETTINGS", "SHIFTS", "alarms", "false_alarms", "kill_writers", "main", "page"]
 

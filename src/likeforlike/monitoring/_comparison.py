@@ -444,7 +444,7 @@ def _table_lines(
 ) -> ScoreLines:
     """Read rows with all scores, which are numbers next to the levels."""
     more = (*names[1:], *(() if target is None else (target,)))
-    twice = [c for c in more if c in roles.columns]
+    twice = [c for c in more if [*roles.columns, *more].count(c) > 1]
     if twice:
         raise InputError(f"{twice[0]!r} plays two parts; give it a column of its own for each.")
     table = read_cells(

@@ -18,10 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from likeforlike.errors import InputError
-from likeforlike.monitoring._monitor import Monitor
 
 _KIND, _FORMAT = "likeforlike.monitor", 1
 _DIGEST = 64
@@ -139,14 +136,3 @@ def append_period(path: str | Path, line: Mapping[str, object]) -> bool:
                 )
         _append(file, line, digest, end)
         return True
-
-
-def state_monitor(path: str | Path) -> Monitor:
-    """Return the monitor of a state."""
-    header, periods = read_state(path)
-    if header is None:
-        raise InputError(f"{path} holds no state of a monitor yet.")
-    groups = tuple((str(a), str(b)) for a, b in header["groups"])
-    log_e = np.array([each["log_e"] for each in periods]).reshape(len(periods), len(groups), -1)
-    names = tuple(str(each["period"]) for each in periods)
-    return Monitor(groups, names, log_e, float(header["alpha"]), tuple(header["notes"]))

@@ -7,12 +7,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from likeforlike._settings import real
 from likeforlike.auditing import Summary
 from likeforlike.errors import InputError
 from likeforlike.monitoring._monitor import PERMUTATIONS, STRENGTHS, Monitor, log_e_values
 from likeforlike.monitoring._periods import ALPHA, PeriodAudits, audit_summaries, watched_groups
-from likeforlike.monitoring._state import append_period, begin_state, read_state, state_monitor
+from likeforlike.monitoring._state import append_period, begin_state, read_state
 
 STATE = "monitor.state"
 """Name of the state in a folder, unless another is given."""
@@ -59,6 +61,17 @@ def watch(
         if append_period(file, {**line, "fingerprint": fingerprint}):
             new.append(period)
     return state_monitor(file), tuple(new)
+
+
+def state_monitor(path: str | Path) -> Monitor:
+    """Return the monitor of a state."""
+    header, periods = read_state(path)
+    if header is None:
+        raise InputError(f"{path} holds no state of a monitor yet.")
+    groups = tuple((str(a), str(b)) for a, b in header["groups"])
+    log_e = np.array([each["log_e"] for each in periods]).reshape(len(periods), len(groups), -1)
+    names = tuple(str(each["period"]) for each in periods)
+    return Monitor(groups, names, log_e, float(header["alpha"]), tuple(header["notes"]))
 
 
 def audit_folder(folder: str | Path, **settings: Any) -> PeriodAudits:  # noqa: ANN401
