@@ -12,6 +12,8 @@ References: Welch (1951), *On the comparison of several mean values*; Knapp and 
 from __future__ import annotations
 
 import math
+import re
+import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
@@ -36,7 +38,7 @@ from likeforlike.auditing import (
 )
 from likeforlike.disparity import Cells
 from likeforlike.document import PlainValues, Roles, Settings, json_text, plain
-from likeforlike.errors import InputError
+from likeforlike.errors import BinnedLevelWarning, InputError
 from likeforlike.files import csv_options, write_whole
 from likeforlike.inference import bonferroni_confidence, t_quantile, t_tail
 from likeforlike.monitoring._monitor import (
@@ -238,14 +240,18 @@ def audit_periods(
     known = {each.name for each in fields(Settings)} - {"smooth", "windows"}
     settings = Settings(**{name: asked[name] for name in asked.keys() & known})
     bins = dict(asked.get("bins") or {}) | ({column: cut} if cut else {})
-    table = read_cells(
-        data,
-        replace(roles, legitimate=(*levels, column)),
-        bins=bins,
-        resolution=asked.get("resolution"),
-        engine=asked.get("engine", "auto"),
-        options=csv_options(asked.get("csv")),
-    )
+    with warnings.catch_warnings():
+        # A period is no level: its days need not be equal.
+        cut_words = re.escape(f"{column!r} was cut")
+        warnings.filterwarnings("ignore", cut_words, BinnedLevelWarning)
+        table = read_cells(
+            data,
+            replace(roles, legitimate=(*levels, column)),
+            bins=bins,
+            resolution=asked.get("resolution"),
+            engine=asked.get("engine", "auto"),
+            options=csv_options(asked.get("csv")),
+        )
     parts = _split(table, roles, column)
     return combine_periods(parts, roles, settings, column, asked.get("progress"), asked.get("salt"))
 
