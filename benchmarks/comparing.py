@@ -282,7 +282,7 @@ def compare_arrays(
 
 _OPENING = """# Comparisons, measured
 
-How often the intervals of a [comparison](comparing.md) miss what is true. `python -m
+How often the intervals of a [comparison](monitoring.md) miss what is true. `python -m
 benchmarks.comparing` makes this page. Two scores of the same rows have known distances D and a
 correlation ρ; intervals are of nominal 95%, so that each end should miss in 2.5% of data sets. An
 end that is too low claims "not worse" falsely at the worst margin; the other one is the same with

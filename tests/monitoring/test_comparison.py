@@ -118,8 +118,11 @@ def test_plug_in_is_that_of_scipy_and_noise_that_of_its_definition() -> None:
                 own, signs = x[s == side], e[s == side]
                 n = own.size
                 below = own[:, None] <= grid
-                process += (-1) ** side * math.sqrt(n / (n - 1)) / n * (
-                    signs @ (below - below.mean(axis=0))
+                process += (
+                    (-1) ** side
+                    * math.sqrt(n / (n - 1))
+                    / n
+                    * (signs @ (below - below.mean(axis=0)))
                 )
             drawn[b, j] += measure[k] * float(np.abs(process[:-1]) @ np.diff(grid)) ** 2
     assert moments.noise == pytest.approx(drawn.mean(axis=0), rel=0.2)
@@ -216,7 +219,7 @@ def test_intervals_of_several_challengers_and_groups_hold_together() -> None:
 def test_levels_with_a_single_row_have_no_paired_distances() -> None:
     frame = rows(10, n=200)
     alone = pl.DataFrame(
-        {**dict.fromkeys(frame.columns, [1.0, 1.0]), "group": ["g0", "g1"], "level": [77, 77]}
+        {name: [1.0, 1.0] for name in frame.columns} | {"group": ["g0", "g1"], "level": [77, 77]}
     ).cast(dict(zip(frame.columns, frame.dtypes, strict=True)))
     pair = lfl.compare(pl.concat([frame, alone]), scores=["one", "two"], **ROLES).pairs[0]
     assert any("single row" in reason for reason in pair.reasons)

