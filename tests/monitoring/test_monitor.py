@@ -128,7 +128,11 @@ def test_each_cluster_counts_once_in_its_first_period() -> None:
         Cells.from_rows([1.0, 3.0, 5.0], ["f", "f", "m"], cluster=["ann", "ann", "bob"]),
         Cells.from_rows([7.0, 9.0], ["f", "m"], cluster=["ann", "dan"]),
     ]
-    first, second = first_rows(parts)
+    first, second, third = first_rows([*parts, parts[1]])
+    assert first is not None
+    assert second is not None
+    assert third is None
+    assert not log_e_values(third, PAIR, "a", permutations=9, seed=0).any()
     assert first.counts.tolist() == [[1, 1]]
     assert first.atoms.values.tolist() == [2.0, 5.0]
     assert second.atoms.values.tolist() == [9.0]

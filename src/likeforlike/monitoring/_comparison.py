@@ -703,6 +703,10 @@ def _performances(
     found = []
     for words, rows in parts:
         if binary and np.unique(truth[rows]).size < 2:
+            if not found:
+                raise InputError(
+                    "target has one value only, so that there is no AUC; leave it out."
+                )
             continue
         influence = _auc_influence if binary else _error_influence
         own = [influence(truth[rows], each[rows], mass[rows]) for each in scores]

@@ -70,11 +70,13 @@ def _permute(
 
 
 def log_e_values(
-    cells: Cells, groups: GroupPair, period: str, *, permutations: int, seed: int
+    cells: Cells | None, groups: GroupPair, period: str, *, permutations: int, seed: int
 ) -> FloatArray:
     """Return log e(λ) of a period for each strength; 0 where no level holds both groups."""
-    names = {str(group): place for place, group in enumerate(cells.groups)}
     none = np.zeros(STRENGTHS.size)
+    if cells is None:
+        return none
+    names = {str(group): place for place, group in enumerate(cells.groups)}
     if any(group not in names for group in groups):
         return none
     contrast = Contrast(cells, tuple(names[group] for group in groups))
@@ -105,10 +107,13 @@ def log_e_values(
     return found
 
 
-def first_rows(parts: Sequence[Cells]) -> list[Cells]:
-    """Keep of each cluster the rows of its first period, in one cell, as one row of their mean."""
+def first_rows(parts: Sequence[Cells]) -> list[Cells | None]:
+    """Keep of each cluster the rows of its first period, in one cell, as one row of their mean.
+
+    `None` stands for a period without new clusters.
+    """
     seen: set[Hashable] = set()
-    kept = []
+    kept: list[Cells | None] = []
     for cells in parts:
         assert cells.cluster is not None
         segment = np.repeat(np.arange(cells.counts.size), np.diff(cells.atoms.offsets))
@@ -121,10 +126,9 @@ def first_rows(parts: Sequence[Cells]) -> list[Cells]:
         total = np.bincount(place, cells.atoms.values[lines], keys.size)
         mean = (total / np.bincount(place, minlength=keys.size))[first]
         level, group = np.divmod(keys[first] % cells.counts.size, len(cells.groups))
-        names = [cells.levels[k] for k in level], [cells.groups[k] for k in group]
-        kept.append(
-            Cells.from_rows(mean, names[1], [str(x) for x in names[0]]) if mean.size else cells
-        )
+        labels = [str(cells.levels[k]) for k in level]
+        own = [cells.groups[k] for k in group]
+        kept.append(Cells.from_rows(mean, own, labels) if mean.size else None)
     return kept
 
 

@@ -26,13 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from likeforlike._arrays import FloatArray, IntArray
-from likeforlike.inference import (
-    allocate,
-    next_bits,
-    rademacher_sum,
-    start_stream,
-    t_quantile,
-)
+from likeforlike.inference import allocate, next_bits, rademacher_sum, start_stream, t_quantile
 from likeforlike.transport import compiled, iterate_blocks, sum_parts
 
 Interval = tuple[float, float]

@@ -344,14 +344,15 @@ def _watch(
         return None, ["Rows have weights, for which the monitor has no exact e-value."]
     if roles.also_sensitive:
         return None, ["The monitor watches one sensitive column; audit each by itself for it."]
-    cells, notes = [table.cells for table in parts.values()], []
+    every = [table.cells for table in parts.values()]
+    groups, notes = watched_groups(every, settings.reference), []
+    cells: Sequence[Cells | None] = every
     if roles.cluster is not None:
-        cells = first_rows(cells)
+        cells = first_rows(every)
         notes.append(
             f"The monitor counts each {roles.cluster} once, in its first period; rows of later "
             "periods make gaps of periods depend on each other."
         )
-    groups = watched_groups(cells, settings.reference)
     log_e = np.array(
         [
             [
