@@ -44,6 +44,7 @@ LAYERS: list[dict[str, str]] = [
         "teams": "A held by others",
         "testing": "thresholds as assertions",
         "integrations": "in other programs",
+        "monitoring": "scores and periods compared",
     },
     {"paper": "its experiments run again"},
     {"app": "audits in a browser"},

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from . import experiments as experiments
     from . import inference as inference
     from . import integrations as integrations
+    from . import monitoring as monitoring
     from . import paper as paper
     from . import penalties as penalties
     from . import repair as repair
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from .disparity import cdd_lp as cdd_lp
     from .disparity import cdd_wass as cdd_wass
     from .disparity import dd as dd
+    from .monitoring import compare as compare
     from .penalties import FairBiT as FairBiT
     from .penalties import FairLeap as FairLeap
     from .penalties import SmoothFairLeap as SmoothFairLeap

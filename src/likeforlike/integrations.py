@@ -12,7 +12,7 @@ that a runner reads in what is printed.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 from xml.etree import ElementTree as ET
 
@@ -23,6 +23,7 @@ from likeforlike.document import (
     AuditDocument,
     ContrastAudit,
     Judgment,
+    Outcome,
     Verdict,
     as_document,
     json_text,
@@ -202,6 +203,47 @@ def _case(document: AuditDocument, judged: Judgment) -> ET.Element:
     else:
         ET.SubElement(case, "system-out").text = _text(judged.reason)
     return case
+
+
+Case = tuple[str, Outcome, str]
+"""What was judged, how, and why."""
+
+
+def case_junit(title: str, cases: Sequence[Case]) -> str:
+    """Write cases as JUnit XML: of comparisons and monitors, which have no audit's document."""
+    counted = [outcome for _, outcome, _ in cases]
+    root = ET.Element("testsuites", name="likeforlike")
+    suite = ET.SubElement(root, "testsuite", name=_text(title))
+    for element in (root, suite):
+        element.set("tests", str(len(cases)))
+        element.set("failures", str(counted.count("fail")))
+        element.set("errors", "0")
+    suite.set("skipped", str(counted.count("investigate")))
+    for name, outcome, reason in cases:
+        case = ET.SubElement(suite, "testcase", name=_text(name), classname="likeforlike")
+        if outcome in _ELEMENT:
+            ET.SubElement(case, _ELEMENT[outcome], type=outcome, message=_text(reason))
+        else:
+            ET.SubElement(case, "system-out").text = _text(reason)
+    ET.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, "unicode")}\n'
+
+
+def case_summary(title: str, cases: Sequence[Case]) -> str:
+    """Write cases as Markdown."""
+    lines = [
+        f"- {_SIGN[how]} {escape_markdown(name)}: {escape_markdown(why)}"
+        for name, how, why in cases
+    ]
+    return "\n".join([f"### {escape_markdown(title)}", "", *lines]) + "\n"
+
+
+def case_annotations(title: str, cases: Sequence[Case]) -> list[str]:
+    """Write a command of GitHub's runner for every case."""
+    return [
+        f"::{_COMMAND[how]} title={_property(f'{title}: {name}')}::{_data(why)}"
+        for name, how, why in cases
+    ]
 
 
 def _text(text: str) -> str:

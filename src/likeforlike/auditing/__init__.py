@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     from ._summary import summarize as summarize
 
 if TYPE_CHECKING:  # what other packages use; it may change at any time
+    from ._audit import native_frame as native_frame
+    from ._audit_table import audit_cells as audit_cells
     from ._audit_table import audit_document as audit_document
+    from ._audit_table import column_names as column_names
     from ._audit_table import drop_lower_limit as drop_lower_limit
     from ._audit_table import provenance as provenance
     from ._audit_table import read_or_create_salt as read_or_create_salt
     from ._audit_table import sort_contrasts as sort_contrasts
+    from ._comparisons import select_contrasts as select_contrasts
     from ._contrast_audit import Examination as Examination
     from ._doubts import read_contributions as read_contributions
     from ._doubts import read_inputs as read_inputs
@@ -30,6 +34,9 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._policy import audit_any as audit_any
     from ._reading import Calendar as Calendar
     from ._reading import Cut as Cut
+    from ._summary import merge_tables as merge_tables
+    from ._summary import refresh_metadata as refresh_metadata
     from ._tables import TableCells as TableCells
+    from ._tables import read_cells as read_cells
 
 attach(__name__)

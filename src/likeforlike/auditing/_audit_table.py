@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from functools import cache, partial
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,7 @@ def audit(
     progress: Callable[[int], None] | None = None,
     engine: Engine = "auto",
     csv: Mapping[str, object] | None = None,
+    by: str | Mapping[str, str] | None = None,
 ) -> Audit:
     """Audit the scores in a table for conditional demographic parity.
 
@@ -171,6 +173,8 @@ def audit(
         "usual_nulls": False, which takes those words for values; "decimal", the decimal mark of
         numbers in text, by default the one that fits all numbers of a column; "sheet" of an Excel
         file that has several.
+    by : a column of periods, or {column of dates: "month", "quarter" or "year"}. The result is then
+        the audit of all rows that holds one of each period, too, and a monitor: `PeriodAudits`.
 
     Notes
     -----
@@ -193,6 +197,11 @@ def audit(
     >>> audit.gap_interval[0] < 0.1 < audit.gap_interval[1], audit.p_value
     (True, 0.001)
     """
+    if by is not None:
+        asked = {name: value for name, value in locals().items() if name not in ("data", "by")}
+        # Periods stand above single audits, and know them.
+        by_period: Audit = import_module("likeforlike.monitoring").audit_periods(data, by, **asked)
+        return by_period
     first, *others = column_names(sensitive, "sensitive")
     along = column_names(smooth, "smooth")
     levels = column_names(legitimate, "legitimate")

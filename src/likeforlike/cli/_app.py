@@ -29,6 +29,7 @@ from likeforlike.cli._audit import (
 )
 from likeforlike.cli._custodian import custodian_app
 from likeforlike.cli._experiments import reproduce_command, sweep_command
+from likeforlike.cli._monitoring import compare_command, monitor_command
 from likeforlike.cli._shared import deliver, leave_output, report_files, resampling_bar, say_error
 from likeforlike.errors import BinnedLevelWarning, InputError, MissingDependencyError
 from likeforlike.report import Terminal, show
@@ -299,6 +300,8 @@ app.command("audit-summaries")(audit_summaries_command)
 app.command("summarize")(summarize_command)
 app.command("audit-plan")(audit_plan_command)
 app.command("audit-release")(audit_release_command)
+app.command("compare")(compare_command)
+app.command("monitor")(monitor_command)
 app.command("sweep")(sweep_command)
 app.command("reproduce")(reproduce_command)
 app.command("app")(app_command)

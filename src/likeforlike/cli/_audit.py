@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from likeforlike.cli._monitoring import deliver_periods
 from likeforlike.cli._options import (
     CSV_OPTIONS,
     SETTINGS,
@@ -38,6 +39,7 @@ from likeforlike.report import Terminal, show
 if TYPE_CHECKING:
     from likeforlike.auditing import Audit, Evidence, Policy, Summary
     from likeforlike.document import AuditDocument, ThresholdOf, Verdict
+    from likeforlike.monitoring import PeriodAudits
     from likeforlike.sensitivity import Drivers, Sensitivity, Specifications
     from likeforlike.teams import AuditPlan
 
@@ -147,7 +149,7 @@ _ALONG = ("smooth", "windows")
 
 @takes_options(
     *_COLUMNS,
-    *("weight", "cluster", "bins"),
+    *("weight", "cluster", "bins", "by"),
     *_JUDGED,
     *_DOUBTED,
     *_DELIVERED,
@@ -202,7 +204,13 @@ def _audit(context: typer.Context, source: Path | Summary, options: dict[str, An
         if options["salt_file"] is not None:
             asked["salt"] = kept.enter_context(read_or_create_salt(options["salt_file"]))
         audited, verdict = audit_and_judge(source, rules, asked, advance)
-        audited = examine_doubts(audited, options, cuts, advance)
+        if "by" not in asked:
+            audited = examine_doubts(audited, options, cuts, advance)
+    if "by" in asked:
+        if options["pairs"] is not None:
+            raise InputError("--pairs and --by do not go together; audit one period for pairs.")
+        deliver_periods(cast("PeriodAudits", audited), verdict, options)
+        return
     _deliver(audited, verdict, options)
 
 

@@ -39,7 +39,7 @@ _CALENDAR: tuple[Calendar, ...] = ("month", "quarter", "year")
 CSV_OPTIONS = ("separator", "encoding", "null_value", "no_usual_nulls", "decimal", "sheet")
 """How a file is read; together they are the argument `csv` of an audit."""
 _ARGUMENTS = ("score", "sensitive", "legitimate", "weight", "cluster", "bins", "resolution")
-_MORE_ARGUMENTS = ("threshold", "of", "engine")
+_MORE_ARGUMENTS = ("threshold", "of", "engine", "by")
 
 
 def one_of(names: Sequence[str]) -> str:
@@ -118,6 +118,12 @@ OPTIONS: Mapping[str, Declared] = {
     "weight": Declared("Columns", str | None, None, "Column of sample weights."),
     "cluster": Declared(
         "Columns", str | None, None, "Column that says which rows belong together."
+    ),
+    "by": Declared(
+        "Columns",
+        str | None,
+        None,
+        "Audit by period: COLUMN, or COLUMN=month, quarter or year of dates.",
     ),
     "id": Declared("Columns", str | None, None, "Column by which a custodian knows the rows."),
     "bins": Declared(
@@ -289,6 +295,7 @@ def audit_arguments(
     typed = set(collect_options(context))
     read: dict[str, Callable[[Any], object]] = {
         "bins": bins_of,
+        "by": _period,
         "engine": engine_of,
         "reference": lambda given: _reference(given, options.get("sensitive") or sensitive),
         "score_range": _score_range,
@@ -347,6 +354,12 @@ def bins_of(given: Sequence[str]) -> dict[str, Cut]:
                 f"not {text!r}."
             )
     return bins
+
+
+def _period(text: str) -> str | dict[str, str]:
+    """Return the column of periods, with the part of the calendar that its dates are cut by."""
+    column, separator, part = text.rpartition("=")
+    return {column: part} if separator and part in _CALENDAR else text
 
 
 def _reference(given: Sequence[str], columns: Sequence[str]) -> str | dict[str, str]:

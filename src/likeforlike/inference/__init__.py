@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._bootstrap import DRAWS as DRAWS
+    from ._bootstrap import rademacher_sum as rademacher_sum
     from ._certificate import Certificate as Certificate
     from ._contrast_test import DesignTest as DesignTest
     from ._contrast_test import conditional_parity_test as conditional_parity_test
     from ._contrast_test import joint_parity_test as joint_parity_test
     from ._distance import DistanceEstimate as DistanceEstimate
     from ._distance import SquaredDistance as SquaredDistance
+    from ._distance import allocate as allocate
     from ._distance import debias_distance as debias_distance
     from ._distance import largest_distance as largest_distance
     from ._distance import wilson_hilferty_limit as wilson_hilferty_limit
@@ -39,6 +41,10 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._headline import HeadlineTest as HeadlineTest
     from ._omnibus import OmnibusTest as OmnibusTest
     from ._permutation import expected_pairs as expected_pairs
+    from ._random import hypergeometric as hypergeometric
+    from ._random import next_bits as next_bits
+    from ._random import start_stream as start_stream
+    from ._random import uniform as uniform
     from ._rank_scores import atoms_of_contrast as atoms_of_contrast
     from ._sample import Sample as Sample
     from ._sample import take_sample as take_sample
@@ -46,5 +52,6 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._tails import homogeneity as homogeneity
     from ._tails import normal_quantile as normal_quantile
     from ._tails import t_quantile as t_quantile
+    from ._tails import t_tail as t_tail
 
 attach(__name__)

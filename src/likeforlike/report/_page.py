@@ -141,7 +141,7 @@ def page(document: AuditDocument | Mapping[str, object]) -> str:
         for name, title, notes, chart in doubt_sections(document)
     ]
     return (
-        _templates()
+        templates()
         .get_template("page.html.j2")
         .render(**_first_screen(document), **layers, version=_version(document))
     )
@@ -171,13 +171,13 @@ def summary(document: AuditDocument | Mapping[str, object]) -> str:
     True
     """
     document = as_document(document)
-    return _templates().get_template("summary.html.j2").render(**_first_screen(document))
+    return templates().get_template("summary.html.j2").render(**_first_screen(document))
 
 
 def public_summary(document: AuditDocument | Mapping[str, object]) -> str:
     """Write the public summary that Local Law 144 asks for, with its required fields."""
     shown = spoken(as_document(document))
-    return _templates().get_template("public.html.j2").render(**tables.public_fields(shown))
+    return templates().get_template("public.html.j2").render(**tables.public_fields(shown))
 
 
 def _first_screen(document: AuditDocument) -> dict[str, object]:
@@ -535,7 +535,7 @@ APPENDIX: tuple[Make, ...] = (
 
 
 @cache
-def _templates() -> Environment:
+def templates() -> Environment:
     environment = Environment(
         loader=PackageLoader("likeforlike.report"),
         autoescape=True,
