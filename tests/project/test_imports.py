@@ -260,7 +260,7 @@ PACKAGES = sorted(
 )
 
 
-PRIVATE = {"likeforlike.files", "likeforlike.smoothing"}
+PRIVATE = {"likeforlike.files", "likeforlike.payroll", "likeforlike.smoothing"}
 # Modules without a package of their own.
 MODULES = ["likeforlike.integrations", "likeforlike.teams.soft_groups", "likeforlike.testing"]
 
@@ -287,7 +287,7 @@ def test_public_names_are_the_same_to_users_and_to_type_checkers(name: str) -> N
 def test_every_package_on_disk_is_reachable_from_the_root() -> None:
     on_disk = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     on_disk |= {path.stem for path in PACKAGE.glob("[!_]*.py")}
-    private = {"cli", "files", "smoothing"}
+    private = {"cli", "files", "payroll", "smoothing"}
     assert {name for name in dir(likeforlike) if name in on_disk} == on_disk - private
     assert on_disk <= {package_of(module_name(path)) for path in modules()}
 
@@ -300,7 +300,7 @@ def test_public_names_are_few() -> None:
         for name in importlib.import_module(package).__all__
         if (value := getattr(importlib.import_module(package), name)) is not None
     }
-    assert len(offered) <= 130
+    assert len(offered) <= 132
 
 
 @pytest.mark.process

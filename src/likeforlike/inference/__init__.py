@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._gap import Paradox as Paradox
     from ._gap import bonferroni_confidence as bonferroni_confidence
     from ._gap import check_confidence as check_confidence
+    from ._gap import edgeworth_shift as edgeworth_shift
     from ._headline import HeadlineTest as HeadlineTest
     from ._omnibus import OmnibusTest as OmnibusTest
     from ._permutation import expected_pairs as expected_pairs
@@ -44,5 +45,6 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._tails import chi_square_tail as chi_square_tail
     from ._tails import homogeneity as homogeneity
     from ._tails import normal_quantile as normal_quantile
+    from ._tails import t_quantile as t_quantile
 
 attach(__name__)
