@@ -422,8 +422,9 @@ def read_columns(
 
     Columns are called by their keys in the frame. Rows that are left out are counted by the values
     of the sensitive columns. With several of these a row may lack some of them: it has a group in
-    the others.
+    the others. What `optional` columns lack is null.
     """
+    optional = (*optional, *(sensitive if len(sensitive) > 1 else ()))
     opened, notes = _open_source(source, named)
     engine = str(opened.implementation)
     opened, nulls, text_dates, more, units = read_loose_columns(
