@@ -69,14 +69,18 @@ def split_gap(pays: Sequence[tuple[FloatArray, FloatArray]]) -> tuple[float, flo
     return within, between
 
 
-def counterparts(pay: FloatArray, others: FloatArray, parts: int | None = None) -> FloatArray:
-    """Average `others` over equal parts of their order, one for each sorted entry of `pay`."""
-    ordered = np.concatenate([[0.0], np.cumsum(np.sort(others))])
-    edges = np.linspace(0.0, others.size, (parts or pay.size) + 1)
-    whole = np.minimum(edges.astype(np.int64), others.size - 1)
-    sums = ordered[whole] + (edges - whole) * np.diff(ordered)[whole]
-    means: FloatArray = np.diff(sums) * ((parts or pay.size) / others.size)
-    return means
+def average_parts(values: FloatArray, parts: int) -> FloatArray:
+    """Average values (..., n) over equal parts of their order, shape (..., parts).
+
+    With a part for each person of another group, these are their counterparts.
+    """
+    n = values.shape[-1]
+    ordered = np.sort(values, axis=-1)
+    sums = np.concatenate([np.zeros((*values.shape[:-1], 1)), np.cumsum(ordered, axis=-1)], axis=-1)
+    edges = np.linspace(0.0, n, parts + 1)
+    whole = np.minimum(edges.astype(np.int64), n - 1)
+    means: FloatArray = np.diff(sums[..., whole] + (edges - whole) * ordered[..., whole])
+    return means * (parts / n)
 
 
 def fifth_gaps(
@@ -85,32 +89,22 @@ def fifth_gaps(
     """Compute gaps in percent of the fifths within categories, with a band over all of them.
 
     The band holds five intervals at once; people are drawn again within category and sex.
+    Categories count by their people.
     """
     rng = np.random.default_rng(random_state)
-    found = _fifths(pays)
-    draws = np.array(
-        [
-            _fifths([(rng.choice(w, w.size), rng.choice(m, m.size)) for w, m in pays])
-            for _ in range(_DRAWS)
-        ]
-    )
-    error = np.maximum(draws.std(axis=0, ddof=1), 1e-12)
-    half = float(np.quantile((np.abs(draws - found) / error).max(axis=1), confidence))
+    # What was found is in front of what was drawn.
+    sums = np.zeros((2, _DRAWS + 1, _FIFTHS))
+    for pair in pays:
+        for side, pay in enumerate(pair):
+            drawn = np.vstack([pay, rng.choice(pay, (_DRAWS, pay.size))])
+            sums[side] += (pair[0].size + pair[1].size) * average_parts(drawn, _FIFTHS)
+    gaps = 100.0 * (sums[1] - sums[0]) / sums[1]
+    found, error = gaps[0], np.maximum(gaps[1:].std(axis=0, ddof=1), 1e-12)
+    half = float(np.quantile((np.abs(gaps[1:] - found) / error).max(axis=1), confidence))
     return [
         (float(gap), (float(gap - half * se), float(gap + half * se)))
         for gap, se in zip(found, error, strict=True)
     ]
-
-
-def _fifths(pays: Sequence[tuple[FloatArray, FloatArray]]) -> FloatArray:
-    """Compute the gap of every fifth: categories count by their people."""
-    women, men = np.zeros(_FIFTHS), np.zeros(_FIFTHS)
-    for theirs, mens in pays:
-        weight = theirs.size + mens.size
-        women += weight * counterparts(theirs, theirs, _FIFTHS)
-        men += weight * counterparts(mens, mens, _FIFTHS)
-    gaps: FloatArray = 100.0 * (men - women) / men
-    return gaps
 
 
 def close_gap(
@@ -136,7 +130,7 @@ def close_gap(
     need = own.size * max(float(aim - own.mean()), 0.0)
     order = np.argsort(own, kind="stable")
     room = np.empty(own.size)
-    room[order] = np.maximum(counterparts(own, others) - own[order], 0.0)
+    room[order] = np.maximum(average_parts(others, own.size) - own[order], 0.0)
     if need <= 0.0:
         return np.zeros(own.size), np.zeros(own.size), bool(of_women)
     # The fewest hours first, and the furthest from the counterpart first among these.

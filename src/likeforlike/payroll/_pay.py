@@ -21,7 +21,7 @@ from likeforlike.payroll._categories import (
     fifth_gaps,
     split_gap,
 )
-from likeforlike.payroll._gaps import FEWEST, mean_gap, median_gap
+from likeforlike.payroll._gaps import FEWEST, Ends, mean_gap, median_gap
 from likeforlike.payroll._report import PayReport
 from likeforlike.payroll._results import (
     HoursUnit,
@@ -395,7 +395,9 @@ def _compare(
                 gaps=gaps,
                 p_value=p_value,
                 p_adjusted=adjusted,
-                standing=_stand(gaps[0], adjusted, request.trigger),
+                standing=find_standing(
+                    gaps[0].percent, gaps[0].interval, adjusted, request.trigger
+                ),
                 cost=float(raises @ worked),
                 even_cost=float(even @ worked),
                 raised=int((raises > 0.0).sum()),
@@ -410,12 +412,13 @@ def _hours(people: pl.DataFrame) -> Pays:
     return women, men
 
 
-def _stand(gap: PayGap, p_adjusted: float | None, trigger: float) -> Standing:
-    """Say whether a category reaches the trigger; in either direction."""
-    if p_adjusted is None or gap.percent is None:
+def find_standing(
+    percent: float | None, ends: Ends | None, p_adjusted: float | None, trigger: float
+) -> Standing:
+    """Say whether a category reaches the trigger, in either direction, and whether by chance."""
+    if p_adjusted is None or percent is None:
         return "not compared"
-    if abs(gap.percent) < trigger:
+    if abs(percent) < trigger:
         return "below the trigger"
-    ends = gap.interval
     apart = ends is not None and (ends[0] > 0.0 or ends[1] < 0.0)
     return "beyond chance" if apart and p_adjusted <= _EVIDENCE else "within chance"

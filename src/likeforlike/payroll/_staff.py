@@ -121,7 +121,7 @@ def _add_contracts(contracts: dict[str, list[Any]], request: PayRequest) -> pl.D
     )
     if torn := int((people["sexes"] > 1).sum()):
         raise InputError(
-            f"{plural(torn, 'person')} of column {request.id!r} have contracts with different "
+            f"{torn:,} people of column {request.id!r} have contracts with different "
             f"values in {request.sensitive!r}; correct them first."
         )
     return people.with_columns((pl.col("base") + pl.col("variable")).alias("total"))

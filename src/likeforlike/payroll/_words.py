@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from likeforlike.payroll._results import PayCategory, PayDocument, PayGap
+    from likeforlike.payroll._results import PayCategory, PayDocument, PayGap, PayRequest
 
 NOTES = {
     "one sex": "there are only women, or only men",
-    "no pay": "men receive none, so that there is no percentage of it",
+    "no pay": "the figure of men is 0, so that there is no percentage of it",
     "few": "fewer than 8 women or 8 men: too few to say how far chance could move it",
     "nothing": "too many receive nothing to say how far chance could move it",
     "same": "nearly all are paid the same, so that nothing can be said about chance",
@@ -46,6 +46,11 @@ def percent(value: float | None, places: int = 1) -> str:
     text = f"{value:,.{places}f}%"
     bare = text.lstrip("-")
     return f"−{bare}" if text != bare and bare.strip("0.%") else bare
+
+
+def trigger(request: PayRequest) -> str:
+    """Write the trigger as it was given."""
+    return f"{request.trigger:g}%"
 
 
 def money(value: float | None, currency: str = "") -> str:
@@ -131,7 +136,7 @@ def sentences(document: PayDocument) -> tuple[str, ...]:
         )
     if document.raised:
         said.append(
-            f"To bring every category that is shown to at most {percent(request.trigger)} by "
+            f"To bring every category that is shown to at most {trigger(request)} by "
             f"raises alone takes at least {money(document.cost, request.currency)} per year."
         )
     return tuple(said)
@@ -142,10 +147,9 @@ def _trigger_sentence(document: PayDocument) -> str:
     beyond = [c for c in reached if c.standing == "beyond chance"]
     few = sum(c.standing == "not compared" for c in document.categories)
     few += document.unlisted_categories
-    trigger = percent(document.request.trigger)
     text = (
-        f"{len(reached)} of {len(document.categories)} categories shown have a gap of {trigger} or "
-        "more"
+        f"{len(reached)} of {len(document.categories)} categories shown have a gap of "
+        f"{trigger(document.request)} or more"
     )
     if reached:
         text += f"; in {len(beyond)} of them it is more than chance would explain"
