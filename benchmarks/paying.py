@@ -301,9 +301,9 @@ def _tables(results: dict[str, Any]) -> str:
         f"Drawn {times:,} times each, with a true gap of {_GAP:g}%. *Held*: how often the 95% "
         "range held the gap, where there was one; in parentheses how often there was. *Points*: "
         f"median width.\n\n{held}\n\nCompanies of {_CATEGORIES} categories with 8 to 40 women "
-        "and 8 to 40 men in each. *False alarm*: companies in which any category without a gap is called more "
-        "than chance. *Found*: share of the categories with a gap that are called so. The t-tests "
-        f"are of log pay, at 5% by Bonferroni.\n\n{calls}\n\nThe band over five fifths held all of "
+        "and 8 to 40 men in each. *False alarm*: companies in which any category without a gap is "
+        "called more than chance. *Found*: share of the categories with a gap that are called "
+        f"so. The t-tests are of log pay, at 5% by Bonferroni.\n\n{calls}\n\nThe band over five fifths held all of "
         f"them: {bands}."
     )
 

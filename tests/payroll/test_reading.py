@@ -173,3 +173,21 @@ def test_amounts_below_nothing_are_refused_and_not_quoted_where_people_are_hidde
 def test_one_sex_alone_is_no_comparison() -> None:
     with pytest.raises(InputError, match="does not say who is a woman"):
         exact(forty().filter(pl.col("sex") == "f"))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (pl.col("base", "variable") * (pl.col("sex") != "m"), "there are no men with pay"),
+        (pl.when(pl.col("sex") != "f").then(pl.col("hours")), "hours of none of the women"),
+    ],
+)
+def test_nothing_to_compare_is_said(change: pl.Expr, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        exact(forty().with_columns(change))
+
+
+def test_equal_pay_is_called_the_same() -> None:
+    report = exact(forty().with_columns(base=1000.0, variable=0.0, hours=10.0), variable=None)
+    assert report.finding.headline == "Women and men are paid the same per hour on average."
+    assert all(gap.percent == 0.0 and gap.interval is None for gap in report.gaps)

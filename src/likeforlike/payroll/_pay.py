@@ -131,34 +131,9 @@ def pay(
     _check(request)
     with values_hidden(hidden=suppress_below is not None):
         people, staff, notes = read_staff(data, request, engine=engine, csv=csv)
-    document = _examine(
-        people,
-        PayDocument(
-            schema="likeforlike.pay",
-            schema_version=1,
-            request=request,
-            staff=staff,
-            gaps=(),
-            receiving=None,
-            bands=(),
-            others={},
-            categories=(),
-            unlisted=(0, 0),
-            unlisted_categories=0,
-            one_sex=0,
-            within=None,
-            between=None,
-            within_pay=None,
-            between_pay=None,
-            fifths=(),
-            cost=0.0,
-            even_cost=0.0,
-            raised=0,
-            finding=Finding("", (), ()),
-            versions=provenance("").versions,
-            created=provenance("").created,
-        ),
-    )
+    made = provenance("")
+    found = PayDocument("likeforlike.pay", 1, request, staff, made.versions, made.created)
+    document = _examine(people, found)
     if suppress_below is not None:
         document = suppress(document, people, suppress_below)
     finding = Finding(

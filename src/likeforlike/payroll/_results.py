@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from likeforlike.document import Amount, Count, Finding, Interval, Limits
@@ -19,6 +19,9 @@ Standing = Literal["beyond chance", "within chance", "below the trigger", "not c
 
 Shares = Annotated[tuple[float, ...], Limits(4, 4)]
 Money = Annotated[tuple[float, float], Limits(2, 2)]
+
+
+_UNSAID = Finding("", (), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +169,7 @@ class PayDocument:
     schema_version : rises when an entry changes meaning.
     request : what was asked.
     staff : who was counted.
+    versions, created : of what computed it, and when, in coordinated universal time.
     gaps : of all women and men.
     receiving : percentages of women and of men who receive variable pay; null without that column.
     bands : quarters by pay.
@@ -179,29 +183,28 @@ class PayDocument:
     fifths : gaps within categories from their lowest-paid to their highest-paid fifth.
     cost, even_cost, raised : sums over the categories that are shown.
     finding : what the figures say.
-    versions, created : of what computed it, and when, in coordinated universal time.
     """
 
     schema: Literal["likeforlike.pay"]
     schema_version: Literal[1]
     request: PayRequest
     staff: Staff
-    gaps: tuple[PayGap, ...]
-    receiving: Money | None
-    bands: tuple[PayBands, ...]
-    others: dict[str, PayGap]
-    categories: tuple[PayCategory, ...]
-    unlisted: tuple[Count, Count]
-    unlisted_categories: Count
-    one_sex: Count
-    within: float | None
-    between: float | None
-    within_pay: float | None
-    between_pay: float | None
-    fifths: tuple[PayGap, ...]
-    cost: Amount
-    even_cost: Amount
-    raised: Count
-    finding: Finding
     versions: dict[str, str]
     created: str
+    gaps: tuple[PayGap, ...] = ()
+    receiving: Money | None = None
+    bands: tuple[PayBands, ...] = ()
+    others: dict[str, PayGap] = field(default_factory=dict)
+    categories: tuple[PayCategory, ...] = ()
+    unlisted: tuple[Count, Count] = (0, 0)
+    unlisted_categories: Count = 0
+    one_sex: Count = 0
+    within: float | None = None
+    between: float | None = None
+    within_pay: float | None = None
+    between_pay: float | None = None
+    fifths: tuple[PayGap, ...] = ()
+    cost: Amount = 0.0
+    even_cost: Amount = 0.0
+    raised: Count = 0
+    finding: Finding = _UNSAID

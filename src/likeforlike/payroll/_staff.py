@@ -150,13 +150,15 @@ def _count(
     import polars as pl
 
     paid = people.filter(pl.col("total") > 0.0)
-    women, men = find_sexes(paid["sex"].drop_nulls().unique().to_list(), request)
+    women, men = find_sexes(people["sex"].drop_nulls().unique().to_list(), request)
     named = {**dict.fromkeys(women, "women"), **dict.fromkeys(men, "men")}
     paid = paid.with_columns(pl.col("sex").replace(named))
     sizes: dict[str, int] = dict(paid.drop_nulls("sex").group_by("sex").len().sort("sex").rows())
     for sex in ("women", "men"):
         if sex not in sizes:
             raise InputError(f"there are no {sex} with pay; nothing can be compared.")
+        if request.hours and not paid.filter(pl.col("sex") == sex)["hours"].count():
+            raise InputError(f"column {request.hours!r} has hours of none of the {sex}.")
     lacks = {name: int(paid[name].null_count()) for name in ("sex", "category", "hours")}
     staff = Staff(
         people=paid.height,

@@ -106,6 +106,8 @@ def headline(document: PayDocument) -> str:
     gap, within = _main(document), document.within
     if gap.percent is None:
         return "The pay of women and men cannot be compared as a percentage."
+    if abs(gap.percent) < 0.05:
+        return f"Women and men are paid the same per {gap.per} on average."
     less = "less" if gap.percent >= 0.0 else "more"
     first = f"Women are paid {percent(abs(gap.percent))} {less} per {gap.per} than men"
     if within is None:
