@@ -55,7 +55,8 @@ def _directors(rng: np.random.Generator, n: int) -> FloatArray:
 
 
 def _scale(rng: np.random.Generator, n: int) -> FloatArray:
-    return np.exp(0.05 * rng.integers(0, 9, n))
+    pay: FloatArray = np.exp(0.05 * rng.integers(0, 9, n))
+    return pay
 
 
 def _gamma(rng: np.random.Generator, n: int) -> FloatArray:
@@ -303,8 +304,8 @@ def _tables(results: dict[str, Any]) -> str:
         f"median width.\n\n{held}\n\nCompanies of {_CATEGORIES} categories with 8 to 40 women "
         "and 8 to 40 men in each. *False alarm*: companies in which any category without a gap is "
         "called more than chance. *Found*: share of the categories with a gap that are called "
-        f"so. The t-tests are of log pay, at 5% by Bonferroni.\n\n{calls}\n\nThe band over five fifths held all of "
-        f"them: {bands}."
+        "so. The t-tests are of log pay, at 5% by Bonferroni.\n\n"
+        f"{calls}\n\nThe band over five fifths held all of them: {bands}."
     )
 
 

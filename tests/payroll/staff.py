@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 # sex, category, base pay, variable pay, hours per year
@@ -25,7 +27,7 @@ def forty() -> pl.DataFrame:
     return pl.DataFrame(FORTY, schema=columns, orient="row")
 
 
-ROLES = {
+ROLES: dict[str, Any] = {
     "base": "base",
     "variable": "variable",
     "sensitive": "sex",

@@ -18,6 +18,7 @@ from likeforlike.payroll._categories import average_parts, close_gap, split_gap
 from tests.payroll.staff import FORTY, ROLES, forty
 
 POINT = 0.01
+AVERAGES: dict[str, Callable[[list[float]], float]] = {"mean": fmean, "median": median}
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +51,7 @@ def test_gaps_are_those_of_the_definition(report: PayReport) -> None:
         women, men = (pays(sex, gap.part, gap.per) for sex in "fm")
         if gap.receivers:
             women, men = ([each for each in part if each > 0] for part in (women, men))
-        average = {"mean": fmean, "median": median}[gap.average]
+        average = AVERAGES[gap.average]
         assert gap.people == (len(women), len(men))
         if average(men) == 0.0:
             assert gap.percent is None

@@ -7,6 +7,7 @@ import io
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import jsonschema_rs
 import polars as pl
@@ -20,7 +21,7 @@ from tests.support.command import call
 from tests.support.window import Window
 from tools.schema import PAY, schema_text
 
-STAFF = {
+STAFF: dict[str, Any] = {
     "base": "salary",
     "variable": "bonus",
     "sensitive": "sex",

@@ -139,7 +139,7 @@ def test_two_editions_do_not_tell_what_one_person_is_paid() -> None:
         sizes = {(part, per): n for part in ("total", "variable") for per in ("year", "hour")}
         for limit in (None, LIMIT):
             pair = [published(each, limit).to_dict() for each in (earlier, staff)]
-            for value, key in recovered(*pair, sizes):
+            for value, key in recovered(pair[0], pair[1], sizes):
                 scale = max(truth[key], 1.0)
                 error = abs(value - truth[key]) / scale
                 if limit is None:

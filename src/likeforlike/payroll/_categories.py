@@ -79,8 +79,9 @@ def average_parts(values: FloatArray, parts: int) -> FloatArray:
     sums = np.concatenate([np.zeros((*values.shape[:-1], 1)), np.cumsum(ordered, axis=-1)], axis=-1)
     edges = np.linspace(0.0, n, parts + 1)
     whole = np.minimum(edges.astype(np.int64), n - 1)
-    means: FloatArray = np.diff(sums[..., whole] + (edges - whole) * ordered[..., whole])
-    return means * (parts / n)
+    up_to = sums[..., whole] + (edges - whole) * ordered[..., whole]
+    means: FloatArray = np.diff(up_to) * (parts / n)
+    return means
 
 
 def fifth_gaps(
