@@ -97,6 +97,7 @@ SETTINGS: list[tuple[str, int, int]] = [
     (ONE_DIRECTOR, 50, 50),
     ("pay scale of nine steps", 12, 200),
     ("bonuses, 30% have none", 10, 10),
+    ("bonuses, 30% have none", 40, 8),
     ("bonuses, 30% have none", 50, 50),
     ("bonuses, 60% have none", 8, 8),
     ("bonuses, 60% have none", 40, 8),

@@ -32,6 +32,8 @@ FEWEST = 8
 """Intervals were measured from so many women and so many men on."""
 
 Ends = tuple[float, float]
+# Medians have no interval where more receive nothing: those with one would hold too rarely.
+_MOST_NOTHING = 0.3
 
 
 def mean_gap(
@@ -71,6 +73,8 @@ def median_gap(
     found, reason = _percent(women, men, np.median)
     if reason is not None or found is None:
         return found, None, reason
+    if max(float((part <= 0.0).mean()) for part in (women, men)) > _MOST_NOTHING:
+        return found, None, "nothing"
     below, above = zip(*map(_order_errors, (women, men)), strict=True)
     z = normal_quantile(0.5 + confidence / 2.0)
     middle = math.log(float(np.median(women)) / float(np.median(men)))
