@@ -41,6 +41,7 @@ LAYERS: list[dict[str, str]] = [
     {
         "_load": "what was saved",
         "experiments": "many models compared",
+        "payroll": "pay of women and men",
         "teams": "A held by others",
         "testing": "thresholds as assertions",
         "integrations": "in other programs",

@@ -32,6 +32,8 @@ from typing import (
 from likeforlike.document import AuditDocument, Limits
 from likeforlike.document._plain import kinds
 from likeforlike.document._results import SCHEMA_FILE
+from likeforlike.payroll._report import SCHEMA_FILE as PAY_FILE
+from likeforlike.payroll._results import PayDocument
 from likeforlike.teams._releases import (
     RELEASE_FILE,
     REQUEST_FILE,
@@ -41,7 +43,7 @@ from likeforlike.teams._releases import (
     TableReleaseDocument,
 )
 
-__all__ = ["AUDIT", "RELEASE", "REQUEST", "Published", "main", "schema_text"]
+__all__ = ["AUDIT", "PAY", "RELEASE", "REQUEST", "Published", "main", "schema_text"]
 
 _SITE = "https://likeforlike.github.io/likeforlike/"
 _PACKAGE = Path(__file__).parents[1] / "src" / "likeforlike"
@@ -61,6 +63,12 @@ AUDIT = Published(
     "Document of likeforlike",
     "What an audit writes as JSON.",
     (AuditDocument,),
+)
+PAY = Published(
+    _PACKAGE / "payroll" / PAY_FILE,
+    "Pay document of likeforlike",
+    "What a report about pay writes as JSON.",
+    (PayDocument,),
 )
 REQUEST = Published(
     _PACKAGE / "teams" / REQUEST_FILE,
@@ -227,7 +235,7 @@ def main() -> None:
     """Write the schemas into the package."""
     parser = argparse.ArgumentParser(prog="python -m tools.schema", description=main.__doc__)
     parser.parse_args()
-    for published in (AUDIT, REQUEST, RELEASE):
+    for published in (AUDIT, PAY, REQUEST, RELEASE):
         published.target.write_text(schema_text(published), "utf-8")
 
 

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from .disparity import cdd_wass as cdd_wass
     from .disparity import dd as dd
     from .monitoring import compare as compare
+    from .payroll import pay as pay
     from .penalties import FairBiT as FairBiT
     from .penalties import FairLeap as FairLeap
     from .penalties import SmoothFairLeap as SmoothFairLeap

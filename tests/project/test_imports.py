@@ -263,10 +263,7 @@ PACKAGES = sorted(
 
 
 PRIVATE = {
-    "likeforlike.app",
-    "likeforlike.files",
-    "likeforlike.sensitivity",
-    "likeforlike.smoothing",
+    f"likeforlike.{name}" for name in ("app", "files", "payroll", "sensitivity", "smoothing")
 }
 # Modules without a package of their own.
 MODULES = ["likeforlike.integrations", "likeforlike.teams.soft_groups", "likeforlike.testing"]
@@ -294,7 +291,7 @@ def test_public_names_are_the_same_to_users_and_to_type_checkers(name: str) -> N
 def test_every_package_on_disk_is_reachable_from_the_root() -> None:
     on_disk = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     on_disk |= {path.stem for path in PACKAGE.glob("[!_]*.py")}
-    private = {"app", "cli", "files", "sensitivity", "smoothing"}
+    private = {"app", "cli", "files", "payroll", "sensitivity", "smoothing"}
     assert {name for name in dir(likeforlike) if name in on_disk} == on_disk - private
     assert on_disk <= {package_of(module_name(path)) for path in modules()}
 

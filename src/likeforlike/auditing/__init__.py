@@ -27,6 +27,11 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._audit_table import sort_contrasts as sort_contrasts
     from ._comparisons import select_contrasts as select_contrasts
     from ._contrast_audit import Examination as Examination
+    from ._disclosure import Crowd as Crowd
+    from ._disclosure import RoundingGrid as RoundingGrid
+    from ._disclosure import round_count as round_count
+    from ._disclosure import round_p_value_up as round_p_value_up
+    from ._disclosure import round_share as round_share
     from ._doubts import read_contributions as read_contributions
     from ._doubts import read_inputs as read_inputs
     from ._evidence import Evidence as Evidence
@@ -34,6 +39,8 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._policy import audit_any as audit_any
     from ._reading import Calendar as Calendar
     from ._reading import Cut as Cut
+    from ._reading import read_columns as read_columns
+    from ._reading import read_text_columns as read_text_columns
     from ._summary import merge_tables as merge_tables
     from ._summary import refresh_metadata as refresh_metadata
     from ._tables import TableCells as TableCells

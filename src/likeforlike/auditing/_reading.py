@@ -416,13 +416,15 @@ def read_columns(
     sensitive: Sequence[str] = (),
     along: Sequence[str] = (),
     decimal: Decimal | None = None,
+    optional: Sequence[str] = (),
 ) -> ReadColumns:
     """Read columns of a table with types, of which some must hold numbers, or dates (`along`).
 
     Columns are called by their keys in the frame. Rows that are left out are counted by the values
     of the sensitive columns. With several of these a row may lack some of them: it has a group in
-    the others.
+    the others. What `optional` columns lack is null.
     """
+    optional = (*optional, *(sensitive if len(sensitive) > 1 else ()))
     opened, notes = _open_source(source, named)
     engine = str(opened.implementation)
     opened, nulls, text_dates, more, units = read_loose_columns(
@@ -440,10 +442,10 @@ def read_columns(
         counted = (len(opened), len(opened), dict.fromkeys(named, 0))
     else:
         lacking = {column: _is_missing(schema, column) for column in named}
-        counted = count_rows(frame, lacking, sensitive=sensitive)
-        frame, lost = drop_incomplete(frame, lacking, counted, sensitive)
-        if len(sensitive) > 1:
-            frame = frame.with_columns(*unknown_as_null(lacking, sensitive))
+        counted = count_rows(frame, lacking, optional=optional)
+        frame, lost = drop_incomplete(frame, lacking, counted, sensitive, optional)
+        if optional:
+            frame = frame.with_columns(*unknown_as_null(lacking, optional))
     return ReadColumns(
         frame,
         *counted,
@@ -497,10 +499,10 @@ def count_rows(
     lacking: Mapping[str, nw.Expr],
     times: nw.Expr | None = None,
     *,
-    sensitive: Sequence[str],
+    optional: Sequence[str] = (),
 ) -> Counted:
     """Count what is missing; with `times` a line stands for as many rows."""
-    asked = [*lacking.values(), _lacks_nothing(lacking, sensitive)]
+    asked = [*lacking.values(), _lacks_nothing(lacking, optional)]
     rows = nw.lit(1) if times is None else times
     sums = [(each.cast(nw.Int64) * rows).sum() for each in asked]
     sums.append(nw.len() if times is None else times.sum())
@@ -517,18 +519,18 @@ def drop_incomplete(
     lacking: Mapping[str, nw.Expr],
     counted: Counted,
     sensitive: Sequence[str],
+    optional: Sequence[str],
 ) -> tuple[nw.LazyFrame[Any], tuple[LostRows, ...]]:
     """Keep the rows that lack nothing, and count those left out by group."""
     rows, used, missing = counted
     lost: tuple[LostRows, ...] = ()
     if sensitive and any(missing.values()):
         lost = count_missing(frame, sensitive, lacking)
-    return frame if used == rows else frame.filter(_lacks_nothing(lacking, sensitive)), lost
+    return frame if used == rows else frame.filter(_lacks_nothing(lacking, optional)), lost
 
 
-def _lacks_nothing(lacking: Mapping[str, nw.Expr], sensitive: Sequence[str]) -> nw.Expr:
-    """Whether a row lacks nothing; of several sensitive columns it may lack any."""
-    optional = sensitive if len(sensitive) > 1 else ()
+def _lacks_nothing(lacking: Mapping[str, nw.Expr], optional: Sequence[str]) -> nw.Expr:
+    """Whether a row lacks nothing that it needs."""
     return all_of(~lacks for name, lacks in lacking.items() if name not in optional)
 
 
@@ -549,9 +551,11 @@ def read_text_columns(
     *,
     sensitive: Sequence[str] = (),
     along: Sequence[str] = (),
+    optional: Sequence[str] = (),
 ) -> ReadColumns:
     """Read columns of text, of which some must hold numbers, or dates (`along`)."""
     options = source.options
+    optional = (*optional, *(sensitive if len(sensitive) > 1 else ()))
     table: nw.LazyFrame[Any] = nw.from_native(source.table).lazy()
     texts = [text_column(place) for place in range(len(source.columns))]
     places, again = places_of(named, source.columns)
@@ -596,7 +600,7 @@ def read_text_columns(
         lines.lazy(),
         {c: _lacks(c, numbers, nulls.get(c)) for c in named},
         nw.col(COUNT),
-        sensitive=sensitive,
+        optional=optional,
     )
     lacking = {
         column: nw.col(_number_key(column)).is_null()
@@ -604,15 +608,15 @@ def read_text_columns(
         else _lacks(column, (), nulls[column])
         for column in named
     }
-    complete, lost = drop_incomplete(frame, lacking, counted, sensitive)
+    complete, lost = drop_incomplete(frame, lacking, counted, sensitive, optional)
     read_as = {
         column: nw.col(_number_key(column)).alias(column_key(column))
         if column in numbers
         else pick_column(column)
         for column in named
     }
-    if len(sensitive) > 1:
-        read_as |= zip(sensitive, unknown_as_null(lacking, sensitive), strict=True)
+    texts_only = [column for column in optional if column not in numbers]
+    read_as |= zip(texts_only, unknown_as_null(lacking, texts_only), strict=True)
     return ReadColumns(
         complete.select(*read_as.values()),
         *counted,

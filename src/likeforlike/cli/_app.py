@@ -30,6 +30,7 @@ from likeforlike.cli._audit import (
 from likeforlike.cli._custodian import custodian_app
 from likeforlike.cli._experiments import reproduce_command, sweep_command
 from likeforlike.cli._monitoring import compare_command, monitor_command
+from likeforlike.cli._pay import pay_command
 from likeforlike.cli._shared import deliver, leave_output, report_files, resampling_bar, say_error
 from likeforlike.errors import BinnedLevelWarning, InputError, MissingDependencyError
 from likeforlike.report import Terminal, show
@@ -172,6 +173,7 @@ class Published(StrEnum):
     """Documents whose schema can be printed."""
 
     audit = "audit"
+    pay = "pay"
     request = "request"
     release = "release"
 
@@ -180,14 +182,16 @@ def schema_command(
     document: Annotated[
         Published,
         typer.Argument(
-            help="What `audit --json` and `demo --json` write, what modelers send to a custodian, "
-            "or what the custodian answers."
+            help="What `audit --json`, `demo --json` and `pay --json` write, what modelers send to "
+            "a custodian, or what the custodian answers."
         ),
     ] = Published.audit,
 ) -> None:
     """Print the JSON schema (draft 2020-12) of a document."""
     if document is Published.audit:
         from likeforlike.document import audit_schema as text
+    elif document is Published.pay:
+        from likeforlike.payroll import pay_schema as text
     elif document is Published.request:
         from likeforlike.teams import request_schema as text
     else:
@@ -296,6 +300,7 @@ def common_options(
 
 
 app.command("audit")(audit_command)
+app.command("pay")(pay_command)
 app.command("audit-summaries")(audit_summaries_command)
 app.command("summarize")(summarize_command)
 app.command("audit-plan")(audit_plan_command)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ._public import load_communities as load_communities
     from ._public import load_drug as load_drug
     from ._public import load_law_school as load_law_school
+    from ._staff import make_staff as make_staff
 
 if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._dataset import Encoding as Encoding

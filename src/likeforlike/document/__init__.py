@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._plain import Amount as Amount
     from ._plain import Count as Count
+    from ._plain import Interval as Interval
     from ._plain import Limits as Limits
     from ._plain import PlainValues as PlainValues
     from ._plain import json_text as json_text

@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._gap import Paradox as Paradox
     from ._gap import bonferroni_confidence as bonferroni_confidence
     from ._gap import check_confidence as check_confidence
+    from ._gap import edgeworth_shift as edgeworth_shift
     from ._headline import HeadlineTest as HeadlineTest
     from ._omnibus import OmnibusTest as OmnibusTest
     from ._permutation import expected_pairs as expected_pairs
