@@ -35,8 +35,8 @@ _SMALL = 48
 _LARGE = 128
 # Values that both sorts are tried with.
 _TRIAL = 4096
-# NumPy sorts tables of up to so many rows, the first few of them or if they are tiny: then nothing
-# has to be compiled or loaded. A process that sorts more of them has the kernels do it.
+# NumPy sorts tables of up to this many rows, the first few of them or if they are tiny: nothing has
+# to be compiled or loaded then. A process that sorts more of them has the kernels do it.
 _FEW_ROWS, _TINY, _FEW_TABLES = 5_000, 256, 24
 _small_tables = count()
 # Up to this many segments their numbers take two bytes.

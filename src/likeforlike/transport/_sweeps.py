@@ -32,7 +32,7 @@ from likeforlike.transport._jit import compiled
 from likeforlike.transport._sorting import partition_rows, sort_small
 from likeforlike.transport._threads import run_in_threads
 
-# Products of the sizes of two groups with so many rows are exact as floats.
+# Products of the sizes of two groups of this many rows are exact as floats.
 _EXACT_ROWS = 1 << 27
 # Costs outside of this and its reciprocal may have lost digits to underflow or overflow.
 _LEAST_COST = 1e-250
