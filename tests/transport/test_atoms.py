@@ -1,3 +1,5 @@
+from itertools import count
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from likeforlike.transport import (
     merge_segments,
     merge_ties,
     segment_means,
+    sort_cells,
     sort_rows,
 )
 from likeforlike.transport import _sorting as sorting
@@ -28,9 +31,32 @@ def draw(rng: np.random.Generator, kind: str, size: int) -> np.ndarray:
 @pytest.fixture(params=["small table", "radix", "segments by NumPy"], autouse=True)
 def sorter(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sort as small tables are sorted, or as large ones are on either kind of processor."""
-    monkeypatch.setattr(sorting, "_FEW_ROWS", 10**6 if request.param == "small table" else 0)
+    monkeypatch.setattr(sorting, "_TINY", 10**6 if request.param == "small table" else 0)
+    monkeypatch.setattr(sorting, "_FEW_ROWS", 0)
     by_numpy = request.param == "segments by NumPy"
     monkeypatch.setattr(sorting, "numpy_sorts_faster", lambda: by_numpy)
+
+
+def test_codes_of_cells_are_sorted_as_their_segments() -> None:
+    rng = np.random.default_rng(0)
+    values, levels, groups = rng.random(3000), rng.integers(0, 7, 3000), rng.integers(0, 3, 3000)
+    for with_rows in (False, True):
+        cells = sort_cells(values, levels.astype(np.int8), groups, (7, 3), with_rows=with_rows)
+        rows = sort_rows(values, 3 * levels + groups, 21, with_rows=with_rows)
+        for one, other in zip(cells, rows, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_a_process_that_sorts_many_small_tables_has_kernels_do_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sorting, "_TINY", 10)
+    monkeypatch.setattr(sorting, "_FEW_ROWS", 100)
+    monkeypatch.setattr(sorting, "_small_tables", count())
+    chosen = [sorting._is_for_numpy(50) for _ in range(sorting._FEW_TABLES + 1)]
+    assert chosen == [True] * sorting._FEW_TABLES + [False]
+    assert sorting._is_for_numpy(10)
+    assert not sorting._is_for_numpy(101)
 
 
 def test_the_faster_sort_is_found_once() -> None:

@@ -56,7 +56,7 @@ from likeforlike.transport import (
     moderate_weights,
     segment_counts,
     segment_means,
-    sort_rows,
+    sort_cells,
     weight_factor,
 )
 
@@ -418,10 +418,15 @@ class Cells:
 
         The cells are returned as they are if their costs are finite already.
         """
-        moderate_weights = weight_factor(float(self.atoms.totals.max())) == 1.0
-        if moderate_weights and choose_scale(*self.ends, order) == Scale():
-            return self, Scale()
-        return self._moderate
+        if order not in self._in_scale:
+            moderate = weight_factor(float(self.atoms.totals.max())) == 1.0
+            self._in_scale[order] = moderate and choose_scale(*self.ends, order) == Scale()
+        return (self, Scale()) if self._in_scale[order] else self._moderate
+
+    @cached_property
+    def _in_scale(self) -> dict[float, bool]:
+        """Whether costs of an order are finite without scaling, for the orders asked for so far."""
+        return {}
 
     @cached_property
     def _moderate(self) -> tuple[Cells, Scale]:
@@ -777,17 +782,9 @@ def _collect(
         if cluster is not None:
             cluster = compact_labels(Codes(cluster.codes[kept], cluster.labels))
         level, group = compact_labels(level), compact_labels(group)
-    n_groups = len(group.labels)
-    # One level needs no arithmetic on a million codes.
-    segments = group.codes.astype(np.int64, copy=False)
-    if len(level.labels) > 1:
-        segments = level.codes.astype(np.int64)
-        segments *= n_groups
-        segments += group.codes
-    n_segments = len(level.labels) * n_groups
+    shape = len(level.labels), len(group.labels)
     carried = mass is not None or cluster is not None
-    ordered = sort_rows(values, segments, n_segments, with_rows=carried)
-    del segments
+    ordered = sort_cells(values, level.codes, group.codes, shape, with_rows=carried)
     merge = not weighted and cluster is None
     atoms = merge_ties(ordered, mass, counts, merge=merge, spent=not carried)
     if sums is not None:

@@ -22,10 +22,10 @@ import numpy as np
 import numpy.typing as npt
 from narwhals.exceptions import NarwhalsError
 
-from likeforlike._arrays import BoolArray, FloatArray, IntArray
+from likeforlike._arrays import BoolArray, FloatArray, IntArray, plain
 from likeforlike._text import quote
 from likeforlike.errors import InputError
-from likeforlike.transport import n_threads
+from likeforlike.transport import compiled, n_threads
 
 # Types that JSON lacks: their names, and how to read their text.
 _KINDS: dict[type, str] = {
@@ -81,6 +81,8 @@ def parse_label(plain: object) -> Hashable:
 _LARGEST = np.iinfo(np.int64).max
 # Most groups that are compared pairwise: numbers that were not binned have more.
 _MOST_NUMBERS, _MOST_GROUPS = 20, 100
+# Above this many rows NumPy's passes over a column take longer than one of a kernel.
+_MANY_ROWS = 20_000
 # Rows in which labels of text are looked for, how many labels every row is compared with, and their
 # length.
 _GLANCE, _FEW, _SHORT = 1_000, 6, 12
@@ -243,6 +245,12 @@ def encode(column: Column, name: str) -> Codes:
     return encode_labels(array.tolist(), name)
 
 
+@compiled
+def _mark_present(codes: IntArray, present: BoolArray) -> None:
+    for code in codes:
+        present[code] = True
+
+
 def _encode_integers(array: npt.NDArray[Any]) -> Codes:
     """Encode integers, by table look-up where their range is not much wider than the data."""
     low, high = int(array.min()), int(array.max())
@@ -252,7 +260,11 @@ def _encode_integers(array: npt.NDArray[Any]) -> Codes:
     shifted: IntArray = array.astype(np.int64, copy=False)
     if low:
         shifted = shifted - low
-    present = np.bincount(shifted, minlength=high - low + 1) > 0
+    if shifted.size > _MANY_ROWS:
+        present = np.zeros(high - low + 1, np.bool_)
+        _mark_present(plain(shifted), present)
+    else:
+        present = np.bincount(shifted, minlength=high - low + 1) > 0
     values = np.flatnonzero(present) + low
     labels_out = tuple(values.astype(array.dtype).tolist())
     if present.all():

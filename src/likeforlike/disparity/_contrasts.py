@@ -40,6 +40,8 @@ Examples
 ('a', 'not a')
 """
 
+_COMPARISONS = get_args(Comparison)
+
 
 @dataclass(frozen=True)
 class Contrast:
@@ -112,7 +114,7 @@ class Contrast:
     def segments(self) -> IntArray:
         """Return the segments of the compared groups in the levels of the support, shape (k, g)."""
         first = np.flatnonzero(self.support) * len(self.cells.groups)
-        segments: IntArray = np.add.outer(first, np.array(self.positions))
+        segments: IntArray = first[:, None] + np.array(self.positions)
         return segments
 
     def narrow(self) -> Contrast:
@@ -158,8 +160,8 @@ def contrasts(cells: Cells, comparison: Comparison) -> list[Contrast]:
         raise InputError(
             f"groups has the single value {cells.groups[0]!r}; a comparison needs at least two."
         )
-    if not is_one_of(comparison, get_args(Comparison)):
-        raise InputError(f"comparison must be one of {get_args(Comparison)}, not {comparison!r}.")
+    if not is_one_of(comparison, _COMPARISONS):
+        raise InputError(f"comparison must be one of {_COMPARISONS}, not {comparison!r}.")
     if comparison == "barycenter":
         return [Contrast(cells, tuple(range(len(cells.groups))))]
     if comparison == "pairwise" or len(cells.groups) == 2:

@@ -44,11 +44,13 @@ Examples
 0.5
 """
 
+_DISTANCES = get_args(Distance)
+
 
 def check_distance(distance: str, order: float) -> Distance:
     """Check the name of a distance and its order."""
-    if not is_one_of(distance, get_args(Distance)):
-        raise InputError(f"distance must be one of {get_args(Distance)}, not {distance!r}.")
+    if not is_one_of(distance, _DISTANCES):
+        raise InputError(f"distance must be one of {_DISTANCES}, not {distance!r}.")
     if not 1.0 <= real(order) < np.inf:
         raise InputError(f"order must be a finite number of at least 1, not {order!r}.")
     return cast("Distance", distance)

@@ -365,6 +365,7 @@ def score_contrast(contrast: Contrast) -> RankScores:
     _pool_levels(
         atoms.values, counts, mass, atoms.offsets, pairs, scores[0], rows, second, weights, offsets
     )
+    del counts, mass
     kept = int(offsets[-1])
     if kept < size:
         values, scores = scores[0, :kept], np.empty((3, kept))

@@ -57,6 +57,7 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._nested import least_level_transport as least_level_transport
     from ._sorting import merge_segments as merge_segments
     from ._sorting import partition_rows as partition_rows
+    from ._sorting import sort_cells as sort_cells
     from ._sorting import sort_rows as sort_rows
     from ._sorting import sort_small as sort_small
     from ._sweeps import Stack as Stack

@@ -53,6 +53,7 @@ _KEPT = 1_000_000
 # Block size of passes over arrays of which no whole copy fits the memory.
 _AT_ONCE = 100_000
 _MOST_SMALL = 65_535
+_ONE_ROW, _ONE_COUNT = np.float64(1.0), np.int64(1)
 
 
 class PackedAtoms(NamedTuple):
@@ -148,6 +149,11 @@ def atom_codes(ordered: SortedRows) -> IntArray:
     return atom_of
 
 
+def _repeat_one(one: Number, size: int) -> npt.NDArray[Number]:
+    """Return a number as an array without strides, read-only; `np.broadcast_to` takes ten times."""
+    return np.ndarray(size, one.dtype, one.tobytes(), 0, (0,))
+
+
 def merge_ties(
     ordered: SortedRows,
     mass: FloatArray | None = None,
@@ -165,8 +171,8 @@ def merge_ties(
     if begins is None or n_atoms == values.size:  # every row is an atom, and nothing is copied
         return Atoms(
             values,
-            np.broadcast_to(1.0, n_atoms) if sorted_mass is None else sorted_mass,
-            np.broadcast_to(np.int64(1), n_atoms) if sorted_counts is None else sorted_counts,
+            _repeat_one(_ONE_ROW, n_atoms) if sorted_mass is None else sorted_mass,
+            _repeat_one(_ONE_COUNT, n_atoms) if sorted_counts is None else sorted_counts,
             ordered.offsets,
         )
     if mass is None and counts is None and n_atoms > _KEPT:
@@ -244,6 +250,8 @@ def run_sums(amounts: npt.NDArray[Number], begins: IntArray) -> npt.NDArray[Numb
 
 def segment_counts(atoms: Atoms) -> IntArray:
     """Count the rows of each of the S segments."""
+    if atoms.counts_kept.strides == (0,):
+        return np.diff(atoms.offsets)
     rows = np.zeros(atoms.offsets.size - 1, np.int64)
     filled = atoms.offsets[:-1] < atoms.offsets[1:]
     if filled.any():

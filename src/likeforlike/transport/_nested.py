@@ -45,7 +45,7 @@ from likeforlike.transport._sweeps import pair_costs, pair_gradient, power, row_
 
 # Shares that differ by less than this differ by rounding.
 _ROUNDING = 1e-15
-# Bounds pay from so many levels on, and so many atoms in each; after a few turns all pairs are
+# Bounds pay from this many levels on, and atoms in each of them; after a few turns all pairs are
 # computed.
 _FEW_LEVELS, _ATOMS_PER_LEVEL, _TURNS = 4, 300, 6
 # Parts of [0, 1] at most, atoms in each of them, and halvings of the first and the last.

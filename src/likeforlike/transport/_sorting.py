@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import time
 from functools import cache, partial
+from itertools import count
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from likeforlike._arrays import FloatArray, IntArray
+from likeforlike._arrays import FloatArray, IntArray, plain
 from likeforlike.transport._atoms import SortedRows
 from likeforlike.transport._jit import compiled
 from likeforlike.transport._threads import run_in_threads
@@ -33,8 +35,12 @@ _SMALL = 48
 _LARGE = 128
 # Values that both sorts are tried with.
 _TRIAL = 4096
-# Up to this many rows NumPy's sorts take a millisecond or two, and nothing has to be compiled.
-_FEW_ROWS = 20_000
+# NumPy sorts tables of up to this many rows, the first few of them or if they are tiny: nothing has
+# to be compiled or loaded then. A process that sorts more of them has the kernels do it.
+_FEW_ROWS, _TINY, _FEW_TABLES = 5_000, 256, 24
+_small_tables = count()
+# Up to this many segments their numbers take two bytes.
+_SHORT = 1 << 16
 _DIGITS = 8
 _BUCKETS = 256
 
@@ -198,24 +204,78 @@ def _sort_segments(
         values[offsets[s] : offsets[s + 1]].sort()
 
 
-def sort_rows(
-    values: FloatArray, segments: IntArray, n_segments: int, *, with_rows: bool = True
+@compiled
+def _number_cells(
+    levels: IntArray, groups: IntArray, n_groups: int, segments: IntArray, offsets: IntArray
+) -> None:
+    """Fill in level * G + group of each row, and where each segment begins."""
+    for row in range(groups.size):
+        segment = levels[row] * n_groups + groups[row]
+        segments[row] = segment
+        offsets[segment + 1] += 1
+    for s in range(1, offsets.size):
+        offsets[s] += offsets[s - 1]
+
+
+def sort_cells(
+    values: FloatArray,
+    levels: IntArray,
+    groups: IntArray,
+    shape: tuple[int, int],
+    *,
+    with_rows: bool = True,
 ) -> SortedRows:
-    """Sort rows by (segment, value) in linear time."""
+    """Sort rows by (level, group, value), with (K, G) codes of levels and groups."""
+    n_segments = shape[0] * shape[1]
+    if _is_for_numpy(values.size):
+        segments = levels.astype(np.int64) * shape[1] + groups
+        return _sort_small_table(values, segments, n_segments, with_rows=with_rows)
+    cells: npt.NDArray[Any] = np.empty(values.size, np.uint16 if n_segments <= _SHORT else np.int64)
     offsets = np.zeros(n_segments + 1, np.int64)
-    np.cumsum(np.bincount(segments, minlength=n_segments), out=offsets[1:])
-    if values.size <= _FEW_ROWS:
-        if n_segments > np.iinfo(np.int16).max:
-            order = np.lexsort((values, segments))
-        else:  # in two stable sorts: NumPy sorts small integers by their digits, without comparing
-            order = np.argsort(values, kind="stable")
-            order = order[np.argsort(segments[order].astype(np.int16), kind="stable")]
-        return SortedRows(order if with_rows else order[:0], values[order] + 0.0, offsets)
+    levels, groups = (plain(codes.astype(np.int64, copy=False)) for codes in (levels, groups))
+    _number_cells(levels, groups, shape[1], cells, offsets)
+    return _sort_numbered(values, cells, offsets, with_rows=with_rows)
+
+
+def _sort_numbered(
+    values: FloatArray, segments: IntArray, offsets: IntArray, *, with_rows: bool
+) -> SortedRows:
+    """Sort rows whose segments are numbered and counted."""
     grouped = np.empty(values.size)
     rows = np.empty(values.size if with_rows else 0, np.int64)
     partition_rows(values, segments, offsets, grouped, rows)
     run_in_threads(partial(_sort_segments, grouped, rows, offsets), np.diff(offsets))
     return SortedRows(rows, grouped, offsets)
+
+
+def _is_for_numpy(size: int) -> bool:
+    """Return whether a table is sorted by NumPy, and count those that are small."""
+    return size <= _TINY or (size <= _FEW_ROWS and next(_small_tables) < _FEW_TABLES)
+
+
+def _sort_small_table(
+    values: FloatArray, segments: IntArray, n_segments: int, *, with_rows: bool
+) -> SortedRows:
+    """Sort a small table by NumPy."""
+    offsets = np.zeros(n_segments + 1, np.int64)
+    np.cumsum(np.bincount(segments, minlength=n_segments), out=offsets[1:])
+    if n_segments > np.iinfo(np.int16).max:
+        order = np.lexsort((values, segments))
+    else:  # in two stable sorts: NumPy sorts small integers by their digits, without comparing
+        order = np.argsort(values, kind="stable")
+        order = order[np.argsort(segments[order].astype(np.int16), kind="stable")]
+    return SortedRows(order if with_rows else order[:0], values[order] + 0.0, offsets)
+
+
+def sort_rows(
+    values: FloatArray, segments: IntArray, n_segments: int, *, with_rows: bool = True
+) -> SortedRows:
+    """Sort rows by (segment, value) in linear time."""
+    if _is_for_numpy(values.size):
+        return _sort_small_table(values, segments, n_segments, with_rows=with_rows)
+    offsets = np.zeros(n_segments + 1, np.int64)
+    np.cumsum(np.bincount(segments, minlength=n_segments), out=offsets[1:])
+    return _sort_numbered(values, segments, offsets, with_rows=with_rows)
 
 
 @compiled
@@ -233,7 +293,7 @@ def merge_segments(values: FloatArray, offsets: IntArray, groups: IntArray) -> S
     """Merge the segments of each row of `groups` and sort the values; rows are not tracked."""
     sizes = np.diff(offsets)[groups].sum(axis=1)
     joined = np.concatenate([[0], np.cumsum(sizes)])
-    if values.size <= _FEW_ROWS:
+    if _is_for_numpy(values.size):
         belongs = np.full(offsets.size - 1, -1)
         belongs[groups] = np.arange(len(groups))[:, None]
         segments = np.repeat(belongs, np.diff(offsets))

@@ -32,6 +32,8 @@ from likeforlike.transport._jit import compiled
 from likeforlike.transport._sorting import partition_rows, sort_small
 from likeforlike.transport._threads import run_in_threads
 
+# Products of the sizes of two groups of this many rows are exact as floats.
+_EXACT_ROWS = 1 << 27
 # Costs outside of this and its reciprocal may have lost digits to underflow or overflow.
 _LEAST_COST = 1e-250
 
@@ -118,6 +120,35 @@ def _pair_costs(
 
 
 @compiled
+def _row_pair_costs(
+    values: FloatArray,
+    offsets: IntArray,
+    left: IntArray,
+    right: IntArray,
+    order: float,
+    costs: FloatArray,
+    first: int,
+    last: int,
+) -> None:
+    """Compute the same where every atom is a row: in whole numbers, without reading masses."""
+    for k in range(first, last):
+        u = values[offsets[left[k]] : offsets[left[k] + 1]]
+        v = values[offsets[right[k]] : offsets[right[k] + 1]]
+        i, j, reached, cost = 0, 0, 0, 0.0
+        end_u, end_v = v.size, u.size
+        while i < u.size and j < v.size:
+            moves_u, moves_v = end_u <= end_v, end_v <= end_u
+            end = end_u if moves_u else end_v
+            cost += float(end - reached) * power(abs(u[i] - v[j]), order)
+            reached = end
+            i += int(moves_u)
+            j += int(moves_v)
+            end_u = end_u + v.size if moves_u else end_u
+            end_v = end_v + u.size if moves_v else end_v
+        costs[k] = cost * (1.0 / (float(u.size) * float(v.size)))
+
+
+@compiled
 def _relative_cost(packed: PackedAtoms, left: int, right: int, order: float, unit: float) -> float:
     """Compute W_p^p of differences divided by `unit`, or W_∞ if that is 0."""
     i, end_i = packed.offsets[left], packed.offsets[left + 1]
@@ -185,8 +216,13 @@ def pair_costs(atoms: Atoms, left: IntArray, right: IntArray, order: float) -> F
     costs = np.empty(left.size)
     # Columns of a table have strides of their own, for which the kernel would be compiled again.
     left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
-    sweeps = partial(_pair_costs, atoms.light, left, right, float(order), costs)
-    run_in_threads(sweeps, pair_sizes(atoms, left, right))
+    sizes = pair_sizes(atoms, left, right)
+    if atoms.mass_kept.strides == (0,) and int(sizes.max(initial=0)) < _EXACT_ROWS:
+        rows = atoms.values, atoms.offsets
+        sweeps = partial(_row_pair_costs, *rows, left, right, float(order), costs)
+    else:
+        sweeps = partial(_pair_costs, atoms.light, left, right, float(order), costs)
+    run_in_threads(sweeps, sizes)
     return costs
 
 
