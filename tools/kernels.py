@@ -98,7 +98,8 @@ def _measure() -> None:
 
 def _measure_further() -> None:
     _, people = _tables()
-    for distance, weighted in product(("wasserstein", "ks", "tv", "mean"), (False, True)):
+    distances: tuple[Any, ...] = ("wasserstein", "ks", "tv", "mean")
+    for distance, weighted in product(distances, (False, True)):
         lfl.cdd_lp(**_columns(people, weighted), distance=distance)
     lfl.dd(people["score"], people["group"])
     lfl.cdd_wass(**_columns(people))
@@ -114,7 +115,7 @@ def _audit_further() -> None:
     loans, people = _tables()
     for score in ("approved", "score"):
         lfl.audit(loans.frame, score=score, sensitive="sex", smooth="income")
-    roles = {"score": "score", "sensitive": "group", "legitimate": "level"}
+    roles: dict[str, Any] = {"score": "score", "sensitive": "group", "legitimate": "level"}
     settings: list[dict[str, Any]] = [{}, {"weight": "weight"}, {"cluster": "person"}]
     for each in [*settings, {"resolution": 0.05, "permutations": 0}]:
         lfl.audit(people, **roles, **each)

@@ -91,14 +91,14 @@ print(held("VmHWM") - before)
     ("ending", "encoding"), [("csv.gz", "utf-8"), ("tsv.gz", "utf-8"), ("csv.gz", "cp1252")]
 )
 def test_compressed_files_are_never_held_whole(ending: str, encoding: str, tmp_path: Path) -> None:
-    """Members of a gzip file may follow each other, so that 400 MB are quickly written."""
+    """Members of a gzip file may follow each other, so that 1.2 GB are quickly written."""
     comma = "\t" if ending == "tsv.gz" else ","
     head = f"score{comma}sex{comma}level{comma}note\n".encode(encoding)
     rows = "".join(
         comma.join([str(k % 7), "fm"[k % 2], str(k // 2 % 3), "é" * 1000]) + "\n"
         for k in range(1200)
     ).encode(encoding)
-    times = 400_000_000 // len(rows)
+    times = 1_200_000_000 // len(rows)
     short, long = tmp_path / f"short.{ending}", tmp_path / f"long.{ending}"
     short.write_bytes(gzip.compress(head + rows))
     long.write_bytes(gzip.compress(head) + gzip.compress(rows) * times)
