@@ -259,13 +259,16 @@ def in_units(document: AuditDocument) -> AuditDocument:
     return replace(
         document,
         settings=replace(document.settings, kind=None, unit=points),
-        contrasts=tuple(_contrast_in_points(each) for each in document.contrasts),
+        contrasts=tuple(
+            _contrast_in_points(each, decided=document.data.kind == "decision")
+            for each in document.contrasts
+        ),
         verdicts=_multiply(document.verdicts, _AMOUNTS),
         classical=classical,
     )
 
 
-def _contrast_in_points(contrast: ContrastAudit) -> ContrastAudit:
+def _contrast_in_points(contrast: ContrastAudit, *, decided: bool) -> ContrastAudit:
     found: ContrastAudit = _multiply(replace(contrast, nested=None), _AMOUNTS)
     nested = contrast.nested
     if nested is not None:
@@ -277,7 +280,7 @@ def _contrast_in_points(contrast: ContrastAudit) -> ContrastAudit:
             **{name: factor * getattr(nested, name) for name in parts},
         )
     edges = [
-        replace(each, edges=tuple(100.0 * edge for edge in each.edges))
+        each if decided else replace(each, edges=tuple(100.0 * edge for edge in each.edges))
         for each in contrast.distributions
     ]
     return replace(found, nested=nested, distributions=tuple(edges))
@@ -513,6 +516,10 @@ def verdict_words(document: AuditDocument, part: Verdict) -> str:
     if not own:
         return say("verdict.apart")
     lead = max(own, key=lambda each: _weigh(each, part.verdict))
+    if part.verdict != "pass":
+        # The pair that the headline is about, where it decides: one story on one screen.
+        main = set(document.contrasts[0].groups)
+        lead = next((each for each in own if set(each.groups) == main), lead)
     key, figures = _judgment_figures(document, lead)
     percent = next((_value(each) for each in part.thresholds if each.percent), None)
     if percent is not None and not _in_percent(document):
