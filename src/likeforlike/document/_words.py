@@ -453,7 +453,7 @@ def _contrast_words(document: AuditDocument, contrast: ContrastAudit) -> str:
 
 def answer(document: AuditDocument) -> str:
     """Say who differs, by how much, how sure that is, and about whom, in one sentence."""
-    contrast = document.contrasts[0]
+    contrast = next(filter(is_evidence, document.contrasts), document.contrasts[0])
     (first, second), rows = contrast.groups, contrast.rows
     compared = say(
         "answer.rows",
@@ -475,7 +475,8 @@ def answer(document: AuditDocument) -> str:
     clear = is_evidence(contrast) and not low <= 0.0 <= high
     if clear:
         return say("answer.sure", **found, **ends)
-    return say("answer.none", **found, **ends, size=amount(document, abs(gap.value), 2))
+    size = amount(document, abs(gap.value), 2)
+    return say("answer.none", **found, **ends, size=size, first=first, second=second)
 
 
 def family_words(document: AuditDocument) -> list[str]:
