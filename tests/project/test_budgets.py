@@ -12,7 +12,7 @@ import likeforlike
 
 PACKAGE = Path(likeforlike.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
-BUDGETS = {"files": 168, "lines": 55_400, "carriers": 154, "shared names": 0, "participles": 40}
+BUDGETS = {"files": 168, "lines": 55_100, "carriers": 154, "shared names": 0, "participles": 40}
 
 
 def is_carrier(node: ast.ClassDef) -> bool:
