@@ -38,7 +38,7 @@ _CATALOG = "words_en.toml"
 # Fields that hold names of groups, of columns, and amounts in units of the score.
 _GROUPS = ("group", "groups", "reference")
 _COLUMNS = ("score", "sensitive", "legitimate", "weight", "cluster", "also_sensitive", "columns")
-_NESTED = ("contrasts", "unexamined", "classical", "local_law_144", "smooth", "roles")
+_KEPT = ("settings", "data", "provenance", "finding", "verdicts", "omnibus")
 _KEYED = ("missing", "nulls", "values", "edges", "calendar")
 _AMOUNTS = frozenset(
     ("value", "gap", "interval", "gap_interval", "error", "rounding", "distance", "null_distance")
@@ -210,7 +210,7 @@ def _rename_columns(document: AuditDocument, labels: Mapping[str, str]) -> Audit
             return tuple(replace(one, name=level(one.name)) for one in value)
         if name in ("distributions", "windows"):
             return tuple(replace(one, level=level(one.level)) for one in value)
-        return walk(value) if name in _NESTED else value
+        return value if name in _KEPT else walk(value)
 
     def walk(part: Any) -> Any:  # noqa: ANN401
         if isinstance(part, tuple):
