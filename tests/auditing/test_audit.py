@@ -243,7 +243,7 @@ def test_pages_come_from_the_same_document(tmp_path: Path) -> None:
     page = found.to_html(tmp_path / "page.html")
     assert found.to_dict()["finding"]["headline"].removesuffix(".") in page
     assert (tmp_path / "page.html").read_text() == page
-    assert found.to_dict()["finding"]["headline"] in found._repr_html_()
+    assert found.to_dict()["finding"]["headline"].removesuffix(".") in found._repr_html_()
 
 
 def test_cautions_say_what_was_done_to_the_data() -> None:

@@ -26,6 +26,7 @@ from likeforlike.auditing._disclosure import (
     round_step,
     significant,
 )
+from likeforlike.document import as_document, in_units, spoken
 from likeforlike.report import number, page
 from tests.auditing import disclosing
 from tests.auditing.disclosing import LIMIT, some_people
@@ -104,13 +105,13 @@ def check_page(audit: lfl.Audit) -> None:
     html = audit.to_html()
     assert html == page(document)
     assert not list(disclosing.names_of_few(document, html, audit))
-    for level in document["contrasts"][0]["levels"]:
-        row = html[html.index(f"<bdi>{level['name']}</bdi><td>") :].partition("\n")[0]
+    contrast = in_units(spoken(as_document(document))).contrasts[0]
+    for level in contrast.levels:
+        row = html[html.index(f"<bdi>{level.name}</bdi><td>") :].partition("\n")[0]
         cells = re.findall("<td>([^<]*)", row)
-        groups = document["contrasts"][0]["groups"]
-        assert cells[:2] == [f"{level['rows'][group]:,}" for group in groups]
-        assert cells[3] == number(level["distance"])
-        assert cells[5] == number(level["gap"])
+        assert cells[:2] == [f"{level.rows[group]:,}" for group in contrast.groups]
+        assert cells[3] == number(level.distance)
+        assert cells[5] == number(level.gap)
 
 
 # One table, looked at ----------------------------------------------------------------------------

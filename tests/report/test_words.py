@@ -180,7 +180,7 @@ def test_every_word_of_the_catalog_is_used_and_none_is_missing() -> None:
     used = "\n".join(path.read_text("utf-8") for path in sources)
     made_of_parts = (
         *("about", "kind", "lower", "higher", "question", "ll144", "verdict", "reason", "next"),
-        *("setting", "chart", "section", "reading", "equals", "note"),
+        *("setting", "chart", "section", "reading", "equals", "note", "finding"),
     )
     for section, words in catalog.items():
         for name in words:
@@ -261,3 +261,18 @@ def test_twelve_groups_are_one_picture_and_every_pair_is_named() -> None:
     for contrast in found.contrasts:
         assert " and ".join(contrast.groups) in chart
     assert len(text.encode()) < 150_000
+
+
+def test_advice_names_columns_as_code_needs_them() -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {"s": rng.random(400), "sex": ["f", "m"] * 200, "debt": rng.integers(0, 120, 400)}
+    )
+    labels = {"debt": "debt in EUR"}
+    found = lfl.audit(
+        frame, score="s", sensitive="sex", legitimate="debt", labels=labels, permutations=0
+    )
+    [caution] = [each for each in found.finding.cautions if "different values" in each]
+    assert caution.startswith("debt in EUR has ")
+    assert "--smooth debt)" in caution
+    assert "bins={'debt': 10}" in caution

@@ -82,7 +82,7 @@ def test_the_audit_is_one(teams: Teams) -> None:
     schema.check(document)
     assert document["roles"]["sensitive"] == "rock"
     assert "epsilon = 0.5" in (teams.modelers / "page.html").read_text("utf-8")
-    assert "among people with equal level" in teams.seen[1].stdout.lower()
+    assert "with the same level" in teams.seen[1].stdout
 
 
 def test_files_are_as_their_schemas_say(teams: Teams) -> None:

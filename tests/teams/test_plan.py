@@ -240,7 +240,7 @@ def test_the_gate_is_that_of_an_audit(found: PlanAudit) -> None:
     kept = found.with_threshold(high + 1e-9)
     assert kept.to_dict()["verdicts"][0]["verdict"] == "pass"
     assert kept.epsilon == found.epsilon
-    assert "among people with equal level" in found.headline.lower()
+    assert "with the same level" in found.headline
 
 
 def test_the_same_seed_says_the_same(tmp_path: Path) -> None:
@@ -365,8 +365,8 @@ def test_headline_never_differs_where_the_test_does_not_reject(tmp_path: Path) -
         assert found.contrasts[0].estimate is not None
         if found.p_value > 0.05:
             assert found.contrasts[0].estimate.interval[0] == 0.0
-            assert "no difference" in found.headline
-        differs += "no difference" not in found.headline
+            assert "No difference" in found.headline
+        differs += "No difference" not in found.headline
     assert differs <= 6
 
 

@@ -682,7 +682,7 @@ class Audit:
         return text
 
     def to_public_summary(self, path: str | Path | None = None) -> str:
-        """Make the page that Local Law 144 asks for in public; also write it to `path`.
+        """Make the public page of `preset="ll144"`; also write it to `path`.
 
         It needs `preset="ll144"`; its fields are in `about`: model, owner, data, date,
         distributed (since when the tool is in use) and measured_by.

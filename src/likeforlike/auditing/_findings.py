@@ -6,7 +6,7 @@ how groups were compared along numbers. It never says "fair".
 
 from __future__ import annotations
 
-from likeforlike._text import figure, null_words, p_text
+from likeforlike._text import figure, null_words, p_text, plural
 from likeforlike.document import (
     OTHER_LEVELS,
     AuditDocument,
@@ -24,6 +24,7 @@ from likeforlike.document import (
     is_evidence,
     join_names,
     mean_name,
+    say,
     score_words,
 )
 
@@ -37,18 +38,11 @@ _FEW_PEOPLE = 10
 # A column of numbers with more different values than this is probably meant to be cut into bins.
 _MANY_VALUES = 50
 
-_COMPONENTS = {
-    "gap": "the means",
-    "ranks": "the ranks of the scores",
-    "spread": "how widely the scores are spread",
-    "distance": "the distances inside the levels",
-    "level": "single levels",
-}
-
 
 def coarser_words(document: AuditDocument, column: str) -> str:
     """Suggest what would compare more people along a column of numbers in this audit."""
     settings, roles = document.settings, document.roles
+    column = _column_name(document, column)
     bins = f"bins={{{column!r}: 10}} (--bins {column}=10)"
     refused = (
         roles.also_sensitive
@@ -58,9 +52,15 @@ def coarser_words(document: AuditDocument, column: str) -> str:
         or (document.data.resolution and settings.smooth)
     )
     if refused:
-        return f"{bins} would compare those in one bin"
+        return say("finding.coarser_bins", bins=bins)
     along = f"smooth=[{column!r}] (--smooth {column})"
-    return f"{along} would compare people who are nearly equal, and {bins} those in one bin"
+    return say("finding.coarser", along=along, bins=bins)
+
+
+def _column_name(document: AuditDocument, label: str) -> str:
+    """Find the name of a column that sentences call by its label; code needs the name."""
+    labels = document.settings.labels
+    return next((name for name, words in labels.items() if words == label), label)
 
 
 def smooth_sentences(document: AuditDocument, contrast: ContrastAudit, smooth: Smooth) -> list[str]:
@@ -68,48 +68,37 @@ def smooth_sentences(document: AuditDocument, contrast: ContrastAudit, smooth: S
     columns, windows = join_names(smooth.columns), len(smooth.windows)
     second = contrast.groups[1]
     if smooth.method == "carry":
-        how = (
-            f"Scores were carried along {columns} to the centers of {windows:,} windows, so that "
-            "the width of a window adds nothing to the difference."
-        )
+        how = say("finding.carried", columns=columns, windows=f"{windows:,}")
     else:
-        how = (
-            f"{columns} were replaced by the estimated share of {second} among "
-            f"people like each person, in {windows:,} windows of it; scores enter without what "
-            f"{join_names(document.roles.legitimate)} explain."
+        how = say(
+            "finding.shares",
+            columns=columns,
+            second=second,
+            windows=f"{windows:,}",
+            legitimate=join_names(document.roles.legitimate),
         )
     sentences = [how]
     if smooth.explained is not None:
         group, score = smooth.explained
         trees = "."
         if smooth.boosted is not None:
-            shares = "boosted trees {:.0%} and {:.0%}".format(*smooth.boosted)
-            trees = f"; {shares}, tried on {smooth.boosted_rows:,} rows."
-        sentences.append(
-            f"Of rows left out, these predictions explain {group:.0%} of the variation of "
-            f"{second}, and {score:.0%} of that of the score{trees}"
-        )
+            one, other = (f"{share:.0%}" for share in smooth.boosted)
+            trees = say("finding.trees", one=one, other=other, rows=f"{smooth.boosted_rows:,}")
+        found = {"group": f"{group:.0%}", "score": f"{score:.0%}"}
+        sentences.append(say("finding.explained", second=second, **found) + trees)
     if smooth.units == "numbers":
-        sentences.append(
-            f"Rows with exactly the same {columns} were compared, each {columns} by itself."
-        )
+        sentences.append(say("finding.same_rows", columns=columns))
     elif smooth.units != "rows":
-        share, exactly = smooth.shared, f"exactly the {columns} of a row of the other group"
-        some = f"Only {share:.0%} of the rows have {exactly}."
-        none = f"No row has {exactly} (0% of rows)."
-        one = f"with the same {columns}" if document.roles.cluster is None else "of one cluster"
-        sentences.append(
-            f"{some if share > 0.0 else none} Rows with nearly equal {columns} were compared; rows "
-            f"{one} count as one."
-        )
+        key = "finding.shared" if smooth.shared > 0.0 else "finding.not_shared"
+        shared = say(key, share=f"{smooth.shared:.0%}", columns=columns)
+        key = "finding.near_rows" if document.roles.cluster is None else "finding.near_clusters"
+        sentences.append(f"{shared} {say(key, columns=columns)}")
     # The gap of bins is that of places, not of widths, unless rows were compared.
     elif smooth.gap_confounding is not None:
         sentences.append(_bins_sentence(document, contrast, smooth, smooth.gap_confounding))
     if smooth.companion_p is not None:
-        sentences.append(
-            "A second test, which jumps hardly upset and which does not see differences that "
-            f"change sign along {columns}, gives {p_text(smooth.companion_p)}."
-        )
+        p = p_text(smooth.companion_p)
+        sentences.append(say("finding.companion", columns=columns, p=p))
     return sentences
 
 
@@ -121,16 +110,19 @@ def _bins_sentence(
     binned = gap + confounding
     if gap < 0.0:  # as the sentences before it have the gap: by how much one group is lower
         gap, binned = -gap, -binned
-    share = f" of the estimated share of {contrast.groups[1]}"
-    sentence = (
-        f"{smooth.bins} bins{'' if smooth.method == 'carry' else share} would have shown a "
-        f"gap of {amount(document, binned)} instead of {amount(document, gap)}"
+    sentence = say(
+        "finding.bins" if smooth.method == "carry" else "finding.bins_of_share",
+        bins=smooth.bins,
+        second=contrast.groups[1],
+        binned=amount(document, binned),
+        gap=amount(document, gap),
     )
     distance = contrast.estimate
     if smooth.confounding is None or distance is None or distance.value is None:
         return f"{sentence}."
     far = amount(document, distance.value + smooth.confounding)
-    return f"{sentence}, and a distance of {far} instead of {amount(document, distance.value)}."
+    near = amount(document, distance.value)
+    return sentence + say("finding.bins_far", far=far, near=near)
 
 
 def smooth_cautions(document: AuditDocument, contrast: ContrastAudit) -> list[str]:
@@ -144,57 +136,27 @@ def smooth_cautions(document: AuditDocument, contrast: ContrastAudit) -> list[st
     if smooth.jumps:
         places = join_names([figure(jump, 4) for jump in smooth.jumps[:_SHOWN_JUMPS]])
         if smooth.method == "carry":
-            cautions.append(
-                f"The mean score or the share of a group seems to jump along {columns}, near "
-                f"{places}. Curves are cut where scores jump beyond doubt, and follow no other "
-                "jump, so the test may reject too often; the second test is hardly upset. If the "
-                "jump is a rule, compare inside bins that end there instead: "
-                f"bins={{{columns!r}: [...]}}."
-            )
+            bins = f"bins={{{_column_name(document, columns)!r}: [...]}}"
+            cautions.append(say("finding.jumps", columns=columns, places=places, bins=bins))
         else:
-            cautions.append(
-                "The mean score or the share of a group seems to jump along the estimated share of "
-                f"{second}, near {places}. Curves follow no jump, so the test may reject too "
-                "often; the second test is hardly upset."
-            )
+            cautions.append(say("finding.jumps_of_share", second=second, places=places))
     if rows < _FEW_ROWS:
-        cautions.append(
-            f"With {rows:,} rows, curves along {columns} are rough; from 1,000 on tests along "
-            "numbers are known to hold."
-        )
+        cautions.append(say("finding.rough", rows=f"{rows:,}", columns=columns))
     if lacking:
-        cautions.append(
-            f"{lacking:,} of {len(smooth.windows):,} windows lack a group and say nothing."
-        )
+        windows = f"{len(smooth.windows):,}"
+        cautions.append(say("finding.empty_windows", lacking=f"{lacking:,}", windows=windows))
     if smooth.method == "propensity":
-        cautions.append(
-            f"People with the same estimated share of {second} are compared. If both predictions, "
-            "of that share and of the score, are right, a difference is one among people who are "
-            f"equal in {join_names(document.roles.legitimate)}; where differences among them "
-            "cancel, theirs is larger."
-        )
+        legitimate = join_names(document.roles.legitimate)
+        cautions.append(say("finding.predicted", second=second, legitimate=legitimate))
     if smooth.error > 0.0:
-        cautions.append(
-            f"Rounding of scores and of {columns} in the engine may have moved a distance by about "
-            f"{figure(smooth.error, 2)}."
-        )
-    cautions.append(
-        "No test of equal treatment along numbers holds for every distribution: this one needs "
-        f"scores that change gradually with {columns}. audit.placebo() tries it on these rows."
-    )
+        cautions.append(say("finding.rounded", columns=columns, size=figure(smooth.error, 2)))
+    cautions.append(say("finding.gradual", columns=columns))
     if smooth.misfit:
-        names = {"group": f"the share of {second}", "score": "the score"}
-        cautions.append(
-            f"Boosted trees predict {join_names([names[name] for name in smooth.misfit])} better "
-            "than the predictions that were used, beyond chance: a difference may come from what "
-            "these miss. Compare along one number, inside bins of the others."
-        )
+        missed = [say(f"finding.misfit_{name}", second=second) for name in smooth.misfit]
+        cautions.append(say("finding.misfit", what=join_names(missed)))
     test, companion_p = contrast.test, smooth.companion_p
     if test is not None and companion_p is not None and test.p_value <= _ENOUGH < companion_p:
-        cautions.append(
-            f"The two tests disagree: the difference may change sign along {columns}, or the curve "
-            "may have missed a jump."
-        )
+        cautions.append(say("finding.disagree", columns=columns))
     return cautions
 
 
@@ -208,10 +170,8 @@ def finding(document: AuditDocument) -> Finding:
     if test is not None:
         sentences.append(_evidence_sentence(document, contrast, test))
     if test is not None and test.detectable is not None:
-        sentences.append(
-            f"A shift of {amount(document, test.detectable, 2)} in every level would have been "
-            "detected in 80% of samples like this one."
-        )
+        size = amount(document, test.detectable, 2)
+        sentences.append(say("finding.detectable", size=size))
     if contrast.smooth is not None:
         sentences += smooth_sentences(document, contrast, contrast.smooth)
     if document.roles.legitimate:
@@ -233,109 +193,106 @@ def finding(document: AuditDocument) -> Finding:
 def _lower(document: AuditDocument, contrast: ContrastAudit, gap: float, digits: int = 3) -> str:
     """Write the size of a gap, and who is lower."""
     low, high = contrast.groups if gap > 0.0 else contrast.groups[::-1]
-    return f"{amount(document, abs(gap), digits)} lower for {low} than for {high}"
-
-
-def _count_noun(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+    return say("finding.lower", size=amount(document, abs(gap), digits), low=low, high=high)
 
 
 def _gap_sentence(document: AuditDocument, contrast: ContrastAudit, gap: GapResult) -> str:
     """Write by how much groups differ on average, how sure that is, and how many were compared."""
     (first, second), rows = contrast.groups, contrast.rows
     alone = sum(level.name != OTHER_LEVELS for level in contrast.levels)
-    others = " and others" if alone < len(contrast.levels) else ""
-    levels = f"{_count_noun(alone, 'level')}{others}"
-    levels = levels if alone else "levels that are not shown one by one"
-    sample = f"from {rows[0]:,} rows of {first} and {rows[1]:,} of {second} in {levels}"
+    levels = plural(alone, say("chart.level"))
+    if alone < len(contrast.levels):
+        levels = say("finding.and_others", levels=levels) if alone else say("finding.hidden_levels")
+    both = {"first": first, "second": second, "levels": levels}
+    sample = say("finding.sample", one=f"{rows[0]:,}", other=f"{rows[1]:,}", **both)
+    mean = mean_name(document)
     if figure(abs(gap.value)) == "0":
-        said = f"The {mean_name(document)} of {first} and {second} is the same"
+        said = say("finding.same_mean", mean=mean, first=first, second=second)
     else:
-        said = f"The {mean_name(document)} is {_lower(document, contrast, gap.value)}"
+        said = say("finding.mean", mean=mean, lower=_lower(document, contrast, gap.value))
     if gap.interval is None:
-        return f"{said}, {sample}; the data give no interval for it."
+        return say("finding.no_interval", said=said, sample=sample)
     low, high = gap.interval
     if gap.value < 0.0:
         low, high = -high, -low
-    ends = f"{amount(document, low, bare=True)} to {amount(document, high)}"
-    return f"{said} ({100 * gap.confidence:.4g}% interval {ends}), {sample}."
+    within = say("finding.interval", share=f"{100 * gap.confidence:.4g}%")
+    ends = say("finding.ends", low=amount(document, low, bare=True), high=amount(document, high))
+    return f"{said} ({within} {ends}), {sample}."
 
 
 def _distance_sentence(document: AuditDocument, distance: EstimateResult) -> str:
     low, high = distance.interval
-    ends = f"{amount(document, low or 0.0)} or more, with no upper end"
+    ends = say("finding.open_end", low=amount(document, low or 0.0))
     if high is not None:
-        ends = f"{amount(document, low or 0.0, bare=True)} to {amount(document, high)}"
-    within = f"{100 * distance.confidence:.4g}% interval"
-    scores = score_words(document)
+        least = amount(document, low or 0.0, bare=True)
+        ends = say("finding.ends", low=least, high=amount(document, high))
+    within = say("finding.interval", share=f"{100 * distance.confidence:.4g}%")
+    known = {"scores": score_words(document), "within": within, "ends": ends}
     if distance.value is None:
-        return (
-            f"How far apart the {scores} are, whatever the direction, cannot be estimated; the "
-            f"{within} is {ends}."
-        )
-    return (
-        f"Whatever the direction, the {scores} are {amount(document, distance.value)} apart "
-        f"({within} {ends}); differences of opposite sign do not cancel here."
-    )
+        return say("finding.no_distance", **known)
+    return say("finding.distance", size=amount(document, distance.value), **known)
 
 
 def _evidence_sentence(document: AuditDocument, contrast: ContrastAudit, test: ParityTest) -> str:
     chance, p_value = test.null_distance, contrast.p_value
-    observed = (
-        ""
-        if chance is None
-        else f"The observed average distance is {amount(document, contrast.conditional.value)}; "
-        f"chance alone would give about {amount(document, chance, 2)}. "
-    )
+    observed = ""
+    if chance is not None:
+        size, by_chance = amount(document, contrast.conditional.value), amount(document, chance, 2)
+        observed = say("finding.observed", size=size, chance=by_chance) + " "
     # Not every pair need be shown, but all were tested.
     several = contrast.gap.confidence > document.settings.confidence
-    adjusted = ", adjusted for all pairs" if several else ""
-    leading = _COMPONENTS.get(test.leading_component or "")
+    adjusted = say("finding.adjusted") if several else ""
+    leading = test.leading_component
     evidence = is_evidence(contrast)
-    because = f"; clearest in {leading}" if evidence and leading is not None else ""
-    verb = "is" if evidence else "is not"
+    because = ""
+    if evidence and leading is not None:
+        because = say("finding.because", where=say(f"finding.in_{leading}"))
     known = f"{p_text(p_value or 0.0, test.permutations)}{adjusted}{because}"
-    return f"{observed}The difference {verb} more than chance explains ({known})."
+    return observed + say("finding.beyond" if evidence else "finding.within", known=known)
 
 
 def _overall(document: AuditDocument, contrast: ContrastAudit) -> str:
-    plain = _ignoring(document, contrast, contrast.unconditional.gap, "levels")
+    plain = _ignoring(document, contrast, contrast.unconditional.gap, say("finding.levels"))
     if contrast.paradox == "none":
         return plain
     # A paradox is about those who are compared, who may be fewer.
     compared = contrast.compared_gap
     if compared is not None and figure(compared) != figure(contrast.unconditional.gap):
-        inside = _ignoring(document, contrast, compared, "levels among those who are compared")
+        inside = _ignoring(document, contrast, compared, say("finding.compared_levels"))
         plain = f"{plain} {inside}"
-    does = "hides the difference" if contrast.paradox == "masked" else "points the wrong way"
-    return f"{plain} A comparison that ignores levels {does} (Simpson's paradox)."
+    return f"{plain} {say(f'finding.{contrast.paradox}')}"
 
 
 def _ignoring(document: AuditDocument, contrast: ContrastAudit, gap: float, what: str) -> str:
     if figure(abs(gap)) == "0":
-        means = "rates" if document.data.kind == "decision" else "means"
-        return f"Ignoring {what}, the {means} do not differ."
-    return f"Ignoring {what}, the {mean_name(document)} is {_lower(document, contrast, gap)}."
+        key = "finding.same_rates" if document.data.kind == "decision" else "finding.same_means"
+        return say(key, what=what)
+    lower = _lower(document, contrast, gap)
+    return say("finding.ignoring", what=what, mean=mean_name(document), lower=lower)
 
 
 def _coverage_cautions(document: AuditDocument, contrast: ContrastAudit) -> list[str]:
     cautions = [
-        f"{join_names(each.groups)} could not be compared: {each.reason} "
-        f"({', '.join(f'{name}: {rows:,} rows' for name, rows in each.rows.items())})"
+        say(
+            "finding.unexamined",
+            groups=join_names(each.groups),
+            reason=each.reason,
+            rows=", ".join(
+                say("finding.rows", name=name, rows=f"{rows:,}") for name, rows in each.rows.items()
+            ),
+        )
         for each in document.unexamined
     ]
     cautions += [
-        f"{1 - share:.1%} of {group} could not be compared: they lack a value, or their levels "
-        "lack the other group."
+        say("finding.uncovered", share=f"{1 - share:.1%}", group=group)
         for group, share in contrast.coverage.items()
         if share < 0.9995
     ]
     hidden = any(level.name == OTHER_LEVELS for level in contrast.levels)
-    merged = ", or in levels that are shown together" if hidden else ""
+    merged = say("finding.merged") if hidden else ""
+    least = document.settings.min_cell
     cautions += [
-        f"{share:.1%} of {group} are in levels with fewer than "
-        f"{document.settings.min_cell} rows of a group{merged}; such levels "
-        "say little on their own."
+        say("finding.thin", share=f"{share:.1%}", group=group, least=least, merged=merged)
         for group, share in contrast.thin_share.items()
         if share > 0.0005
     ]
@@ -347,8 +304,12 @@ def _lost_sentences(data: DataSummary, roles: Roles) -> list[str]:
     several = roles.also_sensitive
     optional = [roles.sensitive, *several] if several else []
     unknown = [
-        f"{part.lost:,} of {data.rows:,} rows have no known {part.columns[0]}, and are in "
-        "no group of it."
+        say(
+            "finding.unknown",
+            lost=f"{part.lost:,}",
+            rows=f"{data.rows:,}",
+            column=part.columns[0],
+        )
         for part in data.lost
         if part.group is None and part.columns[0] in optional and len(part.columns) == 1
     ]
@@ -361,21 +322,21 @@ def _lost_sentences(data: DataSummary, roles: Roles) -> list[str]:
         if count and name not in optional
     )
     by_group = ", ".join(
-        f"{part.lost:,} of unknown group"
+        say("finding.lost_unknown", lost=f"{part.lost:,}")
         if part.group is None
-        else f"{part.lost:,} of {part.rows:,} {part.group}"
+        else say("finding.lost", lost=f"{part.lost:,}", rows=f"{part.rows:,}", group=part.group)
         for part in data.lost
         if part.lost and len(part.columns) == 1 and not (several and part.group is None)
     )
-    counted = f"{dropped:,} of {data.rows:,} rows were left out for missing values ({lacking})."
-    words = [f"Read as missing values: {null_words(data.nulls)}."] if data.nulls else []
+    sizes = {"dropped": f"{dropped:,}", "rows": f"{data.rows:,}"}
+    counted = say("finding.dropped", lacking=lacking, **sizes)
+    words = [say("finding.nulls", words=null_words(data.nulls))] if data.nulls else []
     uneven = [
-        f"{_lost_shares(data, test)} ({p_text(test.p_value)}): those who are compared may "
-        "not stand for the others."
+        say("finding.uneven", shares=_lost_shares(data, test), p=p_text(test.p_value))
         for test in data.loss_tests
         if test.p_value <= _ENOUGH and len(test.columns) == 1
     ]
-    whole = f"{counted} By group: {by_group}." if by_group else counted
+    whole = f"{counted} {say('finding.by_group', groups=by_group)}" if by_group else counted
     return [whole, *uneven, *unknown, *words]
 
 
@@ -387,36 +348,30 @@ def _lost_shares(data: DataSummary, test: LossTest) -> str:
         if part.columns == test.columns and part.group is not None
     }
     most, least = max(shares, key=lambda g: shares[g]), min(shares, key=lambda g: shares[g])
-    return (
-        f"Missing values are not spread evenly: {most} lost {shares[most]:.1%} of their rows, "
-        f"{least} {shares[least]:.1%}"
-    )
+    ends = {"large": f"{shares[most]:.1%}", "small": f"{shares[least]:.1%}"}
+    return say("finding.lost_shares", most=most, least=least, **ends)
 
 
 def _method_cautions(document: AuditDocument) -> list[str]:
     data = document.data
     cautions = [*data.notes] + [
-        f"{column} has {values:,} different values, and only people with exactly the same "
-        f"{column} are compared; {coarser_words(document, column)}."
+        say(
+            "finding.many_values",
+            column=column,
+            values=f"{values:,}",
+            coarser=coarser_words(document, column),
+        )
         for column, values in data.values.items()
         if values > _MANY_VALUES
     ]
     cut = [*data.edges, *(c for c, part in data.calendar.items() if part != "day")]
     if cut:
-        cautions.append(
-            f"{join_names(cut)} was cut into bins; people in one bin are not quite "
-            "equal, and a test inside bins can mistake that for unequal treatment."
-        )
+        cautions.append(say("finding.cut", columns=join_names(cut)))
     if data.resolution:
-        cautions.append(
-            f"Scores were rounded to bins of width {figure(data.resolution, 6)}; both ends of "
-            "every interval of a distance allow for it."
-        )
+        cautions.append(say("finding.resolution", width=figure(data.resolution, 6)))
     if data.snapped:
-        cautions.append(
-            f"Scores that differ by less than {data.snapped_within:.0e} of their range were "
-            f"taken as equal ({_count_noun(data.snapped, 'value')})."
-        )
+        within, values = f"{data.snapped_within:.0e}", plural(data.snapped, say("finding.value"))
+        cautions.append(say("finding.snapped", within=within, values=values))
     return cautions
 
 
@@ -424,20 +379,11 @@ def _disclosure_cautions(document: AuditDocument) -> list[str]:
     """Say what was done for single people, or what should be before others read this."""
     limit = document.settings.suppress_below
     if limit is not None:
-        done = (
-            f"Nothing is shown about fewer than {limit} people: smaller levels are put together, "
-            f"counts are rounded to multiples of {limit}, and averages to half their standard "
-            "error."
-        )
-        return [done]
+        return [say("finding.suppressed", limit=limit)]
     levels = [level.rows for contrast in document.contrasts for level in contrast.levels]
     alone = [rows for contrast in document.contrasts for rows in contrast.excluded.values()]
     # In levels that hold one group only, no rows are not few.
     counts = [n for rows in levels for n in rows.values()]
     counts += [n for rows in alone for n in rows.values() if n]
-    advice = (
-        f"Some figures are about fewer than {_FEW_PEOPLE} people, and may tell what one of them "
-        f"scores. Before others read this, hide them: suppress_below={_FEW_PEOPLE} "
-        f"(--suppress-below {_FEW_PEOPLE})."
-    )
+    advice = say("finding.few", limit=_FEW_PEOPLE)
     return [advice] if any(n < _FEW_PEOPLE for n in counts) else []

@@ -180,7 +180,7 @@ OPTIONS: Mapping[str, Declared] = {
         "Output", Path | None, None, "Write a page here: HTML, or Markdown if it ends in .md."
     ),
     "public_summary": Declared(
-        "Output", Path | None, None, "Write the public page of Local Law 144 here (--preset ll144)."
+        "Output", Path | None, None, "Write the public summary of --preset ll144 here."
     ),
     "json": Declared("Output", str | None, None, "Write JSON here; - prints it."),
     "junit": Declared(

@@ -38,7 +38,7 @@ _CATALOG = "words_en.toml"
 # Fields that hold names of groups, of columns, and amounts in units of the score.
 _GROUPS = ("group", "groups", "reference")
 _COLUMNS = ("score", "sensitive", "legitimate", "weight", "cluster", "also_sensitive", "columns")
-_NESTED = ("contrasts", "unexamined", "classical", "local_law_144", "smooth", "roles")
+_KEPT = ("settings", "data", "provenance", "finding", "verdicts", "omnibus")
 _KEYED = ("missing", "nulls", "values", "edges", "calendar")
 _AMOUNTS = frozenset(
     ("value", "gap", "interval", "gap_interval", "error", "rounding", "distance", "null_distance")
@@ -210,7 +210,7 @@ def _rename_columns(document: AuditDocument, labels: Mapping[str, str]) -> Audit
             return tuple(replace(one, name=level(one.name)) for one in value)
         if name in ("distributions", "windows"):
             return tuple(replace(one, level=level(one.level)) for one in value)
-        return walk(value) if name in _NESTED else value
+        return value if name in _KEPT else walk(value)
 
     def walk(part: Any) -> Any:  # noqa: ANN401
         if isinstance(part, tuple):
@@ -259,13 +259,16 @@ def in_units(document: AuditDocument) -> AuditDocument:
     return replace(
         document,
         settings=replace(document.settings, kind=None, unit=points),
-        contrasts=tuple(_contrast_in_points(each) for each in document.contrasts),
+        contrasts=tuple(
+            _contrast_in_points(each, decided=document.data.kind == "decision")
+            for each in document.contrasts
+        ),
         verdicts=_multiply(document.verdicts, _AMOUNTS),
         classical=classical,
     )
 
 
-def _contrast_in_points(contrast: ContrastAudit) -> ContrastAudit:
+def _contrast_in_points(contrast: ContrastAudit, *, decided: bool) -> ContrastAudit:
     found: ContrastAudit = _multiply(replace(contrast, nested=None), _AMOUNTS)
     nested = contrast.nested
     if nested is not None:
@@ -277,7 +280,7 @@ def _contrast_in_points(contrast: ContrastAudit) -> ContrastAudit:
             **{name: factor * getattr(nested, name) for name in parts},
         )
     edges = [
-        replace(each, edges=tuple(100.0 * edge for edge in each.edges))
+        each if decided else replace(each, edges=tuple(100.0 * edge for edge in each.edges))
         for each in contrast.distributions
     ]
     return replace(found, nested=nested, distributions=tuple(edges))
@@ -450,7 +453,7 @@ def _contrast_words(document: AuditDocument, contrast: ContrastAudit) -> str:
 
 def answer(document: AuditDocument) -> str:
     """Say who differs, by how much, how sure that is, and about whom, in one sentence."""
-    contrast = document.contrasts[0]
+    contrast = next(filter(is_evidence, document.contrasts), document.contrasts[0])
     (first, second), rows = contrast.groups, contrast.rows
     compared = say(
         "answer.rows",
@@ -472,7 +475,8 @@ def answer(document: AuditDocument) -> str:
     clear = is_evidence(contrast) and not low <= 0.0 <= high
     if clear:
         return say("answer.sure", **found, **ends)
-    return say("answer.none", **found, **ends, size=amount(document, abs(gap.value), 2))
+    size = amount(document, abs(gap.value), 2)
+    return say("answer.none", **found, **ends, size=size, first=first, second=second)
 
 
 def family_words(document: AuditDocument) -> list[str]:
@@ -513,6 +517,10 @@ def verdict_words(document: AuditDocument, part: Verdict) -> str:
     if not own:
         return say("verdict.apart")
     lead = max(own, key=lambda each: _weigh(each, part.verdict))
+    if part.verdict != "pass":
+        # The pair that the headline is about, where it decides: one story on one screen.
+        main = set(document.contrasts[0].groups)
+        lead = next((each for each in own if set(each.groups) == main), lead)
     key, figures = _judgment_figures(document, lead)
     percent = next((_value(each) for each in part.thresholds if each.percent), None)
     if percent is not None and not _in_percent(document):

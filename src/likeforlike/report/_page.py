@@ -175,7 +175,7 @@ def summary(document: AuditDocument | Mapping[str, object]) -> str:
 
 
 def public_summary(document: AuditDocument | Mapping[str, object]) -> str:
-    """Write the public summary that Local Law 144 asks for, with its required fields."""
+    """Write the public summary of LL144 with its required fields."""
     shown = spoken(as_document(document))
     return templates().get_template("public.html.j2").render(**tables.public_fields(shown))
 

@@ -1,7 +1,7 @@
 """Tables as text: levels, contrasts, excluded levels, settings, conventions and key figures.
 
 Figures by convention have one line per convention, and tables by level and by contrast. The public
-summary of Local Law 144 has a page of its own, whose fields are made here.
+summary of LL144 has a page of its own, whose fields are made here.
 """
 
 from __future__ import annotations
@@ -359,13 +359,13 @@ def _ends(ends: Sequence[float]) -> str:
 
 
 def public_fields(document: AuditDocument) -> dict[str, object]:
-    """Collect what the public summary of Local Law 144 must say, and its tables."""
-    if not document.local_law_144:
+    """Collect what the public summary of LL144 must say, and its tables."""
+    about, categories = document.settings.about, document.local_law_144
+    if not categories:
         raise InputError(
-            "the public summary of Local Law 144 needs its figures; audit with preset='ll144' "
+            "the public summary of LL144 needs its figures; audit with preset='ll144' "
             "(--preset ll144)."
         )
-    about, categories = document.settings.about, document.local_law_144
     way = "selected" if all(part.decisions for part in document.classical) else "above"
     unstated = say("ll144.unstated")
     whole, alone = document.data.used, [part for part in categories if len(part.columns) == 1]
@@ -401,7 +401,11 @@ def public_fields(document: AuditDocument) -> dict[str, object]:
             (
                 say("ll144.caption", column=" × ".join(columns)),
                 list_words(f"ll144.headings_{way}"),
-                [_public_row(part) for part in categories if part.columns == columns],
+                [
+                    _public_row(part, counted=document.roles.weight is None)
+                    for part in categories
+                    if part.columns == columns
+                ],
                 "",
                 "",
             )
@@ -412,8 +416,10 @@ def public_fields(document: AuditDocument) -> dict[str, object]:
     }
 
 
-def _public_row(part: Category) -> Row:
-    selected = NONE if part.rate is None else count(round(part.rate * part.rows))
+def _public_row(part: Category, *, counted: bool) -> Row:
+    """Write one category; a rate of weighted rows is no count."""
+    known = counted and part.rate is not None
+    selected = count(round((part.rate or 0.0) * part.rows)) if known else NONE
     return [
         part.category or say("setting.unknown"),
         count(part.rows),
