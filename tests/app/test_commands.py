@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from likeforlike.app._jobs import command_of, missing_choices, shell_line, words_of
+from likeforlike.datasets import make_loans
+from tests.support.command import call
 
 NAMES = ["approved", "sex", "income", "debt", "tenure", "w"]
 COLUMNS = [{"name": name} for name in NAMES]
@@ -55,3 +59,18 @@ def test_plain_names_are_not_quoted() -> None:
     assert shlex.split(line)[2] == "a b.csv"
     assert "'a b.csv'" in line
     assert "$'" not in line
+
+
+def test_progress_goes_to_a_program_that_asks_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIKEFORLIKE_PROGRESS", "lines")
+    make_loans(300).frame.write_csv(tmp_path / "loans.csv")
+    roles = ("--score", "approved", "--sensitive", "sex", "--legitimate", "income")
+    done = call("audit", "loans.csv", *roles, cwd=tmp_path)
+    assert done.returncode == 0
+    found = [re.fullmatch(r"progress (\d+) (\d+)", line) for line in done.stderr.splitlines()]
+    shares = [int(each[1]) / int(each[2]) for each in found if each is not None]
+    assert len(shares) == len(found) > 10
+    assert shares == sorted(shares)
+    assert shares[-1] <= 1.0

@@ -16,6 +16,10 @@ def test_token_opens_once_and_leads_to_an_address_without_it(asked: Asked) -> No
     assert WORDS["start_title"] in answer.body
     assert token is not None
     assert token not in answer.body + str(answer.headers)
+    leads_on = asked.ask("GET", f"{asked.path}?token={token}")
+    assert leads_on.status == 200
+    assert "set-cookie" not in leads_on.headers
+    assert f"url={asked.path}" in leads_on.body
     asked.cookie = ""
     again = asked.ask("GET", f"{asked.path}?token={token}")
     assert again.status == 403
@@ -34,6 +38,13 @@ def test_wrong_token_is_refused_and_names_no_path(asked: Asked, token: str) -> N
     assert answer.status == 403
     assert asked.path.strip("/") not in answer.body
     assert "set-cookie" not in answer.headers
+
+
+def test_address_may_be_followed_from_anywhere(asked: Asked) -> None:
+    with_token = f"{asked.path}?token={asked.guard.token}"
+    elsewhere = {"sec-fetch-site": "cross-site", "origin": "https://chat.example"}
+    assert asked.ask("GET", f"{asked.path}?token=wrong", headers=elsewhere).status == 403
+    assert "set-cookie" in asked.ask("GET", with_token, headers=elsewhere).headers
 
 
 @pytest.mark.parametrize("cookie", ["", "likeforlike-5000=", "likeforlike-5000=wrong", "=;;="])

@@ -148,28 +148,26 @@ def test_from_drop_to_page(served: Served, tmp_path: Path, name: str, width: int
     assert first.split() == got["finding"]["headline"].split()
     said = f"likeforlike audit {name} --score approved --sensitive sex --legitimate income"
     assert page.inner_text("#line") == f"{said} --report page.html"
+    if name == "loans.csv":
+        assert "equal income" in first
+        change_column(page)
     assert served.said == []
     assert {url.split("/")[2] for url in served.asked} == {served.host}
     assert not [url for url in served.asked[1:] if "token" in url]
     path.unlink()
 
 
-def test_another_column_and_the_result_again(served: Served) -> None:
-    page = served.page
-    drop(page, "loans.csv", make_loans(1000, gap=0.15).frame.write_csv().encode())
-    page.wait_for_selector("select")
-    run(page)
-    assert "equal income" in headline(page)
+def change_column(page: Page) -> None:
+    """Leave out a legitimate column, set a threshold, and see the result again."""
     page.get_by_label(WORDS["columns_role_of"].format(name="income")).select_option("")
     page.get_by_label(WORDS["threshold"]).fill("5%")
     run(page, "run_again")
-    page.wait_for_selector(".earlier")
+    page.wait_for_selector(".earlier", timeout=60_000)
     assert "equal income" not in headline(page)
     assert page.locator(".earlier li").all_inner_texts() == [
         *("approved by sex, given income", "approved by sex, everyone")
     ]
     assert "--threshold 5%" in page.inner_text("#line")
-    assert served.said == []
 
 
 def test_bad_files_and_choices_get_their_sentence(served: Served) -> None:
@@ -278,9 +276,11 @@ def test_much_work_shows_progress_and_stops(served: Served, tmp_path: Path) -> N
     page.close()
     assert wait_until(lambda: not served.at_work())
     assert served.process.poll() is None
+    served.process.kill()
+    assert wait_until(lambda: not served.files())
 
 
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL, None])
+@pytest.mark.parametrize("ending", [signal.SIGINT, None])
 def test_every_end_removes_all_files(
     browser: Browser, tmp_path: Path, ending: signal.Signals | None
 ) -> None:
@@ -296,7 +296,7 @@ def test_every_end_removes_all_files(
     else:
         served.process.send_signal(ending)
     code = served.process.wait(timeout=20)
-    assert code == (-signal.SIGKILL if ending is signal.SIGKILL else 0)
+    assert code == 0
     assert wait_until(lambda: not served.files())
     served.context.close()
     served.process.communicate()

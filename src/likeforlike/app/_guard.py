@@ -72,15 +72,16 @@ class Guard:
         if headers.getlist("host") != [self._host]:
             return self._say(WORDS["refused_host"], 421)
         site, method = headers.get("sec-fetch-site"), scope["method"]
+        opening = method == "GET" and scope["path"] == f"{self._base}/" and scope["query_string"]
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        if opening and self._take(given):  # from wherever the address was shown
+            return self._open()
         if not _is_own(headers.get("origin"), site, f"http://{self._host}", method):
             return self._say(WORDS["refused_origin"], 403)
-        if self._has_cookie(headers):
-            return None
+        if self._has_cookie(headers):  # who opens the address again goes on without the token
+            return self._lead_on() if opening else None
         if scope["path"] == "/favicon.ico":  # browsers ask for it on their own
             return Response(status_code=204)
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        if method == "GET" and scope["path"] == f"{self._base}/" and self._take(given):
-            return self._open()
         return self._say(WORDS["refused_token"], 403)
 
     def _has_cookie(self, headers: Headers) -> bool:
@@ -99,13 +100,16 @@ class Guard:
         return True
 
     def _open(self) -> Response:
-        # A redirect would belong to whatever led here, a terminal or a message, and cookies of
-        # the strict kind would not go along; a page that leads on is of this site.
-        answer = HTMLResponse(render("open.html.j2", base=self._base))
+        answer = self._lead_on()
         answer.set_cookie(
             self._cookie, self._session, httponly=True, samesite="strict", path=self._base
         )
         return answer
+
+    def _lead_on(self) -> Response:
+        # A redirect would belong to whatever led here, a terminal or a message, and cookies of
+        # the strict kind would not go along; a page that leads on is of this site.
+        return HTMLResponse(render("open.html.j2", base=self._base))
 
     def _say(self, words: str, status: int) -> Response:
         # Nothing here names the path that the cookie is for.

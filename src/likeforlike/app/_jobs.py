@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -75,8 +76,21 @@ class Job:
         if self._task is not None and not self._task.done():
             self._task.cancel()
             await asyncio.wait([self._task])
+            if self.state == "running":  # it was stopped before it began
+                self.state = "canceled"
 
     async def _run(self, work: Mapping[str, Any]) -> None:
+        """Do the work; what is not done in the end leaves nothing behind."""
+        try:
+            self.state = await self._work(work)
+        except OSError as error:
+            self.state, self.sentence = "failed", WORDS["job_died"].format(code=error.strerror)
+        finally:
+            if self.state != "done":
+                self.state = "failed" if self.state == "failed" else "canceled"
+                shutil.rmtree(self.folder, ignore_errors=True)
+
+    async def _work(self, work: Mapping[str, Any]) -> State:
         # Temporary files of the job go with its folder, even if it is killed.
         inside = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(self.folder))
         process = await asyncio.create_subprocess_exec(
@@ -95,14 +109,11 @@ class Job:
                     await process.stdin.drain()
             while not reading.done() and time.monotonic() < self._until:
                 await asyncio.wait([reading], timeout=_PAUSE)
-            if reading.done():
-                code = await process.wait()
-                self.state = "done" if code in _VERDICTS else "failed"
-                self.sentence = self.sentence or WORDS["job_died"].format(code=code)
-            else:
-                self.state = "canceled"
-        except asyncio.CancelledError:
-            self.state = "canceled"
+            if not reading.done():
+                return "canceled"
+            code = await process.wait()
+            self.sentence = self.sentence or WORDS["job_died"].format(code=code)
+            return "done" if code in _VERDICTS else "failed"
         finally:
             reading.cancel()
             with suppress(ProcessLookupError):

@@ -106,7 +106,7 @@ class Pages:
 
     async def close(self) -> None:
         """Stop all jobs."""
-        for job in self._jobs.values():
+        for job in list(self._jobs.values()):
             await job.cancel()
 
     def begin_with(self, file: Path) -> None:
