@@ -44,9 +44,8 @@ LAYERS: list[dict[str, str]] = [
         "teams": "A held by others",
         "testing": "thresholds as assertions",
         "integrations": "in other programs",
-        "monitoring": "scores and periods compared",
     },
-    {"paper": "its experiments run again"},
+    {"paper": "its experiments run again", "monitoring": "scores and periods compared"},
     {"cli": "the command line"},
     {"__init__": "what `import likeforlike` offers", "__main__": "`python -m likeforlike`"},
 ]
