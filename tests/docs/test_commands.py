@@ -46,7 +46,9 @@ FENCE = re.compile(
 )
 INLINE = re.compile(r"(?<!`)`([^`\n]+(?:\n[^`\n]+)?)`(?!`)")
 # Tables for commands to read; pages and documents are what commands write themselves.
-WRITES = re.compile(r"\.(write_csv|write_parquet|write_text|to_csv|to_parquet)\(|\bCOPY\b")
+WRITES = re.compile(
+    r"\.(write_csv|write_parquet|write_text|to_csv|to_parquet|mkdir|rename)\(|\bCOPY\b|\.write\(f"
+)
 EXTRAS = re.compile(r"likeforlike\[([\w,]+)\]")
 
 # A sweep or a demonstration is as long as its reader wants; here a trial will do.
@@ -259,9 +261,10 @@ def typed(page: Path) -> Iterator[tuple[str, str | None]]:
 
 def check(command: str, shown: str | None, folder: Path) -> None:
     done = run(shortened(command), folder)
-    judges = command.startswith("likeforlike audit") and {"--threshold", "--policy"} & set(
+    judges = command.startswith("likeforlike audit") and {"--threshold", "--policy", "--by"} & set(
         command.split()
     )
+    judges = judges or command.startswith(("likeforlike compare", "likeforlike monitor"))
     fine = (0, 1, 3) if judges else (0,)
     assert done.returncode in fine, f"$ {command}\n{done.stdout}{done.stderr}"
     assert "Traceback" not in done.stderr, f"$ {command}\n{done.stderr}"

@@ -365,7 +365,7 @@ def test_a_command_makes_one_document_for_all_it_delivers(
 
 # -- Types ----------------------------------------------------------------------------------------
 
-BY_NAME = {"document._plain", "cli._audit", "cli._options", "cli._plan"}
+BY_NAME = {"document._plain", "cli._audit", "cli._monitoring", "cli._options", "cli._plan"}
 TYPED = [
     path
     for package in ("auditing", "cli", "document", "report")

@@ -700,7 +700,7 @@ def _performances(
     group, mass = lines.group, lines.mass
     parts = [(name, np.ones(truth.size, np.bool_))]
     parts += [(f"{name} of {label}", group.codes == k) for k, label in enumerate(group.labels)]
-    found = []
+    found: list[PairedFigure] = []
     for words, rows in parts:
         if binary and np.unique(truth[rows]).size < 2:
             if not found:

@@ -108,8 +108,9 @@ def log_e_values(
 
 
 def first_rows(parts: Sequence[Cells]) -> list[Cells | None]:
-    """Keep of each cluster the rows of its first period, in one cell, as one row of their mean.
+    """Keep one row of each cluster, drawn at random from those of its first period.
 
+    A mean of several would vary less, and groups may differ in how many rows their people have.
     `None` stands for a period without new clusters.
     """
     seen: set[Hashable] = set()
@@ -120,15 +121,12 @@ def first_rows(parts: Sequence[Cells]) -> list[Cells | None]:
         new = np.array([label not in seen for label in cells.cluster_labels])
         lines = np.flatnonzero(new[cells.cluster])
         seen.update(cells.cluster_labels)
-        key = cells.cluster[lines] * cells.counts.size + segment[lines]
-        keys, place = np.unique(key, return_inverse=True)
-        _, first = np.unique(keys // cells.counts.size, return_index=True)
-        total = np.bincount(place, cells.atoms.values[lines], keys.size)
-        mean = (total / np.bincount(place, minlength=keys.size))[first]
-        level, group = np.divmod(keys[first] % cells.counts.size, len(cells.groups))
+        drawn = lines[np.random.default_rng(len(kept)).permutation(lines.size)]
+        one = drawn[np.unique(cells.cluster[drawn], return_index=True)[1]]
+        level, group = np.divmod(segment[one], len(cells.groups))
         labels = [str(cells.levels[k]) for k in level]
         own = [cells.groups[k] for k in group]
-        kept.append(Cells.from_rows(mean, own, labels) if mean.size else None)
+        kept.append(Cells.from_rows(cells.atoms.values[one], own, labels) if one.size else None)
     return kept
 
 

@@ -350,8 +350,8 @@ def _watch(
     if roles.cluster is not None:
         cells = first_rows(every)
         notes.append(
-            f"The monitor counts each {roles.cluster} once, in its first period; rows of later "
-            "periods make gaps of periods depend on each other."
+            f"The monitor counts each {roles.cluster} once, by a row of its first period; rows of "
+            "later periods make gaps of periods depend on each other."
         )
     log_e = np.array(
         [
