@@ -12,7 +12,7 @@ import likeforlike
 
 PACKAGE = Path(likeforlike.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
-BUDGETS = {"files": 180, "lines": 56_080, "carriers": 162, "shared names": 0, "participles": 40}
+BUDGETS = {"files": 180, "lines": 56_081, "carriers": 162, "shared names": 0, "participles": 40}
 
 
 def is_carrier(node: ast.ClassDef) -> bool:
