@@ -41,12 +41,15 @@ LAYERS: list[dict[str, str]] = [
     {
         "_load": "what was saved",
         "experiments": "many models compared",
-        "payroll": "pay of women and men",
         "teams": "A held by others",
         "testing": "thresholds as assertions",
         "integrations": "in other programs",
     },
-    {"paper": "its experiments run again", "monitoring": "scores and periods compared"},
+    {
+        "paper": "its experiments run again",
+        "monitoring": "scores and periods compared",
+        "payroll": "pay of women and men",
+    },
     {"app": "audits in a browser"},
     {"cli": "the command line"},
     {"__init__": "what `import likeforlike` offers", "__main__": "`python -m likeforlike`"},

@@ -202,3 +202,34 @@ def test_a_bonus_of_few_is_not_shown() -> None:
     )
     for category in report.categories:
         assert all(gap.pay is None for gap in category.gaps if gap.part == "variable")
+
+
+@pytest.mark.simulation
+def test_the_cost_of_two_editions_does_not_tell_it() -> None:
+    """One woman more costs what she lacks: with exact figures that is her pay."""
+    roles: dict[str, Any] = {"base": "base", "sensitive": "sex", "category": "category"}
+    exact, errors, guesses = 0, list[float](), list[float]()
+    for seed in range(24):
+        lower = pl.when(pl.col("sex") == "f").then(0.75).otherwise(1.0)
+        staff = some_staff(seed).with_columns(pl.col("base") * lower)
+        for limit in (None, LIMIT):
+            editions = []
+            for rows in (staff.with_row_index().filter(pl.col("index") != 5), staff):
+                report = lfl.pay(rows, **roles, suppress_below=limit, permutations=99)
+                found = [c for c in report.categories if c.name == staff["category"][5]]
+                editions += [found[0] if found else None]
+            one, two = editions
+            if staff["sex"][5] != "f" or one is None or two is None or not one.cost * two.cost:
+                continue
+            assert two.gaps[0].pay is not None
+            value = 0.95 * two.gaps[0].pay[1] - (two.cost - one.cost)
+            error = abs(value / staff["base"][5] - 1.0)
+            if limit is None:
+                exact += error < 1e-6
+            else:
+                errors.append(error)
+                guesses.append(abs(two.gaps[0].pay[0] / staff["base"][5] - 1.0))
+    assert exact >= 4
+    assert len(errors) >= 3
+    assert min(errors) > 1e-3
+    assert np.median(errors) > 0.9 * np.median(guesses)

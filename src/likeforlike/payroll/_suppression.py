@@ -140,11 +140,12 @@ def _round_category(category: PayCategory, limit: int, receivers: tuple[int, int
         category.gaps[0],
         category.people[0 if (category.gaps[0].percent or 0) >= 0 else 1],
     )
-    # The error of the money is that of the average, times the people, over a year.
+    # The error of the money is that of the average, times the people, over a year. A sum is rounded
+    # to twice its error: one more person moves it by all that is lacking to a counterpart.
     per_year = next(gap for gap in category.gaps if (gap.part, gap.per) == ("total", "year"))
     mens, ends = (per_year.pay or (0.0, 0.0))[1], whole.interval or (0.0, 0.0)
     grid = RoundingGrid.from_noise(
-        (ends[1] - ends[0]) / 400.0 * mens * less, [category.cost, category.even_cost]
+        (ends[1] - ends[0]) / 100.0 * mens * less, [category.cost, category.even_cost]
     )
     p_value, adjusted = category.p_value, category.p_adjusted
     return replace(
