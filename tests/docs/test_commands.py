@@ -261,9 +261,8 @@ def typed(page: Path) -> Iterator[tuple[str, str | None]]:
 
 def check(command: str, shown: str | None, folder: Path) -> None:
     done = run(shortened(command), folder)
-    judges = command.startswith("likeforlike audit") and {"--threshold", "--policy", "--by"} & set(
-        command.split()
-    )
+    options = {"--threshold", "--policy", "--by"} & set(command.split())
+    judges = bool(command.startswith("likeforlike audit") and options)
     judges = judges or command.startswith(("likeforlike compare", "likeforlike monitor"))
     fine = (0, 1, 3) if judges else (0,)
     assert done.returncode in fine, f"$ {command}\n{done.stdout}{done.stderr}"

@@ -38,7 +38,7 @@ def table() -> Dataset:
         owner=pl.Series([True, False, False, True] * 150),
         one=pl.lit(1.0),
     )
-    return dataset_of_table(frame, target="approved", sensitive="sex", legitimate=["income"]).data
+    return dataset_of_table(frame, target="approved", sensitive="sex", legitimate=["income"])[0]
 
 
 FAIRLEAP = Penalized("FairLeap", (1.0, 10.0), lfl.FairLeap())
@@ -70,7 +70,7 @@ def test_a_kept_model_scores_as_its_run_did(
 
 def test_regression_has_the_unit_of_the_target(tmp_path: Path) -> None:
     frame = make_loans(400).frame.with_columns(debt=100.0 + 3.0 * pl.col("debt"))
-    data = dataset_of_table(frame, target="debt", sensitive="sex").data
+    data = dataset_of_table(frame, target="debt", sensitive="sex")[0]
     task = Task(data, max_epochs=3)
     scores, parts = Plain().scores(task, [0])
     model = fit_model(task, Plain(), strength=0.0)

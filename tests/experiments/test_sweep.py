@@ -263,7 +263,7 @@ def salaries() -> Dataset:
     score = data.frame["score"].to_numpy()
     money = 45_000.0 + 18_000.0 * (score - score.mean()) / score.std()
     frame = data.frame.with_columns(pl.Series("salary", money)).drop("approved", "score")
-    return dataset_of_table(frame, target="salary", sensitive="sex", legitimate=["income"]).data
+    return dataset_of_table(frame, target="salary", sensitive="sex", legitimate=["income"])[0]
 
 
 RIVALS: list[Method] = [
@@ -387,7 +387,7 @@ def test_methods_that_cannot_are_left_out_before_training(tmp_path: Path) -> Non
 def along_debt(size: int = 1500) -> Dataset:
     frame = make_loans(size, gap=0.3).frame.drop("score")
     columns = {"target": "approved", "sensitive": "sex", "legitimate": ["income", "debt"]}
-    return dataset_of_table(frame, **columns, smooth="debt").data  # type: ignore[arg-type]
+    return dataset_of_table(frame, **columns, smooth="debt")[0]  # type: ignore[arg-type]
 
 
 def test_sweeps_along_a_number(tmp_path: Path) -> None:
@@ -423,7 +423,7 @@ def test_numbers_as_levels_are_warned_of(tmp_path: Path) -> None:
         target="approved",
         sensitive="sex",
         legitimate=["debt"],
-    ).data
+    )[0]
     with pytest.warns(
         lfl.errors.ThinLevelsWarning, match=r"251 different numbers in 2,000 rows.*--smooth"
     ):

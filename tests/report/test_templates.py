@@ -35,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
     monkeypatch.setattr(_page._CompiledTemplates, "__init__", elsewhere)
     yield kept
-    _page._templates.cache_clear()
+    _page.templates.cache_clear()
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
 
 def draw() -> str:
     """Write the page as another process would."""
-    _page._templates.cache_clear()
+    _page.templates.cache_clear()
     return _page.page(AUDIT.document)
 
 

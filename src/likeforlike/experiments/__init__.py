@@ -8,6 +8,7 @@ from likeforlike._lazy import attach
 
 if TYPE_CHECKING:
     from . import rivals as rivals
+    from ._frontier import Frontier as Frontier
     from ._methods import DCFR as DCFR
     from ._methods import Adversarial as Adversarial
     from ._methods import LegitimateOnly as LegitimateOnly
@@ -18,16 +19,15 @@ if TYPE_CHECKING:
     from ._names import named_methods as named_methods
     from ._split import Task as Task
     from ._split import split as split
-    from ._sweep import Frontier as Frontier
     from ._sweep import Sweep as Sweep
     from ._sweep import fit_model as fit_model
     from ._sweep import sweep as sweep
     from ._tradeoff import PostProcessed as PostProcessed
     from ._tradeoff import Repaired as Repaired
-    from ._tradeoff import RepairedPenalized as RepairedPenalized
-    from ._tradeoff import WithoutGroups as WithoutGroups
 
 if TYPE_CHECKING:  # what other packages use; it may change at any time
+    from ._frontier import sweep_panel as sweep_panel
+    from ._frontier import sweep_svg as sweep_svg
     from ._methods import FairlearnAdversarial as FairlearnAdversarial
     from ._methods import HardLabels as HardLabels
     from ._methods import as_network as as_network
@@ -44,9 +44,9 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._sweep import collect_runs as collect_runs
     from ._sweep import cut_units as cut_units
     from ._sweep import select_methods as select_methods
-    from ._sweep import sweep_panel as sweep_panel
-    from ._sweep import sweep_svg as sweep_svg
     from ._tradeoff import Decided as Decided
+    from ._tradeoff import RepairedPenalized as RepairedPenalized
+    from ._tradeoff import WithoutGroups as WithoutGroups
     from ._workers import Entry as Entry
     from ._workers import Journal as Journal
     from ._workers import Unit as Unit

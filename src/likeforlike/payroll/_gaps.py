@@ -29,7 +29,7 @@ from likeforlike._arrays import FloatArray
 from likeforlike.inference import edgeworth_shift, normal_quantile, t_quantile
 
 FEWEST = 8
-"""Intervals were measured from so many women and so many men on."""
+"""Fewest women, and fewest men, for which intervals were measured."""
 
 Ends = tuple[float, float]
 # Medians have no interval where more receive nothing: those with one would hold too rarely.

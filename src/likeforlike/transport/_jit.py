@@ -53,7 +53,7 @@ def _compiler() -> ModuleType:
     """Import the module that compiles, and register kernels with it."""
     from likeforlike.transport import _numba
 
-    _numba.register_kernels(_Kernel, _Kernel.inline)
+    _numba.register_kernels(_Kernel, _Kernel.inline, _blas_skipped)
     return _numba
 
 
@@ -76,8 +76,3 @@ def skip_blas_import() -> None:
     line alone, and does nothing where numba has looked already.
     """
     _blas_skipped.append(True)
-
-
-def blas_skipped() -> bool:
-    """Return whether `skip_blas_import` was called."""
-    return bool(_blas_skipped)

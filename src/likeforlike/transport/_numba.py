@@ -46,8 +46,6 @@ from numba.core.types.functions import Dispatcher
 from numba.core.types.misc import unliteral
 from numba.extending import typeof_impl
 
-from likeforlike.transport._jit import blas_skipped
-
 PACKAGE = Path(__file__).parents[1]
 FOLDER = PACKAGE / "machine_code"
 SUFFIX = ".kernels"
@@ -114,7 +112,7 @@ class _KernelCache(NullCache):  # type: ignore[misc]
         return cast("str | None", self._disk.cache_path)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:  # noqa: ANN401
-        if blas_skipped():
+        if any(map(bool, _skips)):
             _import_without_blas()
         found = load_code(self._function, sig, target_context)
         return self._disk.load_overload(sig, target_context) if found is None else found
@@ -213,8 +211,14 @@ def make_inner(function: Callable[..., Any]) -> Any:  # noqa: ANN401
     return _KernelDispatcher(function, targetoptions=options, pipeline_class=_InnerCompiler)
 
 
-def register_kernels(kernel_type: type, inner_form: Callable[[Any], Any]) -> None:
-    """Let kernels call objects of this type by their inner form."""
+_skips: list[list[bool]] = []
+
+
+def register_kernels(
+    kernel_type: type, inner_form: Callable[[Any], Any], blas_skipped: list[bool]
+) -> None:
+    """Let kernels call objects of this type by their inner form; skip BLAS once the list fills."""
+    _skips.append(blas_skipped)
 
     def type_of(kernel: object, _context: object) -> Any:  # noqa: ANN401
         return Dispatcher(inner_form(kernel))
