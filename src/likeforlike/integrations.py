@@ -27,8 +27,8 @@ from likeforlike.document import (
     Verdict,
     as_document,
     json_text,
+    name_groups,
     plain,
-    spoken,
     verdict_meaning,
     verdict_origin,
     verdict_title,
@@ -59,7 +59,7 @@ def github_summary(document: AuditDocument | Mapping[str, object]) -> str:
     >>> print(github_summary(audit.document).splitlines()[0])
     ### No difference was found between women and men\.
     """
-    named = spoken(as_document(document))
+    named = name_groups(as_document(document))
     lines = [f"### {escape_markdown(named.finding.headline)}", ""]
     for part in named.verdicts:
         lines += [*_verdict(part), ""]
@@ -88,7 +88,7 @@ def github_annotations(document: AuditDocument | Mapping[str, object]) -> list[s
     >>> github_annotations(audit.with_threshold(0.9).document)[0].split("::")[1]
     'notice title=approved by sex%3A pass'
     """
-    named = spoken(as_document(document))
+    named = name_groups(as_document(document))
     about = f"{named.roles.score} by {named.roles.sensitive}"
     return [
         f"::{_COMMAND[part.verdict]} title={_property(about + ': ' + part.verdict)}::"
@@ -153,7 +153,7 @@ def junit(document: AuditDocument | Mapping[str, object]) -> str:
         raise InputError(
             "a JUnit file needs a verdict; give a threshold (--threshold), or a policy with one."
         )
-    named = spoken(document)
+    named = name_groups(document)
     suites = [_suite(named, part) for part in named.verdicts]
     root = ET.Element("testsuites", name="likeforlike")
     for total in ("tests", "failures", "errors"):
@@ -295,7 +295,7 @@ def log_to_mlflow(audit: Audit, *, prefix: str = "likeforlike", files: bool = Tr
 
 
 def _log(mlflow: ModuleType, document: AuditDocument, prefix: str, *, files: bool) -> None:
-    named = spoken(document)
+    named = name_groups(document)
     mlflow.log_metrics({f"{prefix}.{name}": value for name, value in _metrics(named).items()})
     mlflow.log_params({f"{prefix}.{name}": value for name, value in _params(named).items()})
     mlflow.set_tags({f"{prefix}.{name}": value for name, value in _tags(named).items()})

@@ -72,6 +72,7 @@ if TYPE_CHECKING:  # what other packages use; it may change at any time
     from ._words import join_names as join_names
     from ._words import list_words as list_words
     from ._words import mean_name as mean_name
+    from ._words import name_groups as name_groups
     from ._words import next_steps as next_steps
     from ._words import page_title as page_title
     from ._words import question as question

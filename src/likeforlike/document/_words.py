@@ -92,6 +92,13 @@ def spoken(document: AuditDocument, *, quoted: bool = False) -> AuditDocument:
     return _rename_columns(document, labels) if labels or document.roles.legitimate else document
 
 
+def name_groups(document: AuditDocument) -> AuditDocument:
+    """Rename groups for programs, which need names that stay: "sex 0" instead of "0"."""
+    return _rename_groups(
+        document, lambda group, own: group_name(group, own[0]) if len(own) == 1 else group
+    )
+
+
 def _group_namer(document: AuditDocument, *, quoted: bool) -> Callable[[str, tuple[str, ...]], str]:
     """Make what names a group of some columns."""
     labels, people = document.settings.labels, _people(document)
