@@ -186,7 +186,8 @@ def test_a_policy_may_be_asked_by_period() -> None:
         ({"by": "income"}, "plays another part"),
         ({"by": "score"}, "plays another part"),
         ({"by": "nothing"}, "nothing"),
-        ({"by": "month", "smooth": "w"}, "do not go together"),
+        ({"by": "month", "smooth": "w"}, "by and smooth do not go together"),
+        ({"by": "person", "suppress_below": 10}, "by and suppress_below do not go together"),
         ({"by": "score2"}, "periods, and at most"),
     ],
 )

@@ -230,6 +230,11 @@ def audit_periods(
     column, cut = _period_column(by)
     if column_names(asked.get("smooth"), "smooth"):
         raise InputError("by and smooth do not go together; cut the numbers into bins.")
+    if asked.get("suppress_below") is not None:
+        raise InputError(
+            "by and suppress_below do not go together: what one period hides, all rows together "
+            "less the other periods would show. Audit one period, or all rows without by."
+        )
     first, *others = column_names(asked["sensitive"], "sensitive")
     levels = column_names(asked.get("legitimate"), "legitimate")
     roles = Roles(
