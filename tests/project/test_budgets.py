@@ -12,7 +12,7 @@ import likeforlike
 
 PACKAGE = Path(likeforlike.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
-BUDGETS = {"files": 176, "lines": 56_700, "carriers": 164, "shared names": 0, "participles": 40}
+BUDGETS = {"files": 176, "lines": 56_390, "carriers": 164, "shared names": 0, "participles": 40}
 
 
 def is_carrier(node: ast.ClassDef) -> bool:
