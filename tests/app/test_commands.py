@@ -40,6 +40,21 @@ def test_what_is_missing_is_said_by_field() -> None:
     assert set(missing_choices(COLUMNS, twice)) == {"score", "weight"}
 
 
+def test_pay_reports_take_one_category() -> None:
+    form = FORM | {"kind": "pay"}
+    assert missing_choices(COLUMNS, form) == {}
+    assert shell_line(command_of("staff.xlsx", COLUMNS, form, {"sheet": "2026"})) == (
+        "likeforlike pay staff.xlsx --base approved --sensitive sex --category income "
+        "--trigger 5% --sheet 2026"
+    )
+    more = form | {"role3": "variable", "role4": "hours"}
+    assert missing_choices(COLUMNS, more) == {}
+    assert "--variable debt --hours tenure" in shell_line(command_of("a.csv", COLUMNS, more, {}))
+    for role in ("legitimate", "smooth", "weight", "sensitive"):
+        assert set(missing_choices(COLUMNS, form | {"role3": role})) == {"columns"}
+    assert set(missing_choices(COLUMNS, FORM | {"role3": "hours"})) == {"columns"}
+
+
 @pytest.mark.process
 def test_a_shell_reads_names_as_they_are() -> None:
     columns = [{"name": name} for name in HOSTILE]

@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 import likeforlike as lfl
 from likeforlike.app._words import WORDS
-from likeforlike.datasets import make_loans
+from likeforlike.datasets import make_loans, make_staff
 from tests.app.asking import Elements
 from tests.app.test_folder import wait_until
 from tests.app.test_upload import SCRIPT
@@ -158,6 +158,35 @@ def test_from_drop_to_page(served: Served, tmp_path: Path, name: str, width: int
     assert {url.split("/")[2] for url in served.asked} == {served.host}
     assert not [url for url in served.asked[1:] if "token" in url]
     path.unlink()
+
+
+def test_a_pay_report_from_drop_to_page(served: Served, tmp_path: Path) -> None:
+    """Guessed roles are corrected for what employers report: one category, bonuses, hours."""
+    page = served.page
+    frame = make_staff(600).frame
+    frame.write_csv(tmp_path / "staff.csv")
+    drop(page, "staff.csv", (tmp_path / "staff.csv").read_bytes())
+    page.wait_for_selector("select")
+    page.get_by_label(WORDS["kind"]).select_option("pay")
+    for name, role in {"tenure": "", "bonus": "variable", "hours": "hours"}.items():
+        page.get_by_label(WORDS["columns_role_of"].format(name=name)).select_option(role)
+    run(page)
+    assert headline(page)
+    assert fits(page)
+    columns = "--base salary --sensitive sex --category grade --variable bonus --hours hours"
+    said = f"likeforlike pay staff.csv {columns} --report page.html"
+    assert page.inner_text("#line") == said
+    with page.expect_download() as download:
+        page.get_by_role("link", name=WORDS["result_json"]).click()
+    got = json.loads(Path(download.value.path()).read_text("utf-8"))
+    roles = {"base": "salary", "variable": "bonus", "category": "grade", "hours": "hours"}
+    report = lfl.pay(tmp_path / "staff.csv", sensitive="sex", **roles)  # type: ignore[arg-type]
+    known = json.loads(report.to_json())
+    for each in (got, known):
+        each.pop("created")
+    assert got == known
+    assert served.said == []
+    (tmp_path / "staff.csv").unlink()
 
 
 def change_column(page: Page) -> None:

@@ -133,11 +133,17 @@ class Job:
                     self.sentence = text.removeprefix(_SAID).strip()
 
 
-def audit_options(columns: Sequence[Column], form: Form) -> list[tuple[str, str]]:
-    """Options of `likeforlike audit` for what was chosen, each with its value."""
+def _choices(columns: Sequence[Column], form: Form) -> dict[str, list[str]]:
+    """List the columns of every role."""
     chosen: dict[str, list[str]] = {}
     for place, column in enumerate(columns):
         chosen.setdefault(form.get(f"role{place}", ""), []).append(column["name"])
+    return chosen
+
+
+def audit_options(columns: Sequence[Column], form: Form) -> list[tuple[str, str]]:
+    """Options of `likeforlike audit` for what was chosen, each with its value."""
+    chosen = _choices(columns, form)
     options = [
         (f"--{role}", name)
         for role in ("score", "sensitive", "legitimate", "weight")
@@ -152,19 +158,44 @@ def audit_options(columns: Sequence[Column], form: Form) -> list[tuple[str, str]
     return options
 
 
+def pay_options(columns: Sequence[Column], form: Form) -> list[tuple[str, str]]:
+    """Options of `likeforlike pay`: pay is the score, and the category makes work equal."""
+    chosen = _choices(columns, form)
+    options = [
+        (option, name)
+        for option, role in (
+            ("--base", "score"),
+            ("--sensitive", "sensitive"),
+            ("--category", "legitimate"),
+            ("--variable", "variable"),
+            ("--hours", "hours"),
+        )
+        for name in chosen.get(role, [])
+    ]
+    trigger = form["threshold"].strip()
+    return options + ([("--trigger", trigger)] if trigger else [])
+
+
 def missing_choices(columns: Sequence[Column], form: Form) -> dict[str, str]:
     """Say what must be chosen first, by the field it is about; nothing if all is there."""
     roles = [form.get(f"role{place}", "") for place in range(len(columns))]
     wrong = {
         role: WORDS[f"choose_{role}"] for role in ("score", "sensitive") if not roles.count(role)
     }
-    return wrong | {
-        role: WORDS[f"one_{role}"] for role in ("score", "weight") if roles.count(role) > 1
-    }
+    wrong |= {role: WORDS[f"one_{role}"] for role in ("score", "weight") if roles.count(role) > 1}
+    once = ("sensitive", "legitimate", "variable", "hours")
+    if form.get("kind") == "pay":
+        simple = all(roles.count(role) <= 1 for role in once)
+        simple = simple and not {"bins", "smooth", "weight"} & set(roles)
+        return wrong | ({} if simple else {"columns": WORDS["one_category"]})
+    return wrong | (
+        {"columns": WORDS["one_pay_role"]} if {"variable", "hours"} & set(roles) else {}
+    )
 
 
 COMMANDS: dict[str, Callable[[Sequence[Column], Form], list[tuple[str, str]]]] = {
     "audit": audit_options,
+    "pay": pay_options,
 }
 """The kinds of jobs: a command of `likeforlike`, and the options it gets."""
 

@@ -47,6 +47,8 @@ WORDS = {
     "role_bins": "Makes people equal, in 10 parts",
     "role_smooth": "Makes people equal, along the number",
     "role_weight": "Weight of the row",
+    "role_variable": "Bonus, in a pay report",
+    "role_hours": "Hours per year, in a pay report",
     "why_score_name": "Named like a score or decision.",
     "why_score_values": "It holds decisions or numbers.",
     "why_sensitive_name": "Named like groups of people.",
@@ -66,10 +68,14 @@ WORDS = {
     "run_again": "Compare again",
     "kind": "What to find out",
     "kind_audit": "Whether groups get the same scores among equals",
+    "kind_pay": "Pay of women and men, as employers report it",
     "choose_score": "Choose the column of scores or decisions.",
     "choose_sensitive": "Choose the column of groups.",
     "one_score": "Choose one score only; compare another one afterwards.",
     "one_weight": "Choose one column of weights only.",
+    "one_category": "A pay report takes the column of pay as score, one column of groups, at most "
+    "one that makes work equal, its category, one of bonuses and one of hours, and no weights.",
+    "one_pay_role": "Bonuses and hours belong to a pay report; choose that above, or another role.",
     "remove": "Remove this file",
     "another": "Choose another file",
     # How a file is read.
