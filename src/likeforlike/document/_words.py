@@ -38,13 +38,26 @@ _CATALOG = "words_en.toml"
 # Fields that hold names of groups, of columns, and amounts in units of the score.
 _GROUPS = ("group", "groups", "reference")
 _COLUMNS = ("score", "sensitive", "legitimate", "weight", "cluster", "also_sensitive", "columns")
-_KEPT = ("settings", "data", "provenance", "finding", "verdicts", "omnibus")
+_KEPT = (
+    "sensitivity",
+    "specifications",
+    "drivers",
+    "settings",
+    "data",
+    "provenance",
+    "finding",
+    "verdicts",
+    "omnibus",
+)
 _KEYED = ("missing", "nulls", "values", "edges", "calendar")
 _AMOUNTS = frozenset(
     ("value", "gap", "interval", "gap_interval", "error", "rounding", "distance", "null_distance")
 ) | frozenset(
     ("excess", "detectable", "lower", "upper", "compared_gap", "confounding", "gap_confounding")
 )
+# Of sensitivity and specifications; drivers are in units of the model's own score.
+_DOUBTFUL = _AMOUNTS | {"threshold", "scale", "bias", "change"}
+_DOUBTFUL |= {"change_interval", "distance_interval"}
 _AMOUNTS |= {"root", "threshold"}
 _RATES = ("decision", "probability")
 
@@ -271,6 +284,8 @@ def in_units(document: AuditDocument) -> AuditDocument:
             for each in document.contrasts
         ),
         verdicts=_multiply(document.verdicts, _AMOUNTS),
+        sensitivity=_multiply(document.sensitivity, _DOUBTFUL),
+        specifications=_multiply(document.specifications, _DOUBTFUL),
         classical=classical,
     )
 

@@ -138,7 +138,7 @@ def page(document: AuditDocument | Mapping[str, object]) -> str:
     }
     layers["evidence"] += [
         Section(name, tuple(notes), (("", (chart,)),) if chart else (), title=title)
-        for name, title, notes, chart in doubt_sections(document)
+        for name, title, notes, chart in doubt_sections(shown)
     ]
     return (
         templates()
