@@ -276,3 +276,20 @@ def test_advice_names_columns_as_code_needs_them() -> None:
     assert caution.startswith("debt in EUR has ")
     assert "--smooth debt)" in caution
     assert "bins={'debt': 10}" in caution
+
+
+def test_the_widest_pair_is_named_as_the_disparity_names_it() -> None:
+    """Nine rows are furthest from the others by chance, and two large groups differ."""
+    rng = np.random.default_rng(0)
+    group = np.repeat(["a", "b", "c"], [400, 400, 9])
+    level = np.arange(len(group)) % 3
+    score = rng.normal(size=len(group)) + 0.5 * (group == "b")
+    frame = pl.DataFrame({"score": score, "group": group, "level": level})
+    audit = lfl.audit(frame, score="score", sensitive="group", legitimate="level")
+    widest = lfl.cdd_lp(score, group, level)
+    assert audit.contrasts[0].groups == ("a", "b")
+    assert set(widest.groups) != {"a", "b"}
+    first, second = widest.groups
+    size = f"({float(widest):.2f}"
+    names = f"By observed distance alone group {first} and group {second} are furthest apart {size}"
+    assert names.replace("group ", "") in audit.to_html().replace("group ", "")

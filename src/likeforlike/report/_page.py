@@ -256,6 +256,11 @@ def _contrasts(document: AuditDocument) -> Section | None:
         test = contrasts[0].test
         p = p_text(document.omnibus.p_value, None if test is None else test.permutations)
         notes.append(say("note.omnibus", groups=document.omnibus.groups, p=p))
+    widest = max(contrasts, key=lambda each: each.conditional.value)
+    if widest is not contrasts[0]:
+        first, second = widest.groups
+        size = f"{number(widest.conditional.value)} {unit_name(document)}"
+        notes.append(start(say("note.widest", first=first, second=second, size=size)))
     fold = say("fold.contrasts", count=count(len(contrasts))) if len(contrasts) > MOST_LINES else ""
     table = (
         say("table.contrasts", unit=unit_name(document)),
