@@ -146,7 +146,7 @@ def test_letters_that_a_terminal_lacks_are_shown_by_their_number(loans: Path) ->
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert r"between male and \u017eena" in " ".join(done.stdout.split())
+    assert r'between "male" and "\u017eena"' in " ".join(done.stdout.split())
 
 
 def test_an_infinite_level_is_a_level(tmp_path: Path) -> None:

@@ -269,7 +269,7 @@ def test_an_audit_of_a_file_needs_no_extra(installed: Installed) -> None:
     compiled = list((installed.folder / "numba").rglob("*.nbc"))
     assert bool(compiled) != bool(find_processors(all_kinds=False))
     document = json.loads((installed.folder / "audit.json").read_text())
-    assert document["finding"]["headline"] == headline
+    assert document["finding"]["headline"] == f"{headline}."
     assert document["provenance"]["versions"]["likeforlike"] == likeforlike.__version__
 
 

@@ -749,9 +749,15 @@ class Audit:
         return native_frame(contrast_columns(self.contrasts), self.data.engine)
 
     def results_frame(self, result: tuple[Sensitivity, ...] | Specifications | Drivers) -> Frame:
-        """Tabulate what `sensitivity`, `specifications` or `drivers` gave, as the other frames.
+        """Tabulate a result with one row for each contrast, specification or input.
 
-        One row for each contrast, specification or input.
+        Parameters
+        ----------
+        result : what `sensitivity`, `specifications` or `drivers` gave.
+
+        Returns
+        -------
+        a table of the kind that was audited.
         """
         if isinstance(result, Specifications | Drivers):
             return native_frame(result.table, self.data.engine)

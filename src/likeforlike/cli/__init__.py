@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gc
 import sys
 import traceback
@@ -18,6 +19,16 @@ attach(__name__)
 # How many new objects make Python look for garbage; usually some hundreds do.
 _OBJECTS = 100_000
 _UNEXPECTED, _INTERRUPTED = 70, 130
+_PLAIN = {"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'", "\u2013": "-", "\u2212": "-"}
+
+
+def _spell_out(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Write a mark that a terminal lacks as a plain one, and a letter by its number."""
+    if isinstance(error, UnicodeEncodeError):
+        mark = _PLAIN.get(error.object[error.start])
+        if mark is not None:
+            return mark, error.start + 1
+    return codecs.backslashreplace_errors(error)
 
 
 def main() -> None:
@@ -25,10 +36,10 @@ def main() -> None:
     # Imports make a million objects that live until the end: look for garbage among them rarely,
     # and not at all when all of it goes away. Together that is a fifth of a small audit.
     gc.set_threshold(_OBJECTS)
+    codecs.register_error("likeforlike", _spell_out)
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError):  # there may be none, or another kind
-            # Letters that a terminal lacks are shown by their number.
-            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+            stream.reconfigure(errors="likeforlike")  # type: ignore[union-attr]
     try:
         from likeforlike.cli._app import app as app
 

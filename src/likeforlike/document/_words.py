@@ -263,7 +263,7 @@ def _level_part(
         return part
     value = part[len(column) + 1 :]
     said = labels.get(f"{column}={value}", labels.get(value, value))
-    words = not any(letter.isdigit() for letter in said)
+    words = said not in ("inf", "-inf", "nan") and not any(map(str.isdigit, said))
     return said if alone and words else f"{labels.get(column, column)} {said}"
 
 
