@@ -41,6 +41,11 @@ _FEW_ROWS, _TINY, _FEW_TABLES = 5_000, 256, 24
 _small_tables = count()
 # Up to this many segments their numbers take two bytes.
 _SHORT = 1 << 16
+# An array of so many rows is given a length that the system maps by itself, of which only the pages
+# that are used take memory. A shorter one would be kept for others when it is freed.
+_MANY, _MAPPED = 1_000_000, (1 << 24) + 1
+# Rows whose codes are widened at once.
+_PART = 1 << 18
 _DIGITS = 8
 _BUCKETS = 256
 
@@ -206,15 +211,13 @@ def _sort_segments(
 
 @compiled
 def _number_cells(
-    levels: IntArray, groups: IntArray, n_groups: int, segments: IntArray, offsets: IntArray
+    levels: IntArray, groups: IntArray, n_groups: int, segments: IntArray, sizes: IntArray
 ) -> None:
-    """Fill in level * G + group of each row, and where each segment begins."""
+    """Fill in level * G + group of each row, and count the rows of each segment."""
     for row in range(groups.size):
         segment = levels[row] * n_groups + groups[row]
         segments[row] = segment
-        offsets[segment + 1] += 1
-    for s in range(1, offsets.size):
-        offsets[s] += offsets[s - 1]
+        sizes[segment] += 1
 
 
 def sort_cells(
@@ -230,10 +233,16 @@ def sort_cells(
     if _is_for_numpy(values.size):
         segments = levels.astype(np.int64) * shape[1] + groups
         return _sort_small_table(values, segments, n_segments, with_rows=with_rows)
-    cells: npt.NDArray[Any] = np.empty(values.size, np.uint16 if n_segments <= _SHORT else np.int64)
+    short = np.uint16 if n_segments <= _SHORT else np.int64
+    taken = max(values.size, _MAPPED) if values.size > _MANY else values.size
+    cells: npt.NDArray[Any] = np.empty(taken, short)[: values.size]
     offsets = np.zeros(n_segments + 1, np.int64)
-    levels, groups = (plain(codes.astype(np.int64, copy=False)) for codes in (levels, groups))
-    _number_cells(levels, groups, shape[1], cells, offsets)
+    # Part by part: codes may take one byte a row, and would take eight as the kernel wants them.
+    for first in range(0, values.size, _PART):
+        part = slice(first, first + _PART)
+        pair = (plain(codes[part].astype(np.int64, copy=False)) for codes in (levels, groups))
+        _number_cells(*pair, shape[1], cells[part], offsets[1:])
+    np.cumsum(offsets, out=offsets)
     return _sort_numbered(values, cells, offsets, with_rows=with_rows)
 
 
