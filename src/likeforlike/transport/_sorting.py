@@ -240,8 +240,8 @@ def sort_cells(
     # Part by part: codes may take one byte a row, and would take eight as the kernel wants them.
     for first in range(0, values.size, _PART):
         part = slice(first, first + _PART)
-        pair = (plain(codes[part].astype(np.int64, copy=False)) for codes in (levels, groups))
-        _number_cells(*pair, shape[1], cells[part], offsets[1:])
+        level, group = (plain(c[part].astype(np.int64, copy=False)) for c in (levels, groups))
+        _number_cells(level, group, shape[1], cells[part], offsets[1:])
     np.cumsum(offsets, out=offsets)
     return _sort_numbered(values, cells, offsets, with_rows=with_rows)
 
