@@ -21,7 +21,6 @@ from functools import cache, partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from types import MappingProxyType
 from typing import NamedTuple
 
 from benchmarks.timing import Case, Measured
@@ -31,8 +30,10 @@ __all__ = ["cases"]
 _ROWS = 4_000
 _PERMUTATIONS = 999
 _ROOT = Path(__file__).parents[1]
-_OLDER = MappingProxyType(
-    {"NUMBA_CPU_NAME": "haswell", "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR"}
+_Settings = tuple[tuple[str, str], ...]
+_OLDER: _Settings = (
+    ("NUMBA_CPU_NAME", "haswell"),
+    ("NPY_DISABLE_CPU_FEATURES", "X86_V4 AVX512_ICL AVX512_SPR"),
 )
 _FAIRLEARN = "from fairlearn.metrics import MetricFrame"
 _LOANS = f"from likeforlike.datasets import make_loans; loans = make_loans({_ROWS}, gap=0.15)"
@@ -56,7 +57,7 @@ class _Program(NamedTuple):
 
     arguments: tuple[str, ...]
     fresh: bool = False
-    settings: Mapping[str, str] = MappingProxyType({})
+    settings: _Settings = ()
 
 
 def _command(*arguments: str) -> _Program:
@@ -73,7 +74,7 @@ def _audit() -> _Program:
     return _command("audit", "loans.csv", *roles, *written)
 
 
-def _first(program: _Program, settings: Mapping[str, str] = MappingProxyType({})) -> _Program:
+def _first(program: _Program, settings: _Settings = ()) -> _Program:
     return program._replace(fresh=True, settings=settings)
 
 
@@ -120,7 +121,7 @@ def _measure(ours: _Program, peer: _Program | float, rounds: int) -> Measured:
 
 def _run(program: _Program, folder: Path) -> float:
     """Processor seconds that a program and its children took."""
-    environment = {**os.environ, **program.settings}
+    environment = os.environ | dict(program.settings)
     with TemporaryDirectory() as compiled:
         if program.fresh:
             place = _installation()
