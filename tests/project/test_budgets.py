@@ -13,7 +13,7 @@ import likeforlike
 
 PACKAGE = Path(likeforlike.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
-BUDGETS = {"files": 202, "lines": 64_590, "carriers": 170, "shared names": 0, "participles": 42}
+BUDGETS = {"files": 202, "lines": 64_620, "carriers": 170, "shared names": 0, "participles": 42}
 
 
 def is_carrier(node: ast.ClassDef) -> bool:
