@@ -5,6 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import likeforlike as lfl
@@ -143,3 +145,18 @@ def test_bad_settings_of_make_loans(settings: dict[str, Any], message: str) -> N
 def test_table_1_needs_whole_people() -> None:
     with pytest.raises(lfl.errors.InputError, match="multiple of 100, not 150"):
         load_loans(150)
+
+
+def test_labels_that_pandas_cannot_hash_are_refused_where_values_are_missing() -> None:
+    groups = np.array([(0.0,), (1.0,)] * 4, dtype=[("x", "f8")])
+    frame = pd.DataFrame({"score": [0.5, None] * 4, "sex": pd.Series(list(groups), dtype=object)})
+    with pytest.raises(
+        lfl.errors.InputError, match="a column among sex holds values that are no labels"
+    ):
+        lfl.audit(frame, score="score", sensitive="sex")
+
+
+def test_infinite_groups_are_groups_where_values_are_missing() -> None:
+    frame = pl.DataFrame({"score": [0.5, 0.1, 0.3, None] * 9, "sex": [np.inf, 1.0] * 18})
+    audit = lfl.audit(frame, score="score", sensitive="sex", permutations=9)
+    assert {each.group: each.rows for each in audit.data.lost} == {"1.0": 18, "inf": 18}

@@ -11,7 +11,8 @@ groups differ in how many they lack.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -331,7 +332,8 @@ def count_missing(
         reduce(or_, needed).cast(nw.Int64).alias(_LOST),
     )
     keys = [column_key(column) for column in sensitive]
-    counted = flagged.group_by(*keys).agg(nw.col(_LOST).sum(), nw.len().alias(_ROWS)).collect()
+    with refuse_unhashable(sensitive):
+        counted = flagged.group_by(*keys).agg(nw.col(_LOST).sum(), nw.len().alias(_ROWS)).collect()
     labels = zip(*(_read_labels(counted[key].to_list()) for key in keys), strict=True)
     groups = [label if len(sensitive) > 1 else label[0] for label in labels]
     rows, lost = (list(map(int, counted[name].to_list())) for name in (_ROWS, _LOST))
@@ -350,11 +352,25 @@ def count_missing(
     return tuple(found)
 
 
+@contextmanager
+def refuse_unhashable(columns: Sequence[str]) -> Iterator[None]:
+    """Refuse lists or dictionaries as labels, as pandas does when it groups by them."""
+    try:
+        yield
+    except TypeError as error:
+        if "unhashable" not in str(error):
+            raise
+        raise InputError(
+            f"a column among {', '.join(columns)} holds values that are no labels ({error}); "
+            "write them as text."
+        ) from error
+
+
 def _read_labels(values: Sequence[Any]) -> list[Hashable]:
     """Read labels of groups: whole numbers become integers, and missing values `None`."""
     unknown = [v is None or (isinstance(v, float) and math.isnan(v)) for v in values]
     known = [value for value, is_unknown in zip(values, unknown, strict=True) if not is_unknown]
-    whole = all(isinstance(value, float) and value == int(value) for value in known)
+    whole = all(isinstance(value, float) and value.is_integer() for value in known)
     return [
         None if is_unknown else int(value) if whole else value
         for value, is_unknown in zip(values, unknown, strict=True)

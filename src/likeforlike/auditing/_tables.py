@@ -34,6 +34,7 @@ import numpy.typing as npt
 from likeforlike._arrays import FloatArray, IntArray
 from likeforlike._settings import Engine, real
 from likeforlike._text import quote
+from likeforlike.auditing._comparisons import refuse_unhashable
 from likeforlike.auditing._reading import (
     Bins,
     ReadColumns,
@@ -563,15 +564,8 @@ def _count_lines(
     else:
         binned = with_parts(frame, roles.score, _BIN, resolution)
         sums = [nw.col(name).sum() for name in _SUMS]
-    try:
+    with refuse_unhashable((*roles.legitimate, *roles.all_sensitive)):
         counted = binned.group_by(*keys).agg(nw.len().alias(_COUNT), *sums).collect()
-    except TypeError as error:  # as pandas says of a column of lists or of dictionaries
-        if "unhashable" not in str(error):
-            raise
-        names = ", ".join((*roles.legitimate, *roles.all_sensitive))
-        raise InputError(
-            f"a column among {names} holds values that are no labels ({error}); write them as text."
-        ) from error
     if not along:
         return counted
     cell = counted[key].to_numpy().astype(np.int64)

@@ -495,12 +495,17 @@ def _newcombe_level_limits(
         rows = sample.rows.reshape(-1, 2)
         freedom = np.maximum(np.stack([rows, effective]) - 1.0, 1.0)
         quantiles = t_quantile(0.5 + confidence / 2.0, freedom)
-        worth = np.minimum(worth, _MAX_WORTH * effective) * (quantiles[0] / quantiles[1]) ** 2
+        rows_worth, units_worth = quantiles
+        ratio = np.ones_like(rows_worth)
+        known = (units_worth > 0.0) & np.isfinite(units_worth)  # unless confidence is 0 or 1
+        np.divide(rows_worth, units_worth, out=ratio, where=known)
+        worth = np.minimum(worth, _MAX_WORTH * effective) * ratio**2
     z = normal_quantile(0.5 + confidence / 2.0)
     worth = np.maximum(worth, 0.5)
     few = np.any(worth < FEW_UNITS, axis=1, keepdims=True)
     low, high = wilson_limits(rates, worth, z, continuity=few)
-    shared = 0.5 * (variances.sum(axis=1) - whole) / np.sqrt(safe).prod(axis=1)
+    product = np.sqrt(safe).prod(axis=1)
+    shared = 0.5 * (variances.sum(axis=1) - whole) / np.where(product > 0.0, product, 1.0)
     # Rounding is no correlation.
     shared = np.where(inner.all(axis=1) & (np.abs(shared) > 1e-9), shared, 0.0)
     below, above = newcombe_limits(rates, low, high, np.clip(shared, -0.99, 0.99))

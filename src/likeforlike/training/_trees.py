@@ -432,7 +432,7 @@ class Boosted:
     def late_improvement(self) -> float:
         """How much smaller the last tenth of the trees made the objective."""
         best = np.minimum.accumulate(self.objectives)
-        return float(best[-1 - max(1, best.size // 10)] - best[-1])
+        return float(best[-1 - max(1, best.size // 10)]) - float(best[-1])
 
     @property
     def needs_more_trees(self) -> bool:
