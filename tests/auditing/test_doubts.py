@@ -215,3 +215,12 @@ def test_options_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
     called = call(*options(file), "--model", "m.txt", "--contributions", "c.csv")
     assert called.returncode == 2
     assert "give one of them" in called.stderr
+
+
+@pytest.mark.parametrize("asked", [("--sensitivity",), ("--candidate", "tenure")])
+def test_doubt_about_periods_is_refused(tmp_path: Path, asked: tuple[str, ...]) -> None:
+    table(200).with_columns(month=pl.lit("2026-01")).write_csv(tmp_path / "l.csv")
+    roles = ("--score", "score", "--sensitive", "sex", "--legitimate", "income")
+    done = call("audit", "l.csv", *roles, "--by", "month", *asked, cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"{asked[0]} and --by do not go together" in " ".join(done.stderr.split())

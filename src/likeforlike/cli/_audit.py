@@ -199,6 +199,8 @@ def _audit(context: typer.Context, source: Path | Summary, options: dict[str, An
     known = () if isinstance(source, Path) else source.roles.all_sensitive
     asked = audit_arguments(context, options, known)
     cuts = _take_candidate_bins(asked, options.get("candidate") or ())
+    if "by" in asked and (named := [name for name in _DOUBTED if options.get(name)]):
+        raise InputError(f"--{named[0]} and --by do not go together; audit one period for it.")
     rules = policy_for(options["policy"], asked, needs_verdict=options["junit"] is not None)
     with ExitStack() as kept, resampling_bar(options["permutations"]) as advance:
         if options["salt_file"] is not None:
